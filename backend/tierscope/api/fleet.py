@@ -1,0 +1,42 @@
+"""The fleet overview: one screen for the whole installation."""
+
+from tierscope.api.figures import Figure, Model, Series, TimeAxis, Window
+from tierscope.api.hosts import HostSummary
+from tierscope.api.services import ServiceSummary
+
+
+class ServiceMatrixRow(Model):
+    """One service over time: cold share per bucket, null where not measured."""
+
+    service_id: str
+    label: str
+    cold_ratio: list[float | None]
+
+
+class FleetOverview(Model):
+    """Answer of /v1/fleet."""
+
+    headline: str
+    window: Window
+    simulated: bool
+    hosts_reporting: int
+    hosts_late: int
+    hosts_silent: int
+    hosts_total: int
+    hosts_tiering_off: int
+    memory_bytes: Figure
+    hot_ratio: Figure
+    warm_ratio: Figure
+    cold_ratio: Figure
+    hot_outside_dram_bytes: Figure
+    cold_in_dram_bytes: Figure
+    promotion_pages_per_s: Figure
+    demotion_pages_per_s: Figure
+    psi_memory_some_ratio: Figure
+    services: list[ServiceSummary]
+    worst_hosts: list[HostSummary]
+    matrix_axis: TimeAxis
+    matrix: list[ServiceMatrixRow]
+    moves_axis: TimeAxis
+    moves: list[Series]
+    psi: list[Series]

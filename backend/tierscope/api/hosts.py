@@ -1,0 +1,128 @@
+"""Hosts: the list, one host's inventory and findings."""
+
+from datetime import datetime
+from typing import Literal
+
+from tierscope.api.figures import Figure, Model, Origin
+
+HostState = Literal["reporting", "late", "silent", "retired"]
+Severity = Literal["info", "warning", "critical"]
+
+
+class Finding(Model):
+    """Something wrong or noteworthy on a host, with its cause and what to do about it."""
+
+    id: str
+    severity: Severity
+    cause: str
+    fix: str
+    confidence: Literal["certain", "likely", "possible"]
+    since: datetime | None
+
+
+class HostSummary(Model):
+    """A line of the hosts list."""
+
+    id: str
+    name: str
+    origin: Origin
+    state: HostState
+    last_seen: datetime | None
+    kernel: str | None
+    dialect: str | None
+    labels: dict[str, str]
+    memory_bytes: Figure
+    tiers: list[str]
+    services: list[str]
+    promotion_pages_per_s: Figure
+    demotion_pages_per_s: Figure
+    psi_memory_some_ratio: Figure
+    verdict: str
+    findings: list[Finding]
+    agent_version: str | None
+
+
+class NodeInfo(Model):
+    """One NUMA node with its tier and current use. Null where the host does not say."""
+
+    id: int
+    tier_class: str
+    tier_evidence: str
+    tier_rank: int | None
+    cpulist: str
+    memory_bytes: int | None
+    free_bytes: int | None
+    watermark_low_bytes: int | None
+    watermark_high_bytes: int | None
+    watermark_promo_bytes: int | None
+    anon_bytes: int | None
+    file_bytes: int | None
+    distances: list[int]
+    read_latency_ns: int | None
+    write_latency_ns: int | None
+    read_bandwidth_mib_per_s: int | None
+    write_bandwidth_mib_per_s: int | None
+
+
+class KnobInfo(Model):
+    """A kernel setting as it stands. Value null with a reason where it cannot be read or does not exist."""
+
+    path: str
+    value: str | None
+    unavailable: str | None
+
+
+class CollectorInfo(Model):
+    """A collector of the agent: on, or off with the reason and what would turn it on."""
+
+    name: str
+    active: bool
+    reason: str | None
+    enable_hint: str | None
+    granularity: str | None
+    privilege: str | None
+    cpu_ratio: Figure
+
+
+class HostService(Model):
+    """A service seen on this host."""
+
+    id: str
+    namespace: str
+    name: str
+    rule: str
+    processes: int
+    heat_measured: bool
+    heat_reason: str | None
+
+
+class SwapInfo(Model):
+    """A swap device."""
+
+    name: str
+    kind: str
+    size_bytes: int
+    used_bytes: int
+    priority: int
+    zoned: str | None
+
+
+class HostDetail(Model):
+    """Everything that is known of one host now."""
+
+    summary: HostSummary
+    headline: str
+    architecture: str | None
+    cpu_model: str | None
+    cpus_online: int | None
+    cgroup_version: str | None
+    boot_id: str | None
+    inventory_at: datetime | None
+    nodes: list[NodeInfo]
+    knobs: list[KnobInfo]
+    collectors: list[CollectorInfo]
+    services: list[HostService]
+    swaps: list[SwapInfo]
+    agent_rss_bytes: Figure
+    agent_cpu_ratio: Figure
+    clock_skew_seconds: float | None

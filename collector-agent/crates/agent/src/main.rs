@@ -1,0 +1,3 @@
+//! The `tierscope-agent` binary.
+
+fn main() {}

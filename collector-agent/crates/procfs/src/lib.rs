@@ -1,0 +1,1 @@
+//! Placeholder line replaced by the crate's own description.
