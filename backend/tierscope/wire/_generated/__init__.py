@@ -1,0 +1,1 @@
+"""Protobuf classes of the agent wire; written by contract/gen_proto.py."""

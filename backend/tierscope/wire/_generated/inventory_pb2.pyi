@@ -1,0 +1,177 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Inventory(_message.Message):
+    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid")
+    HOSTNAME_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_RELEASE_FIELD_NUMBER: _ClassVar[int]
+    KERNEL_VERSION_FIELD_NUMBER: _ClassVar[int]
+    ARCHITECTURE_FIELD_NUMBER: _ClassVar[int]
+    CPU_MODEL_FIELD_NUMBER: _ClassVar[int]
+    CPUS_ONLINE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DIALECT_FIELD_NUMBER: _ClassVar[int]
+    CGROUP_VERSION_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    TIERS_FIELD_NUMBER: _ClassVar[int]
+    KNOBS_FIELD_NUMBER: _ClassVar[int]
+    COLLECTORS_FIELD_NUMBER: _ClassVar[int]
+    SERVICES_FIELD_NUMBER: _ClassVar[int]
+    SWAPS_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    CXL_DEVICES_FIELD_NUMBER: _ClassVar[int]
+    RDMA_DEVICES_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_AS_UID_FIELD_NUMBER: _ClassVar[int]
+    hostname: str
+    kernel_release: str
+    kernel_version: str
+    architecture: str
+    cpu_model: str
+    cpus_online: int
+    page_size_bytes: int
+    dialect: str
+    cgroup_version: str
+    nodes: _containers.RepeatedCompositeFieldContainer[Node]
+    tiers: _containers.RepeatedCompositeFieldContainer[Tier]
+    knobs: _containers.RepeatedCompositeFieldContainer[Knob]
+    collectors: _containers.RepeatedCompositeFieldContainer[Collector]
+    services: _containers.RepeatedCompositeFieldContainer[Service]
+    swaps: _containers.RepeatedCompositeFieldContainer[SwapDevice]
+    findings: _containers.RepeatedCompositeFieldContainer[Finding]
+    labels: _containers.RepeatedCompositeFieldContainer[Label]
+    cxl_devices: _containers.RepeatedCompositeFieldContainer[CxlDevice]
+    rdma_devices: _containers.RepeatedScalarFieldContainer[str]
+    running_as_uid: int
+    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ...) -> None: ...
+
+class Node(_message.Message):
+    __slots__ = ("id", "memory_bytes", "cpulist", "tier_class", "tier_evidence", "distances", "read_latency_ns", "write_latency_ns", "read_bandwidth_mib_per_s", "write_bandwidth_mib_per_s")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CPULIST_FIELD_NUMBER: _ClassVar[int]
+    TIER_CLASS_FIELD_NUMBER: _ClassVar[int]
+    TIER_EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    DISTANCES_FIELD_NUMBER: _ClassVar[int]
+    READ_LATENCY_NS_FIELD_NUMBER: _ClassVar[int]
+    WRITE_LATENCY_NS_FIELD_NUMBER: _ClassVar[int]
+    READ_BANDWIDTH_MIB_PER_S_FIELD_NUMBER: _ClassVar[int]
+    WRITE_BANDWIDTH_MIB_PER_S_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    memory_bytes: int
+    cpulist: str
+    tier_class: str
+    tier_evidence: str
+    distances: _containers.RepeatedScalarFieldContainer[int]
+    read_latency_ns: int
+    write_latency_ns: int
+    read_bandwidth_mib_per_s: int
+    write_bandwidth_mib_per_s: int
+    def __init__(self, id: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., cpulist: _Optional[str] = ..., tier_class: _Optional[str] = ..., tier_evidence: _Optional[str] = ..., distances: _Optional[_Iterable[int]] = ..., read_latency_ns: _Optional[int] = ..., write_latency_ns: _Optional[int] = ..., read_bandwidth_mib_per_s: _Optional[int] = ..., write_bandwidth_mib_per_s: _Optional[int] = ...) -> None: ...
+
+class Tier(_message.Message):
+    __slots__ = ("kernel_number", "rank", "nodes")
+    KERNEL_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    kernel_number: int
+    rank: int
+    nodes: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, kernel_number: _Optional[int] = ..., rank: _Optional[int] = ..., nodes: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Knob(_message.Message):
+    __slots__ = ("path", "value", "unavailable")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    UNAVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    value: str
+    unavailable: str
+    def __init__(self, path: _Optional[str] = ..., value: _Optional[str] = ..., unavailable: _Optional[str] = ...) -> None: ...
+
+class Collector(_message.Message):
+    __slots__ = ("name", "active", "reason", "enable_hint", "granularity", "privilege")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    ENABLE_HINT_FIELD_NUMBER: _ClassVar[int]
+    GRANULARITY_FIELD_NUMBER: _ClassVar[int]
+    PRIVILEGE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    active: bool
+    reason: str
+    enable_hint: str
+    granularity: str
+    privilege: str
+    def __init__(self, name: _Optional[str] = ..., active: _Optional[bool] = ..., reason: _Optional[str] = ..., enable_hint: _Optional[str] = ..., granularity: _Optional[str] = ..., privilege: _Optional[str] = ...) -> None: ...
+
+class Service(_message.Message):
+    __slots__ = ("namespace", "name", "rule", "processes", "heat_measured", "heat_reason")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    PROCESSES_FIELD_NUMBER: _ClassVar[int]
+    HEAT_MEASURED_FIELD_NUMBER: _ClassVar[int]
+    HEAT_REASON_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    name: str
+    rule: str
+    processes: int
+    heat_measured: bool
+    heat_reason: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., rule: _Optional[str] = ..., processes: _Optional[int] = ..., heat_measured: _Optional[bool] = ..., heat_reason: _Optional[str] = ...) -> None: ...
+
+class SwapDevice(_message.Message):
+    __slots__ = ("name", "kind", "size_bytes", "used_bytes", "priority", "zoned")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    ZONED_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    kind: str
+    size_bytes: int
+    used_bytes: int
+    priority: int
+    zoned: str
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., size_bytes: _Optional[int] = ..., used_bytes: _Optional[int] = ..., priority: _Optional[int] = ..., zoned: _Optional[str] = ...) -> None: ...
+
+class Finding(_message.Message):
+    __slots__ = ("id", "severity", "cause", "fix", "confidence")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    SEVERITY_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
+    FIX_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    severity: str
+    cause: str
+    fix: str
+    confidence: str
+    def __init__(self, id: _Optional[str] = ..., severity: _Optional[str] = ..., cause: _Optional[str] = ..., fix: _Optional[str] = ..., confidence: _Optional[str] = ...) -> None: ...
+
+class Label(_message.Message):
+    __slots__ = ("key", "value")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    value: str
+    def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
+class CxlDevice(_message.Message):
+    __slots__ = ("name", "ram_bytes", "numa_node", "serial")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    RAM_BYTES_FIELD_NUMBER: _ClassVar[int]
+    NUMA_NODE_FIELD_NUMBER: _ClassVar[int]
+    SERIAL_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    ram_bytes: int
+    numa_node: int
+    serial: str
+    def __init__(self, name: _Optional[str] = ..., ram_bytes: _Optional[int] = ..., numa_node: _Optional[int] = ..., serial: _Optional[str] = ...) -> None: ...
