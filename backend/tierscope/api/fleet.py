@@ -1,8 +1,15 @@
 """The fleet overview: one screen for the whole installation."""
 
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.hosts import HostSummary
+from tierscope.api.reads import fleet_reads
 from tierscope.api.services import ServiceSummary
+from tierscope.usecases.fleet import FleetReads
 
 
 class ServiceMatrixRow(Model):
@@ -40,3 +47,16 @@ class FleetOverview(Model):
     moves_axis: TimeAxis
     moves: list[Series]
     psi: list[Series]
+
+
+router = APIRouter(prefix="/v1/fleet", tags=["fleet"])
+
+Reads = Annotated[FleetReads, Depends(fleet_reads)]
+
+
+@router.get("", response_model=FleetOverview, summary="The whole installation on one screen")
+def read_fleet(
+    request: Request, reads: Reads, from_: From = None, to: To = None, max_points: MaxPoints = 144
+) -> Response:
+    """Headline, figures, services over time, tier moves, memory pressure, hosts with problems."""
+    return answer(request, FleetOverview, reads.overview(from_=from_, to=to, max_points=max_points))

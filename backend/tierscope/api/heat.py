@@ -1,8 +1,13 @@
 """Heat of a service: hot, warm and cold by scheme, with method, window, coverage and interval."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Figure, Model, Origin, PageKind, Series, TimeAxis, Window
+from tierscope.api.reads import heat_reads
+from tierscope.usecases.heat import HeatReads
 
 Scheme = Literal["recency", "frequency", "cold_age"]
 HeatClass = Literal["hot", "warm", "cold", "unknown"]
@@ -82,3 +87,47 @@ class ServiceHeat(Model):
     series: list[Series]
     other_methods: list[str]
     grounding_notes: list[str]
+
+
+router = APIRouter(prefix="/v1/services/{service_id}/heat", tags=["heat"])
+
+Reads = Annotated[HeatReads, Depends(heat_reads)]
+
+
+@router.get("", response_model=ServiceHeat, summary="Hot, warm and cold memory of a service")
+def read_heat(
+    request: Request,
+    reads: Reads,
+    service_id: str,
+    scheme: Scheme = "recency",
+    threshold: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=64,
+            description="Intervals: recency hot below it (default 2), cold_age cold from it (default 2); "
+            "frequency hot from this many active of the last 10 (default 5). Snapped to a bucket edge.",
+        ),
+    ] = None,
+    kind: PageKind | None = None,
+    host: Annotated[str | None, Query(description="Only this host id.")] = None,
+    method: Annotated[
+        str | None, Query(description="abit | referenced | trace | pebs | ...; default: the best one with data.")
+    ] = None,
+    from_: From = None,
+    to: To = None,
+    max_points: MaxPoints = 500,
+) -> Response:
+    """Classes by scheme with method, window, coverage and interval; the age histogram; hosts; series over time."""
+    view = reads.service(
+        service_id,
+        scheme=scheme,
+        threshold=threshold,
+        kind=kind,
+        host=host,
+        method=method,
+        from_=from_,
+        to=to,
+        max_points=max_points,
+    )
+    return answer(request, ServiceHeat, view)

@@ -1,9 +1,14 @@
 """Hosts: the list, one host's inventory and findings."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from tierscope.api.figures import Figure, Model, Origin
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tierscope.api.answers import Cursor, Limit, answer
+from tierscope.api.figures import Figure, Model, Origin, Page
+from tierscope.api.reads import host_reads
+from tierscope.usecases.hosts import HostReads
 
 HostState = Literal["reporting", "late", "silent", "retired"]
 Severity = Literal["info", "warning", "critical"]
@@ -126,3 +131,30 @@ class HostDetail(Model):
     agent_rss_bytes: Figure
     agent_cpu_ratio: Figure
     clock_skew_seconds: float | None
+
+
+router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
+
+Reads = Annotated[HostReads, Depends(host_reads)]
+
+
+@router.get("", response_model=Page[HostSummary], summary="Hosts, with their state and last tier moves")
+def list_hosts(
+    request: Request,
+    reads: Reads,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    state: HostState | None = None,
+    service: Annotated[str | None, Query(description="Only hosts of this service id.")] = None,
+    origin: Origin | None = None,
+    label: Annotated[list[str] | None, Query(description="`key=value`; repeat to narrow.")] = None,
+) -> Response:
+    """List hosts by name, then id."""
+    view = reads.list(limit=limit, cursor=cursor, state=state, service=service, origin=origin, labels=label or [])
+    return answer(request, Page[HostSummary], view)
+
+
+@router.get("/{host_id}", response_model=HostDetail, summary="Everything known of one host now")
+def read_host(request: Request, reads: Reads, host_id: str) -> Response:
+    """One host: nodes and tiers, knobs, collectors and why some are off, services, findings."""
+    return answer(request, HostDetail, reads.detail(host_id))

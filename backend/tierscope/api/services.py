@@ -1,8 +1,14 @@
 """Services: the list and one service's overview."""
 
 from datetime import datetime
+from typing import Annotated
 
-from tierscope.api.figures import Figure, Model, Origin
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tierscope.api.answers import Cursor, From, Limit, To, answer
+from tierscope.api.figures import Figure, Model, Origin, Page
+from tierscope.api.reads import service_reads
+from tierscope.usecases.services import ServiceReads
 
 
 class ServiceSummary(Model):
@@ -46,3 +52,29 @@ class ServiceDetail(Model):
     heat_reason: str | None
     hosts: list[str]
     events: list[Event]
+
+
+router = APIRouter(prefix="/v1/services", tags=["services"])
+
+Reads = Annotated[ServiceReads, Depends(service_reads)]
+
+
+@router.get("", response_model=Page[ServiceSummary], summary="Services with heat and tier moves")
+def list_services(
+    request: Request,
+    reads: Reads,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    origin: Origin | None = None,
+    host: Annotated[str | None, Query(description="Only services seen on this host id.")] = None,
+) -> Response:
+    """List services by namespace, name, then id."""
+    return answer(request, Page[ServiceSummary], reads.list(limit=limit, cursor=cursor, origin=origin, host=host))
+
+
+@router.get("/{service_id}", response_model=ServiceDetail, summary="One service in one sentence, and its evidence")
+def read_service(
+    request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None
+) -> Response:
+    """One service: headline, figures, hosts, aliases, events in the window."""
+    return answer(request, ServiceDetail, reads.detail(service_id, from_=from_, to=to))

@@ -1,9 +1,14 @@
 """Health of the installation and the metric catalogue."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
+from fastapi import APIRouter, Depends, Request, Response
+
+from tierscope.api.answers import answer
 from tierscope.api.figures import Model
+from tierscope.api.reads import status_reads
+from tierscope.usecases.status import StatusReads
 
 Health = Literal["healthy", "degraded", "down", "absent", "unknown"]
 
@@ -46,3 +51,20 @@ class Catalogue(Model):
     """Answer of /v1/metrics."""
 
     items: list[Metric]
+
+
+router = APIRouter(prefix="/v1", tags=["status"])
+
+Reads = Annotated[StatusReads, Depends(status_reads)]
+
+
+@router.get("/status", response_model=InstallationStatus, summary="Health of the installation")
+def read_status(request: Request, reads: Reads) -> Response:
+    """Each component with its health and the reason."""
+    return answer(request, InstallationStatus, reads.status())
+
+
+@router.get("/metrics", response_model=Catalogue, summary="The metric catalogue")
+def read_catalogue(request: Request, reads: Reads) -> Response:
+    """Every metric that Tierscope knows by name: unit, kind, scopes, kernel, meaning."""
+    return answer(request, Catalogue, reads.catalogue())

@@ -1,8 +1,13 @@
 """The ledger of tier moves: promotions and demotions, normalised over kernel dialects."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from fastapi import APIRouter, Depends, Request, Response
+
+from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Figure, Model, Origin, Series, TimeAxis, Window
+from tierscope.api.reads import ledger_reads
+from tierscope.usecases.tier_moves import LedgerReads
 
 Trust = Literal["exact", "bound", "sampled", "partial", "not_supported"]
 
@@ -54,3 +59,24 @@ class Ledger(Model):
     resets: list[LedgerReset]
     ping_pong: PingPong
     n_hosts: int
+
+
+router = APIRouter(prefix="/v1", tags=["tier moves"])
+
+Reads = Annotated[LedgerReads, Depends(ledger_reads)]
+
+
+@router.get("/hosts/{host_id}/ledger", response_model=Ledger, summary="Tier moves of a host")
+def read_host_ledger(
+    request: Request, reads: Reads, host_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
+) -> Response:
+    """Totals, rates and series of every ledger column, what was left out and why, and the ping-pong estimate."""
+    return answer(request, Ledger, reads.host(host_id, from_=from_, to=to, max_points=max_points))
+
+
+@router.get("/services/{service_id}/ledger", response_model=Ledger, summary="Tier moves of a service")
+def read_service_ledger(
+    request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
+) -> Response:
+    """The ledger of the service's own cgroups, summed over hosts; not_supported where the kernel has no such counters."""
+    return answer(request, Ledger, reads.service(service_id, from_=from_, to=to, max_points=max_points))

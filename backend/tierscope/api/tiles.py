@@ -1,6 +1,13 @@
 """Heat tiles of a service on one host: activity by time and address region."""
 
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tierscope.api.answers import From, To, answer, answer_bytes
 from tierscope.api.figures import Model, Origin, PageKind, Window
+from tierscope.api.reads import tile_reads
+from tierscope.usecases.tiles import TileReads
 
 
 class TileRow(Model):
@@ -37,3 +44,51 @@ class TileGrid(Model):
     groups: list[str]
     hosts: list[str]
     notes: list[str]
+
+
+router = APIRouter(prefix="/v1/services/{service_id}/tiles", tags=["tiles"])
+
+Reads = Annotated[TileReads, Depends(tile_reads)]
+
+
+@router.get(
+    "",
+    response_model=TileGrid,
+    summary="Activity by time and address region",
+    responses={
+        200: {
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "description": "With `format=binary`: 4 bytes little-endian length of a JSON header (this model with empty "
+            "`cells`), the header, then one byte per cell, row by row.",
+        }
+    },
+)
+def read_tiles(
+    request: Request,
+    reads: Reads,
+    service_id: str,
+    host: Annotated[str | None, Query(description="Host id; default: the host with the newest tiles.")] = None,
+    group: Annotated[str | None, Query(description="Process group; default: the largest one.")] = None,
+    kind: PageKind | None = None,
+    from_: From = None,
+    to: To = None,
+    max_rows: Annotated[int, Query(ge=1, le=1024)] = 256,
+    max_columns: Annotated[int, Query(ge=1, le=2000)] = 360,
+    format: Annotated[Literal["json", "binary"], Query(description="JSON or a binary body.")] = "json",
+) -> Response:
+    """A grid of at most `max_rows` x `max_columns` cells; level and row merging are chosen by the size asked for."""
+    view = reads.grid(
+        service_id,
+        host=host,
+        group=group,
+        kind=kind,
+        from_=from_,
+        to=to,
+        max_rows=max_rows,
+        max_columns=max_columns,
+    )
+    if format == "json":
+        return answer(request, TileGrid, view)
+    header = TileGrid.model_validate(view.without_cells(), from_attributes=True).model_dump_json().encode()
+    body = len(header).to_bytes(4, "little") + header + view.cell_bytes()
+    return answer_bytes(request, body, "application/octet-stream")

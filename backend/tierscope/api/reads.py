@@ -1,0 +1,52 @@
+"""Dependencies that hand a request the use case it reads through, on the application's database and clock."""
+
+from fastapi import Request
+
+from tierscope.usecases.counters import CounterReads
+from tierscope.usecases.fleet import FleetReads
+from tierscope.usecases.heat import HeatReads
+from tierscope.usecases.hosts import HostReads
+from tierscope.usecases.services import ServiceReads
+from tierscope.usecases.status import StatusReads
+from tierscope.usecases.tier_moves import LedgerReads
+from tierscope.usecases.tiles import TileReads
+
+
+def host_reads(request: Request) -> HostReads:
+    """Reads of hosts."""
+    return HostReads(request.app.state.reads)
+
+
+def counter_reads(request: Request) -> CounterReads:
+    """Reads of counter series."""
+    return CounterReads(request.app.state.reads)
+
+
+def ledger_reads(request: Request) -> LedgerReads:
+    """Reads of the tier-move ledger."""
+    return LedgerReads(request.app.state.reads)
+
+
+def heat_reads(request: Request) -> HeatReads:
+    """Reads of heat."""
+    return HeatReads(request.app.state.reads)
+
+
+def tile_reads(request: Request) -> TileReads:
+    """Reads of heat tiles."""
+    return TileReads(request.app.state.reads)
+
+
+def service_reads(request: Request) -> ServiceReads:
+    """Reads of services."""
+    return ServiceReads(request.app.state.reads)
+
+
+def fleet_reads(request: Request) -> FleetReads:
+    """Reads of the fleet overview."""
+    return FleetReads(request.app.state.reads)
+
+
+def status_reads(request: Request) -> StatusReads:
+    """Reads of the installation's health."""
+    return StatusReads(request.app.state.reads)
