@@ -1,0 +1,120 @@
+//! Why a kernel file yields nothing, and what is wrong with one that cannot be understood.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// A file that yields nothing. Not an error: hosts differ in what they have and what they allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// The kernel has no such file (or the process is gone).
+    Absent,
+    /// The file exists and cannot be read; the text says why.
+    Unreadable(String),
+}
+
+/// `ESRCH`: the process went away between listing and reading.
+const NO_SUCH_PROCESS: i32 = 3;
+/// `ENODEV` and `ENXIO`: the file is there, what it describes is not.
+const NO_SUCH_DEVICE: [i32; 2] = [19, 6];
+
+impl Missing {
+    /// Sorts an I/O error into "not there" and "there, but not for us".
+    pub fn from_io(error: &io::Error) -> Self {
+        let gone = matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        ) || error
+            .raw_os_error()
+            .is_some_and(|code| code == NO_SUCH_PROCESS || NO_SUCH_DEVICE.contains(&code));
+        if gone {
+            return Self::Absent;
+        }
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Self::Unreadable("permission denied".to_owned()),
+            _ => Self::Unreadable(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("absent"),
+            Self::Unreadable(reason) => write!(f, "unreadable: {reason}"),
+        }
+    }
+}
+
+/// The first line of a text that could not be understood. All other lines were delivered.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}, `{item}`: {reason}")]
+pub struct ParseError {
+    /// Counted from 1.
+    pub line: usize,
+    /// The name on that line, or its beginning.
+    pub item: String,
+    /// What was expected.
+    pub reason: &'static str,
+}
+
+impl ParseError {
+    /// An error at `line` about `item`, shortened to what fits in a message.
+    pub fn new(line: usize, item: &str, reason: &'static str) -> Self {
+        Self {
+            line,
+            item: item.chars().take(60).collect(),
+            reason,
+        }
+    }
+
+    /// Adds the file.
+    pub fn in_file(self, path: &Path) -> ReadError {
+        ReadError {
+            path: path.to_owned(),
+            cause: self,
+        }
+    }
+}
+
+/// A [`ParseError`] with its file. The line was skipped, the rest of the file was used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}: {cause}; the line was skipped, all others were read", path.display())]
+pub struct ReadError {
+    /// The file, with its root.
+    pub path: PathBuf,
+    /// Where in it, and why.
+    pub cause: ParseError,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_file_line_and_item() {
+        let error = ParseError::new(7, "nr_free_pages", "not a number").in_file(Path::new("/proc/vmstat"));
+        assert_eq!(
+            error.to_string(),
+            "/proc/vmstat: line 7, `nr_free_pages`: not a number; the line was skipped, all others were read"
+        );
+    }
+
+    #[test]
+    fn a_vanished_process_is_absent_and_a_forbidden_file_is_not() {
+        assert_eq!(
+            Missing::from_io(&io::Error::from_raw_os_error(3)),
+            Missing::Absent
+        );
+        assert_eq!(
+            Missing::from_io(&io::Error::from_raw_os_error(2)),
+            Missing::Absent
+        );
+        assert_eq!(
+            Missing::from_io(&io::Error::from_raw_os_error(13)),
+            Missing::Unreadable("permission denied".into())
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! Reading of kernel files into one small buffer that is used again and again.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::{Missing, ParseError, ReadError, Root};
+
+/// Bytes asked for at once. Large buffers make `/proc/sys` fail with `ENOMEM`, and seq files hand out about one page
+/// per call anyway.
+const CHUNK_BYTES: usize = 16 << 10;
+/// Most bytes kept of one file. `/proc/zoneinfo` of a host with 1,000 CPUs has about 3 MB.
+const WHOLE_FILE_LIMIT_BYTES: usize = 8 << 20;
+/// Capacity above which the buffer is given back after use, so that one large file does not stay in memory.
+const KEPT_BYTES: usize = 256 << 10;
+
+/// Reads files beneath one root. Keeps its buffer and counts its bytes.
+#[derive(Debug)]
+pub struct Reader {
+    root: Root,
+    buffer: Vec<u8>,
+    bytes_read: u64,
+}
+
+/// How far a bounded line-by-line reading got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Bytes seen.
+    pub bytes: u64,
+    /// Whether the limit ended the reading before the end of the file.
+    pub cut: bool,
+}
+
+impl Reader {
+    /// A reader of the files beneath `root`.
+    pub fn new(root: Root) -> Self {
+        Self {
+            root,
+            buffer: Vec::new(),
+            bytes_read: 0,
+        }
+    }
+
+    /// The root.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Bytes read since this reader was made.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    /// The text of a whole file, valid until the next reading. Bytes that are not UTF-8 become `?`.
+    pub fn read(&mut self, kernel_path: &str) -> Result<&str, Missing> {
+        let path = self.root.join(kernel_path);
+        self.read_path(&path)
+    }
+
+    /// As [`Reader::read`], for a path that already has its root.
+    pub fn read_path(&mut self, path: &Path) -> Result<&str, Missing> {
+        if self.buffer.capacity() > KEPT_BYTES {
+            self.buffer = Vec::new();
+        }
+        self.buffer.clear();
+        self.fill(path).map_err(|error| Missing::from_io(&error))?;
+        self.bytes_read += self.buffer.len() as u64;
+        Ok(sanitize(&mut self.buffer))
+    }
+
+    /// The trimmed text of a file with one line.
+    pub fn value(&mut self, kernel_path: &str) -> Result<&str, Missing> {
+        self.read(kernel_path).map(str::trim)
+    }
+
+    /// Reads a file and parses it; a [`ParseError`] gets the file's name.
+    pub fn parse<T>(
+        &mut self,
+        kernel_path: &str,
+        parser: impl FnOnce(&str) -> Result<T, ParseError>,
+    ) -> Result<Result<T, ReadError>, Missing> {
+        let path = self.root.join(kernel_path);
+        let text = self.read_path(&path)?;
+        Ok(parser(text).map_err(|error| error.in_file(&path)))
+    }
+
+    /// Hands out a file line by line without keeping it, until `limit_bytes` are read. For files that grow with the
+    /// number of mappings of a process.
+    pub fn each_line(
+        &mut self,
+        path: &Path,
+        limit_bytes: u64,
+        mut line: impl FnMut(&str),
+    ) -> Result<Counted, Missing> {
+        let mut file = File::open(path).map_err(|error| Missing::from_io(&error))?;
+        let mut counted = Counted { bytes: 0, cut: false };
+        self.buffer.clear();
+        loop {
+            let kept = self.buffer.len();
+            self.buffer.resize(kept + CHUNK_BYTES, 0);
+            let got = match file.read(&mut self.buffer[kept..]) {
+                Ok(got) => got,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    self.buffer.truncate(kept);
+                    continue;
+                }
+                Err(error) => return Err(Missing::from_io(&error)),
+            };
+            self.buffer.truncate(kept + got);
+            counted.bytes += got as u64;
+            self.bytes_read += got as u64;
+            if got == 0 {
+                if !self.buffer.is_empty() {
+                    line(sanitize(&mut self.buffer));
+                }
+                return Ok(counted);
+            }
+            self.hand_out_lines(&mut line);
+            if counted.bytes >= limit_bytes || self.buffer.len() > WHOLE_FILE_LIMIT_BYTES {
+                counted.cut = true;
+                return Ok(counted);
+            }
+        }
+    }
+
+    /// Names in a directory, sorted.
+    pub fn list(&self, kernel_path: &str) -> Result<Vec<String>, Missing> {
+        let entries =
+            std::fs::read_dir(self.root.join(kernel_path)).map_err(|error| Missing::from_io(&error))?;
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The target of a symbolic link, as written.
+    pub fn link(&self, kernel_path: &str) -> Result<PathBuf, Missing> {
+        std::fs::read_link(self.root.join(kernel_path)).map_err(|error| Missing::from_io(&error))
+    }
+
+    fn fill(&mut self, path: &Path) -> io::Result<()> {
+        let mut file = File::open(path)?;
+        loop {
+            let kept = self.buffer.len();
+            self.buffer.resize(kept + CHUNK_BYTES, 0);
+            match file.read(&mut self.buffer[kept..]) {
+                Ok(got) => {
+                    self.buffer.truncate(kept + got);
+                    if got == 0 || self.buffer.len() > WHOLE_FILE_LIMIT_BYTES {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => self.buffer.truncate(kept),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn hand_out_lines(&mut self, line: &mut impl FnMut(&str)) {
+        let mut start = 0;
+        while let Some(length) = self.buffer[start..].iter().position(|byte| *byte == b'\n') {
+            line(sanitize(&mut self.buffer[start..start + length]));
+            start += length + 1;
+        }
+        self.buffer.drain(..start);
+    }
+}
+
+/// The bytes as text; bytes that are not UTF-8 are replaced in place.
+fn sanitize(bytes: &mut [u8]) -> &str {
+    if std::str::from_utf8(bytes).is_err() {
+        for byte in bytes.iter_mut().filter(|byte| !byte.is_ascii()) {
+            *byte = b'?';
+        }
+    }
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            let path = directory.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        }
+        directory
+    }
+
+    #[test]
+    fn text_longer_than_a_chunk_is_read_whole() {
+        let long = "x".repeat(3 * CHUNK_BYTES + 5);
+        let directory = tree(&[("proc/long", long.as_bytes())]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert_eq!(reader.read("/proc/long").unwrap(), long);
+        assert_eq!(reader.bytes_read(), long.len() as u64);
+    }
+
+    #[test]
+    fn an_absent_file_is_an_answer() {
+        let directory = tree(&[]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert_eq!(reader.read("proc/vmstat"), Err(Missing::Absent));
+        assert_eq!(reader.list("proc"), Err(Missing::Absent));
+    }
+
+    #[test]
+    fn hostile_bytes_become_question_marks() {
+        let directory = tree(&[("comm", b"a\xff\xfeb\n")]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert_eq!(reader.value("comm").unwrap(), "a??b");
+    }
+
+    #[test]
+    fn lines_survive_chunk_borders_and_the_last_needs_no_newline() {
+        let text: String = (0..5000)
+            .map(|number| format!("line {number}\n"))
+            .collect::<String>()
+            + "end";
+        let directory = tree(&[("maps", text.as_bytes())]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        let mut lines = Vec::new();
+        let path = directory.path().join("maps");
+        let counted = reader
+            .each_line(&path, u64::MAX, |line| lines.push(line.to_owned()))
+            .unwrap();
+        assert_eq!(lines.len(), 5001);
+        assert_eq!(lines[4999], "line 4999");
+        assert_eq!(lines[5000], "end");
+        assert_eq!(
+            counted,
+            Counted {
+                bytes: text.len() as u64,
+                cut: false
+            }
+        );
+    }
+
+    #[test]
+    fn a_limit_cuts_and_says_so() {
+        let text = "0123456789\n".repeat(10_000);
+        let directory = tree(&[("maps", text.as_bytes())]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        let counted = reader
+            .each_line(&directory.path().join("maps"), 1000, |_| {})
+            .unwrap();
+        assert!(counted.cut);
+        assert!(counted.bytes < text.len() as u64);
+    }
+}

@@ -1,0 +1,216 @@
+//! Line shapes that kernel files share. Pure: text in, names and values out.
+//!
+//! Parsers deliver every line that they understand, in order, and return the first that they do not.
+
+use crate::ParseError;
+
+/// A whole number as the kernel prints it. `None` for text and for what does not fit in 63 bits.
+pub fn number(text: &str) -> Option<i64> {
+    text.parse().ok()
+}
+
+/// A limit: `max` is `Ok(None)`.
+pub fn limit(text: &str) -> Result<Option<i64>, ParseError> {
+    if text == "max" {
+        return Ok(None);
+    }
+    number(text)
+        .map(Some)
+        .ok_or_else(|| ParseError::new(1, text, "neither a number nor `max`"))
+}
+
+/// Remembers the first problem while the rest is read.
+#[derive(Debug, Default)]
+pub struct FirstProblem(Option<ParseError>);
+
+impl FirstProblem {
+    /// Notes a line (counted from 0) that could not be used.
+    pub fn note(&mut self, line_index: usize, item: &str, reason: &'static str) {
+        if self.0.is_none() {
+            self.0 = Some(ParseError::new(line_index + 1, item, reason));
+        }
+    }
+
+    /// `Err` with the first noted problem.
+    pub fn finish(self) -> Result<(), ParseError> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
+/// `name value` lines: vmstat, numastat, memory.stat, memory.events.
+pub fn name_values(text: &str, mut emit: impl FnMut(&str, i64)) -> Result<(), ParseError> {
+    let mut problem = FirstProblem::default();
+    for (index, line) in text.lines().enumerate() {
+        let Some((name, value)) = line.trim().split_once(' ') else {
+            if !line.trim().is_empty() {
+                problem.note(index, line, "no value");
+            }
+            continue;
+        };
+        match number(value.trim()) {
+            Some(value) => emit(name, value),
+            None => problem.note(index, name, "not a whole number of 63 bits"),
+        }
+    }
+    problem.finish()
+}
+
+/// `Name:  value kB` lines, with or without a `Node N ` prefix: meminfo and `smaps_rollup`. Values in kB are given in
+/// bytes, all others as printed.
+pub fn colon_values(text: &str, mut emit: impl FnMut(&str, i64)) -> Result<(), ParseError> {
+    let mut problem = FirstProblem::default();
+    for (index, line) in text.lines().enumerate() {
+        let Some((name, rest)) = line.split_once(':') else {
+            if !line.trim().is_empty() {
+                problem.note(index, line, "no colon");
+            }
+            continue;
+        };
+        let name = without_node(name.trim());
+        let mut words = rest.split_ascii_whitespace();
+        let value = words.next().and_then(number);
+        let factor = if words.next() == Some("kB") { 1024 } else { 1 };
+        match value.and_then(|value| value.checked_mul(factor)) {
+            Some(value) => emit(name, value),
+            None => problem.note(index, name, "not a whole number of 63 bits"),
+        }
+    }
+    problem.finish()
+}
+
+/// `name N0=1 N1=2` lines of `memory.numa_stat`; v1 writes `name=3 N0=1 N1=2`. Values per node are given as
+/// `name[N0]`, a total under its bare name.
+pub fn node_values(text: &str, mut emit: impl FnMut(&str, i64)) -> Result<(), ParseError> {
+    let mut problem = FirstProblem::default();
+    let mut full_name = String::new();
+    for (index, line) in text.lines().enumerate() {
+        let mut words = line.split_ascii_whitespace();
+        let Some(first) = words.next() else { continue };
+        let (name, total) = first
+            .split_once('=')
+            .map_or((first, None), |(name, total)| (name, Some(total)));
+        match total.map(number) {
+            Some(Some(value)) => emit(name, value),
+            Some(None) => problem.note(index, name, "not a whole number of 63 bits"),
+            None => {}
+        }
+        for word in words {
+            let Some((node, Some(value))) = word.split_once('=').map(|(node, value)| (node, number(value)))
+            else {
+                problem.note(index, word, "not `N<node>=<number>`");
+                continue;
+            };
+            full_name.clear();
+            full_name.extend([name, "[", node, "]"]);
+            emit(&full_name, value);
+        }
+    }
+    problem.finish()
+}
+
+/// Numbers of a kernel list such as `0-3,8` in order; an empty line is an empty list.
+pub fn list(text: &str) -> Result<Vec<u32>, ParseError> {
+    let mut numbers = Vec::new();
+    for part in text.trim().split(',').filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let range = first
+            .trim()
+            .parse::<u32>()
+            .ok()
+            .zip(last.trim().parse::<u32>().ok());
+        match range {
+            Some((first, last)) if first <= last && last - first < MAX_LIST_LENGTH => {
+                numbers.extend(first..=last)
+            }
+            _ => return Err(ParseError::new(1, part, "not a number or an ascending range")),
+        }
+    }
+    Ok(numbers)
+}
+
+/// Longest range that is believed: far above any count of CPUs or nodes, far below what would hurt.
+const MAX_LIST_LENGTH: u32 = 1 << 16;
+
+fn without_node(name: &str) -> &str {
+    name.strip_prefix("Node ")
+        .and_then(|rest| rest.split_once(' '))
+        .map_or(name, |(_, name)| name)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    fn collect(
+        parse: impl FnOnce(&mut dyn FnMut(&str, i64)) -> Result<(), ParseError>,
+    ) -> (Vec<(String, i64)>, Result<(), ParseError>) {
+        let mut values = Vec::new();
+        let result = parse(&mut |name: &str, value: i64| values.push((name.to_owned(), value)));
+        (values, result)
+    }
+
+    fn pairs(values: &[(&str, i64)]) -> Vec<(String, i64)> {
+        values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value))
+            .collect()
+    }
+
+    #[test]
+    fn a_bad_line_is_named_and_the_others_are_kept() {
+        let (values, result) = collect(|emit| name_values("a 1\nb x\nc 3\nd\n", emit));
+        assert_eq!(values, pairs(&[("a", 1), ("c", 3)]));
+        let error = result.unwrap_err();
+        assert_eq!((error.line, error.item.as_str()), (2, "b"));
+    }
+
+    #[test]
+    fn a_value_of_64_bits_is_refused_rather_than_wrapped() {
+        let (values, result) = collect(|emit| name_values("huge 18446744073709551615\n", emit));
+        assert!(values.is_empty());
+        assert!(result.is_err());
+    }
+
+    #[test]
+    fn kib_become_bytes_and_bare_numbers_stay() {
+        let text = "MemTotal:  4 kB\nHugePages_Total:   7\nNode 12 Active(anon):  2 kB\n";
+        let (values, result) = collect(|emit| colon_values(text, emit));
+        assert_eq!(
+            values,
+            pairs(&[("MemTotal", 4096), ("HugePages_Total", 7), ("Active(anon)", 2048)])
+        );
+        result.unwrap();
+    }
+
+    #[test]
+    fn values_per_node_are_kept_apart_in_both_cgroup_versions() {
+        let (values, result) = collect(|emit| node_values("anon N0=5 N1=6\ntotal=11 N0=5 N1=6\n", emit));
+        assert_eq!(
+            values,
+            pairs(&[
+                ("anon[N0]", 5),
+                ("anon[N1]", 6),
+                ("total", 11),
+                ("total[N0]", 5),
+                ("total[N1]", 6)
+            ])
+        );
+        result.unwrap();
+    }
+
+    #[test]
+    fn lists_are_expanded_and_an_empty_line_is_empty() {
+        assert_eq!(list("0-2,8\n").unwrap(), [0, 1, 2, 8]);
+        assert_eq!(list("\n").unwrap(), Vec::<u32>::new());
+        assert!(list("3-1").is_err());
+        assert!(list("0-4294967295").is_err());
+    }
+
+    #[test]
+    fn max_is_no_limit() {
+        assert_eq!(limit("max"), Ok(None));
+        assert_eq!(limit("4096"), Ok(Some(4096)));
+        assert!(limit("many").is_err());
+    }
+}
