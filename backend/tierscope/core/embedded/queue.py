@@ -1,0 +1,116 @@
+"""The embedded queue: a Redis-compatible server on a unix socket, with nothing stored.
+
+The queue only wakes workers; the work to do is kept in the database, so losing the queue loses nothing. Where no server
+binary fits this machine, Celery's filesystem transport takes its place.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import redis
+
+from tierscope.core.embedded.account import Account
+from tierscope.core.embedded.binaries import find_queue_server, make_reachable
+from tierscope.core.embedded.errors import EmbeddedError
+from tierscope.core.embedded.places import Places
+from tierscope.core.embedded.process import Launch, identify, start, stop
+
+_READY_SECONDS = 15.0
+_STOP_SECONDS = 10.0
+_POLL_SECONDS = 0.05
+
+
+@dataclass(slots=True)
+class QueueServer:
+    """The queue's server, or the filesystem transport when `binary` is None."""
+
+    places: Places
+    account: Account
+    binary: Path | None
+    server: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """Where the server writes."""
+        return self.places.logs / "queue.log"
+
+    @property
+    def folder(self) -> Path:
+        """Messages of the filesystem transport."""
+        return self.places.data / "queue"
+
+    def url(self) -> str:
+        """Return the broker address: `unix://PATH` for the server, `filesystem://FOLDER` without one."""
+        if self.binary is None:
+            return f"filesystem://{self.folder}"
+        return f"unix://{self.places.queue_socket}"
+
+    def start(self) -> None:
+        """Start the server and wait until it answers. Raises EmbeddedError when it does not."""
+        if self.binary is None:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            return
+        self.places.queue_socket.unlink(missing_ok=True)
+        self.server = start(
+            Launch(
+                command=self._command(self.binary),
+                log=self.log,
+                account=self.account,
+                cwd=self.places.queue_socket.parent,
+            )
+        )
+        deadline = time.monotonic() + _READY_SECONDS
+        while not self.answers():
+            if self.server.poll() is not None or time.monotonic() >= deadline:
+                self.stop()
+                raise EmbeddedError(cause="the queue server did not start", next_step=f"read {self.log}")
+            time.sleep(_POLL_SECONDS)
+
+    def stop(self) -> None:
+        """Stop the server; harmless when it does not run."""
+        if self.server is None:
+            return
+        identity = identify(self.server.pid)
+        if identity is not None:
+            stop(identity, with_signal=signal.SIGTERM, grace_seconds=_STOP_SECONDS)
+        self.server.wait()
+        self.server = None
+
+    def answers(self) -> bool:
+        """Tell whether the queue takes messages now."""
+        if self.binary is None:
+            return self.folder.is_dir()
+        client = redis.Redis(unix_socket_path=str(self.places.queue_socket), socket_timeout=3)
+        try:
+            return bool(client.ping())
+        except (redis.RedisError, OSError):
+            return False
+        finally:
+            client.close()
+
+    def _command(self, binary: Path) -> list[str]:
+        return [
+            str(binary),
+            *("--port", "0"),
+            *("--unixsocket", str(self.places.queue_socket)),
+            *("--unixsocketperm", "700"),
+            *("--save", ""),
+            *("--appendonly", "no"),
+            *("--maxmemory", "128mb"),
+            *("--maxmemory-policy", "noeviction"),
+            *("--dir", str(self.places.queue_socket.parent)),
+            *("--daemonize", "no"),
+        ]
+
+
+def open_queue(places: Places, account: Account) -> QueueServer:
+    """Return the queue of an instance, with a server binary that the account can reach where there is one."""
+    binary = find_queue_server()
+    if binary is not None:
+        binary = make_reachable(binary, account=account, copies=places.binaries)
+    return QueueServer(places=places, account=account, binary=binary)
