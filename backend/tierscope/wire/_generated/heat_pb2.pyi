@@ -111,7 +111,7 @@ class HeatBlock(_message.Message):
     def __init__(self, backend: _Optional[_Union[HeatBackend, str]] = ..., granularity: _Optional[_Union[Granularity, str]] = ..., interval_ns: _Optional[int] = ..., end_wall_ns: _Optional[_Iterable[int]] = ..., end_boottime_ns: _Optional[_Iterable[int]] = ..., service_ref: _Optional[_Iterable[int]] = ..., group_ref: _Optional[_Iterable[int]] = ..., kind: _Optional[_Iterable[_Union[PageKind, str]]] = ..., page_size_bytes: _Optional[_Iterable[int]] = ..., tier_ref: _Optional[_Iterable[int]] = ..., validity: _Optional[_Iterable[int]] = ..., resident_bytes: _Optional[_Iterable[int]] = ..., age_bytes: _Optional[bytes] = ..., never_bytes: _Optional[bytes] = ..., active_count_bytes: _Optional[bytes] = ..., active_lo_bytes: _Optional[bytes] = ..., active_hi_bytes: _Optional[bytes] = ..., samples_known: _Optional[bool] = ..., load_samples: _Optional[_Iterable[int]] = ..., store_samples: _Optional[_Iterable[int]] = ..., period_events: _Optional[float] = ..., duty_ratio: _Optional[float] = ..., distinct_pages: _Optional[bytes] = ..., f1_pages: _Optional[bytes] = ..., f2_pages: _Optional[bytes] = ..., hot_intersection_bytes: _Optional[bytes] = ..., hot_union_bytes: _Optional[bytes] = ...) -> None: ...
 
 class GapBlock(_message.Message):
-    __slots__ = ("backend", "granularity", "interval_ns", "end_wall_ns", "intervals", "service_ref", "group_ref", "kind", "closed_bytes", "freed_bytes", "open_bytes")
+    __slots__ = ("backend", "granularity", "interval_ns", "end_wall_ns", "intervals", "service_ref", "group_ref", "kind", "closed_bytes", "freed_bytes", "open_bytes", "censored_bytes")
     BACKEND_FIELD_NUMBER: _ClassVar[int]
     GRANULARITY_FIELD_NUMBER: _ClassVar[int]
     INTERVAL_NS_FIELD_NUMBER: _ClassVar[int]
@@ -123,6 +123,7 @@ class GapBlock(_message.Message):
     CLOSED_BYTES_FIELD_NUMBER: _ClassVar[int]
     FREED_BYTES_FIELD_NUMBER: _ClassVar[int]
     OPEN_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CENSORED_BYTES_FIELD_NUMBER: _ClassVar[int]
     backend: HeatBackend
     granularity: Granularity
     interval_ns: int
@@ -134,4 +135,5 @@ class GapBlock(_message.Message):
     closed_bytes: bytes
     freed_bytes: bytes
     open_bytes: bytes
-    def __init__(self, backend: _Optional[_Union[HeatBackend, str]] = ..., granularity: _Optional[_Union[Granularity, str]] = ..., interval_ns: _Optional[int] = ..., end_wall_ns: _Optional[int] = ..., intervals: _Optional[int] = ..., service_ref: _Optional[_Iterable[int]] = ..., group_ref: _Optional[_Iterable[int]] = ..., kind: _Optional[_Iterable[_Union[PageKind, str]]] = ..., closed_bytes: _Optional[bytes] = ..., freed_bytes: _Optional[bytes] = ..., open_bytes: _Optional[bytes] = ...) -> None: ...
+    censored_bytes: bytes
+    def __init__(self, backend: _Optional[_Union[HeatBackend, str]] = ..., granularity: _Optional[_Union[Granularity, str]] = ..., interval_ns: _Optional[int] = ..., end_wall_ns: _Optional[int] = ..., intervals: _Optional[int] = ..., service_ref: _Optional[_Iterable[int]] = ..., group_ref: _Optional[_Iterable[int]] = ..., kind: _Optional[_Iterable[_Union[PageKind, str]]] = ..., closed_bytes: _Optional[bytes] = ..., freed_bytes: _Optional[bytes] = ..., open_bytes: _Optional[bytes] = ..., censored_bytes: _Optional[bytes] = ...) -> None: ...

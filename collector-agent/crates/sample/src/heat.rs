@@ -106,7 +106,8 @@ pub struct HeatRow {
     pub f1_pages: Option<[i64; WINDOWS.len()]>,
     /// Pages with exactly two samples.
     pub f2_pages: Option<[i64; WINDOWS.len()]>,
-    /// (intersection, union) bytes of the hot sets now and [`OVERLAP_LAGS`] ago.
+    /// (intersection, union) bytes of the hot sets now and [`OVERLAP_LAGS`] ago; (0, 0) for a lag whose windows were
+    /// not fully observed, `None` when that holds for all of them or pages are not told apart.
     pub hot_overlap_bytes: Option<[(i64, i64); OVERLAP_LAGS.len()]>,
 }
 
@@ -135,4 +136,7 @@ pub struct GapRow {
     pub freed_bytes: [i64; GAP_BINS],
     /// Gaps open at the block's end: a state, never summed over blocks.
     pub open_bytes: [i64; GAP_BINS],
+    /// Gaps whose re-access can no longer be seen, by the length known: cut by a missing interval in the block, or
+    /// longer than 63 intervals.
+    pub censored_bytes: [i64; GAP_BINS],
 }

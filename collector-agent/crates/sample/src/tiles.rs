@@ -43,7 +43,7 @@ pub struct TileEpoch {
     pub interval_ns: i64,
     /// The power of two in force.
     pub region_bytes: i64,
-    /// A value v in 1..=250 stands for `cell_log2_base^(v-1) * cell_unit`.
+    /// The base of the scale, such as 2^(1/8): a value v in 1..=250 stands for `cell_log2_base^(v-1) * cell_unit`.
     pub cell_log2_base: f64,
     /// Activity that the value 1 stands for.
     pub cell_unit: f64,

@@ -154,6 +154,10 @@ pub struct GapBlock {
     /// n x 63: still open at the block's end (a state, never summed)
     #[prost(bytes = "vec", tag = "11")]
     pub open_bytes: ::prost::alloc::vec::Vec<u8>,
+    /// n x 63: gaps whose re-access can no longer be seen, by the length known: a missing interval cut them in the
+    /// block, or they passed 63 intervals. They add up like closed ones and count as censored.
+    #[prost(bytes = "vec", tag = "12")]
+    pub censored_bytes: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -475,7 +479,7 @@ pub struct TileEpoch {
     /// the power of two in force
     #[prost(int64, tag = "7")]
     pub region_bytes: i64,
-    /// value v in 1..250 stands for base^(v-1) * cell_unit
+    /// the base itself, such as 2^(1/8): value v in 1..250 stands for base^(v-1) * cell_unit
     #[prost(double, tag = "8")]
     pub cell_log2_base: f64,
     /// activity per byte that the value 1 stands for
