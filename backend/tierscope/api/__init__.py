@@ -1,0 +1,1 @@
+"""HTTP: routers, request and answer models, permissions."""

@@ -1,0 +1,137 @@
+"""The connection to PostgreSQL: read sessions and write transactions are different types.
+
+A `ReadSession` comes from a pool whose connections are read-only and whose statements are cut off after the limit for
+reads; a `WriteTransaction` commits when its block ends and rolls back when it raises. Nothing else commits.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import errors as pg_errors
+from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create_engine, make_url
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from tierscope.core.errors import SlowQuery, Unavailable
+
+Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+WRITE_STATEMENT_SECONDS = 60.0
+WRITE_LOCK_SECONDS = 10.0
+POOL_WAIT_SECONDS = 10.0
+
+
+def driver_url(url: str) -> URL:
+    """Returns `url` for the psycopg 3 driver; `postgresql://` and `postgres://` are accepted."""
+    parsed = make_url(url)
+    if parsed.drivername in ("postgresql", "postgres"):
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    return parsed
+
+
+def libpq_url(url: str) -> str:
+    """Returns `url` as psycopg and the PostgreSQL tools take it, with its password."""
+    return driver_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+class ReadSession:
+    """A connection that cannot write. All its statements run in one read-only transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[Any]:
+        """Runs one statement and returns its result."""
+        return self._connection.execute(statement, parameters)
+
+    @property
+    def connection(self) -> Connection:
+        """The SQLAlchemy connection underneath, in the same transaction."""
+        return self._connection
+
+    @property
+    def driver(self) -> psycopg.Connection[Any]:
+        """The psycopg connection underneath, in the same transaction: for COPY and server-side cursors."""
+        connection = self._connection.connection.driver_connection
+        assert isinstance(connection, psycopg.Connection)
+        return connection
+
+
+class WriteTransaction(ReadSession):
+    """One transaction. It commits at the end of the block that `Database.write` opens."""
+
+
+class Database:
+    """Two pools on one server: one for reads, one for writes."""
+
+    def __init__(self, url: str, *, pool_size: int = 8, read_statement_seconds: float = 5.0) -> None:
+        self.url = url
+        read = f"-c default_transaction_read_only=on -c statement_timeout={int(read_statement_seconds * 1000)}"
+        write = (
+            f"-c statement_timeout={int(WRITE_STATEMENT_SECONDS * 1000)}"
+            f" -c lock_timeout={int(WRITE_LOCK_SECONDS * 1000)}"
+        )
+        self._read = self._engine(url, options=read, pool_size=pool_size)
+        self._write = self._engine(url, options=write, pool_size=max(2, pool_size // 2))
+
+    @staticmethod
+    def _engine(url: str, *, options: str, pool_size: int) -> Engine:
+        return create_engine(
+            driver_url(url),
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=POOL_WAIT_SECONDS,
+            pool_pre_ping=True,
+            connect_args={"options": f"-c timezone=UTC -c jit=off {options}", "connect_timeout": 5},
+        )
+
+    @contextmanager
+    def read(self) -> Iterator[ReadSession]:
+        """Opens a read-only session.
+
+        Raises:
+            Unavailable: the server cannot be reached.
+            SlowQuery: a statement ran into the limit for reads.
+        """
+        with translated(), self._read.connect() as connection:
+            yield ReadSession(connection)
+
+    @contextmanager
+    def write(self) -> Iterator[WriteTransaction]:
+        """Opens a transaction, commits it at the end of the block, rolls it back on an exception.
+
+        Raises:
+            Unavailable: the server cannot be reached, or the connection broke; the work was not stored.
+        """
+        with translated(), self._write.begin() as connection:
+            yield WriteTransaction(connection)
+
+    def close(self) -> None:
+        """Closes all idle connections."""
+        self._read.dispose()
+        self._write.dispose()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turns the driver's errors that a caller can act on into ours."""
+    try:
+        yield
+    except PoolTimeoutError as error:
+        raise Unavailable("all database connections are in use", retry_after_seconds=2) from error
+    except DBAPIError as error:
+        raise _known(error, error.orig, disconnected=error.connection_invalidated) from error
+    except psycopg.Error as error:
+        raise _known(error, error, disconnected=isinstance(error, psycopg.OperationalError)) from error
+
+
+def _known(error: Exception, cause: BaseException | None, *, disconnected: bool) -> Exception:
+    if isinstance(cause, pg_errors.QueryCanceled):
+        return SlowQuery("a statement ran into the limit for reads", retry_after_seconds=5)
+    if isinstance(cause, pg_errors.LockNotAvailable | pg_errors.DeadlockDetected | pg_errors.SerializationFailure):
+        return Unavailable("the database is busy with another change", retry_after_seconds=1)
+    if disconnected or isinstance(error, OperationalError):
+        return Unavailable("the database cannot be reached", retry_after_seconds=5)
+    return error

@@ -1,0 +1,119 @@
+"""Settings: environment variables `TIERSCOPE_*` over one TOML file over the defaults below.
+
+The file is named by `TIERSCOPE_CONFIG` (default `/etc/tierscope/tierscope.toml`, read where it exists). A nested value is
+written `TIERSCOPE_LIMITS__BATCH_BYTES` in the environment and `[limits] batch_bytes = ...` in the file.
+"""
+
+import os
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+DEFAULT_CONFIG_FILE = Path("/etc/tierscope/tierscope.toml")
+
+
+class Limits(BaseModel):
+    """Bounds on what is taken in. Reaching one is counted and shown, never silent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    batch_bytes: int = Field(default=1 << 20, gt=0)
+    batch_inflated_bytes: int = Field(default=8 << 20, gt=0)
+    services_per_host: int = Field(default=200, gt=0)
+    counter_names_per_host: int = Field(default=4096, gt=0)
+    layouts_per_host_day: int = Field(default=64, gt=0)
+    late_days: int = Field(default=7, gt=0, description="Older points are acknowledged and counted, not stored.")
+    future_seconds: int = Field(default=300, gt=0)
+    clock_skew_seconds: int = Field(default=30, gt=0)
+    commit_batches: int = Field(default=32, gt=0, description="Most batches that share one commit.")
+    commit_bytes: int = Field(default=16 << 20, gt=0)
+    queue_batches: int = Field(default=256, gt=0, description="Waiting batches above which ingest answers 503.")
+    queue_bytes: int = Field(default=64 << 20, gt=0, description="The same, by inflated bytes.")
+    host_batches_in_flight: int = Field(default=4, gt=0, description="Per host; above it ingest answers 429.")
+    read_statement_seconds: float = Field(default=5.0, gt=0)
+
+
+class Settings(BaseSettings):
+    """All settings of the service. Secrets are held so that printing the object does not show them."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="TIERSCOPE_", env_nested_delimiter="__", extra="ignore", frozen=True, validate_default=True
+    )
+
+    database_url: SecretStr | None = Field(
+        default=None, description="postgresql://user@/name?host=/socket/dir; null = the embedded server."
+    )
+    database_url_file: Path | None = Field(default=None, description="A 0600 file that holds the URL.")
+    database_password_file: Path | None = Field(default=None, description="A 0600 file that holds the password alone.")
+    database_pool_size: int = Field(default=8, gt=0)
+    redis_url: SecretStr | None = Field(default=None, description="redis://... or unix://...; null = the embedded one.")
+    data_dir: Path = Field(default_factory=lambda: default_data_dir())
+    host: str = "127.0.0.1"
+    port: int = Field(default=8480, ge=0, le=65535)
+    storage: Literal["auto", "timescaledb", "native"] = "auto"
+    anonymous_reads: bool = Field(
+        default=True, description="Reading without login, in force only while listening on loopback without a proxy."
+    )
+    allowed_hosts: tuple[str, ...] = Field(default=(), description="Names accepted in the Host header, beside loopback.")
+    trusted_proxies: tuple[str, ...] = Field(default=(), description="Addresses whose forwarded headers are believed.")
+    secure_cookies: bool = Field(default=False, description="Mark cookies Secure: set it where TLS ends before us.")
+    frontend_dir: Path | None = Field(default=None, description="Built dashboard; null = found beside the package.")
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_json: bool = False
+    limits: Limits = Limits()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments over environment over the file."""
+        path = Path(os.environ.get("TIERSCOPE_CONFIG", DEFAULT_CONFIG_FILE))
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=path)
+
+    @property
+    def listens_on_loopback(self) -> bool:
+        """Whether nobody but this machine can reach the service."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def resolve_database_url(self) -> str | None:
+        """The database URL with its password, from setting or files; None means the embedded server."""
+        url = self.database_url.get_secret_value() if self.database_url else None
+        if url is None and self.database_url_file is not None:
+            url = self.database_url_file.read_text(encoding="utf-8").strip()
+        if url is None or self.database_password_file is None:
+            return url
+        return with_password(url, self.database_password_file.read_text(encoding="utf-8").strip())
+
+
+def default_data_dir() -> Path:
+    """Where the embedded servers keep their data: a system path for root, else one in the user's home."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/tierscope")
+    return Path.home() / ".local" / "share" / "tierscope"
+
+
+def with_password(url: str, password: str) -> str:
+    """Returns `url` with `password` put behind its user name."""
+    parts = urlsplit(url)
+    user, _, place = parts.netloc.rpartition("@")
+    user = user.partition(":")[0]
+    return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}"))

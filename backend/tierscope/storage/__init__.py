@@ -1,0 +1,1 @@
+"""Tables and the statements that read and write them."""

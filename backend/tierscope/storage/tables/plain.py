@@ -1,0 +1,266 @@
+"""Plain tables: who and what there is. They grow with hosts, services and people, not with time."""
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, INT8MULTIRANGE, JSONB, TIMESTAMP
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+Instant = TIMESTAMP(timezone=True)
+_NOW = text("now()")
+_EMPTY_OBJECT = text("'{}'::jsonb")
+
+
+def _id() -> Column[int]:
+    return Column("id", BigInteger, Identity(always=True), primary_key=True)
+
+
+def _text(name: str, **options: Any) -> Column[str]:
+    return Column(name, Text, nullable=False, **options)
+
+
+def _instant(name: str) -> Column[Any]:
+    return Column(name, Instant, nullable=False, server_default=_NOW)
+
+
+def _host(**options: Any) -> Column[int]:
+    return Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="CASCADE"), nullable=False, **options)
+
+
+def _service(**options: Any) -> Column[int]:
+    return Column("service_id", BigInteger, ForeignKey("services.id", ondelete="CASCADE"), nullable=False, **options)
+
+
+installation = Table(
+    # Facts that are decided once: `storage` = timescaledb | native, `storage_version`.
+    "installation",
+    metadata,
+    Column("key", Text, primary_key=True),
+    _text("value"),
+)
+
+hosts = Table(
+    "hosts",
+    metadata,
+    _id(),
+    _text("public_id", unique=True),
+    _text("name"),
+    _text("origin"),  # live | import | simulated
+    Column("labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),
+    Column("credential_hash", LargeBinary, nullable=False, unique=True),
+    Column("previous_credential_hash", LargeBinary, unique=True),
+    Column("previous_credential_until", Instant),
+    _instant("enrolled_at"),
+    Column("last_seen_at", Instant),  # arrival of the newest batch
+    Column("last_end_at", Instant),  # end of the newest stored interval
+    Column("boot_id", Text),
+    Column("agent_version", Text),
+    Column("clock_skew_seconds", Double),  # host minus service; null where unknown
+    Column("layout_id", BigInteger),  # of the newest counters
+    Column("too_late_points", BigInteger, nullable=False, server_default="0"),
+    Column("set_aside_points", BigInteger, nullable=False, server_default="0"),
+    Column("retired_at", Instant),
+    Column("revoked_at", Instant),
+    CheckConstraint("origin IN ('live', 'import', 'simulated')", name="origin"),
+)
+
+boots = Table(
+    "boots",
+    metadata,
+    _id(),
+    _host(),
+    _text("boot_id"),
+    _instant("first_seen_at"),
+    _instant("last_seen_at"),
+    _instant("first_sealed_at"),  # sealing times as the host's clock says: they order the boots of one machine
+    _instant("last_sealed_at"),
+    Column("cloned_at", Instant),  # set on the newer of two boots that alternate
+    UniqueConstraint("host_id", "boot_id"),
+)
+
+streams = Table(
+    "streams",
+    metadata,
+    _host(primary_key=True),
+    Column("stream_id", LargeBinary, primary_key=True),
+    Column("next_seq", BigInteger, nullable=False, server_default="0"),
+    Column("gaps", INT8MULTIRANGE, nullable=False, server_default=text("'{}'::int8multirange")),
+    _instant("created_at"),
+    _instant("last_at"),
+    Column("batches", BigInteger, nullable=False, server_default="0"),
+)
+
+services = Table(
+    "services",
+    metadata,
+    _id(),
+    _text("public_id", unique=True),
+    _text("namespace"),
+    _text("name"),
+    _text("origin"),
+    _instant("first_seen_at"),
+    _instant("last_seen_at"),
+    UniqueConstraint("namespace", "name", "origin"),
+)
+
+service_aliases = Table(
+    "service_aliases",
+    metadata,
+    Column("namespace", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    _service(),
+)
+
+host_services = Table(
+    "host_services",
+    metadata,
+    _host(primary_key=True),
+    _service(primary_key=True, index=True),
+    _text("rule", server_default=""),
+    Column("processes", Integer, nullable=False, server_default="0"),
+    Column("heat_measured", Boolean, nullable=False, server_default=text("false")),
+    Column("heat_reason", Text),
+    _instant("last_seen_at"),
+)
+
+layouts = Table(
+    "layouts",
+    metadata,
+    _id(),
+    Column("hash", LargeBinary, nullable=False, unique=True),
+    Column("keys", ARRAY(Text), nullable=False),
+)
+
+host_layouts = Table(
+    "host_layouts",
+    metadata,
+    _host(primary_key=True),
+    Column("layout_id", BigInteger, ForeignKey("layouts.id"), primary_key=True),
+    _instant("first_seen_at"),
+)
+
+inventory = Table(
+    "inventory",
+    metadata,
+    _host(primary_key=True),
+    Column("at", Instant, primary_key=True),
+    Column("body", JSONB, nullable=False),  # the message Inventory with the field names of the contract
+)
+
+findings = Table(
+    "findings",
+    metadata,
+    _host(primary_key=True),
+    Column("finding_id", Text, primary_key=True),
+    _text("source"),  # agent | service
+    _text("severity"),
+    _text("cause"),
+    _text("fix"),
+    _text("confidence"),
+    _instant("since"),
+    Column("until", Instant),  # null while it holds
+)
+
+events = Table(
+    "events",
+    metadata,
+    _id(),
+    Column("at", Instant, nullable=False, index=True),
+    _text("kind"),
+    _text("text"),
+    Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="CASCADE")),
+    Column("service_id", BigInteger, ForeignKey("services.id", ondelete="CASCADE")),
+    Column("author", Text),
+)
+
+users = Table(
+    "users",
+    metadata,
+    _id(),
+    _text("name", unique=True),
+    _text("role"),
+    _instant("created_at"),
+    Column("disabled_at", Instant),
+    CheckConstraint("role IN ('viewer', 'operator', 'admin')", name="role"),
+)
+
+tokens = Table(
+    # Every secret that is handed out, as its SHA-256 alone.
+    "tokens",
+    metadata,
+    _id(),
+    _text("public_id", unique=True),
+    _text("kind"),
+    Column("hash", LargeBinary, nullable=False, unique=True),
+    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE")),
+    Column("role", Text),  # of api tokens, links and sessions
+    Column("origin", Text),  # that a join token fixes
+    Column("labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),  # that a join token fixes
+    Column("uses_left", Integer),  # null = unlimited
+    Column("expires_at", Instant),
+    _instant("created_at"),
+    Column("last_used_at", Instant),
+    Column("revoked_at", Instant),
+    _text("note", server_default=""),
+    CheckConstraint("kind IN ('join', 'api', 'link', 'session')", name="kind"),
+)
+
+audit = Table(
+    # Append-only: who changed what. A rule of the schema refuses UPDATE and DELETE.
+    "audit",
+    metadata,
+    _id(),
+    _instant("at"),
+    _text("actor"),
+    _text("action"),
+    _text("subject"),
+    Column("detail", JSONB, nullable=False, server_default=_EMPTY_OBJECT),
+)
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("actor", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("request_hash", LargeBinary, nullable=False),
+    Column("answer", JSONB, nullable=False),
+    _instant("created_at"),
+)
+
+marks = Table(
+    # Work to do: appended with the data, deleted with the rebuilt bucket. docs/decisions/0002-exactly-once.md
+    "marks",
+    metadata,
+    _id(),
+    _text("kind"),
+    Column("subject_id", BigInteger, nullable=False),
+    Column("service_id", BigInteger, nullable=False, server_default="0"),
+    Column("bucket", Instant, nullable=False),
+    _instant("created_at"),
+    Index(None, "kind", "subject_id", "service_id", "bucket"),
+)

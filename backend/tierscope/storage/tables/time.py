@@ -1,0 +1,264 @@
+"""Time tables: what was measured. All have `ts`; old rows leave by dropping chunks or partitions, never by DELETE.
+
+`ts` is the end of an interval in live tables and the start of the bucket in rolled-up ones. There are no unique keys:
+readers drop repeats of one ts (the last one stored wins). A row holds many values: docs/decisions/0001-storage-shapes.md.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, SmallInteger, Table, Text
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from tierscope.storage.tables.plain import Instant, metadata
+
+FLAG_CLOCK_CORRECTED = 1
+"""The time was rebuilt from arrival and boot-time clock."""
+FLAG_PARTIAL = 2
+"""The interval is shorter or longer than nominal."""
+
+TIER_MOVE_COLUMNS = (
+    "promoted_pages",
+    "promotion_candidate_pages",
+    "promotion_candidate_nrl_pages",
+    "promotion_candidate_demoted",
+    "promotion_tried",
+    "promoted_anon",
+    "promoted_file",
+    "demoted_kswapd_pages",
+    "demoted_direct_pages",
+    "demoted_khugepaged_pages",
+    "demoted_proactive_pages",
+    "demoted_anon",
+    "demoted_file",
+    "numa_pages_migrated",
+    "numa_hint_faults",
+    "numa_hint_faults_local",
+    "numa_pte_updates",
+    "pgmigrate_success_pages",
+    "pgmigrate_fail_pages",
+    "pgscan_kswapd_pages",
+    "pgscan_direct_pages",
+    "pgsteal_kswapd_pages",
+    "pgsteal_direct_pages",
+    "pswpin_pages",
+    "pswpout_pages",
+    "workingset_refault_anon_pages",
+    "workingset_refault_file_pages",
+    "allocstalls",
+)
+"""Differences over the interval, null where the host has no such counter (docs/method/tier_moves.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeTable:
+    """How a time table is cut and how long it is kept."""
+
+    table: Table
+    chunk_days: int
+    """Length of a native partition."""
+    chunk_hours: int
+    """Length of a TimescaleDB chunk."""
+    keep_days: int
+    written_at_ingest: bool
+
+
+def _table(name: str, *columns: Column[Any], service: bool) -> Table:
+    key = ["host_id", "service_id"] if service else ["host_id"]
+    return Table(
+        name,
+        metadata,
+        Column("host_id", BigInteger, nullable=False),
+        *([Column("service_id", BigInteger, nullable=False)] if service else []),
+        Column("ts", Instant, nullable=False),
+        *columns,
+        Index(None, *key, "ts"),
+    )
+
+
+def _int(name: str, *, null: bool = False) -> Column[int]:
+    return Column(name, BigInteger, nullable=null)
+
+
+def _small(name: str, *, null: bool = False) -> Column[int]:
+    return Column(name, SmallInteger, nullable=null)
+
+
+def _float(name: str, *, null: bool = False) -> Column[float]:
+    return Column(name, Double, nullable=null)
+
+
+def _array(name: str, item: Any, *, null: bool = False) -> Column[Any]:
+    return Column(name, ARRAY(item), nullable=null)
+
+
+def _bytes(name: str) -> Column[bytes]:
+    return Column(name, LargeBinary, nullable=False)
+
+
+def _method() -> tuple[Column[Any], ...]:
+    """What measured it (numbers of the contract's enums) and the nominal interval."""
+    return _small("backend"), _small("granularity"), _int("interval_ns")
+
+
+counters_live = _table(
+    "counters_live",
+    _int("layout_id"),
+    _int("boot_ref"),  # boots.id
+    _int("boottime_ns", null=True),
+    _small("flags"),
+    _array("vals", BigInteger),  # in the order of the layout's keys; an element is null where missing
+    service=False,
+)
+
+counters_packed = _table("counters_packed", _int("layout_id"), Column("n", Integer, nullable=False), _bytes("body"), service=False)
+
+
+def _metrics(name: str) -> Table:
+    return _table(
+        name,
+        _int("keys_layout_id"),
+        _array("first", Double),
+        _array("last", Double),
+        _array("min", Double),
+        _array("max", Double),
+        _array("sum", Double),  # for monotonic counters the reset-safe sum of differences
+        _array("n", Integer),
+        service=False,
+    )
+
+
+metrics_10m = _metrics("metrics_10m")
+metrics_1h = _metrics("metrics_1h")
+metrics_1d = _metrics("metrics_1d")
+
+tier_moves = _table(
+    "tier_moves",  # service_id 0 = the whole host
+    _float("dt_seconds"),
+    *(_int(name, null=True) for name in TIER_MOVE_COLUMNS),
+    Column("trust", JSONB, nullable=False),
+    _small("cause", null=True),
+    service=True,
+)
+
+heat_live = _table(
+    # One row = one interval of one service on one host; arrays run over its n (group, kind, page size, tier).
+    "heat_live",
+    _int("boottime_ns", null=True),
+    *_method(),
+    _array("groups", Text),
+    _array("kinds", SmallInteger),
+    _array("page_sizes", Integer),
+    _array("tiers", Text),  # "" = unknown
+    _array("validity", BigInteger),  # bit 0 = this interval
+    _array("resident_bytes", BigInteger),
+    _array("age_bytes", BigInteger),  # n x 9
+    _array("never_bytes", BigInteger),  # n x 9
+    _array("active_count_bytes", BigInteger),  # n x 11
+    _array("active_lo_bytes", BigInteger),  # n x 4
+    _array("active_hi_bytes", BigInteger),  # n x 4
+    _array("load_samples", BigInteger, null=True),
+    _array("store_samples", BigInteger, null=True),
+    _float("period_events", null=True),
+    _float("duty_ratio", null=True),
+    _array("distinct_pages", BigInteger, null=True),  # n x 4
+    _array("f1_pages", BigInteger, null=True),
+    _array("f2_pages", BigInteger, null=True),
+    _array("hot_intersection_bytes", BigInteger, null=True),  # n x 3
+    _array("hot_union_bytes", BigInteger, null=True),
+    service=True,
+)
+
+heat = _table("heat", *_method(), Column("n", Integer, nullable=False), _bytes("body"), service=True)
+
+
+def _heat_rollup(name: str) -> Table:
+    return _table(
+        name,
+        *_method(),
+        Column("n_intervals", Integer, nullable=False),
+        _array("kinds", SmallInteger),
+        _array("tiers", Text),
+        *(
+            _array(column, BigInteger)
+            for column in (
+                "resident_bytes",
+                "age_bytes",
+                "never_bytes",
+                "active_count_bytes",
+                "active_lo_bytes",
+                "active_hi_bytes",
+            )
+        ),
+        service=True,
+    )
+
+
+heat_1h = _heat_rollup("heat_1h")
+heat_1d = _heat_rollup("heat_1d")
+
+gaps = _table(
+    "gaps",
+    *_method(),
+    _small("intervals"),
+    _array("groups", Text),
+    _array("kinds", SmallInteger),
+    _array("closed_bytes", BigInteger),  # n x 63
+    _array("freed_bytes", BigInteger),
+    _array("open_bytes", BigInteger),
+    service=True,
+)
+
+tile_epochs = _table(
+    "tile_epochs",  # ts = the epoch's start
+    _int("epoch_id"),  # the contract's fixed64, as the signed integer of the same bits
+    Column("group_name", Text, nullable=False),
+    *_method(),
+    _int("region_bytes"),
+    _float("cell_log2_base"),
+    _float("cell_unit"),
+    Column("cell_measure", Text, nullable=False),
+    _array("kinds", SmallInteger),
+    _array("mappings", Text),
+    _array("offsets_bytes", BigInteger),
+    _array("sizes_bytes", BigInteger),
+    service=True,
+)
+
+tile_columns = _table("tile_columns", _int("epoch_id"), _bytes("cells"), service=True)
+
+tiles = _table("tiles", _int("epoch_id"), _small("level"), _bytes("cells"), _bytes("known"), service=True)
+
+self_reports = _table(
+    "self_reports",
+    _int("window_ns"),
+    _int("cpu_ns"),
+    _int("rss_bytes"),
+    _int("spool_bytes"),
+    _int("spool_batches"),
+    _int("dropped_batches"),
+    _int("sent_bytes"),
+    _int("counters_dropped"),
+    _int("services_dropped"),
+    Column("collectors", JSONB, nullable=False),
+    service=False,
+)
+
+# Live tables are kept for the whole window in which late data is taken, so that a bucket is rebuilt from all its rows.
+TIME_TABLES = (
+    TimeTable(counters_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
+    TimeTable(counters_packed, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=False),
+    TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=30, written_at_ingest=False),
+    TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=400, written_at_ingest=False),
+    TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
+    TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=35, written_at_ingest=False),
+    TimeTable(heat_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
+    TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=False),
+    TimeTable(heat_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
+    TimeTable(heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
+    TimeTable(gaps, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
+    TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
+    TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=True),
+    TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=False),
+    TimeTable(self_reports, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
+)

@@ -1,0 +1,1 @@
+"""What the service does, one use case per method; each owns its transaction."""
