@@ -1,0 +1,266 @@
+"""The columns of the ledger: what each means and which kernel counters it is made of, per dialect.
+
+A flow is a difference over an interval; a gauge is a state at the interval's end. Sources are names of one file in one
+scope; `Terms.names` are added and `Terms.minus` subtracted. docs/method/tier-moves.md has the table in words.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Trust = Literal["exact", "bound", "sampled", "partial", "not_supported"]
+Dialect = Literal["mainline", "tpp", "none"]
+
+_DEMOTED = ("pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "pgdemote_proactive")
+_STEAL = ("pgsteal_anon", "pgsteal_file")
+_STEAL_WHO = ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged", "pgsteal_proactive")
+_STALLS = ("allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_high", "allocstall_movable", "allocstall_device")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Counters to add and to subtract. With `any_of` the names that exist are enough, else all are needed."""
+
+    names: tuple[str, ...]
+    minus: tuple[str, ...] = ()
+    source: str = "vmstat"
+    any_of: bool = False
+    trust: Trust = "exact"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the ledger. `service` is None where the kernel keeps no such counter per cgroup."""
+
+    key: str
+    label: str
+    unit: str
+    host: Terms
+    service: Terms | None = None
+    tpp: Terms | None = None
+    gauge: bool = False
+
+
+def _same(*names: str, any_of: bool = False, note: str = "") -> dict[str, Terms]:
+    """Terms for a counter of one name in /proc/vmstat and in memory.stat."""
+    return {
+        "host": Terms(names, any_of=any_of, note=note),
+        "service": Terms(names, source="memory.stat", any_of=any_of, note=note),
+    }
+
+
+_TPP_CANDIDATES = "TPP counts promotion decisions (hint faults), not pages, and before the hotness test."
+_TPP_EVENTS = "TPP counts one event per successful promotion, a huge page too: a lower bound in pages."
+
+COLUMNS: tuple[Column, ...] = (
+    Column(
+        "promoted_pages",
+        "Promoted",
+        "pages",
+        **_same("pgpromote_success", note="Counted while kernel.numa_balancing has bit 2; a huge page counts 512."),
+        tpp=Terms(("pgpromote_anon", "pgpromote_file"), trust="bound", note=_TPP_EVENTS),
+    ),
+    Column(
+        "promoted_anon_pages",
+        "Promoted, anon",
+        "pages",
+        Terms((), trust="not_supported", note="Mainline does not split promotions by kind."),
+        tpp=Terms(("pgpromote_anon",), trust="bound", note=_TPP_EVENTS),
+    ),
+    Column(
+        "promoted_file_pages",
+        "Promoted, file",
+        "pages",
+        Terms((), trust="not_supported", note="Mainline does not split promotions by kind."),
+        tpp=Terms(("pgpromote_file",), trust="bound", note=_TPP_EVENTS),
+    ),
+    Column(
+        "promotion_candidates_pages",
+        "Promotion candidates",
+        "pages",
+        Terms(
+            ("pgpromote_candidate",),
+            note="Counted before the rate limiter decides, and without the fast path for free memory: "
+            "promotions can exceed candidates.",
+        ),
+        tpp=Terms(("pgpromote_candidate",), trust="partial", note=_TPP_CANDIDATES),
+    ),
+    Column(
+        "promotion_candidates_unlimited_pages",
+        "Candidates not rate limited",
+        "pages",
+        Terms(("pgpromote_candidate_nrl",), note="Granted because the top tier had plenty free; not tested for hotness."),
+    ),
+    Column(
+        "candidates_demoted",
+        "Candidates demoted before",
+        "events",
+        Terms((), trust="not_supported", note="Mainline keeps no flag of an earlier demotion."),
+        tpp=Terms(
+            ("pgpromote_candidate_demoted",),
+            trust="partial",
+            note="The flag clears at the first decision, so that later tries of a failed promotion look fresh.",
+        ),
+    ),
+    Column("demoted_kswapd_pages", "Demoted by kswapd", "pages", **_same("pgdemote_kswapd")),
+    Column(
+        "demoted_direct_pages",
+        "Demoted by allocating tasks",
+        "pages",
+        **_same("pgdemote_direct", note="Holds memory.reclaim work too where pgdemote_proactive does not exist."),
+    ),
+    Column("demoted_khugepaged_pages", "Demoted by khugepaged", "pages", **_same("pgdemote_khugepaged")),
+    Column("demoted_proactive_pages", "Demoted proactively", "pages", **_same("pgdemote_proactive")),
+    Column(
+        "demoted_pages",
+        "Demoted",
+        "pages",
+        **_same(*_DEMOTED, any_of=True, note="The sum of all pgdemote lines that this kernel has."),
+        tpp=Terms(("pgdemote_anon", "pgdemote_file"), note="The sum by kind; equals kswapd + direct."),
+    ),
+    Column(
+        "demoted_anon_pages",
+        "Demoted, anon",
+        "pages",
+        Terms((), trust="not_supported", note="Mainline does not split demotions by kind."),
+        tpp=Terms(("pgdemote_anon",), trust="partial", note="The kind is that of the first page of a batch."),
+    ),
+    Column(
+        "demoted_file_pages",
+        "Demoted, file",
+        "pages",
+        Terms((), trust="not_supported", note="Mainline does not split demotions by kind."),
+        tpp=Terms(("pgdemote_file",), trust="partial", note="The kind is that of the first page of a batch."),
+    ),
+    Column(
+        "numa_migrated_pages",
+        "Moved by NUMA balancing",
+        "pages",
+        **_same("numa_pages_migrated", note="All moves of NUMA balancing, those within one tier too."),
+    ),
+    Column(
+        "migrate_success_pages",
+        "Page moves of all causes",
+        "pages",
+        Terms(("pgmigrate_success",), note="Compaction, mbind, hotplug and DAMON are in it."),
+    ),
+    Column(
+        "migrate_fail_pages",
+        "Failed page moves",
+        "pages",
+        Terms(("pgmigrate_fail",), trust="partial", note="Promotions refused before a move is tried are in no counter."),
+    ),
+    Column(
+        "other_moves_pages",
+        "Moves of other causes",
+        "pages",
+        Terms(
+            ("pgmigrate_success",),
+            minus=("pgpromote_success", *_DEMOTED),
+            any_of=True,
+            trust="bound",
+            note="All moves less promotions and demotions: compaction and DAMON, and demotions that a kernel "
+            "with multi-generation LRU failed to count.",
+        ),
+        tpp=Terms((), trust="not_supported", note="TPP counts promotions in events, moves in pages."),
+    ),
+    Column("hint_faults", "Hint faults", "faults", **_same("numa_hint_faults", note="One per fault, a huge page too.")),
+    Column(
+        "hint_faults_local",
+        "Local hint faults",
+        "faults",
+        Terms(("numa_hint_faults_local",), trust="partial", note="About 0 by design in tiering mode: no locality measure."),
+    ),
+    Column("pte_updates", "Page-table entries scanned", "entries", **_same("numa_pte_updates")),
+    Column("swap_in_pages", "Swapped in", "pages", **_same("pswpin", "zswpin", any_of=True)),
+    Column(
+        "swap_out_pages",
+        "Swapped out",
+        "pages",
+        **_same("pswpout", "zswpout", any_of=True, note="Device swap and zswap. All-zero pages are not in it."),
+    ),
+    Column("refault_anon_pages", "Refaults, anon", "pages", **_same("workingset_refault_anon")),
+    Column("refault_file_pages", "Refaults, file", "pages", **_same("workingset_refault_file")),
+    Column(
+        "reclaimed_pages",
+        "Reclaimed, demotions included",
+        "pages",
+        Terms(_STEAL, note="Demoted pages count as reclaimed in the kernel."),
+        service=Terms(("pgsteal",), source="memory.stat", note="Demoted pages count as reclaimed in the kernel."),
+    ),
+    Column(
+        "reclaimed_true_pages",
+        "Evicted from memory",
+        "pages",
+        Terms(_STEAL, minus=_DEMOTED, note="Reclaimed less demoted."),
+        service=Terms(("pgsteal",), minus=_DEMOTED, source="memory.stat", note="Reclaimed less demoted."),
+        tpp=Terms(_STEAL, minus=("pgdemote_anon", "pgdemote_file"), note="Reclaimed less demoted."),
+    ),
+    Column(
+        "limit_reclaimed_pages",
+        "Reclaimed for cgroup limits",
+        "pages",
+        Terms(
+            _STEAL,
+            minus=_STEAL_WHO,
+            any_of=True,
+            trust="bound",
+            note="Reclaim by kind less reclaim by who: work for memory.high, memory.max and memory.reclaim, which "
+            "kernels before 7.2 leave out of the lines by who.",
+        ),
+    ),
+    Column(
+        "allocation_spill",
+        "Allocations given elsewhere",
+        "allocations",
+        Terms(("numa_foreign",), note="Allocations, not pages: wanted on one node, given by another."),
+    ),
+    Column("direct_scan_pages", "Scanned by allocating tasks", "pages", Terms(("pgscan_direct",))),
+    Column("direct_reclaim_stalls", "Direct reclaim stalls", "events", Terms(_STALLS, any_of=True)),
+    Column(
+        "psi_some_us",
+        "Memory pressure, some",
+        "us",
+        Terms(
+            ("some_total_us",),
+            source="pressure.memory",
+            trust="partial",
+            note="kswapd's own demotion work counts as pressure on the host: judge a service by its cgroup.",
+        ),
+        service=Terms(("some_total_us",), source="memory.pressure"),
+    ),
+    Column(
+        "psi_full_us",
+        "Memory pressure, full",
+        "us",
+        Terms(("full_total_us",), source="pressure.memory", trust="partial", note="As for some."),
+        service=Terms(("full_total_us",), source="memory.pressure"),
+    ),
+    Column("oom_kills", "OOM kills", "events", Terms(("oom_kill",)), service=Terms(("oom_kill",), source="memory.events")),
+    Column(
+        "limit_events",
+        "Memory limit reached",
+        "events",
+        Terms((), trust="not_supported", note="Limits belong to cgroups: see the services of the host."),
+        service=Terms(("high", "max"), source="memory.events"),
+    ),
+    Column(
+        "top_resident_bytes",
+        "Resident on the top tier",
+        "bytes",
+        Terms((), note="LRU pages of the nodes of the top tier."),
+        service=Terms((), note="anon + file of memory.numa_stat on the nodes of the top tier."),
+        gauge=True,
+    ),
+    Column(
+        "slow_resident_bytes",
+        "Resident on slower tiers",
+        "bytes",
+        Terms((), note="LRU pages of all other nodes."),
+        service=Terms((), note="anon + file of memory.numa_stat on all other nodes."),
+        gauge=True,
+    ),
+)
+
+COLUMN_KEYS: tuple[str, ...] = tuple(column.key for column in COLUMNS)
+COLUMN_INDEX: dict[str, int] = {key: index for index, key in enumerate(COLUMN_KEYS)}
