@@ -1,0 +1,239 @@
+//! A batch as JSON, in the words of the contract: what any reader must find in it.
+
+use serde_json::{Map, Value, json};
+use tierscope_sample::heat::{Backend, GapRow, Granularity, HeatRow, PageKind};
+use tierscope_sample::inventory::Inventory;
+use tierscope_sample::tiles::{TileColumn, TileEpoch};
+use tierscope_wire::{CounterRow, Layout, Opened, Origin, SelfReport};
+
+/// The whole batch.
+pub(crate) fn batch(opened: &Opened) -> Value {
+    let (header, content) = (&opened.header, &opened.content);
+    json!({
+        "host_id": header.host_id,
+        "stream_id": format!("{:032x}", u128::from_be_bytes(header.stream_id)),
+        "seq": header.seq,
+        "boot_id": header.boot_id,
+        "agent_version": header.agent_version,
+        "origin": match header.origin {
+            Origin::Live => "live",
+            Origin::Import => "import",
+            Origin::Simulated => "simulated",
+        },
+        "sealed_wall_ns": header.sealed_wall_ns,
+        "sealed_boottime_ns": header.sealed_boottime_ns,
+        "inventory": content.inventory.as_ref().map(inventory),
+        "layouts": content.layouts.iter().map(|layout| self::layout(layout)).collect::<Vec<_>>(),
+        "counters": content.counters.iter().map(counters).collect::<Vec<_>>(),
+        "heat": content.heat.iter().map(heat).collect::<Vec<_>>(),
+        "gaps": content.gaps.iter().map(gaps).collect::<Vec<_>>(),
+        "tile_epochs": content.tile_epochs.iter().map(epoch).collect::<Vec<_>>(),
+        "tile_columns": content.tile_columns.iter().map(column).collect::<Vec<_>>(),
+        "self": content.self_report.as_ref().map(self_report),
+    })
+}
+
+fn layout(layout: &Layout) -> Value {
+    json!({ "hash": layout.hash_hex(), "keys": layout.keys() })
+}
+
+fn counters(row: &CounterRow) -> Value {
+    let values: Map<String, Value> = row
+        .layout
+        .keys()
+        .iter()
+        .zip(&row.values)
+        .map(|(key, value)| (key.to_string(), json!(value)))
+        .collect();
+    json!({
+        "layout_hash": row.layout.hash_hex(),
+        "end_wall_ns": row.end_wall_ns,
+        "end_boottime_ns": row.end_boottime_ns,
+        "boot_id": *row.boot_id,
+        "values": values,
+    })
+}
+
+fn kind(kind: PageKind) -> &'static str {
+    match kind {
+        PageKind::Anon => "anon",
+        PageKind::File => "file",
+        PageKind::Tmpfs => "tmpfs",
+    }
+}
+
+fn backend(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Referenced => "referenced",
+        Backend::Trace => "trace",
+    }
+}
+
+fn granularity(granularity: Granularity) -> &'static str {
+    match granularity {
+        Granularity::Page => "page",
+        Granularity::Region => "region",
+        Granularity::Vma => "vma",
+    }
+}
+
+fn heat(row: &HeatRow) -> Value {
+    json!({
+        "backend": backend(row.backend),
+        "granularity": granularity(row.granularity),
+        "interval_ns": row.interval_ns,
+        "end_wall_ns": row.end_wall_ns,
+        "end_boottime_ns": row.end_boottime_ns,
+        "service": *row.service,
+        "group": *row.group,
+        "kind": kind(row.kind),
+        "page_size_bytes": row.page_size_bytes,
+        "tier": row.tier.as_deref(),
+        "validity": row.validity,
+        "resident_bytes": row.resident_bytes,
+        "age_bytes": row.age_bytes,
+        "never_bytes": row.never_bytes,
+        "active_count_bytes": row.active_count_bytes,
+        "active_lo_bytes": row.active_lo_bytes,
+        "active_hi_bytes": row.active_hi_bytes,
+        "load_samples": row.samples.map(|samples| samples.loads),
+        "store_samples": row.samples.map(|samples| samples.stores),
+        "period_events": row.period_events,
+        "duty_ratio": row.duty_ratio,
+        "distinct_pages": row.distinct_pages,
+        "f1_pages": row.f1_pages,
+        "f2_pages": row.f2_pages,
+        "hot_intersection_bytes": row.hot_overlap_bytes.map(|lags| lags.map(|(intersection, _)| intersection)),
+        "hot_union_bytes": row.hot_overlap_bytes.map(|lags| lags.map(|(_, union)| union)),
+    })
+}
+
+fn gaps(row: &GapRow) -> Value {
+    json!({
+        "backend": backend(row.backend),
+        "granularity": granularity(row.granularity),
+        "interval_ns": row.interval_ns,
+        "end_wall_ns": row.end_wall_ns,
+        "intervals": row.intervals,
+        "service": *row.service,
+        "group": *row.group,
+        "kind": kind(row.kind),
+        "closed_bytes": row.closed_bytes.as_slice(),
+        "freed_bytes": row.freed_bytes.as_slice(),
+        "open_bytes": row.open_bytes.as_slice(),
+        "censored_bytes": row.censored_bytes.as_slice(),
+    })
+}
+
+fn epoch(epoch: &TileEpoch) -> Value {
+    let row = |row: &tierscope_sample::tiles::TileRow| {
+        json!({
+            "kind": kind(row.kind),
+            "mapping": *row.mapping,
+            "offset_bytes": row.offset_bytes,
+            "size_bytes": row.size_bytes,
+        })
+    };
+    json!({
+        "epoch_id": epoch.epoch_id,
+        "service": *epoch.service,
+        "group": *epoch.group,
+        "backend": backend(epoch.backend),
+        "granularity": granularity(epoch.granularity),
+        "interval_ns": epoch.interval_ns,
+        "region_bytes": epoch.region_bytes,
+        "cell_log2_base": epoch.cell_log2_base,
+        "cell_unit": epoch.cell_unit,
+        "cell_measure": epoch.cell_measure,
+        "rows": epoch.rows.iter().map(row).collect::<Vec<_>>(),
+        "start_wall_ns": epoch.start_wall_ns,
+    })
+}
+
+fn column(column: &TileColumn) -> Value {
+    json!({ "epoch_id": column.epoch_id, "end_wall_ns": column.end_wall_ns, "cells": column.cells })
+}
+
+fn inventory(inventory: &Inventory) -> Value {
+    let nodes = inventory.nodes.iter().map(|node| {
+        json!({
+            "id": node.id,
+            "memory_bytes": node.memory_bytes,
+            "cpulist": node.cpulist,
+            "tier_class": node.tier_class,
+            "tier_evidence": node.tier_evidence,
+            "distances": node.distances,
+            "read_latency_ns": node.read_latency_ns,
+            "write_latency_ns": node.write_latency_ns,
+            "read_bandwidth_mib_per_s": node.read_bandwidth_mib_per_s,
+            "write_bandwidth_mib_per_s": node.write_bandwidth_mib_per_s,
+        })
+    });
+    let tiers = inventory
+        .tiers
+        .iter()
+        .map(|tier| json!({ "kernel_number": tier.kernel_number, "rank": tier.rank, "nodes": tier.nodes }));
+    let knobs = inventory
+        .knobs
+        .iter()
+        .map(|knob| json!({ "path": knob.path, "value": knob.value, "unavailable": knob.unavailable }));
+    json!({
+        "hostname": inventory.hostname,
+        "kernel_release": inventory.kernel_release,
+        "kernel_version": inventory.kernel_version,
+        "architecture": inventory.architecture,
+        "cpu_model": inventory.cpu_model,
+        "cpus_online": inventory.cpus_online,
+        "page_size_bytes": inventory.page_size_bytes,
+        "dialect": inventory.dialect,
+        "cgroup_version": inventory.cgroup_version,
+        "nodes": nodes.collect::<Vec<_>>(),
+        "tiers": tiers.collect::<Vec<_>>(),
+        "knobs": knobs.collect::<Vec<_>>(),
+        "collectors": inventory.collectors.iter().map(|collector| json!({
+            "name": collector.name, "active": collector.active, "reason": collector.reason,
+            "enable_hint": collector.enable_hint, "granularity": collector.granularity,
+            "privilege": collector.privilege,
+        })).collect::<Vec<_>>(),
+        "services": inventory.services.iter().map(|service| json!({
+            "namespace": service.namespace, "name": service.name, "rule": service.rule,
+            "processes": service.processes, "heat_measured": service.heat_measured,
+            "heat_reason": service.heat_reason,
+        })).collect::<Vec<_>>(),
+        "swaps": inventory.swaps.iter().map(|swap| json!({
+            "name": swap.name, "kind": swap.kind, "size_bytes": swap.size_bytes,
+            "used_bytes": swap.used_bytes, "priority": swap.priority, "zoned": swap.zoned,
+        })).collect::<Vec<_>>(),
+        "findings": inventory.findings.iter().map(|finding| json!({
+            "id": finding.id, "severity": finding.severity, "cause": finding.cause,
+            "fix": finding.fix, "confidence": finding.confidence,
+        })).collect::<Vec<_>>(),
+        "labels": inventory.labels.iter().map(|(key, value)| (key.clone(), json!(value)))
+            .collect::<Map<_, _>>(),
+        "cxl_devices": inventory.cxl_devices.iter().map(|device| json!({
+            "name": device.name, "ram_bytes": device.ram_bytes, "numa_node": device.numa_node,
+            "serial": device.serial,
+        })).collect::<Vec<_>>(),
+        "rdma_devices": inventory.rdma_devices,
+        "running_as_uid": inventory.running_as_uid,
+    })
+}
+
+fn self_report(report: &SelfReport) -> Value {
+    json!({
+        "end_wall_ns": report.end_wall_ns,
+        "window_ns": report.window_ns,
+        "cpu_ns": report.cpu_ns,
+        "rss_bytes": report.rss_bytes,
+        "spool_bytes": report.spool_bytes,
+        "spool_batches": report.spool_batches,
+        "dropped_batches": report.dropped_batches,
+        "sent_bytes": report.sent_bytes,
+        "counters_dropped": report.counters_dropped,
+        "services_dropped": report.services_dropped,
+        "collectors": report.collectors.iter().map(|cost| json!({
+            "name": cost.name, "cpu_ns": cost.cpu_ns, "runs": cost.runs,
+            "failures": cost.failures, "last_error": cost.last_error,
+        })).collect::<Vec<_>>(),
+    })
+}

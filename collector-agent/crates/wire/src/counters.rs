@@ -1,0 +1,128 @@
+//! Counter rows as difference-coded blocks.
+
+use std::sync::Arc;
+
+use tierscope_sample::counters::CounterSample;
+
+use crate::columns::{BitmapWriter, check_length, is_present, read_i64s};
+use crate::layout::{Layout, LayoutCache, hex};
+use crate::{WireError, proto};
+
+/// The counters of one moment, as values in the order of a layout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CounterRow {
+    /// Names of the values.
+    pub layout: Arc<Layout>,
+    /// `CLOCK_REALTIME` of the reading, nanoseconds since the Unix epoch.
+    pub end_wall_ns: i64,
+    /// `CLOCK_BOOTTIME` of the reading; `None` where unknown.
+    pub end_boottime_ns: Option<i64>,
+    /// The kernel's boot id, "" where unknown.
+    pub boot_id: Arc<str>,
+    /// One value per key of the layout; `None` where missing.
+    pub values: Vec<Option<i64>>,
+}
+
+impl CounterRow {
+    /// The row of a sample, whose values must be sorted by key and free of repeats.
+    pub fn new(sample: &CounterSample, layouts: &mut LayoutCache) -> Self {
+        let layout = layouts.layout_of(sample);
+        let values = sample.values.iter().map(|(_, value)| *value).collect();
+        Self {
+            layout,
+            end_wall_ns: sample.end_wall_ns,
+            end_boottime_ns: sample.end_boottime_ns,
+            boot_id: Arc::clone(&sample.boot_id),
+            values,
+        }
+    }
+
+    /// Whether this row can stand in one block with `other`.
+    fn joins(&self, other: &Self) -> bool {
+        self.layout.hash() == other.layout.hash()
+            && self.end_boottime_ns.is_some() == other.end_boottime_ns.is_some()
+    }
+}
+
+/// Writes rows as blocks of neighbours that share a layout.
+pub(crate) fn encode(rows: &[CounterRow], batch_boot_id: &str) -> Vec<proto::CounterBlock> {
+    rows.chunk_by(CounterRow::joins)
+        .map(|block| encode_block(block, batch_boot_id))
+        .collect()
+}
+
+fn encode_block(rows: &[CounterRow], batch_boot_id: &str) -> proto::CounterBlock {
+    let width = rows[0].values.len();
+    let mut values = Vec::with_capacity(rows.len() * width * 8);
+    let mut validity = BitmapWriter::default();
+    let mut previous = vec![0_i64; width];
+    for row in rows {
+        for (value, before) in row.values.iter().zip(&mut previous) {
+            let now = value.unwrap_or(0);
+            values.extend_from_slice(&now.wrapping_sub(*before).to_le_bytes());
+            *before = now;
+            validity.push(value.is_some());
+        }
+    }
+    let same_boot = rows.iter().all(|row| *row.boot_id == *batch_boot_id);
+    let boot_ids = if same_boot {
+        Vec::new()
+    } else {
+        rows.iter().map(|row| row.boot_id.to_string()).collect()
+    };
+    proto::CounterBlock {
+        layout_hash: rows[0].layout.hash().to_vec(),
+        end_wall_ns: rows.iter().map(|row| row.end_wall_ns).collect(),
+        end_boottime_ns: rows.iter().filter_map(|row| row.end_boottime_ns).collect(),
+        values,
+        validity: validity.into_bytes(),
+        boot_ids,
+    }
+}
+
+/// Reads a block; `layouts` are the ones known to the reader.
+pub(crate) fn decode(
+    block: &proto::CounterBlock,
+    layouts: &[Arc<Layout>],
+    batch_boot_id: &Arc<str>,
+) -> Result<Vec<CounterRow>, WireError> {
+    let layout = layouts
+        .iter()
+        .find(|layout| layout.hash()[..] == block.layout_hash)
+        .ok_or_else(|| WireError::UnknownLayout(hex(&block.layout_hash)))?;
+    let (rows, width) = (block.end_wall_ns.len(), layout.keys().len());
+    let differences = read_i64s("values", &block.values, rows * width)?;
+    if !block.validity.is_empty() {
+        check_length(
+            "validity (bytes)",
+            block.validity.len(),
+            (rows * width).div_ceil(8),
+        )?;
+    }
+    if !block.end_boottime_ns.is_empty() {
+        check_length("end_boottime_ns", block.end_boottime_ns.len(), rows)?;
+    }
+    if !block.boot_ids.is_empty() {
+        check_length("boot_ids", block.boot_ids.len(), rows)?;
+    }
+    let mut current = vec![0_i64; width];
+    let mut decoded = Vec::with_capacity(rows);
+    for (index, row) in differences.chunks_exact(width.max(1)).enumerate().take(rows) {
+        let mut values = Vec::with_capacity(width);
+        for (column, difference) in row.iter().enumerate() {
+            current[column] = current[column].wrapping_add(*difference);
+            values.push(is_present(&block.validity, index * width + column).then_some(current[column]));
+        }
+        decoded.push(CounterRow {
+            layout: Arc::clone(layout),
+            end_wall_ns: block.end_wall_ns[index],
+            end_boottime_ns: block.end_boottime_ns.get(index).copied(),
+            boot_id: block
+                .boot_ids
+                .get(index)
+                .map_or_else(|| Arc::clone(batch_boot_id), |id| Arc::from(id.as_str())),
+            values,
+        });
+    }
+    Ok(decoded)
+}
