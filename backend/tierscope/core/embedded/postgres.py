@@ -1,8 +1,8 @@
 """The embedded PostgreSQL: one cluster in the data directory, reached through a unix socket only.
 
-Passwords are random and checked with SCRAM; nothing listens on the network; the server never runs as root. The server is
-a direct child of the supervisor, so that it cannot outlive it: when the supervisor is killed, the kernel sends SIGINT,
-PostgreSQL's fast shutdown.
+Passwords are random and checked with SCRAM; nothing listens on the network; the server never runs as root. The server
+is a direct child of the supervisor, so that it cannot outlive it: when the supervisor is killed, the kernel sends
+SIGINT, PostgreSQL's fast shutdown.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _CRASH_RECOVERY_SECONDS = 300.0
 _RETRY_SECONDS = 0.25
 _STOP_SECONDS = 30.0
 
-# Sized for a laptop or a small VM beside other work: a fleet of hundreds of hosts fits, thousands want the compose file.
-# Locks cover every partition or chunk that one query touches. WAL is minimal because nothing replicates from here.
+# Sized for a laptop or a small VM beside other work: a fleet of hundreds of hosts fits, thousands want the compose
+# file. Locks cover every partition that one query touches. WAL is minimal because nothing replicates from here.
 _SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -169,8 +169,10 @@ class PostgresCluster:
         leftovers = list(self.places.database.iterdir())
         if leftovers and (self.places.database / "PG_VERSION").exists():
             return
-        if leftovers and (self.places.database / "global").exists() and any(
-            (self.places.database / "global").glob("pg_control")
+        if (
+            leftovers
+            and (self.places.database / "global").exists()
+            and any((self.places.database / "global").glob("pg_control"))
         ):
             raise EmbeddedError(
                 cause=f"{self.places.database} holds a cluster without PG_VERSION",

@@ -1,7 +1,7 @@
 """Child processes: how they are started, recognised later, and ended.
 
-A pid alone is reused by the kernel; a pid together with the start time of the process is not, so that pair is what state
-files keep and what every signal is checked against.
+A pid alone is reused by the kernel; a pid together with the start time of the process is not, so that pair is what
+state files keep and what every signal is checked against.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def list_children(pid: int) -> list[int]:
 
 
 def list_with_cwd(directory: Path) -> list[int]:
-    """Return the pids of the processes whose working directory is `directory` (PostgreSQL's processes sit in theirs)."""
+    """Return the pids of processes whose working directory is `directory`, as it is for PostgreSQL's."""
     wanted = str(directory.resolve())
     found = []
     for entry in Path("/proc").iterdir():
@@ -132,8 +132,8 @@ def run_as(account: Account, command: Sequence[str], *, cwd: Path) -> subprocess
 def stop(process: ProcessId, *, with_signal: signal.Signals, grace_seconds: float) -> bool:
     """Signal a process, wait, and end its whole session with SIGKILL after `grace_seconds`; tell whether it obeyed.
 
-    Works for children and for processes of an earlier supervisor alike. Members of its session that outlive it (a forked
-    scheduler) are ended too.
+    Works for children and for processes of an earlier supervisor alike. Members of its session that outlive it (a
+    forked scheduler) are ended too.
     """
     obeyed = True
     if is_running(process):
