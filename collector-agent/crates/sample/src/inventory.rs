@@ -2,7 +2,10 @@
 
 /// Description of a host, sent on change.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[allow(missing_docs, reason = "each field is described in contract/proto/tierscope/v1/inventory.proto")]
+#[allow(
+    missing_docs,
+    reason = "each field is described in contract/proto/tierscope/v1/inventory.proto"
+)]
 pub struct Inventory {
     pub hostname: String,
     pub kernel_release: String,

@@ -4,7 +4,13 @@
 //! kernel does not offer is `None`, never zero.
 
 pub mod counters;
+pub mod fold;
+mod gap_tally;
+pub mod gaps;
 pub mod heat;
+pub mod history;
 pub mod inventory;
+mod page_table;
+mod page_tally;
 pub mod service;
 pub mod tiles;
