@@ -13,4 +13,5 @@ pub mod inventory;
 mod page_table;
 mod page_tally;
 pub mod service;
+pub mod tile_grid;
 pub mod tiles;
