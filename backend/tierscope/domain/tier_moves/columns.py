@@ -13,12 +13,19 @@ Dialect = Literal["mainline", "tpp", "none"]
 _DEMOTED = ("pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "pgdemote_proactive")
 _STEAL = ("pgsteal_anon", "pgsteal_file")
 _STEAL_WHO = ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged", "pgsteal_proactive")
-_STALLS = ("allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_high", "allocstall_movable", "allocstall_device")
+_STALLS = (
+    "allocstall_normal",
+    "allocstall_dma",
+    "allocstall_dma32",
+    "allocstall_high",
+    "allocstall_movable",
+    "allocstall_device",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Counters to add and to subtract. With `any_of` the names that exist are enough, else all are needed."""
+    """Counters to add and to subtract. With `any_of` only the first name is needed, the others where they exist."""
 
     names: tuple[str, ...]
     minus: tuple[str, ...] = ()
@@ -177,7 +184,7 @@ COLUMNS: tuple[Column, ...] = (
         "swap_out_pages",
         "Swapped out",
         "pages",
-        **_same("pswpout", "zswpout", any_of=True, note="Device swap and zswap. All-zero pages are not in it."),
+        **_same("pswpout", "zswpout", any_of=True, note="Device swap and zswap; written back from zswap counts twice."),
     ),
     Column("refault_anon_pages", "Refaults, anon", "pages", **_same("workingset_refault_anon")),
     Column("refault_file_pages", "Refaults, file", "pages", **_same("workingset_refault_file")),

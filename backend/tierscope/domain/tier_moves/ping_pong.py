@@ -1,0 +1,131 @@
+"""Ping-pong: measured where the kernel marks demoted pages (TPP), bounded where it does not (mainline).
+
+Definitions follow docs/method/tier-moves.md. The mainline upper bound is churn, min(promoted, demoted): a page cannot
+have gone round without both. The lower bound is counting: of the promoted pages, those beyond what was on the slow tier
+at the start, or was allocated there since, must have been demoted within the window.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+PAGE_BYTES = 4096
+MOVE_SECONDS = 3e-6
+"""CPU time of moving one 4 KiB page. Assumption, to be measured per machine."""
+FAULT_SECONDS = 1e-6
+"""CPU time of one hint fault. Assumption."""
+
+WARN_RATIO = 0.10
+CLEAR_RATIO = 0.05
+CRIT_RATIO = 0.30
+STREAK = 3
+TRAFFIC_BYTES_PER_S = 16e6
+TRAFFIC_DRAM_SHARE_PER_S = 0.001
+
+State = Literal["ok", "warn", "crit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """TPP: what the kernel counts itself. Ratios are None where their denominator is zero."""
+
+    ratio: float | None
+    return_ratio: float | None
+    pages_per_s: float
+    pages_per_s_per_gib: float | None
+    bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """Mainline: hard bounds of the pages that went round in the window, and how evenly the flows balance."""
+
+    round_trip_pages_lo: int
+    round_trip_pages_hi: int
+    churn_pages_per_s: float
+    churn_pages_per_s_per_gib: float | None
+    symmetry: float | None
+    turnover: float | None
+
+
+def measure_tpp(
+    *, candidates: int, candidates_demoted: int, demoted_pages: int, seconds: float, dram_bytes: float | None
+) -> Measured:
+    """Ping-pong as TPP counts it: candidates that carry the mark of an earlier demotion."""
+    per_s = candidates_demoted / seconds
+    gib = dram_bytes / 2**30 if dram_bytes else None
+    return Measured(
+        ratio=candidates_demoted / candidates if candidates else None,
+        return_ratio=candidates_demoted / demoted_pages if demoted_pages else None,
+        pages_per_s=per_s,
+        pages_per_s_per_gib=per_s / gib if gib else None,
+        bytes_per_s=per_s * PAGE_BYTES * 2,
+    )
+
+
+def bound_churn(
+    *,
+    promoted_pages: int,
+    demoted_pages: int,
+    seconds: float,
+    dram_bytes: float | None,
+    slow_pages_at_start: int | None = None,
+    allocated_slow: int = 0,
+    top_resident_pages: float | None = None,
+) -> Bounded:
+    """Bounds of the round trips within the window. Without the slow tier's size the lower bound is 0."""
+    churn = min(promoted_pages, demoted_pages)
+    returned = 0
+    if slow_pages_at_start is not None:
+        returned = max(0, promoted_pages - slow_pages_at_start - allocated_slow)
+    per_s = churn / seconds
+    gib = dram_bytes / 2**30 if dram_bytes else None
+    moved = promoted_pages + demoted_pages
+    return Bounded(
+        round_trip_pages_lo=min(returned, churn),
+        round_trip_pages_hi=churn,
+        churn_pages_per_s=per_s,
+        churn_pages_per_s_per_gib=per_s / gib if gib else None,
+        symmetry=2 * churn / moved if moved else None,
+        turnover=churn / top_resident_pages if top_resident_pages else None,
+    )
+
+
+def move_bytes_per_s(promoted_pages: int, demoted_pages: int, seconds: float) -> float:
+    """Tier-move traffic: every moved page once, bytes per second."""
+    return (promoted_pages + demoted_pages) * PAGE_BYTES / seconds
+
+
+def cpu_core_ratio(moves: int, faults: int, seconds: float) -> float:
+    """Share of one core that moves and hint faults cost, at the assumed costs."""
+    return (moves * MOVE_SECONDS + faults * FAULT_SECONDS) / seconds
+
+
+def traffic_holds(bytes_per_s: float, dram_bytes: float | None) -> bool:
+    """Whether tier moves are enough to matter: over 16 MB/s, or over 0.1 % of DRAM a second where that is less."""
+    limit = TRAFFIC_BYTES_PER_S
+    if dram_bytes:
+        limit = min(limit, TRAFFIC_DRAM_SHARE_PER_S * dram_bytes)
+    return bytes_per_s > limit
+
+
+def follow_states(ratios: Sequence[float | None], traffic: Sequence[bool], start: State = "ok") -> list[State]:
+    """The alert state after each interval, with hysteresis.
+
+    WARN after three intervals in a row at 0.10 or more with traffic, cleared after three below 0.05; CRIT at once
+    while 0.30 or more with traffic. A missing interval (None) leaves state and streaks as they are.
+    """
+    warned, above, below = start != "ok", 0, 0
+    states: list[State] = []
+    crit = start == "crit"
+    for ratio, busy in zip(ratios, traffic, strict=True):
+        if ratio is not None:
+            above = above + 1 if ratio >= WARN_RATIO and busy else 0
+            below = below + 1 if ratio < CLEAR_RATIO else 0
+            if above >= STREAK:
+                warned = True
+            if below >= STREAK:
+                warned = False
+            crit = ratio >= CRIT_RATIO and busy
+        states.append("crit" if crit else "warn" if warned else "ok")
+    return states

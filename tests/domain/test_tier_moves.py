@@ -1,0 +1,183 @@
+"""The ledger: totals, resets, dialects, trust, and verdicts on recordings of real kernels."""
+
+import numpy as np
+import pytest
+from factories.kernel_lab import load
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from tierscope.domain.counters import Cause, differences, nominal_step
+from tierscope.domain.tier_moves import (
+    COLUMN_INDEX,
+    Context,
+    Ledger,
+    Tiers,
+    build_ledger,
+    find_dialect,
+    judge,
+    plan_host,
+    plan_service,
+)
+
+TIERS = Tiers(frozenset({0}), known=True)
+RECORDED_VERDICTS = {
+    "01-baseline-fits": {"fits"},
+    "02-default-spill": {"spill"},
+    "03-tiering-steady": {"healthy"},
+    "04-pingpong": {"futile_ping_pong"},
+    "05-ratelimited": {"limiter_bound"},
+    "07b-phase-fastscan": {"following_phases"},
+    "08-swap": {"swap_pressure"},
+    "10-cxl-real": {"healthy", "fits"},
+    "12-kernel-6.1": {"futile_ping_pong"},
+    "15-mixed-reclaim": {"limit_reclaim"},
+}
+
+
+def ledger_of(name: str, *, stretch: float = 1.0, service: bool = False) -> Ledger:
+    times, keys, values, present = load(name)
+    times = times[0] + (times - times[0]) * stretch
+    plan = plan_service(keys, ["cgroup:/load"], TIERS) if service else plan_host(keys, TIERS)
+    boots = np.zeros(len(times), np.int64)
+    return build_ledger(times, boots, values, present, plan, nominal_s=nominal_step(times))
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED_VERDICTS))
+def test_recorded_host_gets_its_verdict(name: str) -> None:
+    assert judge(ledger_of(name), Context(dram_bytes=768 * 2**20)).word in RECORDED_VERDICTS[name]
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED_VERDICTS))
+def test_verdict_does_not_depend_on_the_length_of_an_interval(name: str) -> None:
+    assert judge(ledger_of(name, stretch=30.0)).word == judge(ledger_of(name)).word
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED_VERDICTS))
+def test_totals_are_last_minus_first(name: str) -> None:
+    _, keys, values, _ = load(name)
+    ledger = ledger_of(name)
+    for column, counter in (("promoted_pages", "pgpromote_success"), ("pte_updates", "numa_pte_updates")):
+        place = keys.index(f"host|vmstat|{counter}")
+        assert ledger.total(column) == values[-1, place] - values[0, place]
+    demoted = [i for i, key in enumerate(keys) if key.startswith("host|vmstat|pgdemote_")]
+    assert ledger.total("demoted_pages") == int((values[-1, demoted] - values[0, demoted]).sum())
+
+
+def test_true_reclaim_is_what_went_to_swap() -> None:
+    ledger = ledger_of("08-swap")
+    swapped, evicted = ledger.total("swap_out_pages"), ledger.total("reclaimed_true_pages")
+    assert swapped is not None
+    assert evicted == pytest.approx(swapped, rel=0.001)
+
+
+def test_reclaim_for_limits_is_told_from_reclaim_for_the_host() -> None:
+    assert ledger_of("04-pingpong").total("limit_reclaimed_pages") == pytest.approx(0, abs=100)
+    assert (ledger_of("15-mixed-reclaim").total("limit_reclaimed_pages") or 0) > 100_000
+
+
+def test_old_kernel_has_no_khugepaged_demotions_and_no_service_ledger() -> None:
+    host, service = ledger_of("12-kernel-6.1"), ledger_of("12-kernel-6.1", service=True)
+    assert host.total("demoted_khugepaged_pages") is None
+    assert host.total("demoted_pages") == 36857
+    assert service.total("promoted_pages") is None
+    assert judge(service).word == "not_enough_data"
+
+
+def test_service_ledger_counts_its_own_cgroup() -> None:
+    assert ledger_of("04-pingpong", service=True).total("promoted_pages") == pytest.approx(258_633, rel=0.001)
+
+
+def test_dialect_is_found_by_names() -> None:
+    tpp = ["host|vmstat|pgpromote_candidate_demoted", "host|vmstat|pgdemote_anon"]
+    assert find_dialect(tpp)[0] == "tpp"
+    assert find_dialect(["host|vmstat|pgfault"])[0] == "none"
+    assert find_dialect(load("12-kernel-6.1")[1])[1] == (
+        "mainline: no pgdemote_khugepaged, demotions for the whole host only"
+    )
+
+
+def test_tpp_columns_come_from_tpp_counters() -> None:
+    names = ["pgpromote_anon", "pgpromote_file", "pgdemote_anon", "pgdemote_file", "pgpromote_candidate"]
+    keys = sorted(f"host|vmstat|{name}" for name in [*names, "pgpromote_candidate_demoted"])
+    values = np.array([[0] * 6, [1, 2, 3, 4, 5, 6]], np.int64)
+    plan = plan_host(keys, TIERS)
+    ledger = build_ledger(
+        np.array([0.0, 60.0]), np.zeros(2, np.int64), values, np.ones((2, 6), bool), plan, nominal_s=60.0
+    )
+    by_name = dict(zip(keys, (1, 2, 3, 4, 5, 6), strict=True))
+    assert ledger.total("promoted_pages") == by_name["host|vmstat|pgpromote_anon"] + by_name["host|vmstat|pgpromote_file"]
+    assert ledger.total("candidates_demoted") == by_name["host|vmstat|pgpromote_candidate_demoted"]
+    assert plan.columns[COLUMN_INDEX["promotion_candidates_pages"]].trust == "partial"
+    assert plan.columns[COLUMN_INDEX["promoted_pages"]].trust == "bound"
+
+
+def test_too_short_a_window_is_not_judged() -> None:
+    times, keys, values, present = load("04-pingpong")
+    few = slice(0, 4)
+    plan = plan_host(keys, TIERS)
+    ledger = build_ledger(times[few], np.zeros(4, np.int64), values[few], present[few], plan, nominal_s=2.0)
+    assert judge(ledger).word == "not_enough_data"
+
+
+def step(values: list[int], *, boots: list[int] | None = None, times: list[float] | None = None) -> tuple[list[int], list[int]]:
+    n = len(values)
+    found = differences(
+        np.array(times or [60.0 * i for i in range(n)]),
+        np.array(boots or [0] * n),
+        np.array([[value] for value in values]),
+        np.ones((n, 1), bool),
+        nominal_s=60.0,
+    )
+    return found.delta[:, 0].tolist(), found.cause[:, 0].tolist()
+
+
+def test_reboot_makes_the_step_absent_even_when_the_value_grew() -> None:
+    assert step([5, 9, 100], boots=[1, 1, 2]) == ([4, 0], [Cause.NONE, Cause.REBOOT])
+
+
+def test_a_decrease_within_a_boot_is_absent_not_negative() -> None:
+    assert step([5, 3, 4]) == ([0, 1], [Cause.WENT_BACKWARDS, Cause.NONE])
+
+
+def test_a_gap_keeps_its_difference_and_is_flagged() -> None:
+    found = differences(
+        np.array([0.0, 60.0, 600.0]), np.zeros(3, np.int64), np.array([[1], [2], [9]]), np.ones((3, 1), bool), nominal_s=60.0
+    )
+    assert found.delta[:, 0].tolist() == [1, 7]
+    assert found.gap.tolist() == [False, True]
+
+
+def test_a_missing_value_is_absent_with_its_cause() -> None:
+    found = differences(
+        np.array([0.0, 60.0, 120.0]),
+        np.zeros(3, np.int64),
+        np.array([[1], [0], [9]]),
+        np.array([[True], [False], [True]]),
+        nominal_s=60.0,
+    )
+    assert not found.ok.any()
+    assert found.cause[:, 0].tolist() == [Cause.MISSING, Cause.MISSING]
+
+
+@given(npst.arrays(np.int64, st.tuples(st.integers(2, 40), st.integers(1, 4)), elements=st.integers(0, 2**40)))
+def test_without_resets_differences_sum_to_last_minus_first(steps: np.ndarray) -> None:
+    values = np.cumsum(steps, axis=0)
+    n = len(values)
+    found = differences(np.arange(n) * 60.0, np.zeros(n, np.int64), values, np.ones(values.shape, bool), nominal_s=60.0)
+    assert (found.delta.sum(axis=0) == values[-1] - values[0]).all()
+
+
+@given(
+    npst.arrays(np.int64, st.tuples(st.integers(2, 40), st.just(2)), elements=st.integers(0, 2**62)),
+    st.data(),
+)
+def test_differences_are_never_negative_and_absent_ones_are_zero_with_a_cause(values: np.ndarray, data: st.DataObject) -> None:
+    n = len(values)
+    boots = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    present = data.draw(npst.arrays(bool, values.shape))
+    found = differences(np.arange(n) * 60.0, boots, values, present, nominal_s=60.0)
+    assert (found.delta >= 0).all()
+    assert (found.delta[~found.ok] == 0).all()
+    assert (found.cause[found.ok] == Cause.NONE).all()
+    assert (found.cause[~found.ok] != Cause.NONE).all()

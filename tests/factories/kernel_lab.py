@@ -1,0 +1,97 @@
+"""Recorded snapshot trees as counter keys and values: a small reader of its own, so that tests of the ledger do not
+depend on the agent's readers."""
+
+import io
+import re
+import tarfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import zstandard
+
+RECORDINGS = Path(__file__).resolve().parents[1] / "data" / "kernel-lab"
+_NODE = re.compile(r"^sys/devices/system/node/node(\d+)/(vmstat|numastat|meminfo)$")
+_CGROUP = re.compile(r"^sys/fs/cgroup(/.*)?/(memory\.(?:stat|numa_stat|pressure|current|high|max|events))$")
+
+
+def _pairs(text: str) -> Iterator[tuple[str, int]]:
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[1].lstrip("-").isdigit():
+            yield words[0], int(words[1])
+
+
+def _pressure(text: str) -> Iterator[tuple[str, int]]:
+    for line in text.splitlines():
+        kind, _, rest = line.partition(" ")
+        for word in rest.split():
+            name, _, value = word.partition("=")
+            if name == "total":
+                yield f"{kind}_total_us", int(value)
+
+
+def _meminfo(text: str) -> Iterator[tuple[str, int]]:
+    for line in text.splitlines():
+        found = re.match(r"^(?:Node \d+ )?([^:]+):\s+(\d+)( kB)?$", line)
+        if found:
+            yield found[1].strip(), int(found[2]) * (1024 if found[3] else 1)
+
+
+def _numa_stat(text: str) -> Iterator[tuple[str, int]]:
+    for line in text.splitlines():
+        name, *cells = line.split()
+        for cell in cells:
+            node, _, value = cell.partition("=")
+            yield f"{name}[{node}]", int(value)
+
+
+def _read(path: str, text: str) -> Iterator[tuple[str, int]]:
+    if path == "proc/vmstat":
+        yield from ((f"host|vmstat|{n}", v) for n, v in _pairs(text))
+    elif path == "proc/meminfo":
+        yield from ((f"host|meminfo|{n}", v) for n, v in _meminfo(text))
+    elif path.startswith("proc/pressure/"):
+        what = path.rsplit("/", 1)[1]
+        yield from ((f"host|pressure.{what}|{n}", v) for n, v in _pressure(text))
+    elif node := _NODE.match(path):
+        parse = _meminfo if node[2] == "meminfo" else _pairs
+        yield from ((f"node:{node[1]}|{node[2]}|{n}", v) for n, v in parse(text))
+    elif (group := _CGROUP.match(path)) and group[1]:
+        scope, source = f"cgroup:{group[1]}", group[2]
+        if source == "memory.pressure":
+            yield from ((f"{scope}|{source}|{n}", v) for n, v in _pressure(text))
+        elif source == "memory.numa_stat":
+            yield from ((f"{scope}|{source}|{n}", v) for n, v in _numa_stat(text))
+        elif source in ("memory.stat", "memory.events"):
+            yield from ((f"{scope}|{source}|{n}", v) for n, v in _pairs(text))
+        elif text.strip().isdigit():
+            yield f"{scope}|{source}|{source.removeprefix('memory.')}", int(text)
+
+
+@cache
+def load(name: str) -> tuple[np.ndarray, tuple[str, ...], np.ndarray, np.ndarray]:
+    """Return (times in seconds, keys, values [n, k] int64, present [n, k] bool) of the recording `name`."""
+    snapshots: dict[float, dict[str, int]] = {}
+    raw = zstandard.ZstdDecompressor().stream_reader((RECORDINGS / f"{name}.tar.zst").read_bytes())
+    with tarfile.open(fileobj=io.BytesIO(raw.read()), mode="r:") as tree:
+        for member in tree:
+            _, _, inner = member.name.partition("/")
+            stamp, _, path = inner.partition("/")
+            if not stamp.replace(".", "").isdigit() or not member.isfile():
+                continue
+            handle = tree.extractfile(member)
+            if handle is not None and (path.startswith(("proc/vmstat", "proc/meminfo", "proc/pressure/", "sys/"))):
+                found = dict(_read(path, handle.read().decode(errors="replace")))
+                snapshots.setdefault(float(stamp), {}).update(found)
+    times = sorted(snapshots)
+    keys = sorted({key for snapshot in snapshots.values() for key in snapshot})
+    index = {key: i for i, key in enumerate(keys)}
+    values = np.zeros((len(times), len(keys)), np.int64)
+    present = np.zeros((len(times), len(keys)), bool)
+    for row, stamp in enumerate(times):
+        for key, value in snapshots[stamp].items():
+            values[row, index[key]] = value
+            present[row, index[key]] = True
+    return np.array(times), tuple(keys), values, present
