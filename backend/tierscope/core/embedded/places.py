@@ -1,6 +1,6 @@
 """Where an instance keeps its files.
 
-The base directory comes from the settings (`data_dir`): `/var/lib/tierscope` for root, because a clone in `/root` cannot
+The base directory comes from the settings (`data_dir`): `/var/lib/tierscope` for root, as a clone in `/root` cannot
 be read by the account that the database runs as. The demo is an instance of its own, in the `demo` directory below, so
 that simulated data never meets real data.
 """

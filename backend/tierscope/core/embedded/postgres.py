@@ -119,13 +119,13 @@ class PostgresCluster:
             time.sleep(_RETRY_SECONDS)
         self._ensure_database()
 
-    def stop(self) -> None:
-        """Stop the server by a fast shutdown; harmless when it does not run."""
+    def stop(self, *, with_signal: signal.Signals = signal.SIGINT) -> None:
+        """Stop the server by a fast shutdown (or another of its signals); harmless when it does not run."""
         if self.server is None:
             return
         identity = identify(self.server.pid)
         if identity is not None:
-            stop(identity, with_signal=signal.SIGINT, grace_seconds=_STOP_SECONDS)
+            stop(identity, with_signal=with_signal, grace_seconds=_STOP_SECONDS)
         self.server.wait()
         self.server = None
 

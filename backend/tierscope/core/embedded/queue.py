@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.binaries import find_queue_server, make_reachable
@@ -85,7 +87,9 @@ class QueueServer:
         """Tell whether the queue takes messages now."""
         if self.binary is None:
             return self.folder.is_dir()
-        client = redis.Redis(unix_socket_path=str(self.places.queue_socket), socket_timeout=3)
+        client = redis.Redis(
+            unix_socket_path=str(self.places.queue_socket), socket_timeout=3, retry=Retry(NoBackoff(), 0)
+        )
         try:
             return bool(client.ping())
         except (redis.RedisError, OSError):
