@@ -3,6 +3,8 @@
 //! Readers (`procfs`, `sysfs`, `pagetable`, `import`) produce these types, `wire` encodes them. A value that the
 //! kernel does not offer is `None`, never zero.
 
+mod _generated;
+pub mod catalogue;
 pub mod counters;
 pub mod fold;
 mod gap_tally;

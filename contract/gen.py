@@ -1,0 +1,28 @@
+"""Write every generated file from the contract. `make gen` runs this; CI fails when the tree changes by it.
+
+    .venv/bin/python contract/gen.py
+
+Each generator is a module beside this one and can be run alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import gen_catalogue
+import gen_openapi
+import gen_proto
+
+
+def main() -> int:
+    """Run all generators: the catalogue first, because the others import code that it writes."""
+    gen_catalogue.main()
+    gen_proto.main([])
+    return gen_openapi.main()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
