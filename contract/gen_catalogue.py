@@ -42,7 +42,7 @@ SCOPES = ("host", "node", "zone", "cgroup", "service")
 REQUIRED = ("name", "source", "unit", "kind", "scopes", "kernel", "added_in", "help")
 OPTIONAL = ("trust", "rollup")
 
-MARK = "written by contract/gen_catalogue.py from contract/metrics"
+MARK = "written by `contract/gen_catalogue.py` from `contract/metrics`"
 
 
 class CatalogueError(Exception):

@@ -1,4 +1,4 @@
-"""The metric catalogue; written by contract/gen_catalogue.py from contract/metrics."""
+"""The metric catalogue; written by `contract/gen_catalogue.py` from `contract/metrics`."""
 
 from dataclasses import dataclass
 

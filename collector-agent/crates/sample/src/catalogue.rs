@@ -54,7 +54,10 @@ pub fn of_source(source: &str) -> &'static [Metric] {
 pub fn find(source: &str, name: &str) -> Option<&'static Metric> {
     let base = name.split_once('[').map_or(name, |(base, _)| base);
     let metrics = of_source(source);
-    metrics.binary_search_by(|metric| metric.name.cmp(base)).ok().map(|index| &metrics[index])
+    metrics
+        .binary_search_by(|metric| metric.name.cmp(base))
+        .ok()
+        .map(|index| &metrics[index])
 }
 
 #[cfg(test)]
@@ -64,7 +67,13 @@ mod tests {
     #[test]
     fn every_entry_is_found_under_its_own_name() {
         for metric in METRICS {
-            assert_eq!(find(metric.source, metric.name), Some(metric), "{}|{}", metric.source, metric.name);
+            assert_eq!(
+                find(metric.source, metric.name),
+                Some(metric),
+                "{}|{}",
+                metric.source,
+                metric.name
+            );
         }
         assert_eq!(find("vmstat", "no_such_counter"), None);
     }
@@ -79,7 +88,9 @@ mod tests {
     fn promotions_are_counters_of_hosts_and_nodes() {
         let metric = find("vmstat", "pgpromote_success");
         assert!(metric.is_some_and(|metric| {
-            metric.kind == Kind::Counter && metric.scopes == [ScopeKind::Host, ScopeKind::Node] && metric.rollup
+            metric.kind == Kind::Counter
+                && metric.scopes == [ScopeKind::Host, ScopeKind::Node]
+                && metric.rollup
         }));
     }
 }
