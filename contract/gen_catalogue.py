@@ -246,7 +246,7 @@ def render_all(metrics: list[Metric]) -> dict[Path, str]:
     package = PYTHON_OUT.with_name("__init__.py")
     return {
         RUST_OUT: render_rust(metrics),
-        RUST_OUT.with_name("mod.rs"): f"//! Tables {MARK}.\n\npub mod catalogue;\n",
+        RUST_OUT.with_name("mod.rs"): f"//! Tables {MARK}.\n\npub(crate) mod catalogue;\n",
         package: f'"""Tables {MARK}."""\n',
         PYTHON_OUT: render_python(metrics),
         TYPESCRIPT_OUT: render_typescript(metrics),

@@ -9,6 +9,9 @@ mod reader;
 mod root;
 pub mod text;
 
+/// What reading a file gives: nothing and why, text that could not be understood, or a value.
+pub type Outcome<T> = Result<Result<T, ReadError>, Missing>;
+
 pub use error::{Missing, ParseError, ReadError};
 pub use reader::{Counted, Reader};
 pub use root::Root;

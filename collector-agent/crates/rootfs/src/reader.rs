@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::{Missing, ParseError, ReadError, Root};
+use crate::{Missing, Outcome, ParseError, Root};
 
 /// Bytes asked for at once. Large buffers make `/proc/sys` fail with `ENOMEM`, and seq files hand out about one page
 /// per call anyway.
@@ -78,7 +78,7 @@ impl Reader {
         &mut self,
         kernel_path: &str,
         parser: impl FnOnce(&str) -> Result<T, ParseError>,
-    ) -> Result<Result<T, ReadError>, Missing> {
+    ) -> Outcome<T> {
         let path = self.root.join(kernel_path);
         let text = self.read_path(&path)?;
         Ok(parser(text).map_err(|error| error.in_file(&path)))
@@ -218,10 +218,7 @@ mod tests {
 
     #[test]
     fn lines_survive_chunk_borders_and_the_last_needs_no_newline() {
-        let text: String = (0..5000)
-            .map(|number| format!("line {number}\n"))
-            .collect::<String>()
-            + "end";
+        let text = (0..5000).fold(String::new(), |text, number| text + &format!("line {number}\n")) + "end";
         let directory = tree(&[("maps", text.as_bytes())]);
         let mut reader = Reader::new(Root::new(directory.path()));
         let mut lines = Vec::new();

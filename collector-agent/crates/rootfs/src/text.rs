@@ -120,7 +120,7 @@ pub fn list(text: &str) -> Result<Vec<u32>, ParseError> {
             .zip(last.trim().parse::<u32>().ok());
         match range {
             Some((first, last)) if first <= last && last - first < MAX_LIST_LENGTH => {
-                numbers.extend(first..=last)
+                numbers.extend(first..=last);
             }
             _ => return Err(ParseError::new(1, part, "not a number or an ascending range")),
         }

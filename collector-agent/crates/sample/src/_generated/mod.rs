@@ -1,3 +1,3 @@
 //! Tables written by `contract/gen_catalogue.py` from `contract/metrics`.
 
-pub mod catalogue;
+pub(crate) mod catalogue;
