@@ -62,7 +62,7 @@ def create_table(connection: Connection, table: Table, *, partitioned: bool) -> 
 
 
 def tune_storage(connection: Connection, table: Table) -> None:
-    """Long arrays are compressed with lz4 (several times faster than the default); packed bodies are not compressed again."""
+    """Long arrays are compressed with lz4 (far faster than the default); packed bodies are not compressed again."""
     has_lz4 = connection.execute(
         text("SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'")
     ).scalar_one()

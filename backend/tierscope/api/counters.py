@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Model, Origin, TimeAxis, Window
+from tierscope.api.permissions import requires
 from tierscope.api.reads import counter_reads
 from tierscope.usecases.counters import CounterReads
 
@@ -61,7 +62,9 @@ class CounterAnswer(Model):
     points: int
 
 
-router = APIRouter(prefix="/v1/hosts/{host_id}/counters", tags=["counters"])
+router = APIRouter(
+    prefix="/v1/hosts/{host_id}/counters", tags=["counters"], dependencies=[Depends(requires("read:fleet"))]
+)
 
 Reads = Annotated[CounterReads, Depends(counter_reads)]
 
@@ -79,7 +82,9 @@ def read_counter(
             description="A bare name (`pgpromote_success`: host scope and every node) or a whole key (`host|vmstat|pgfault`).",
         ),
     ],
-    scope: Annotated[str | None, Query(description="Only this scope: `host`, `node:0`, `zone:0/Normal`, `cgroup:/x`.")] = None,
+    scope: Annotated[
+        str | None, Query(description="Only this scope: `host`, `node:0`, `zone:0/Normal`, `cgroup:/x`.")
+    ] = None,
     source: Annotated[str | None, Query(description="Only this source, such as `vmstat`.")] = None,
     from_: From = None,
     to: To = None,

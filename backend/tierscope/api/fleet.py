@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.hosts import HostSummary
+from tierscope.api.permissions import requires
 from tierscope.api.reads import fleet_reads
 from tierscope.api.services import ServiceSummary
 from tierscope.usecases.fleet import FleetReads
@@ -49,7 +50,7 @@ class FleetOverview(Model):
     psi: list[Series]
 
 
-router = APIRouter(prefix="/v1/fleet", tags=["fleet"])
+router = APIRouter(prefix="/v1/fleet", tags=["fleet"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[FleetReads, Depends(fleet_reads)]
 

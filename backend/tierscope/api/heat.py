@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Figure, Model, Origin, PageKind, Series, TimeAxis, Window
+from tierscope.api.permissions import requires
 from tierscope.api.reads import heat_reads
 from tierscope.usecases.heat import HeatReads
 
@@ -89,7 +90,9 @@ class ServiceHeat(Model):
     grounding_notes: list[str]
 
 
-router = APIRouter(prefix="/v1/services/{service_id}/heat", tags=["heat"])
+router = APIRouter(
+    prefix="/v1/services/{service_id}/heat", tags=["heat"], dependencies=[Depends(requires("read:fleet"))]
+)
 
 Reads = Annotated[HeatReads, Depends(heat_reads)]
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import Cursor, Limit, answer
 from tierscope.api.figures import Figure, Model, Origin, Page
+from tierscope.api.permissions import requires
 from tierscope.api.reads import host_reads
 from tierscope.usecases.hosts import HostReads
 
@@ -133,7 +134,7 @@ class HostDetail(Model):
     clock_skew_seconds: float | None
 
 
-router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
+router = APIRouter(prefix="/v1/hosts", tags=["hosts"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[HostReads, Depends(host_reads)]
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import Cursor, From, Limit, To, answer
 from tierscope.api.figures import Figure, Model, Origin, Page
+from tierscope.api.permissions import requires
 from tierscope.api.reads import service_reads
 from tierscope.usecases.services import ServiceReads
 
@@ -54,7 +55,7 @@ class ServiceDetail(Model):
     events: list[Event]
 
 
-router = APIRouter(prefix="/v1/services", tags=["services"])
+router = APIRouter(prefix="/v1/services", tags=["services"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[ServiceReads, Depends(service_reads)]
 
@@ -73,8 +74,6 @@ def list_services(
 
 
 @router.get("/{service_id}", response_model=ServiceDetail, summary="One service in one sentence, and its evidence")
-def read_service(
-    request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None
-) -> Response:
+def read_service(request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None) -> Response:
     """One service: headline, figures, hosts, aliases, events in the window."""
     return answer(request, ServiceDetail, reads.detail(service_id, from_=from_, to=to))

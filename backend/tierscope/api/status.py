@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from tierscope.api.answers import answer
 from tierscope.api.figures import Model
+from tierscope.api.permissions import requires
 from tierscope.api.reads import status_reads
 from tierscope.usecases.status import StatusReads
 
@@ -53,7 +54,7 @@ class Catalogue(Model):
     items: list[Metric]
 
 
-router = APIRouter(prefix="/v1", tags=["status"])
+router = APIRouter(prefix="/v1", tags=["status"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[StatusReads, Depends(status_reads)]
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Figure, Model, Origin, Series, TimeAxis, Window
+from tierscope.api.permissions import requires
 from tierscope.api.reads import ledger_reads
 from tierscope.usecases.tier_moves import LedgerReads
 
@@ -61,7 +62,7 @@ class Ledger(Model):
     n_hosts: int
 
 
-router = APIRouter(prefix="/v1", tags=["tier moves"])
+router = APIRouter(prefix="/v1", tags=["tier moves"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[LedgerReads, Depends(ledger_reads)]
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import From, To, answer, answer_bytes
 from tierscope.api.figures import Model, Origin, PageKind, Window
+from tierscope.api.permissions import requires
 from tierscope.api.reads import tile_reads
 from tierscope.usecases.tiles import TileReads
 
@@ -46,7 +47,9 @@ class TileGrid(Model):
     notes: list[str]
 
 
-router = APIRouter(prefix="/v1/services/{service_id}/tiles", tags=["tiles"])
+router = APIRouter(
+    prefix="/v1/services/{service_id}/tiles", tags=["tiles"], dependencies=[Depends(requires("read:tiles"))]
+)
 
 Reads = Annotated[TileReads, Depends(tile_reads)]
 

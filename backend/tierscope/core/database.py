@@ -55,7 +55,8 @@ class ReadSession:
     def driver(self) -> psycopg.Connection[Any]:
         """The psycopg connection underneath, in the same transaction: for COPY and server-side cursors."""
         connection = self._connection.connection.driver_connection
-        assert isinstance(connection, psycopg.Connection)
+        if not isinstance(connection, psycopg.Connection):
+            raise Unavailable("the database connection was lost", retry_after_seconds=1)
         return connection
 
 

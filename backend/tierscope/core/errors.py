@@ -10,6 +10,7 @@
     │   ├── WrongHost              403 wrong-host
     │   └── BadCsrf                403 bad-csrf
     ├── NotFound                   404 not-found
+    ├── MethodNotAllowed           405 method-not-allowed
     ├── Conflict                   409 conflict
     │   ├── UnknownLayout          409 unknown-layout
     │   └── ClonedHost             409 cloned-host
@@ -42,9 +43,7 @@ class TierscopeError(Exception):
     title: ClassVar[str] = "Something failed inside the service"
     default_next_step: ClassVar[str] = "Look for this request in the log of the service."
 
-    def __init__(
-        self, detail: str, *, next_step: str | None = None, retry_after_seconds: int | None = None
-    ) -> None:
+    def __init__(self, detail: str, *, next_step: str | None = None, retry_after_seconds: int | None = None) -> None:
         super().__init__(detail)
         self.detail = detail
         self.next_step = next_step or self.default_next_step
@@ -138,6 +137,15 @@ class NotFound(TierscopeError):
     slug = "not-found"
     title = "Not found"
     default_next_step = "List what there is first; ids are opaque and never reused."
+
+
+class MethodNotAllowed(TierscopeError):
+    """The address exists and does not take this method."""
+
+    status = 405
+    slug = "method-not-allowed"
+    title = "This address does not take this method"
+    default_next_step = "/openapi.json lists addresses and methods."
 
 
 class Conflict(TierscopeError):

@@ -1,24 +1,40 @@
 """Settings: environment variables `TIERSCOPE_*` over one TOML file over the defaults below.
 
-The file is named by `TIERSCOPE_CONFIG` (default `/etc/tierscope/tierscope.toml`, read where it exists). A nested value is
-written `TIERSCOPE_LIMITS__BATCH_BYTES` in the environment and `[limits] batch_bytes = ...` in the file.
+The file is named by `TIERSCOPE_CONFIG` (default `/etc/tierscope/tierscope.toml`, read where it exists). A nested value
+is written `TIERSCOPE_LIMITS__BATCH_BYTES` in the environment and `[limits] batch_bytes = ...` in the file; a list is
+comma-separated in the environment.
 """
 
 import os
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
 DEFAULT_CONFIG_FILE = Path("/etc/tierscope/tierscope.toml")
+
+
+def default_data_dir() -> Path:
+    """Where the embedded servers keep their data: a system path for root, else one in the user's home."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/tierscope")
+    return Path.home() / ".local" / "share" / "tierscope"
+
+
+def _split(value: object) -> object:
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 
 
 class Limits(BaseModel):
@@ -56,15 +72,15 @@ class Settings(BaseSettings):
     database_password_file: Path | None = Field(default=None, description="A 0600 file that holds the password alone.")
     database_pool_size: int = Field(default=8, gt=0)
     redis_url: SecretStr | None = Field(default=None, description="redis://... or unix://...; null = the embedded one.")
-    data_dir: Path = Field(default_factory=lambda: default_data_dir())
+    data_dir: Path = Field(default_factory=default_data_dir)
     host: str = "127.0.0.1"
     port: int = Field(default=8480, ge=0, le=65535)
     storage: Literal["auto", "timescaledb", "native"] = "auto"
     anonymous_reads: bool = Field(
         default=True, description="Reading without login, in force only while listening on loopback without a proxy."
     )
-    allowed_hosts: tuple[str, ...] = Field(default=(), description="Names accepted in the Host header, beside loopback.")
-    trusted_proxies: tuple[str, ...] = Field(default=(), description="Addresses whose forwarded headers are believed.")
+    allowed_hosts: Names = Field(default=(), description="Names accepted in the Host header, beside loopback.")
+    trusted_proxies: Names = Field(default=(), description="Set when a proxy is in front; ends anonymous reading.")
     secure_cookies: bool = Field(default=False, description="Mark cookies Secure: set it where TLS ends before us.")
     frontend_dir: Path | None = Field(default=None, description="Built dashboard; null = found beside the package.")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -77,8 +93,8 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is the base class's
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments over environment over the file."""
         path = Path(os.environ.get("TIERSCOPE_CONFIG", DEFAULT_CONFIG_FILE))
@@ -102,13 +118,6 @@ class Settings(BaseSettings):
         if url is None or self.database_password_file is None:
             return url
         return with_password(url, self.database_password_file.read_text(encoding="utf-8").strip())
-
-
-def default_data_dir() -> Path:
-    """Where the embedded servers keep their data: a system path for root, else one in the user's home."""
-    if os.geteuid() == 0:
-        return Path("/var/lib/tierscope")
-    return Path.home() / ".local" / "share" / "tierscope"
 
 
 def with_password(url: str, password: str) -> str:

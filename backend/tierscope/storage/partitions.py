@@ -28,8 +28,10 @@ def storage_mode(session: ReadSession) -> Mode:
     """Returns the mode that was chosen when the schema was made."""
     statement = select(tables.installation.c.value).where(tables.installation.c.key == "storage")
     value = session.execute(statement).scalar_one_or_none()
-    if value == "timescaledb" or value == "native":
-        return value
+    if value == "timescaledb":
+        return "timescaledb"
+    if value == "native":
+        return "native"
     raise ConfigurationError("the database has no schema yet", next_step="Run `tierscope migrate`.")
 
 
@@ -90,9 +92,9 @@ def drop_old(transaction: WriteTransaction, now: datetime) -> dict[str, int]:
 def _drop_old_of(transaction: WriteTransaction, entry: TimeTable, now: datetime, mode: Mode) -> int:
     cutoff = now - timedelta(days=entry.keep_days)
     if mode == "timescaledb":
-        statement = text("SELECT count(*) FROM drop_chunks(CAST(:table AS regclass), older_than => :cutoff)").bindparams(
-            bindparam("cutoff", type_=tables.hosts.c.enrolled_at.type)
-        )
+        statement = text(
+            "SELECT count(*) FROM drop_chunks(CAST(:table AS regclass), older_than => :cutoff)"
+        ).bindparams(bindparam("cutoff", type_=tables.hosts.c.enrolled_at.type))
         return int(transaction.execute(statement, {"table": entry.table.name, "cutoff": cutoff}).scalar_one())
     dropped = 0
     for name, start in _partitions_of(transaction, entry.table.name):
@@ -122,7 +124,5 @@ def _partitions_of(session: ReadSession, parent: str) -> list[tuple[str, date]]:
         "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
         " WHERE i.inhparent = CAST(:parent AS regclass) ORDER BY c.relname"
     )
-    found = []
-    for name in session.execute(statement, {"parent": parent}).scalars():
-        found.append((name, datetime.strptime(name[-8:], "%Y%m%d").replace(tzinfo=UTC).date()))
-    return found
+    names = session.execute(statement, {"parent": parent}).scalars()
+    return [(name, date.fromisoformat(name[-8:])) for name in names]

@@ -71,7 +71,8 @@ def upgrade(url: str, *, storage: Literal["auto", "timescaledb", "native"] = "au
 def schema_state(database: Database) -> SchemaState:
     """Returns the revision of the database beside the newest one of this release."""
     head = ScriptDirectory(str(migrations_dir())).get_current_head()
-    assert head is not None
+    if head is None:
+        raise ConfigurationError("there are no migrations", next_step="Install the wheel again.")
     with database.read() as session:
         revision = MigrationContext.configure(session.connection).get_current_revision()
     return SchemaState(revision=revision, head=head)

@@ -40,20 +40,22 @@ def _id() -> Column[int]:
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
-def _text(name: str, **options: Any) -> Column[str]:
-    return Column(name, Text, nullable=False, **options)
+def _text(name: str, *, unique: bool = False, server_default: str | None = None) -> Column[str]:
+    return Column(name, Text, nullable=False, unique=unique or None, server_default=server_default)
 
 
 def _instant(name: str) -> Column[Any]:
     return Column(name, Instant, nullable=False, server_default=_NOW)
 
 
-def _host(**options: Any) -> Column[int]:
-    return Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="CASCADE"), nullable=False, **options)
+def _host(*, primary_key: bool = False) -> Column[int]:
+    target = ForeignKey("hosts.id", ondelete="CASCADE")
+    return Column("host_id", BigInteger, target, nullable=False, primary_key=primary_key)
 
 
-def _service(**options: Any) -> Column[int]:
-    return Column("service_id", BigInteger, ForeignKey("services.id", ondelete="CASCADE"), nullable=False, **options)
+def _service(*, primary_key: bool = False) -> Column[int]:
+    target = ForeignKey("services.id", ondelete="CASCADE")
+    return Column("service_id", BigInteger, target, nullable=False, primary_key=primary_key, index=True)
 
 
 installation = Table(
@@ -140,7 +142,7 @@ host_services = Table(
     "host_services",
     metadata,
     _host(primary_key=True),
-    _service(primary_key=True, index=True),
+    _service(primary_key=True),
     _text("rule", server_default=""),
     Column("processes", Integer, nullable=False, server_default="0"),
     Column("heat_measured", Boolean, nullable=False, server_default=text("false")),

@@ -1,7 +1,8 @@
 """Time tables: what was measured. All have `ts`; old rows leave by dropping chunks or partitions, never by DELETE.
 
 `ts` is the end of an interval in live tables and the start of the bucket in rolled-up ones. There are no unique keys:
-readers drop repeats of one ts (the last one stored wins). A row holds many values: docs/decisions/0001-storage-shapes.md.
+readers drop repeats of one ts (the last one stored wins). A row holds many values: see
+docs/decisions/0001-storage-shapes.md.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,9 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, SmallInteger, Table, Text
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.types import TypeEngine
 
+from tierscope.domain.tier_moves import COLUMN_KEYS
 from tierscope.storage.tables.plain import Instant, metadata
 
 FLAG_CLOCK_CORRECTED = 1
@@ -17,37 +20,8 @@ FLAG_CLOCK_CORRECTED = 1
 FLAG_PARTIAL = 2
 """The interval is shorter or longer than nominal."""
 
-TIER_MOVE_COLUMNS = (
-    "promoted_pages",
-    "promotion_candidate_pages",
-    "promotion_candidate_nrl_pages",
-    "promotion_candidate_demoted",
-    "promotion_tried",
-    "promoted_anon",
-    "promoted_file",
-    "demoted_kswapd_pages",
-    "demoted_direct_pages",
-    "demoted_khugepaged_pages",
-    "demoted_proactive_pages",
-    "demoted_anon",
-    "demoted_file",
-    "numa_pages_migrated",
-    "numa_hint_faults",
-    "numa_hint_faults_local",
-    "numa_pte_updates",
-    "pgmigrate_success_pages",
-    "pgmigrate_fail_pages",
-    "pgscan_kswapd_pages",
-    "pgscan_direct_pages",
-    "pgsteal_kswapd_pages",
-    "pgsteal_direct_pages",
-    "pswpin_pages",
-    "pswpout_pages",
-    "workingset_refault_anon_pages",
-    "workingset_refault_file_pages",
-    "allocstalls",
-)
-"""Differences over the interval, null where the host has no such counter (docs/method/tier_moves.md)."""
+TIER_MOVE_COLUMNS = COLUMN_KEYS
+"""Differences over the interval (the last two are states at its end), null where the host has no such counter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +62,7 @@ def _float(name: str, *, null: bool = False) -> Column[float]:
     return Column(name, Double, nullable=null)
 
 
-def _array(name: str, item: Any, *, null: bool = False) -> Column[Any]:
+def _array(name: str, item: type[TypeEngine[Any]], *, null: bool = False) -> Column[Any]:
     return Column(name, ARRAY(item), nullable=null)
 
 
@@ -111,7 +85,9 @@ counters_live = _table(
     service=False,
 )
 
-counters_packed = _table("counters_packed", _int("layout_id"), Column("n", Integer, nullable=False), _bytes("body"), service=False)
+counters_packed = _table(
+    "counters_packed", _int("layout_id"), Column("n", Integer, nullable=False), _bytes("body"), service=False
+)
 
 
 def _metrics(name: str) -> Table:
@@ -205,7 +181,8 @@ gaps = _table(
     _array("kinds", SmallInteger),
     _array("closed_bytes", BigInteger),  # n x 63
     _array("freed_bytes", BigInteger),
-    _array("open_bytes", BigInteger),
+    _array("open_bytes", BigInteger),  # a state at the block's end, never summed
+    _array("censored_bytes", BigInteger, null=True),  # null where the agent does not tell them
     service=True,
 )
 

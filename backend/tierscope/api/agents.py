@@ -1,0 +1,135 @@
+"""Agents: enrolment, credential rotation and revocation, the host's own settings."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
+
+from tierscope.api.callers import access_of, bearer_of
+from tierscope.api.figures import Model, Origin
+from tierscope.api.permissions import Requirement, requires
+from tierscope.usecases.access import Caller
+from tierscope.usecases.agents import Agents
+
+router = APIRouter(tags=["agents"])
+
+MAX_JOIN_HOURS = 24 * 30
+WriteAgents: Requirement = requires("write:agents")
+
+
+class EnrolRequest(Model):
+    """What a new host says of itself. `origin` and labels give way to what the join token fixes."""
+
+    join_token: str = Field(max_length=256)
+    hostname: str = Field(min_length=1, max_length=255)
+    labels: dict[str, str] = Field(default_factory=dict)
+    origin: Origin = "live"
+
+
+class EnrolAnswer(Model):
+    """The host's id and its credential, shown this once."""
+
+    host_id: str
+    credential: str
+
+
+class JoinTokenRequest(Model):
+    """How many hosts may join with the token, how long, and what it fixes."""
+
+    uses: int | None = Field(default=1, ge=1, description="Null = any number.")
+    hours: float = Field(default=24, gt=0, le=MAX_JOIN_HOURS)
+    origin: Origin | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+    note: str = Field(default="", max_length=200)
+
+
+class JoinToken(Model):
+    """A join token, shown this once."""
+
+    id: str
+    token: str
+    expires_at: datetime | None
+
+
+class HeatConfig(Model):
+    """Whether this host measures heat."""
+
+    enabled: bool
+
+
+class AgentConfigAnswer(Model):
+    """What a host is asked to do. It never names a URL, a path or a command."""
+
+    interval_seconds: int
+    paused: bool
+    heat: HeatConfig
+    version: int
+
+
+def agents_of(request: Request) -> Agents:
+    """The application's agents use case."""
+    return cast("Agents", request.app.state.agents)
+
+
+AgentsOf = Annotated[Agents, Depends(agents_of)]
+
+
+@router.post(
+    "/v1/agents/enrol", status_code=201, dependencies=[Depends(requires("public"))], summary="Trade a join token"
+)
+def enrol(body: EnrolRequest, agents: AgentsOf) -> EnrolAnswer:
+    """Make a new host: always a new one, whatever its name. The join token is what authorises it."""
+    enrolled = agents.enrol(join_token=body.join_token, hostname=body.hostname, labels=body.labels, origin=body.origin)
+    return EnrolAnswer(host_id=enrolled.host_id, credential=enrolled.credential)
+
+
+@router.post("/v1/agents/join-tokens", status_code=201, summary="Make a join token")
+def create_join_token(
+    body: JoinTokenRequest, request: Request, caller: Annotated[Caller, Depends(WriteAgents)]
+) -> JoinToken:
+    """Make a token that lets hosts enrol."""
+    token = access_of(request).create_join_token(
+        uses=body.uses,
+        lifetime=timedelta(hours=body.hours),
+        origin=body.origin,
+        labels=body.labels,
+        note=body.note,
+        actor=caller.name,
+    )
+    return JoinToken(id=token.id, token=token.secret, expires_at=token.expires_at)
+
+
+@router.post("/v1/agents/{host_id}/revoke", status_code=204, summary="End a host's access at once")
+def revoke(host_id: str, agents: AgentsOf, caller: Annotated[Caller, Depends(WriteAgents)]) -> None:
+    """Revoke a host's credentials. What it sent stays."""
+    agents.revoke(host_id, actor=caller.name)
+
+
+@router.post("/v1/agent/rotate", dependencies=[Depends(requires("agent"))], summary="Get a new credential")
+def rotate(request: Request, agents: AgentsOf) -> EnrolAnswer:
+    """Give the calling host a new credential; the one it used stays valid for 24 h."""
+    enrolled = agents.rotate(agents.authenticate(bearer_of(request)))
+    return EnrolAnswer(host_id=enrolled.host_id, credential=enrolled.credential)
+
+
+@router.get(
+    "/v1/agent/config",
+    dependencies=[Depends(requires("agent"))],
+    response_model=AgentConfigAnswer,
+    summary="The calling host's settings",
+)
+def read_config(request: Request, agents: AgentsOf) -> Response:
+    """What the calling host is asked to do; 304 while it does not change."""
+    config = agents.config(agents.authenticate(bearer_of(request)))
+    headers = {"ETag": config.etag, "Cache-Control": "private, no-cache"}
+    sent = request.headers.get("if-none-match", "")
+    if config.etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
+        return Response(status_code=304, headers=headers)
+    body = AgentConfigAnswer(
+        interval_seconds=config.interval_seconds,
+        paused=config.paused,
+        heat=HeatConfig(enabled=config.heat_enabled),
+        version=config.version,
+    )
+    return Response(body.model_dump_json(), media_type="application/json", headers=headers)

@@ -1,0 +1,120 @@
+"""Assembles the application: use cases on one database, routers, errors, security headers, the dashboard's files."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+
+import tierscope
+from tierscope.api import (
+    access,
+    agents,
+    counters,
+    events,
+    fleet,
+    frontend,
+    health,
+    heat,
+    hosts,
+    login,
+    services,
+    status,
+    tier_moves,
+    tiles,
+)
+from tierscope.api.permissions import check_declared
+from tierscope.api.problems import install_handlers
+from tierscope.api.security import SecurityMiddleware
+from tierscope.core.clock import Clock, utc_now
+from tierscope.core.database import Database
+from tierscope.core.errors import ConfigurationError
+from tierscope.core.settings import Settings
+from tierscope.usecases.access import Access
+from tierscope.usecases.agents import Agents
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.events import Events
+
+# The dashboard's catch-all comes last.
+ROUTERS = (
+    health.router,
+    agents.router,
+    access.router,
+    login.router,
+    events.router,
+    fleet.router,
+    hosts.router,
+    services.router,
+    counters.router,
+    tier_moves.router,
+    heat.router,
+    tiles.router,
+    status.router,
+    frontend.router,
+)
+GZIP_FROM_BYTES = 1024
+
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> FastAPI:
+    """Returns the application; it connects when it starts, not here.
+
+    Raises:
+        ConfigurationError: no database is configured, or a route declares no permission.
+    """
+    settings = settings or Settings()
+    url = settings.resolve_database_url()
+    if url is None:
+        raise ConfigurationError(
+            "no database is configured", next_step="Set TIERSCOPE_DATABASE_URL, or start with `tierscope up`."
+        )
+    app = _assemble(_lifespan(settings, url, clock))
+    app.state.settings = settings
+    app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES)
+    app.add_middleware(SecurityMiddleware, settings=settings)
+    return app
+
+
+def build_openapi() -> dict[str, Any]:
+    """Returns the OpenAPI document of all routes, without a database."""
+    return _assemble(None).openapi()
+
+
+def _assemble(lifespan: Lifespan | None) -> FastAPI:
+    app = FastAPI(
+        title="Tierscope",
+        version=tierscope.__version__,
+        description="Fleet memory profiling for hosts with tiered memory.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=lifespan,
+    )
+    install_handlers(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    check_declared(app)
+    return app
+
+
+def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        database = Database(
+            url,
+            pool_size=settings.database_pool_size,
+            read_statement_seconds=settings.limits.read_statement_seconds,
+        )
+        app.state.database = database
+        app.state.reads = ReadContext(database=database, clock=clock, settings=settings)
+        app.state.access = Access(database, clock=clock)
+        app.state.agents = Agents(database, clock=clock)
+        app.state.events = Events(database, clock=clock)
+        try:
+            yield
+        finally:
+            database.close()
+
+    return lifespan

@@ -1,0 +1,43 @@
+"""The built dashboard: files as they are, and its index for every page address."""
+
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import FileResponse
+
+from tierscope.api.callers import settings_of
+from tierscope.api.permissions import requires
+from tierscope.core.errors import NotFound
+
+router = APIRouter(include_in_schema=False)
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_YEAR = "public, max-age=31536000, immutable"
+RESERVED = ("v1/", "api/", "healthz", "readyz")
+
+
+def frontend_dir(configured: Path | None) -> Path | None:
+    """Returns the directory of the built dashboard: the setting, the installed one, the source tree's."""
+    for candidate in (configured, _PACKAGE / "_frontend", _PACKAGE.parent.parent / "frontend" / "dist"):
+        if candidate is not None and (candidate / "index.html").is_file():
+            return candidate.resolve()
+    return None
+
+
+@router.get("/{path:path}")
+def read_file(request: Request, path: str, _: Annotated[None, Depends(requires("public"))]) -> Response:
+    """A file of the dashboard; its index where the address is one of its pages."""
+    if path.startswith(RESERVED):
+        raise NotFound(f"there is no /{path}", next_step="/openapi.json lists all addresses.")
+    root = frontend_dir(settings_of(request).frontend_dir)
+    if root is None:
+        raise NotFound("the dashboard is not built", next_step="Run `make setup`, or `npm run build` in frontend/.")
+    wanted = (root / path).resolve()
+    if path and wanted.is_relative_to(root) and wanted.is_file():
+        # Vite names its assets by content.
+        caching = _YEAR if path.startswith("assets/") else "no-cache"
+        return FileResponse(wanted, headers={"Cache-Control": caching})
+    if path.startswith("assets/"):
+        raise NotFound(f"there is no /{path}")
+    return FileResponse(root / "index.html", headers={"Cache-Control": "no-cache"})
