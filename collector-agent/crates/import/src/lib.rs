@@ -1,1 +1,8 @@
-//! Placeholder line replaced by the crate's own description.
+//! Readers of files made elsewhere: page traces, folded as a live source is.
+
+pub mod page_trace;
+mod trace_columns;
+pub mod trace_error;
+pub mod trace_fold;
+pub mod trace_intervals;
+mod trace_tiles;

@@ -128,22 +128,26 @@ impl PageFolder {
         }
     }
 
-    /// The id of `page`, the same for equal classes. `None` when the folder holds 4,096 other classes already.
-    pub fn class(&mut self, page: &PageClass) -> Option<ClassId> {
+    /// The id of `page`, the same for equal classes.
+    ///
+    /// # Panics
+    /// With more than 4,096 classes; three kinds, three page sizes and the tiers of a host make a few dozen.
+    pub fn class(&mut self, page: &PageClass) -> ClassId {
         let known = self.classes.iter().position(|class| class.page == *page);
-        let index = known.or_else(|| {
-            let fits = self.classes.len() < MAX_CLASSES;
-            fits.then(|| {
-                let (tally, gaps) = (PageTally::default(), GapTally::default());
-                self.classes.push(Class {
-                    page: page.clone(),
-                    tally,
-                    gaps,
-                });
-                self.classes.len() - 1
-            })
-        })?;
-        Some(ClassId(index as u16))
+        let index = known.unwrap_or_else(|| {
+            assert!(
+                self.classes.len() < MAX_CLASSES,
+                "more than {MAX_CLASSES} page classes"
+            );
+            let (tally, gaps) = (PageTally::default(), GapTally::default());
+            self.classes.push(Class {
+                page: page.clone(),
+                tally,
+                gaps,
+            });
+            self.classes.len() - 1
+        });
+        ClassId(index as u16)
     }
 
     /// Whose memory it is.
@@ -156,14 +160,14 @@ impl PageFolder {
         self.pages.len()
     }
 
-    /// Keys of the resident pages, in no order.
-    pub fn keys(&self) -> &[u64] {
-        self.pages.keys()
-    }
-
-    /// Whether the page of this key is resident.
-    pub fn contains(&self, key: u64) -> bool {
-        self.pages.find(key).is_some()
+    /// Key and class of each resident page, in no order.
+    pub fn resident(&self) -> impl Iterator<Item = (u64, &PageClass)> {
+        let classes = &self.classes;
+        self.pages
+            .keys()
+            .iter()
+            .zip(&self.pages.marks)
+            .map(|(&key, marks)| (key, &classes[marks.class()].page))
     }
 
     /// The history of a resident page.
