@@ -1,0 +1,102 @@
+//! The few file operations that the spool needs, so that tests can make each of them fail.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+/// File operations with the guarantees that the spool builds on.
+pub trait Disk: Send {
+    /// Makes a directory and its parents, readable by the owner alone.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Names and lengths of the files in a directory.
+    fn list(&self, directory: &Path) -> io::Result<Vec<(String, u64)>>;
+
+    /// At most `length` bytes from `offset`; fewer at the end of the file.
+    fn read(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>>;
+
+    /// Cuts the file at `offset`, appends `bytes` and makes both durable; creates the file when it is missing.
+    /// After a failure or a crash any prefix of `bytes` may be there.
+    fn write_at(&self, path: &Path, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Replaces the whole file, durably: after a crash it has either the old content or the new one.
+    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// Removes a file. After a crash it may be back.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+}
+
+/// The file system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OsDisk;
+
+/// Makes the creation or renaming of entries durable.
+fn sync_parent(path: &Path) -> io::Result<()> {
+    path.parent()
+        .map_or(Ok(()), |parent| File::open(parent)?.sync_all())
+}
+
+/// Files of the spool say what runs on the host: for their owner alone.
+fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    path.with_extension("new")
+}
+
+impl Disk for OsDisk {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<(String, u64)>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            if metadata.is_file() {
+                files.push((entry.file_name().to_string_lossy().into_owned(), metadata.len()));
+            }
+        }
+        Ok(files)
+    }
+
+    fn read(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        let mut bytes = Vec::new();
+        file.take(length as u64).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn write_at(&self, path: &Path, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let created = !path.exists();
+        let mut options = OpenOptions::new();
+        let mut file = owner_only(options.create(true).truncate(false).write(true)).open(path)?;
+        file.set_len(offset)?;
+        file.seek(SeekFrom::Start(offset))?;
+        file.write_all(bytes)?;
+        file.sync_data()?;
+        if created { sync_parent(path) } else { Ok(()) }
+    }
+
+    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let temporary = temporary(path);
+        let mut options = OpenOptions::new();
+        let mut file = owner_only(options.create(true).truncate(true).write(true)).open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        sync_parent(path)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+}
