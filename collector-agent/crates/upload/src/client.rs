@@ -1,0 +1,287 @@
+//! The requests.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use ureq::http::{Response, header};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body};
+
+use crate::UploadError;
+use crate::address::{self, Address};
+use crate::outcome::{Outcome, classify, read_problem};
+
+/// Largest answer that is read.
+const MAX_ANSWER_BYTES: u64 = 256 << 10;
+/// Longest Retry-After that is obeyed.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
+
+/// How to reach the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Base address, such as `https://tierscope.example`.
+    pub server: String,
+    /// Certificates of a private authority; without it the public ones are trusted.
+    pub ca_file: Option<PathBuf>,
+    /// Allows plain http to other hosts than this one.
+    pub allow_http: bool,
+    /// For the User-Agent header.
+    pub agent_version: String,
+    /// Longest time for one request.
+    pub timeout: Duration,
+}
+
+/// Speaks with one service. Keeps connections open; can be shared between threads.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: Agent,
+    address: Address,
+}
+
+/// What a host says when it asks for a credential.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Enrolment {
+    /// From the operator.
+    pub join_token: String,
+    /// For display; never an identity.
+    pub hostname: String,
+    /// From the agent's file.
+    pub labels: BTreeMap<String, String>,
+    /// `live`, `import` or `simulated`.
+    pub origin: &'static str,
+}
+
+/// What a host gets for its join token.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Enrolled {
+    /// Goes into every batch.
+    pub host_id: String,
+    /// A secret; allows writing this host alone.
+    pub credential: String,
+}
+
+/// What the service wants of the agent. A limit in the host's own file always wins.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Plan {
+    /// Seconds between collections.
+    pub interval_seconds: u32,
+    /// The kill switch: collect and send nothing.
+    pub paused: bool,
+    /// Heat collection.
+    pub heat: HeatPlan,
+}
+
+/// The heat part of a [`Plan`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct HeatPlan {
+    /// Whether heat is measured.
+    pub enabled: bool,
+}
+
+impl Default for HeatPlan {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            interval_seconds: 60,
+            paused: false,
+            heat: HeatPlan::default(),
+        }
+    }
+}
+
+/// Answer to a question for the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlanAnswer {
+    /// The plan that the ETag names still holds.
+    Unchanged,
+    /// A plan and its ETag.
+    Changed(Plan, Option<String>),
+}
+
+impl Client {
+    /// Checks the settings and makes a client. Connects to nothing yet.
+    pub fn new(settings: &Settings) -> Result<Self, UploadError> {
+        let address = address::check(&settings.server, settings.allow_http)?;
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            // A redirect would carry the credential to a place that nobody configured.
+            .max_redirects(0)
+            .proxy(None)
+            .user_agent(format!("tierscope-agent/{}", settings.agent_version))
+            .max_idle_connections_per_host(1)
+            .timeout_global(Some(settings.timeout))
+            .timeout_connect(Some(settings.timeout.min(Duration::from_secs(10))));
+        if address.base.starts_with("https:") {
+            config = config.tls_config(tls(settings.ca_file.as_deref())?);
+        }
+        Ok(Self {
+            http: Agent::new_with_config(config.build()),
+            address,
+        })
+    }
+
+    /// Whether the service is on this host.
+    pub fn is_loopback(&self) -> bool {
+        self.address.is_loopback
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.address.base)
+    }
+
+    /// Sends one batch: a zstd frame.
+    pub fn send_batch(&self, credential: &str, body: &[u8]) -> Outcome {
+        let sent = self
+            .http
+            .post(self.url("/v1/ingest/batches"))
+            .header(header::AUTHORIZATION, format!("Bearer {credential}"))
+            .header(header::CONTENT_TYPE, "application/x-protobuf")
+            .header(header::CONTENT_ENCODING, "zstd")
+            .send(body);
+        match sent {
+            Err(error) => Outcome::Retry {
+                after: None,
+                cause: error.to_string(),
+            },
+            Ok(mut answer) => {
+                let retry_after = retry_after(&answer);
+                match read_body(&mut answer) {
+                    Ok(body) => classify(answer.status().as_u16(), retry_after, &body),
+                    // Perhaps stored, perhaps not: a repeat changes nothing.
+                    Err(cause) => Outcome::Retry {
+                        after: retry_after,
+                        cause,
+                    },
+                }
+            }
+        }
+    }
+
+    /// Buys a credential for a join token.
+    pub fn enrol(&self, enrolment: &Enrolment) -> Result<Enrolled, UploadError> {
+        let url = self.url("/v1/agents/enrol");
+        let body = serde_json::to_vec(enrolment).map_err(|error| UploadError::Answer {
+            url: url.clone(),
+            reason: error.to_string(),
+        })?;
+        let sent = self
+            .http
+            .post(&url)
+            .header(header::CONTENT_TYPE, "application/json")
+            .send(&body[..]);
+        let (body, _) = self.expect_success(&url, sent)?;
+        serde_json::from_slice(&body).map_err(|error| UploadError::Answer {
+            url,
+            reason: format!("no credential in it: {error}"),
+        })
+    }
+
+    /// Asks for the plan; `etag` names the one that the agent has.
+    pub fn plan(&self, credential: &str, etag: Option<&str>) -> Result<PlanAnswer, UploadError> {
+        let url = self.url("/v1/agent/config");
+        let mut request = self
+            .http
+            .get(&url)
+            .header(header::AUTHORIZATION, format!("Bearer {credential}"));
+        if let Some(etag) = etag {
+            request = request.header(header::IF_NONE_MATCH, etag);
+        }
+        let sent = request.call();
+        if sent.as_ref().is_ok_and(|answer| answer.status().as_u16() == 304) {
+            return Ok(PlanAnswer::Unchanged);
+        }
+        let (body, etag) = self.expect_success(&url, sent)?;
+        let plan = serde_json::from_slice(&body).map_err(|error| UploadError::Answer {
+            url,
+            reason: format!("no plan in it: {error}"),
+        })?;
+        Ok(PlanAnswer::Changed(plan, etag))
+    }
+
+    /// The body and the ETag of a successful answer.
+    fn expect_success(
+        &self,
+        url: &str,
+        sent: Result<Response<Body>, ureq::Error>,
+    ) -> Result<(Vec<u8>, Option<String>), UploadError> {
+        let unreachable = |cause: String| UploadError::Unreachable {
+            url: self.address.base.clone(),
+            cause,
+        };
+        let mut answer = sent.map_err(|error| unreachable(error.to_string()))?;
+        let body = read_body(&mut answer).map_err(unreachable)?;
+        let status = answer.status().as_u16();
+        if !(200..300).contains(&status) {
+            return Err(UploadError::Refused {
+                url: url.to_owned(),
+                problem: Box::new(read_problem(status, &body)),
+            });
+        }
+        let etag = answer
+            .headers()
+            .get(header::ETAG)
+            .and_then(|value| value.to_str().ok());
+        Ok((body, etag.map(str::to_owned)))
+    }
+}
+
+fn read_body(answer: &mut Response<Body>) -> Result<Vec<u8>, String> {
+    let body = answer
+        .body_mut()
+        .with_config()
+        .limit(MAX_ANSWER_BYTES)
+        .read_to_vec();
+    body.map_err(|error| error.to_string())
+}
+
+/// Retry-After in seconds; the form with a date is passed over.
+fn retry_after(answer: &Response<Body>) -> Option<Duration> {
+    let seconds = answer
+        .headers()
+        .get(header::RETRY_AFTER)?
+        .to_str()
+        .ok()?
+        .trim()
+        .parse()
+        .ok()?;
+    Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
+}
+
+fn tls(ca_file: Option<&Path>) -> Result<TlsConfig, UploadError> {
+    let roots = match ca_file {
+        None => RootCerts::WebPki,
+        Some(path) => read_authorities(path).map_err(|reason| UploadError::Authorities {
+            path: path.to_owned(),
+            reason,
+        })?,
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(TlsConfig::builder()
+        .root_certs(roots)
+        .unversioned_rustls_crypto_provider(provider)
+        .build())
+}
+
+fn read_authorities(path: &Path) -> Result<RootCerts, String> {
+    let pem = std::fs::read(path).map_err(|error| error.to_string())?;
+    let mut certificates = Vec::new();
+    for item in parse_pem(&pem) {
+        if let PemItem::Certificate(certificate) = item.map_err(|error| error.to_string())? {
+            certificates.push(certificate);
+        }
+    }
+    if certificates.is_empty() {
+        return Err("no certificate is in it".to_owned());
+    }
+    Ok(RootCerts::new_with_certs(&certificates))
+}

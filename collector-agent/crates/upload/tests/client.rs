@@ -1,0 +1,224 @@
+//! The client against a small server made of a listening socket.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tierscope_upload::{Client, Enrolment, Outcome, PlanAnswer, Settings, UploadError};
+
+/// A request as it arrived: its lines, lower case, and its body.
+struct Request {
+    lines: Vec<String>,
+    body: Vec<u8>,
+}
+
+impl Request {
+    fn has(&self, line: &str) -> bool {
+        self.lines.iter().any(|other| other == line)
+    }
+}
+
+/// Answers one connection after the other with the given texts; gives the requests.
+fn serve(answers: Vec<String>) -> (Client, JoinHandle<Vec<Request>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let server = format!("http://{}/base/", listener.local_addr().expect("an address"));
+    let thread = std::thread::spawn(move || {
+        let answer = |text: String| {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let request = read_request(&stream);
+            stream.write_all(text.as_bytes()).expect("answered");
+            request
+        };
+        answers.into_iter().map(answer).collect()
+    });
+    (client(&server), thread)
+}
+
+fn client(server: &str) -> Client {
+    Client::new(&Settings {
+        server: server.to_owned(),
+        ca_file: None,
+        allow_http: false,
+        agent_version: "0.1.0".to_owned(),
+        timeout: Duration::from_secs(20),
+    })
+    .expect("settings are right")
+}
+
+fn read_request(stream: &TcpStream) -> Request {
+    let mut reader = BufReader::new(stream);
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("a line");
+        let line = line.trim_end().to_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        lines.push(line);
+    }
+    let length = lines
+        .iter()
+        .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).expect("the body");
+    Request { lines, body }
+}
+
+fn answer(status: &str, headers: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn a_batch_carries_its_credential_and_encoding() {
+    let (client, server) = serve(vec![answer(
+        "200 OK",
+        "",
+        r#"{"result":"accepted","stored":{"counters":2},"too_late":1}"#,
+    )]);
+    let outcome = client.send_batch("secret", b"frame");
+    let Outcome::Accepted(receipt) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!((receipt.stored["counters"], receipt.too_late), (2, 1));
+    let requests = server.join().expect("served");
+    assert_eq!(requests[0].lines[0], "post /base/v1/ingest/batches http/1.1");
+    assert!(requests[0].has("authorization: bearer secret"));
+    assert!(requests[0].has("content-encoding: zstd"));
+    assert!(requests[0].has("content-type: application/x-protobuf"));
+    assert!(requests[0].has("user-agent: tierscope-agent/0.1.0"));
+    assert_eq!(requests[0].body, b"frame");
+}
+
+#[test]
+fn an_unavailable_service_is_tried_again_when_it_says() {
+    let (client, server) = serve(vec![
+        answer("503 Service Unavailable", "Retry-After: 7\r\n", ""),
+        answer("429 Too Many Requests", "Retry-After: 999999\r\n", ""),
+    ]);
+    let outcome = client.send_batch("secret", b"frame");
+    assert!(
+        matches!(outcome, Outcome::Retry { after: Some(wait), .. } if wait.as_secs() == 7),
+        "{outcome:?}"
+    );
+    let outcome = client.send_batch("secret", b"frame");
+    assert!(
+        matches!(outcome, Outcome::Retry { after: Some(wait), .. } if wait.as_secs() == 3600),
+        "{outcome:?}"
+    );
+    server.join().expect("served");
+}
+
+#[test]
+fn a_cut_answer_and_a_dead_service_are_tried_again() {
+    let cut = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{\"result\":".to_owned();
+    let (client, server) = serve(vec![cut, String::new()]);
+    assert!(matches!(
+        client.send_batch("secret", b"frame"),
+        Outcome::Retry { after: None, .. }
+    ));
+    assert!(matches!(
+        client.send_batch("secret", b"frame"),
+        Outcome::Retry { after: None, .. }
+    ));
+    server.join().expect("served");
+    assert!(
+        matches!(
+            client.send_batch("secret", b"frame"),
+            Outcome::Retry { after: None, .. }
+        ),
+        "nobody listens"
+    );
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let (client, server) = serve(vec![answer(
+        "307 Temporary Redirect",
+        "Location: http://127.0.0.1:1/\r\n",
+        "",
+    )]);
+    assert!(matches!(client.send_batch("secret", b"frame"), Outcome::Held(problem) if problem.status == 307));
+    server.join().expect("served");
+}
+
+#[test]
+fn enrolment_hands_over_the_token_and_gives_a_credential() {
+    let (client, server) = serve(vec![
+        answer(
+            "201 Created",
+            "",
+            r#"{"host_id":"h1","credential":"c1","more":1}"#,
+        ),
+        answer(
+            "401 Unauthorized",
+            "",
+            r#"{"title":"join token is used up","next_step":"make another"}"#,
+        ),
+    ]);
+    let enrolment = Enrolment {
+        join_token: "t1".to_owned(),
+        hostname: "host-01".to_owned(),
+        labels: [("rack".to_owned(), "r1".to_owned())].into(),
+        origin: "live",
+    };
+    let enrolled = client.enrol(&enrolment).expect("enrolled");
+    assert_eq!(
+        (enrolled.host_id.as_str(), enrolled.credential.as_str()),
+        ("h1", "c1")
+    );
+    let refused = client.enrol(&enrolment).expect_err("refused").to_string();
+    assert!(
+        refused.contains("join token is used up: make another"),
+        "{refused}"
+    );
+    let requests = server.join().expect("served");
+    let body = String::from_utf8(requests[0].body.clone()).expect("text");
+    assert_eq!(
+        body,
+        r#"{"join_token":"t1","hostname":"host-01","labels":{"rack":"r1"},"origin":"live"}"#
+    );
+}
+
+#[test]
+fn the_plan_is_asked_for_with_its_etag() {
+    let (client, server) = serve(vec![
+        answer(
+            "200 OK",
+            "ETag: \"a1\"\r\n",
+            r#"{"interval_seconds":30,"paused":true,"heat":{"enabled":false}}"#,
+        ),
+        answer("304 Not Modified", "", ""),
+    ]);
+    let PlanAnswer::Changed(plan, etag) = client.plan("secret", None).expect("answered") else {
+        panic!("no plan")
+    };
+    assert!(plan.paused && !plan.heat.enabled && plan.interval_seconds == 30);
+    assert_eq!(
+        client.plan("secret", etag.as_deref()).expect("answered"),
+        PlanAnswer::Unchanged
+    );
+    let requests = server.join().expect("served");
+    assert!(requests[1].has("if-none-match: \"a1\""));
+}
+
+#[test]
+fn a_missing_or_empty_authority_file_is_named() {
+    let empty = tempfile::NamedTempFile::new().expect("a file");
+    for path in [empty.path().to_owned(), "/does/not/exist.pem".into()] {
+        let settings = Settings {
+            server: "https://127.0.0.1:1".to_owned(),
+            ca_file: Some(path.clone()),
+            allow_http: false,
+            agent_version: "0".to_owned(),
+            timeout: Duration::from_secs(1),
+        };
+        let error = Client::new(&settings).expect_err("refused");
+        assert!(matches!(error, UploadError::Authorities { .. }));
+        assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
+    }
+}
