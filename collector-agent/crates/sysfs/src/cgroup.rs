@@ -1,0 +1,333 @@
+//! Control groups: which there are, and their memory files, in both versions of the interface.
+
+use tierscope_rootfs::{Missing, Outcome, Reader, text};
+
+/// Which interface the host mounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// One hierarchy with all controllers.
+    V2,
+    /// One hierarchy per controller.
+    V1,
+    /// Version 1 for memory, with a version 2 hierarchy beside it.
+    Hybrid,
+    /// No memory control groups.
+    None,
+}
+
+impl Version {
+    /// The name in the contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V2 => "v2",
+            Self::V1 => "v1",
+            Self::Hybrid => "hybrid",
+            Self::None => "none",
+        }
+    }
+
+    /// Directory of the hierarchy that has the memory files.
+    pub fn base(self) -> &'static str {
+        match self {
+            Self::V2 | Self::None => "/sys/fs/cgroup",
+            Self::V1 | Self::Hybrid => "/sys/fs/cgroup/memory",
+        }
+    }
+
+    /// The memory files of a group, with what they hold.
+    pub fn files(self) -> &'static [File] {
+        match self {
+            Self::V2 => FILES_V2,
+            Self::V1 | Self::Hybrid => FILES_V1,
+            Self::None => &[],
+        }
+    }
+}
+
+/// Finds out which interface the host mounts.
+pub fn detect(reader: &Reader) -> Version {
+    let exists = |path: &str| reader.root().join(path).exists();
+    if exists("/sys/fs/cgroup/cgroup.controllers") || exists("/sys/fs/cgroup/memory.stat") {
+        Version::V2
+    } else if exists("/sys/fs/cgroup/memory/memory.stat") {
+        if exists("/sys/fs/cgroup/unified/cgroup.controllers") {
+            Version::Hybrid
+        } else {
+            Version::V1
+        }
+    } else {
+        Version::None
+    }
+}
+
+/// How the text of a file is shaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// `name value` lines.
+    NameValues,
+    /// `name N0=.. N1=..` lines.
+    NodeValues,
+    /// Pressure lines.
+    Pressure,
+    /// One number or `max`, under this name.
+    Single(&'static str),
+}
+
+/// A file of a control group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct File {
+    /// Its name.
+    pub name: &'static str,
+    /// The source in counter keys.
+    pub source: &'static str,
+    /// How to read it.
+    pub shape: Shape,
+}
+
+const fn file(name: &'static str, shape: Shape) -> File {
+    File {
+        name,
+        source: name,
+        shape,
+    }
+}
+
+const FILES_V2: &[File] = &[
+    file("memory.stat", Shape::NameValues),
+    file("memory.numa_stat", Shape::NodeValues),
+    file("memory.events", Shape::NameValues),
+    file("memory.events.local", Shape::NameValues),
+    file("memory.swap.events", Shape::NameValues),
+    file("memory.current", Shape::Single("current")),
+    file("memory.peak", Shape::Single("peak")),
+    file("memory.min", Shape::Single("min")),
+    file("memory.low", Shape::Single("low")),
+    file("memory.high", Shape::Single("high")),
+    file("memory.max", Shape::Single("max")),
+    file("memory.swap.current", Shape::Single("current")),
+    file("memory.swap.peak", Shape::Single("peak")),
+    file("memory.swap.high", Shape::Single("high")),
+    file("memory.swap.max", Shape::Single("max")),
+    file("memory.zswap.current", Shape::Single("current")),
+    file("memory.zswap.max", Shape::Single("max")),
+    file("memory.pressure", Shape::Pressure),
+    file("cpu.pressure", Shape::Pressure),
+    file("io.pressure", Shape::Pressure),
+    file("cpu.stat", Shape::NameValues),
+];
+
+/// Version 1 means other things by the same names (no descendants, pages per node), hence the sources of their own.
+const FILES_V1: &[File] = &[
+    File {
+        name: "memory.stat",
+        source: "memory.stat.v1",
+        shape: Shape::NameValues,
+    },
+    File {
+        name: "memory.numa_stat",
+        source: "memory.numa_stat.v1",
+        shape: Shape::NodeValues,
+    },
+    file("memory.usage_in_bytes", Shape::Single("usage_in_bytes")),
+    file("memory.max_usage_in_bytes", Shape::Single("max_usage_in_bytes")),
+    file("memory.limit_in_bytes", Shape::Single("limit_in_bytes")),
+    file("memory.soft_limit_in_bytes", Shape::Single("soft_limit_in_bytes")),
+    file("memory.memsw.usage_in_bytes", Shape::Single("usage_in_bytes")),
+    file("memory.failcnt", Shape::Single("failcnt")),
+];
+
+/// Reads one file of a group. A limit of `max` is handed on as `None`.
+pub fn read(
+    reader: &mut Reader,
+    version: Version,
+    group: &str,
+    file: &File,
+    mut emit: impl FnMut(&str, Option<i64>),
+) -> Outcome<()> {
+    let path = format!("{}{}/{}", version.base(), group.trim_end_matches('/'), file.name);
+    reader.parse(&path, |content| match file.shape {
+        Shape::NameValues => text::name_values(content, |name, value| emit(name, Some(value))),
+        Shape::NodeValues => text::node_values(content, |name, value| emit(name, Some(value))),
+        Shape::Pressure => text::pressure_totals(content, |name, value| emit(name, Some(value))),
+        Shape::Single(name) => text::limit(content.trim()).map(|value| emit(name, value)),
+    })
+}
+
+/// The groups chosen for reading.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// Paths from the hierarchy's root, sorted; `/` itself first where it has memory files.
+    pub paths: Vec<String>,
+    /// Groups left out because of the limit or of a name that cannot travel.
+    pub dropped: usize,
+}
+
+/// Most directories that are looked into.
+const MAX_VISITED: usize = 20_000;
+/// Deepest level that is looked into.
+const MAX_DEPTH: usize = 16;
+
+/// Chooses `/` and all leaf groups; above `limit` those that use most memory.
+pub fn groups(reader: &mut Reader, version: Version, limit: usize) -> Groups {
+    if version == Version::None {
+        return Groups::default();
+    }
+    let mut groups = Groups::default();
+    let mut leaves = Vec::new();
+    let mut visited = 0;
+    visit(reader, version, "", 0, &mut visited, &mut leaves);
+    leaves.retain(|path| {
+        let travels = !path.contains(['|', '\n']) && !path.chars().any(char::is_control);
+        groups.dropped += usize::from(!travels);
+        travels
+    });
+    if leaves.len() > limit {
+        groups.dropped += leaves.len() - limit;
+        leaves.sort_by_cached_key(|path| std::cmp::Reverse(usage_bytes(reader, version, path)));
+        leaves.truncate(limit);
+    }
+    let root_has_files = reader
+        .root()
+        .join(&format!("{}/memory.stat", version.base()))
+        .exists();
+    groups.paths.extend(root_has_files.then(|| "/".to_owned()));
+    groups.paths.extend(leaves);
+    groups.paths.sort_unstable();
+    groups
+}
+
+fn visit(
+    reader: &Reader,
+    version: Version,
+    group: &str,
+    depth: usize,
+    visited: &mut usize,
+    leaves: &mut Vec<String>,
+) {
+    *visited += 1;
+    let children = if depth < MAX_DEPTH {
+        child_groups(reader, version, group)
+    } else {
+        Vec::new()
+    };
+    if children.is_empty() && !group.is_empty() {
+        leaves.push(group.to_owned());
+    }
+    for child in children {
+        if *visited >= MAX_VISITED {
+            return;
+        }
+        visit(
+            reader,
+            version,
+            &format!("{group}/{child}"),
+            depth + 1,
+            visited,
+            leaves,
+        );
+    }
+}
+
+fn child_groups(reader: &Reader, version: Version, group: &str) -> Vec<String> {
+    let directory = reader.root().join(&format!("{}{group}", version.base()));
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn usage_bytes(reader: &mut Reader, version: Version, group: &str) -> i64 {
+    let file = if version == Version::V2 {
+        "memory.current"
+    } else {
+        "memory.usage_in_bytes"
+    };
+    let value: Result<&str, Missing> = reader.value(&format!("{}{group}/{file}", version.base()));
+    value.ok().and_then(text::number).unwrap_or(0)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crate::fake_root;
+
+    fn values(reader: &mut Reader, version: Version, group: &str, name: &str) -> Vec<(String, Option<i64>)> {
+        let file = version.files().iter().find(|file| file.name == name).unwrap();
+        let mut values = Vec::new();
+        read(reader, version, group, file, |name, value| {
+            values.push((name.to_owned(), value));
+        })
+        .unwrap()
+        .unwrap();
+        values
+    }
+
+    #[test]
+    fn leaves_and_the_root_are_chosen() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            ("sys/fs/cgroup/cgroup.controllers", "memory"),
+            ("sys/fs/cgroup/memory.stat", "anon 1\n"),
+            ("sys/fs/cgroup/a.slice/memory.current", "5"),
+            ("sys/fs/cgroup/a.slice/b.service/memory.current", "10"),
+            ("sys/fs/cgroup/a.slice/c.service/memory.current", "20"),
+            ("sys/fs/cgroup/d|e/memory.current", "30"),
+        ]);
+        assert_eq!(detect(&reader), Version::V2);
+        let all = groups(&mut reader, Version::V2, 200);
+        assert_eq!(all.paths, ["/", "/a.slice/b.service", "/a.slice/c.service"]);
+        assert_eq!(all.dropped, 1);
+        let few = groups(&mut reader, Version::V2, 1);
+        assert_eq!(few.paths, ["/", "/a.slice/c.service"]);
+        assert_eq!(few.dropped, 2);
+    }
+
+    #[test]
+    fn a_limit_of_max_is_absent_and_the_root_reads_like_any_group() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            ("sys/fs/cgroup/memory.stat", "anon 7\n"),
+            ("sys/fs/cgroup/load/memory.max", "max\n"),
+            ("sys/fs/cgroup/load/memory.numa_stat", "anon N0=1 N1=2\n"),
+        ]);
+        assert_eq!(
+            values(&mut reader, Version::V2, "/", "memory.stat"),
+            [("anon".to_owned(), Some(7))]
+        );
+        assert_eq!(
+            values(&mut reader, Version::V2, "/load", "memory.max"),
+            [("max".to_owned(), None)]
+        );
+        let by_node = values(&mut reader, Version::V2, "/load", "memory.numa_stat");
+        assert_eq!(
+            by_node,
+            [("anon[N0]".to_owned(), Some(1)), ("anon[N1]".to_owned(), Some(2))]
+        );
+    }
+
+    #[test]
+    fn version_1_is_found_and_read() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            ("sys/fs/cgroup/memory/memory.stat", "cache 1\n"),
+            ("sys/fs/cgroup/memory/app/memory.usage_in_bytes", "4096\n"),
+            ("sys/fs/cgroup/unified/cgroup.controllers", ""),
+        ]);
+        let version = detect(&reader);
+        assert_eq!(version, Version::Hybrid);
+        assert_eq!(groups(&mut reader, version, 200).paths, ["/", "/app"]);
+        let usage = values(&mut reader, version, "/app", "memory.usage_in_bytes");
+        assert_eq!(usage, [("usage_in_bytes".to_owned(), Some(4096))]);
+    }
+
+    #[test]
+    fn a_host_without_cgroups_has_none() {
+        let (_directory, mut reader) = fake_root::reader(&[]);
+        assert_eq!(detect(&reader), Version::None);
+        assert_eq!(groups(&mut reader, Version::None, 200), Groups::default());
+    }
+}

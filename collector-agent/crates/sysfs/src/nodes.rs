@@ -1,0 +1,228 @@
+//! `/sys/devices/system/node`: which nodes there are, their counters, distances and firmware ratings.
+
+use tierscope_rootfs::{Missing, Outcome, Reader, text};
+
+const NODES: &str = "/sys/devices/system/node";
+
+/// Firmware ratings (HMAT or CDAT) of the memory of a node as seen by its best initiator. Not measurements.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ratings {
+    /// Read latency in nanoseconds.
+    pub read_latency_ns: Option<u32>,
+    /// Write latency in nanoseconds.
+    pub write_latency_ns: Option<u32>,
+    /// Read bandwidth in MiB/s.
+    pub read_bandwidth_mib_per_s: Option<u32>,
+    /// Write bandwidth in MiB/s.
+    pub write_bandwidth_mib_per_s: Option<u32>,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Node {
+    /// Its number.
+    pub id: u32,
+    /// Its CPUs as a kernel list; "" for a node without CPUs.
+    pub cpulist: String,
+    /// Memory that the kernel manages, in bytes.
+    pub memory_bytes: Option<i64>,
+    /// Relative distances to the online nodes, in order of their numbers; firmware's word, often invented.
+    pub distances: Vec<u32>,
+    /// Ratings from the point of view of CPUs where firmware gives them, else of any initiator.
+    pub ratings: Ratings,
+}
+
+impl Node {
+    /// Whether any CPU belongs to the node.
+    pub fn has_cpu(&self) -> bool {
+        !self.cpulist.is_empty()
+    }
+}
+
+/// Numbers of the nodes, ascending: the `online` list, else the directories.
+pub fn ids(reader: &mut Reader) -> Result<Vec<u32>, Missing> {
+    if let Ok(list) = reader.value(&format!("{NODES}/online"))
+        && let Ok(ids) = text::list(list)
+        && !ids.is_empty()
+    {
+        return Ok(ids);
+    }
+    let mut ids: Vec<u32> = reader
+        .list(NODES)?
+        .iter()
+        .filter_map(|name| name.strip_prefix("node")?.parse().ok())
+        .collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// Counters of a node: zone, NUMA and node statistics; never the events of the host.
+pub fn vmstat(reader: &mut Reader, node: u32, emit: impl FnMut(&str, i64)) -> Outcome<()> {
+    reader.parse(&format!("{NODES}/node{node}/vmstat"), |text| {
+        text::name_values(text, emit)
+    })
+}
+
+/// Sizes of a node in bytes, the `HugePages_` lines as counts.
+pub fn meminfo(reader: &mut Reader, node: u32, emit: impl FnMut(&str, i64)) -> Outcome<()> {
+    reader.parse(&format!("{NODES}/node{node}/meminfo"), |text| {
+        text::colon_values(text, emit)
+    })
+}
+
+/// Allocation counts of a node.
+pub fn numastat(reader: &mut Reader, node: u32, emit: impl FnMut(&str, i64)) -> Outcome<()> {
+    reader.parse(&format!("{NODES}/node{node}/numastat"), |text| {
+        text::name_values(text, emit)
+    })
+}
+
+/// Describes a node. What the host does not offer stays empty.
+pub fn describe(reader: &mut Reader, node: u32) -> Node {
+    let mut memory_bytes = None;
+    // A node without a readable meminfo has no known size, which is what `None` says.
+    let _unknown_size = meminfo(reader, node, |name, value| {
+        if name == "MemTotal" {
+            memory_bytes = Some(value);
+        }
+    });
+    let cpulist = reader
+        .value(&format!("{NODES}/node{node}/cpulist"))
+        .map(str::to_owned)
+        .unwrap_or_default();
+    let distances = reader
+        .value(&format!("{NODES}/node{node}/distance"))
+        .map(|line| {
+            line.split_ascii_whitespace()
+                .filter_map(|word| word.parse().ok())
+                .collect()
+        })
+        .unwrap_or_default();
+    Node {
+        id: node,
+        cpulist,
+        memory_bytes,
+        distances,
+        ratings: ratings(reader, node),
+    }
+}
+
+/// `access1` counts CPU initiators only; `access0` may be a GPU or a network card.
+fn ratings(reader: &mut Reader, node: u32) -> Ratings {
+    let mut ratings = Ratings::default();
+    for access in ["access1", "access0"] {
+        let mut value = |name: &str| {
+            let path = format!("{NODES}/node{node}/{access}/initiators/{name}");
+            reader
+                .value(&path)
+                .ok()
+                .and_then(|text| text.parse().ok())
+                .filter(|value: &u32| *value > 0)
+        };
+        ratings = Ratings {
+            read_latency_ns: value("read_latency"),
+            write_latency_ns: value("write_latency"),
+            read_bandwidth_mib_per_s: value("read_bandwidth"),
+            write_bandwidth_mib_per_s: value("write_bandwidth"),
+        };
+        if ratings != Ratings::default() {
+            break;
+        }
+    }
+    ratings
+}
+
+/// Physical ranges of a node's memory as (start, length) in bytes, from its memory blocks, adjacent blocks joined.
+/// Empty where the host does not show blocks.
+pub fn physical_ranges(reader: &mut Reader, node: u32) -> Vec<(u64, u64)> {
+    let block_bytes = reader
+        .value("/sys/devices/system/memory/block_size_bytes")
+        .ok()
+        .and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
+    let (Some(block_bytes), Ok(names)) = (block_bytes, reader.list(&format!("{NODES}/node{node}"))) else {
+        return Vec::new();
+    };
+    let mut blocks: Vec<u64> = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("memory")?.parse().ok())
+        .collect();
+    blocks.sort_unstable();
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for block in blocks {
+        let start = block.saturating_mul(block_bytes);
+        match ranges.last_mut() {
+            Some((first, length)) if first.saturating_add(*length) == start => *length += block_bytes,
+            _ => ranges.push((start, block_bytes)),
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crate::fake_root;
+
+    #[test]
+    fn a_node_without_cpus_has_an_empty_list() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            ("sys/devices/system/node/online", "0-1\n"),
+            ("sys/devices/system/node/node1/cpulist", "\n"),
+            ("sys/devices/system/node/node1/distance", "20 10\n"),
+            (
+                "sys/devices/system/node/node1/meminfo",
+                "Node 1 MemTotal:  4 kB\nNode 1 MemFree: 0 kB\n",
+            ),
+            (
+                "sys/devices/system/node/node1/access0/initiators/read_latency",
+                "270\n",
+            ),
+        ]);
+        assert_eq!(ids(&mut reader).unwrap(), [0, 1]);
+        let node = describe(&mut reader, 1);
+        assert!(!node.has_cpu());
+        assert_eq!(node.memory_bytes, Some(4096));
+        assert_eq!(node.distances, [20, 10]);
+        assert_eq!(node.ratings.read_latency_ns, Some(270));
+        assert_eq!(node.ratings.write_latency_ns, None);
+    }
+
+    #[test]
+    fn ratings_of_cpus_win_over_those_of_any_initiator() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            (
+                "sys/devices/system/node/node0/access0/initiators/read_latency",
+                "50",
+            ),
+            (
+                "sys/devices/system/node/node0/access1/initiators/read_latency",
+                "90",
+            ),
+        ]);
+        assert_eq!(describe(&mut reader, 0).ratings.read_latency_ns, Some(90));
+    }
+
+    #[test]
+    fn directories_serve_where_the_list_is_missing() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            ("sys/devices/system/node/node10/vmstat", "a 1\n"),
+            ("sys/devices/system/node/node2/vmstat", "a 1\n"),
+        ]);
+        assert_eq!(ids(&mut reader).unwrap(), [2, 10]);
+    }
+
+    #[test]
+    fn adjacent_memory_blocks_are_joined() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            ("sys/devices/system/memory/block_size_bytes", "8000000\n"),
+            ("sys/devices/system/node/node1/memory2/state", "online"),
+            ("sys/devices/system/node/node1/memory3/state", "online"),
+            ("sys/devices/system/node/node1/memory9/state", "online"),
+        ]);
+        assert_eq!(
+            physical_ranges(&mut reader, 1),
+            [(0x1000_0000, 0x1000_0000), (0x4800_0000, 0x800_0000)]
+        );
+    }
+}
