@@ -1,0 +1,325 @@
+//! The recorded traces, folded, against a recomputation from the definitions that keeps every access.
+#![allow(missing_docs, reason = "a test")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a failed unwrap is a failed test"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tierscope_import::page_trace::{PageTraceReader, TraceInterval};
+use tierscope_import::trace_fold::{MAPPING_GAP_BYTES, TraceFolder, TraceIdentity};
+use tierscope_sample::fold::{Folded, IntervalEnd};
+use tierscope_sample::heat::{GAP_BINS, GapRow, HeatRow, PageKind};
+use tierscope_sample::tile_grid::CellScale;
+use tierscope_sample::tiles::{CELL_NOT_COLLECTED, CELL_NOT_RESIDENT};
+
+const PAGE_BYTES: i64 = 4096;
+const MINUTE_NS: i64 = 60_000_000_000;
+
+fn trace(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../tests/data/page-traces")
+        .join(name)
+}
+
+fn identity() -> TraceIdentity {
+    TraceIdentity {
+        service: Arc::from("test/trace"),
+        group: Arc::from("program"),
+        interval_ns: MINUTE_NS,
+        page_size_bytes: 4096,
+        tier: None,
+        epoch_seed: 1,
+    }
+}
+
+fn end_of(index: usize) -> IntervalEnd {
+    IntervalEnd {
+        wall_ns: (index as i64 + 1) * MINUTE_NS,
+        boottime_ns: None,
+    }
+}
+
+/// Per page and kind: the intervals with accesses, and the number of accesses in each.
+type Accessed = BTreeMap<(PageKind, u64), BTreeMap<usize, u64>>;
+
+fn read(name: &str) -> (PageTraceReader, Vec<TraceInterval>) {
+    let reader = PageTraceReader::open(&trace(name)).expect("the trace opens");
+    let intervals = reader
+        .intervals()
+        .collect::<Result<Vec<_>, _>>()
+        .expect("the trace is sound");
+    (reader, intervals)
+}
+
+fn accessed(intervals: &[TraceInterval]) -> Accessed {
+    let mut accessed = Accessed::new();
+    for (index, interval) in intervals.iter().enumerate() {
+        for access in &interval.accesses {
+            let counts = accessed.entry((access.kind, access.page)).or_default();
+            *counts.entry(index).or_default() += u64::from(access.loads) + u64::from(access.stores);
+        }
+    }
+    accessed
+}
+
+/// Bucket by the table in the method's text, written out.
+fn bucket(age: usize) -> usize {
+    match age {
+        0..=2 => age,
+        3..=4 => 3,
+        5..=9 => 4,
+        10..=19 => 5,
+        20..=39 => 6,
+        40..=63 => 7,
+        _ => 8,
+    }
+}
+
+/// The statistics of the pages of `kind` at the end of interval `now`, from first principles.
+fn expect_row(accessed: &Accessed, kind: PageKind, now: usize, row: &HeatRow) {
+    let mut resident = 0;
+    let (mut age_bytes, mut never_bytes, mut count_bytes) = ([0; 9], [0; 9], [0; 11]);
+    let (mut active, mut f1, mut f2, mut overlap) = ([0; 4], [0; 4], [0; 4], [(0, 0); 3]);
+    for (_, counts) in accessed.iter().filter(|((page_kind, _), _)| *page_kind == kind) {
+        let seen: Vec<usize> = counts.range(..=now).map(|(interval, _)| *interval).collect();
+        let (Some(first), Some(last)) = (seen.first(), seen.last()) else {
+            continue;
+        };
+        resident += PAGE_BYTES;
+        if now - last < 64 {
+            age_bytes[bucket(now - last)] += PAGE_BYTES;
+        } else {
+            never_bytes[bucket((now + 1 - first).min(64))] += PAGE_BYTES;
+        }
+        count_bytes[seen.iter().filter(|interval| now - **interval < 10).count()] += PAGE_BYTES;
+        for (index, window) in [1, 2, 5, 10].into_iter().enumerate() {
+            let samples: u64 = counts
+                .range(..=now)
+                .filter(|(at, _)| now - *at < window)
+                .map(|(_, n)| n)
+                .sum();
+            active[index] += i64::from(now - last < window) * PAGE_BYTES;
+            f1[index] += i64::from(samples == 1);
+            f2[index] += i64::from(samples == 2);
+        }
+        for (index, lag) in [10, 30, 60].into_iter().enumerate().filter(|(_, lag)| now > *lag) {
+            let hot = |end: usize| seen.contains(&end) || seen.contains(&(end - 1));
+            overlap[index].0 += i64::from(hot(now) && hot(now - lag)) * PAGE_BYTES;
+            overlap[index].1 += i64::from(hot(now) || hot(now - lag)) * PAGE_BYTES;
+        }
+    }
+    assert_eq!(row.resident_bytes, resident, "{kind:?} at {now}");
+    assert_eq!(
+        (row.age_bytes, row.never_bytes),
+        (age_bytes, never_bytes),
+        "{kind:?} at {now}"
+    );
+    assert_eq!(row.active_count_bytes, count_bytes, "{kind:?} at {now}");
+    assert_eq!(
+        (row.active_lo_bytes, row.active_hi_bytes),
+        (active, active),
+        "{kind:?} at {now}"
+    );
+    assert_eq!(
+        row.distinct_pages,
+        Some(active.map(|bytes| bytes / PAGE_BYTES)),
+        "{kind:?} at {now}"
+    );
+    assert_eq!(
+        (row.f1_pages, row.f2_pages),
+        (Some(f1), Some(f2)),
+        "{kind:?} at {now}"
+    );
+    assert_eq!(
+        row.hot_overlap_bytes,
+        (now > 10).then_some(overlap),
+        "{kind:?} at {now}"
+    );
+}
+
+fn fold_all(reader: &PageTraceReader, intervals: &[TraceInterval]) -> Vec<Folded> {
+    let ranges = reader.page_ranges(MAPPING_GAP_BYTES).expect("ranges");
+    let mut folder = TraceFolder::new(&identity(), &ranges);
+    intervals
+        .iter()
+        .enumerate()
+        .map(|(index, interval)| folder.fold(end_of(index), &interval.accesses))
+        .collect()
+}
+
+fn check_rows(name: &str, checked: &[usize]) {
+    let (reader, intervals) = read(name);
+    let accessed = accessed(&intervals);
+    let folded = fold_all(&reader, &intervals);
+    for &now in checked {
+        let kinds: Vec<_> = folded[now].rows.iter().map(|row| row.kind).collect();
+        assert!(
+            kinds.contains(&PageKind::Anon) && kinds.contains(&PageKind::File),
+            "{kinds:?}"
+        );
+        for row in &folded[now].rows {
+            expect_row(&accessed, row.kind, now, row);
+            let accesses = intervals[now]
+                .accesses
+                .iter()
+                .filter(|access| access.kind == row.kind);
+            let (loads, stores) = accesses.fold((0, 0), |(loads, stores), access| {
+                (loads + u64::from(access.loads), stores + u64::from(access.stores))
+            });
+            assert_eq!(
+                row.samples.map(|samples| (samples.loads, samples.stores)),
+                Some((loads, stores))
+            );
+        }
+    }
+}
+
+#[test]
+fn rows_of_the_redis_trace_equal_the_recomputation() {
+    check_rows("redis-zipf.parquet", &[0, 1, 11, 31, 63, 64, 75, 119]);
+}
+
+#[test]
+fn rows_of_the_sqlite_trace_equal_the_recomputation() {
+    check_rows("sqlite.parquet", &[0, 2, 12, 40, 62, 66, 89]);
+}
+
+#[test]
+fn every_gap_of_a_trace_is_counted_once() {
+    let (reader, intervals) = read("sqlite.parquet");
+    let accessed = accessed(&intervals);
+    let blocks: Vec<GapRow> = fold_all(&reader, &intervals)
+        .into_iter()
+        .flat_map(|folded| folded.gaps)
+        .collect();
+    assert_eq!(
+        blocks.iter().filter(|block| block.kind == PageKind::File).count(),
+        9
+    );
+    let last = intervals.len() - 1;
+    for kind in [PageKind::Anon, PageKind::File] {
+        let (mut closed, mut open, mut censored) = ([0; GAP_BINS], [0; GAP_BINS], [0; GAP_BINS]);
+        for (_, counts) in accessed.iter().filter(|((page_kind, _), _)| *page_kind == kind) {
+            let seen: Vec<_> = counts.keys().copied().collect();
+            let next = seen
+                .iter()
+                .skip(1)
+                .map(|next| (*next, true))
+                .chain([(last, false)]);
+            for (start, (end, reaccessed)) in seen.iter().zip(next) {
+                match end - start {
+                    0 => {}
+                    64.. => censored[GAP_BINS - 1] += PAGE_BYTES,
+                    gap if reaccessed => closed[gap - 1] += PAGE_BYTES,
+                    gap => open[gap - 1] += PAGE_BYTES,
+                }
+            }
+        }
+        let of_kind: Vec<_> = blocks.iter().filter(|block| block.kind == kind).collect();
+        let sum = |column: fn(&GapRow) -> &[i64; GAP_BINS]| {
+            std::array::from_fn::<i64, GAP_BINS, _>(|bin| {
+                of_kind.iter().map(|block| column(block)[bin]).sum()
+            })
+        };
+        assert_eq!(sum(|block| &block.closed_bytes), closed, "{kind:?}");
+        assert_eq!(sum(|block| &block.censored_bytes), censored, "{kind:?}");
+        assert_eq!(of_kind.last().unwrap().open_bytes, open, "{kind:?}");
+        assert_eq!(
+            sum(|block| &block.freed_bytes),
+            [0; GAP_BINS],
+            "a trace has no unmaps"
+        );
+    }
+}
+
+#[test]
+fn a_trace_known_beforehand_has_one_epoch_whose_cells_give_back_the_accesses() {
+    let (reader, intervals) = read("sqlite.parquet");
+    let folded = fold_all(&reader, &intervals);
+    let epochs: Vec<_> = folded.iter().flat_map(|folded| &folded.tile_epochs).collect();
+    assert_eq!(epochs.len(), 1);
+    let epoch = epochs[0];
+    assert!(
+        epoch.rows.len() <= 1024 && epoch.rows.len() > 512,
+        "{} rows",
+        epoch.rows.len()
+    );
+    let scale = CellScale {
+        base: epoch.cell_log2_base,
+        unit: epoch.cell_unit,
+    };
+    for now in [0, 50, 89] {
+        let column = &folded[now].tile_columns[0];
+        let shown: f64 = column
+            .cells
+            .iter()
+            .zip(&epoch.rows)
+            .filter_map(|(cell, row)| Some(scale.activity(*cell)? * row.size_bytes as f64))
+            .sum();
+        let accesses = intervals[now].accesses.iter();
+        let real: u64 = accesses
+            .map(|access| u64::from(access.loads) + u64::from(access.stores))
+            .sum();
+        assert!((shown / real as f64 - 1.0).abs() < 0.05, "{shown} for {real}");
+    }
+    let not_resident = |now: usize| {
+        folded[now].tile_columns[0]
+            .cells
+            .iter()
+            .filter(|cell| **cell == CELL_NOT_RESIDENT)
+            .count()
+    };
+    assert!(not_resident(0) > not_resident(89));
+}
+
+#[test]
+fn rows_that_follow_the_pages_seen_change_only_by_more_than_five_percent() {
+    let (_, intervals) = read("sqlite.parquet");
+    let mut folder = TraceFolder::new(&identity(), &[]);
+    let mut epochs = Vec::new();
+    for (index, interval) in intervals.iter().enumerate() {
+        let folded = folder.fold(end_of(index), &interval.accesses);
+        epochs.extend(folded.tile_epochs.iter().map(|epoch| (index, epoch.epoch_id)));
+        let resident: i64 = folded.rows.iter().map(|row| row.resident_bytes).sum();
+        assert_eq!(folded.tile_columns[0].epoch_id, epochs.last().unwrap().1);
+        assert!(resident > 0);
+    }
+    assert_eq!(epochs[0].0, 0);
+    assert!(epochs.len() > 1 && epochs.len() < 30, "{epochs:?}");
+}
+
+#[test]
+fn a_skipped_interval_is_missing_and_its_tiles_are_not_collected() {
+    let (reader, intervals) = read("sqlite.parquet");
+    let ranges = reader.page_ranges(MAPPING_GAP_BYTES).unwrap();
+    let mut folder = TraceFolder::new(&identity(), &ranges);
+    folder.fold(end_of(0), &intervals[0].accesses);
+    let skipped = folder.skip(end_of(1));
+    assert!(
+        skipped
+            .rows
+            .iter()
+            .all(|row| row.validity == 0b10 && row.samples.is_none())
+    );
+    assert!(
+        skipped.tile_columns[0]
+            .cells
+            .iter()
+            .all(|cell| *cell == CELL_NOT_COLLECTED)
+    );
+    let looped = folder.fold(end_of(2), &intervals[0].accesses);
+    for row in &looped.rows {
+        assert_eq!((row.validity, row.age_bytes[0]), (0b101, row.resident_bytes));
+        assert_eq!(row.active_count_bytes[2], row.resident_bytes);
+    }
+    let cut = folder.finish(end_of(2));
+    assert!(
+        cut.iter()
+            .all(|block| block.intervals == 3 && block.closed_bytes == [0; GAP_BINS])
+    );
+}
