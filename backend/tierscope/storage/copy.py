@@ -1,0 +1,181 @@
+"""Binary COPY: rows as PostgreSQL reads them, built from arrays without a Python object per value.
+
+Layout of a stream: signature, then per row the number of fields (int16) and each field as its length (int32, -1 = null)
+and its bytes, then int16 -1. All integers are big-endian. An array field is: dimensions, has-null flag, element type,
+length, lower bound (int32 each), then every element as length and bytes.
+"""
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.core.database import WriteTransaction
+
+Int64 = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.bool_]
+
+NULL = struct.pack(">i", -1)
+_SIGNATURE = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
+_TRAILER = struct.pack(">h", -1)
+_POSTGRES_EPOCH_US = 946_684_800 * 10**6
+_INT2, _INT4, _INT8, _TEXT = 21, 23, 20, 25
+_CHUNK_BYTES = 1 << 20
+_ARRAY_HEADER_BYTES = 20
+
+_int2 = struct.Struct(">ih").pack
+_int4 = struct.Struct(">ii").pack
+_int8 = struct.Struct(">iq").pack
+_float8 = struct.Struct(">id").pack
+_length = struct.Struct(">i").pack
+_array_header = struct.Struct(">iiiiii").pack
+
+
+def int2(value: int | None) -> bytes:
+    """A smallint field."""
+    return NULL if value is None else _int2(2, value)
+
+
+def int4(value: int | None) -> bytes:
+    """An integer field."""
+    return NULL if value is None else _int4(4, value)
+
+
+def int8(value: int | None) -> bytes:
+    """A bigint field."""
+    return NULL if value is None else _int8(8, value)
+
+
+def float8(value: float | None) -> bytes:
+    """A double precision field."""
+    return NULL if value is None else _float8(8, value)
+
+
+def blob(value: bytes) -> bytes:
+    """A bytea field."""
+    return _length(len(value)) + value
+
+
+def text(value: str | None) -> bytes:
+    """A text field."""
+    return NULL if value is None else blob(value.encode())
+
+
+def jsonb(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """A jsonb field."""
+    return blob(b"\x01" + json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+
+
+def instant(wall_ns: int) -> bytes:
+    """A timestamptz field; nanoseconds are cut to microseconds."""
+    return _int8(8, wall_ns // 1000 - _POSTGRES_EPOCH_US)
+
+
+def int8_array(values: Int64 | None) -> bytes:
+    """A bigint[] field from an array of any shape, row by row."""
+    return _int_array(values, _INT8, ">i8")
+
+
+def int4_array(values: Int64 | None) -> bytes:
+    """An integer[] field."""
+    return _int_array(values, _INT4, ">i4")
+
+
+def int2_array(values: Int64 | None) -> bytes:
+    """A smallint[] field."""
+    return _int_array(values, _INT2, ">i2")
+
+
+def text_array(values: Sequence[str]) -> bytes:
+    """A text[] field."""
+    if not values:
+        return _length(12) + struct.pack(">iii", 0, 0, _TEXT)
+    body = b"".join(blob(value.encode()) for value in values)
+    return _array_header(_ARRAY_HEADER_BYTES + len(body), 1, 0, _TEXT, len(values), 1) + body
+
+
+def row(fields: Sequence[bytes]) -> bytes:
+    """A row of encoded fields."""
+    return struct.pack(">h", len(fields)) + b"".join(fields)
+
+
+def int8_matrix_rows(leading: Sequence[npt.NDArray[Any] | None], values: Int64, present: Bits | None) -> bytes:
+    """Rows of fixed-size fields followed by one bigint[] each.
+
+    `leading`: one array (n,) per field, of dtype int64, int32 or int16 in native order; None = null in all rows.
+    `values`: (n, k); `present`: (n, k) or None = all. A missing element becomes null: its length is -1 and its eight
+    bytes are cut out of the finished matrix by one mask.
+    """
+    n, k = values.shape
+    dtype = _row_dtype(leading, k)
+    rows = np.zeros(n, dtype=dtype)
+    rows["fields"] = len(leading) + 1
+    for place, column in enumerate(leading):
+        if column is None:
+            rows[f"l{place}"] = -1
+        else:
+            rows[f"l{place}"] = column.dtype.itemsize
+            rows[f"v{place}"] = column
+    rows["dimensions"] = 1
+    rows["type"] = _INT8
+    rows["length"] = k
+    rows["bound"] = 1
+    rows["elements"]["length"] = 8
+    rows["elements"]["value"] = values
+    if present is None or bool(present.all()):
+        rows["bytes"] = _ARRAY_HEADER_BYTES + 12 * k
+        return rows.tobytes()
+    missing = ~present
+    rows["bytes"] = _ARRAY_HEADER_BYTES + 12 * k - 8 * missing.sum(axis=1)
+    rows["nulls"] = missing.any(axis=1)
+    rows["elements"]["length"][missing] = -1
+    head_bytes = dtype.itemsize - 12 * k
+    keep = np.ones(n, dtype=[("head", "?", (head_bytes,)), ("elements", "?", (k, 12))])
+    keep["elements"][:, :, 4:] = present[:, :, None]
+    return rows.view(np.uint8)[keep.view(np.bool_)].tobytes()
+
+
+def copy_rows(transaction: WriteTransaction, table: str, columns: Sequence[str], rows: Sequence[bytes]) -> None:
+    """Sends encoded rows in one COPY. `rows` are whole rows, several per element where convenient."""
+    names = ", ".join(f'"{name}"' for name in columns)
+    with (
+        transaction.driver.cursor() as cursor,
+        cursor.copy(f'COPY "{table}" ({names}) FROM STDIN (FORMAT BINARY)') as copy,
+    ):
+        copy.write(_SIGNATURE)
+        waiting: list[bytes] = []
+        size = 0
+        for part in rows:
+            waiting.append(part)
+            size += len(part)
+            if size >= _CHUNK_BYTES:
+                copy.write(b"".join(waiting))
+                waiting, size = [], 0
+        copy.write(b"".join(waiting) + _TRAILER)
+
+
+def _row_dtype(leading: Sequence[npt.NDArray[Any] | None], k: int) -> np.dtype[Any]:
+    fields: list[Any] = [("fields", ">i2")]
+    for place, column in enumerate(leading):
+        fields.append((f"l{place}", ">i4"))
+        if column is not None:
+            fields.append((f"v{place}", f">i{column.dtype.itemsize}"))
+    fields += [(name, ">i4") for name in ("bytes", "dimensions", "nulls", "type", "length", "bound")]
+    fields.append(("elements", [("length", ">i4"), ("value", ">i8")], (k,)))
+    return np.dtype(fields)
+
+
+def _int_array(values: Int64 | None, oid: int, item: str) -> bytes:
+    if values is None:
+        return NULL
+    size = values.size
+    if size == 0:
+        return _length(12) + struct.pack(">iii", 0, 0, oid)
+    width = np.dtype(item).itemsize
+    elements = np.empty(size, dtype=[("length", ">i4"), ("value", item)])
+    elements["length"] = width
+    elements["value"] = values.reshape(-1)
+    return _array_header(_ARRAY_HEADER_BYTES + (4 + width) * size, 1, 0, oid, size, 1) + elements.tobytes()

@@ -1,0 +1,1 @@
+"""Batches as they travel: inflated within bounds, parsed, checked, turned into typed records."""

@@ -1,0 +1,107 @@
+"""The inventory and the agent's report on itself."""
+
+from typing import Any
+
+from google.protobuf.message import Message
+
+from tierscope.core.errors import Unreadable
+from tierscope.wire import checks
+from tierscope.wire._generated import batch_pb2, inventory_pb2
+from tierscope.wire.records import Finding, Inventory, InventoryService, SelfReport, ServiceKey
+
+MAX_TEXT_BYTES = 8192
+MAX_ITEMS = 4096
+MAX_LABELS = 64
+MAX_COLLECTORS = 256
+_SEVERITIES = ("info", "warning", "critical")
+_CONFIDENCES = ("certain", "likely", "possible")
+
+
+def decode_inventory(message: inventory_pb2.Inventory, *, max_services: int) -> tuple[Inventory, int]:
+    """Returns the inventory with at most `max_services` services, and how many were left out."""
+    services = []
+    for service in message.services:
+        if not service.namespace or not service.name or "/" in service.namespace:
+            raise Unreadable("inventory.services: a service needs a name, and a namespace without a slash")
+        services.append(
+            InventoryService(
+                key=ServiceKey(service.namespace, service.name),
+                rule=service.rule,
+                processes=checks.scalar(service.processes, "inventory.services.processes", 0, (1 << 31) - 1),
+                heat_measured=service.heat_measured,
+                heat_reason=service.heat_reason,
+            )
+        )
+    if len(message.labels) > MAX_LABELS:
+        raise Unreadable(f"inventory.labels: {len(message.labels)} labels, at most {MAX_LABELS} are accepted")
+    left_out = max(0, len(services) - max_services)
+    inventory = Inventory(
+        body=message_values(message, "inventory"),
+        services=tuple(services[:max_services]),
+        findings=tuple(_finding(finding) for finding in message.findings),
+        labels={label.key: label.value for label in message.labels},
+    )
+    return inventory, left_out
+
+
+def decode_self(message: batch_pb2.SelfReport) -> SelfReport:
+    """Checks the agent's report."""
+    if len(message.collectors) > MAX_COLLECTORS:
+        raise Unreadable(f"self.collectors: {len(message.collectors)}, at most {MAX_COLLECTORS} are accepted")
+    numbers = {
+        name: checks.scalar(getattr(message, name), f"self.{name}")
+        for name in (
+            "window_ns",
+            "cpu_ns",
+            "rss_bytes",
+            "spool_bytes",
+            "spool_batches",
+            "dropped_batches",
+            "sent_bytes",
+            "counters_dropped",
+            "services_dropped",
+        )
+    }
+    return SelfReport(
+        end_wall_ns=checks.wall_time(message.end_wall_ns, "self.end_wall_ns"),
+        collectors=tuple(message_values(cost, "self.collectors") for cost in message.collectors),
+        **numbers,
+    )
+
+
+def message_values(message: Message, place: str) -> dict[str, Any]:
+    """Returns a message as plain values under the contract's field names; an absent optional field is None."""
+    found: dict[str, Any] = {}
+    for field in message.DESCRIPTOR.fields:
+        value = getattr(message, field.name)
+        where = f"{place}.{field.name}"
+        if field.is_repeated:
+            if len(value) > MAX_ITEMS:
+                raise Unreadable(f"{where} has {len(value)} entries, at most {MAX_ITEMS} are accepted")
+            found[field.name] = [_plain(item, where) for item in value]
+        elif field.has_presence and not message.HasField(field.name):
+            found[field.name] = None
+        else:
+            found[field.name] = _plain(value, where)
+    return found
+
+
+def _plain(value: Any, where: str) -> Any:  # noqa: ANN401 - protobuf values have no common type
+    if isinstance(value, Message):
+        return message_values(value, where)
+    return checks.check_text(value, where, max_bytes=MAX_TEXT_BYTES) if isinstance(value, str) else value
+
+
+def _finding(message: inventory_pb2.Finding) -> Finding:
+    if not message.id or message.severity not in _SEVERITIES or message.confidence not in _CONFIDENCES:
+        raise Unreadable(
+            f"inventory.findings: {message.id[:80]!r} has severity {message.severity[:20]!r}"
+            f" and confidence {message.confidence[:20]!r}"
+        )
+    return Finding(
+        id=message.id,
+        severity=message.severity,
+        cause=message.cause,
+        fix=message.fix,
+        confidence=message.confidence,
+    )

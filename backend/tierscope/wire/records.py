@@ -1,0 +1,210 @@
+"""A decoded batch: frozen records with array views. Everything in them was checked; nothing is trusted twice.
+
+Arrays are little-endian views of the received bytes or fresh arrays, never written to. Times are int64 nanoseconds.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.bool_]
+Origin = Literal["live", "import", "simulated"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceKey:
+    """Namespace and name of a service."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Sorted counter keys and their hash (16 bytes)."""
+
+    hash: bytes
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CounterBlock:
+    """n samples of k counters."""
+
+    layout_hash: bytes
+    end_wall_ns: Int64
+    """(n,)"""
+    end_boottime_ns: Int64 | None
+    """(n,); None where unknown."""
+    values: Int64
+    """(n, k), absolute; 0 where missing."""
+    present: Bits | None
+    """(n, k); None = all."""
+    boot_ids: tuple[str, ...] | None
+    """n; None = the batch's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What measured heat (numbers of the contract's enums) and its nominal interval."""
+
+    backend: int
+    granularity: int
+    interval_ns: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeatBlock:
+    """n rows of heat; each column has n entries, or n times the width that its name has in `HEAT_WIDTHS`."""
+
+    method: Method
+    end_wall_ns: Int64
+    end_boottime_ns: Int64 | None
+    services: tuple[ServiceKey, ...]
+    groups: tuple[str, ...]
+    kinds: Int64
+    page_sizes: Int64
+    tiers: tuple[str, ...]
+    """"" where unknown."""
+    columns: dict[str, Int64]
+    """By name: (n, width). Absent = not measured."""
+    period_events: float | None
+    duty_ratio: float | None
+
+
+HEAT_WIDTHS = {
+    "validity": 1,
+    "resident_bytes": 1,
+    "age_bytes": 9,
+    "never_bytes": 9,
+    "active_count_bytes": 11,
+    "active_lo_bytes": 4,
+    "active_hi_bytes": 4,
+    "load_samples": 1,
+    "store_samples": 1,
+    "distinct_pages": 4,
+    "f1_pages": 4,
+    "f2_pages": 4,
+    "hot_intersection_bytes": 3,
+    "hot_union_bytes": 3,
+}
+GAP_BINS = 63
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GapBlock:
+    """Reuse gaps of n (service, group, kind) over one block of intervals, in bytes; arrays (n, 63)."""
+
+    method: Method
+    end_wall_ns: int
+    intervals: int
+    services: tuple[ServiceKey, ...]
+    groups: tuple[str, ...]
+    kinds: Int64
+    closed_bytes: Int64
+    freed_bytes: Int64
+    open_bytes: Int64
+    censored_bytes: Int64 | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TileEpoch:
+    """The m rows of the tiles of one process group. `epoch_id` is signed: the same bits as the contract's."""
+
+    epoch_id: int
+    service: ServiceKey
+    group: str
+    method: Method
+    region_bytes: int
+    cell_log2_base: float
+    cell_unit: float
+    cell_measure: str
+    kinds: Int64
+    mappings: tuple[str, ...]
+    offsets_bytes: Int64
+    sizes_bytes: Int64
+    start_wall_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class TileColumn:
+    """One interval of an epoch: one byte per row."""
+
+    epoch_id: int
+    end_wall_ns: int
+    cells: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryService:
+    """A service as the inventory lists it."""
+
+    key: ServiceKey
+    rule: str
+    processes: int
+    heat_measured: bool
+    heat_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong or noteworthy, as the agent says."""
+
+    id: str
+    severity: str
+    cause: str
+    fix: str
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What a host is. `body` is the whole message with the contract's field names; absent is null."""
+
+    body: dict[str, Any]
+    services: tuple[InventoryService, ...]
+    findings: tuple[Finding, ...]
+    labels: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SelfReport:
+    """What the agent knows of itself; `collectors` with the contract's field names."""
+
+    end_wall_ns: int
+    window_ns: int
+    cpu_ns: int
+    rss_bytes: int
+    spool_bytes: int
+    spool_batches: int
+    dropped_batches: int
+    sent_bytes: int
+    counters_dropped: int
+    services_dropped: int
+    collectors: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """One upload of one host."""
+
+    host_id: str
+    stream_id: bytes
+    seq: int
+    boot_id: str
+    agent_version: str
+    origin: Origin
+    sealed_wall_ns: int
+    sealed_boottime_ns: int | None
+    inventory: Inventory | None
+    layouts: tuple[Layout, ...]
+    counters: tuple[CounterBlock, ...]
+    heat: tuple[HeatBlock, ...]
+    gaps: tuple[GapBlock, ...]
+    tile_epochs: tuple[TileEpoch, ...]
+    tile_columns: tuple[TileColumn, ...]
+    self_report: SelfReport | None
+    inflated_bytes: int
