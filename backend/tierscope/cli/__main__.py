@@ -1,0 +1,5 @@
+"""`python -m tierscope.cli` is `tierscope`."""
+
+from tierscope.cli.main import main
+
+main()

@@ -1,0 +1,33 @@
+"""Exit statuses, the same for all commands (docs/cli.md), and how answers are printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, NoReturn
+
+import typer
+
+DONE = 0
+FAILED = 1
+BAD_USAGE = 2
+NOT_ENOUGH_DATA = 3
+
+
+def say(text: str) -> None:
+    """Print a line for people to stderr, so that stdout stays the answer alone."""
+    typer.echo(text, err=True)
+
+
+def print_json(document: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
+    """Print an answer as JSON on stdout."""
+    json.dump(document, sys.stdout, indent=2, default=str)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
+def fail(cause: str, *, next_step: str, status: int = FAILED) -> NoReturn:
+    """End the command with a cause and a next step."""
+    say(f"error: {cause}")
+    say(f"next:  {next_step}")
+    raise typer.Exit(status)

@@ -1,0 +1,63 @@
+"""An instance by its data directory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tierscope.core.embedded.errors import EmbeddedError
+from tierscope.core.embedded.places import Places, find_places
+from tierscope.core.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One instance: live or demo."""
+
+    places: Places
+    demo: bool
+
+    @property
+    def name(self) -> str:
+        """`live` or `demo`, as commands print it."""
+        return "demo" if self.demo else "live"
+
+    @property
+    def database_url_file(self) -> Path:
+        """Holds the database address with its password, for the processes of this instance."""
+        return self.places.data / "database-url"
+
+    @property
+    def log(self) -> Path:
+        """Where a detached supervisor writes its progress."""
+        return self.places.logs / "supervisor.log"
+
+    @property
+    def heat_pids_file(self) -> Path:
+        """Processes of this instance, the only ones whose heat its agent measures."""
+        return self.places.data / "heat-pids"
+
+    def write_database_url(self, url: str) -> None:
+        """Keep the database address for the processes of this instance, readable by its owner alone."""
+        partial = self.database_url_file.with_suffix(".partial")
+        partial.unlink(missing_ok=True)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(url + "\n")
+        partial.replace(self.database_url_file)
+
+    def read_database_url(self) -> str:
+        """Return the address kept by `write_database_url`. Raises EmbeddedError."""
+        try:
+            return self.database_url_file.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise EmbeddedError(
+                cause=f"{self.database_url_file} cannot be read: {error.strerror}",
+                next_step="run this command as the user who ran `tierscope up`",
+            ) from error
+
+
+def find_instance(settings: Settings, *, demo: bool = False) -> Instance:
+    """Return the live or the demo instance of the settings' data directory, whether it runs or not."""
+    return Instance(places=find_places(settings.data_dir, demo=demo), demo=demo)

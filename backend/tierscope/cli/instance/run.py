@@ -1,0 +1,300 @@
+"""Bringing an instance up and keeping it up: what runs inside the process that `tierscope up` becomes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import IO
+
+from tierscope.cli.instance.agent import make_agent, make_fleet
+from tierscope.cli.instance.components import (
+    ConfiguredServer,
+    instance_environment,
+    make_api,
+    make_worker,
+    write_heat_pids,
+)
+from tierscope.cli.instance.find import Instance
+from tierscope.cli.instance.source_tree import AgentBuild, find_agent, shipped_agent, source_workspace
+from tierscope.core.database import Database
+from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.errors import EmbeddedError
+from tierscope.core.embedded.places import prepare
+from tierscope.core.embedded.postgres import open_cluster
+from tierscope.core.embedded.process import identify, list_children
+from tierscope.core.embedded.queue import open_queue
+from tierscope.core.embedded.state import ComponentState, InstanceState, Phase
+from tierscope.core.embedded.supervisor import Supervisor
+from tierscope.core.errors import TierscopeError
+from tierscope.core.settings import Settings
+from tierscope.storage.schema import upgrade
+from tierscope.usecases.readiness import Readiness
+
+_PORTS_TRIED = 100
+_READY_SECONDS = 120.0
+_BUILD_REPORT_SECONDS = 10.0
+_SERVICES = {
+    "database": "tierscope/database",
+    "queue": "tierscope/queue",
+    "api": "tierscope/api",
+    "worker": "tierscope/worker",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asked `up` for."""
+
+    port: int
+    agent: bool = True
+
+
+@dataclass(slots=True)
+class InstanceRun:
+    """One life of an instance."""
+
+    instance: Instance
+    settings: Settings
+    options: Options
+    say: Callable[[str], None]
+    state: InstanceState = field(init=False)
+    supervisor: Supervisor = field(init=False)
+    env: dict[str, str] = field(default_factory=dict)
+    build: AgentBuild | None = None
+    build_reported_at: float = 0.0
+    build_since: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def __post_init__(self) -> None:
+        """Begin with an empty state."""
+        self.supervisor = Supervisor(say=self.say)
+        own = identify(os.getpid())
+        if own is None:
+            raise EmbeddedError(cause="/proc is not readable", next_step="mount it")
+        self.state = InstanceState(phase="setting-up", supervisor=own, url="")
+
+    def run(self) -> None:
+        """Bring everything up, look after it until a signal arrives, and stop everything.
+
+        Raises EmbeddedError or TierscopeError when it cannot come up; nothing is left running then.
+        """
+        self.supervisor.catch_signals()
+        lock = hold_lock(self.instance)
+        try:
+            self._bring_up()
+            while self.supervisor.pause():
+                self.supervisor.tick()
+                self._follow_build()
+                self._list_heat_pids()
+                self._publish("up")
+            self.say("stopping")
+        except (EmbeddedError, TierscopeError) as error:
+            self.state.note = str(error)
+            self._publish("failed")
+            raise
+        finally:
+            self._shut_down()
+            lock.close()
+
+    def _bring_up(self) -> None:
+        account = choose_account()
+        prepare(self.instance.places, account)
+        self.state.url = f"http://127.0.0.1:{find_port(self.options.port)}"
+        self._start_build()
+        self._start_database()
+        self._start_queue()
+        port = int(self.state.url.rpartition(":")[2])
+        queue_url = self.env["TIERSCOPE_REDIS_URL"]
+        self.env = instance_environment(self.instance, queue_url=queue_url, port=port)
+        self.supervisor.add("api", make_api(self.instance, self.env, self.state.url))
+        self.supervisor.add("worker", make_worker(self.instance, self.env))
+        self._await_service()
+        self.say(f"Tierscope is up: {self.state.url}")
+        for line in notes_for_user(agent=self.options.agent):
+            self.say(line)
+
+    def _start_database(self) -> None:
+        configured = None if self.instance.demo else self.settings.resolve_database_url()
+        if configured is not None:
+            self.instance.write_database_url(configured)
+            self.supervisor.add("database", ConfiguredServer(probe=lambda: database_answers(configured)))
+            self.say("using the configured database")
+        else:
+            cluster = open_cluster(self.instance.places, choose_account())
+            self.say(f"database: PostgreSQL {cluster.binaries.major} from {cluster.binaries.bin_dir}")
+            if cluster.create():
+                self.say(f"database: made a new cluster in {self.instance.places.database}")
+            self._publish("setting-up")
+            self.supervisor.add("database", cluster)
+            self.instance.write_database_url(cluster.url())
+        self._publish("setting-up")
+        self.say("database: bringing the schema up to date")
+        storage = "auto" if self.instance.demo else self.settings.storage
+        self.state.storage = upgrade(self.instance.read_database_url(), storage=storage)
+
+    def _start_queue(self) -> None:
+        configured = None if self.instance.demo else self.settings.redis_url
+        if configured is not None:
+            self.env["TIERSCOPE_REDIS_URL"] = configured.get_secret_value()
+            return
+        queue = open_queue(self.instance.places, choose_account())
+        self.env["TIERSCOPE_REDIS_URL"] = queue.url()
+        self.supervisor.add("queue", queue)
+        self._publish("setting-up")
+
+    def _await_service(self) -> None:
+        """Wait until the API answers; its first start imports a lot."""
+        deadline = time.monotonic() + _READY_SECONDS
+        while self.supervisor.pause(0.2):
+            self.supervisor.tick()
+            self._publish("setting-up")
+            if self._status("api") == "healthy":
+                return
+            if time.monotonic() >= deadline:
+                raise EmbeddedError(
+                    cause="the API did not become ready", next_step=f"read {self.instance.places.logs / 'api.log'}"
+                )
+
+    def _start_build(self) -> None:
+        """Begin compiling the agent beside everything else, where it is not shipped with the package."""
+        workspace = source_workspace()
+        if self.sender is None or shipped_agent() is not None or workspace is None:
+            return
+        build = AgentBuild(workspace, self.instance.places.logs / "agent-build.log")
+        if build.start():
+            self.build = build
+            self.build_reported_at = time.monotonic()
+
+    @property
+    def sender(self) -> str | None:
+        """Name of the component that the agent's program becomes: it measures this host, or plays the demo's fleet."""
+        if self.instance.demo:
+            return "fleet"
+        return "agent" if self.options.agent else None
+
+    def _follow_build(self) -> None:
+        """Report on the build; start the agent as soon as its program exists and is up to date."""
+        if self.build is not None and self.build.running:
+            if time.monotonic() - self.build_reported_at >= _BUILD_REPORT_SECONDS:
+                self.build_reported_at = time.monotonic()
+                self.say(f"agent: compiling, {self.build.count_crates()} crates so far")
+            return
+        if self.build is not None and self.build.failed:
+            self.say(f"agent: does not compile; the end of {self.build.log}:\n{self.build.last_lines()}")
+            self.state.note = f"the agent does not compile, see {self.build.log}"
+        self.build = None
+        name = self.sender
+        if name is None or self.state.note or self._status(name) is not None:
+            return
+        binary = find_agent()
+        if binary is None:
+            self.state.note = "no agent program: install Rust (https://rustup.rs) and run `tierscope up` again"
+            self.say(f"agent: {self.state.note}")
+            return
+        make = make_fleet if name == "fleet" else make_agent
+        self.supervisor.add(name, make(self.instance, binary, self.state.url))
+        self.say(f"{name}: started")
+
+    def _status(self, name: str) -> str | None:
+        return next((item.state.status for item in self.supervisor.items if item.name == name), None)
+
+    def _list_heat_pids(self) -> None:
+        """Name this instance's own processes, the database's backends included, to its agent."""
+        lines = []
+        for item in self.supervisor.items:
+            service = _SERVICES.get(item.name)
+            server = item.component.server
+            if service is None or server is None:
+                continue
+            for pid in (server.pid, *list_children(server.pid)):
+                process = identify(pid)
+                if process is not None:
+                    lines.append(f"{process.pid} {process.start_ticks} {service}")
+        write_heat_pids(self.instance.heat_pids_file, lines)
+
+    def _publish(self, phase: Phase) -> None:
+        self.state.phase = phase
+        self.state.components = {item.name: item.state for item in self.supervisor.items}
+        name = self.sender
+        if name is not None and name not in self.state.components:
+            self.state.components[name] = self._unborn_sender()
+        self.state.save(self.instance.places.state_file)
+
+    def _unborn_sender(self) -> ComponentState:
+        """The agent's state while its program does not exist."""
+        if self.state.note:
+            return ComponentState(status="down", detail=self.state.note, since=self.build_since)
+        if self.build is None or self.build.process is None:
+            return ComponentState(status="starting", detail="not started yet", since=self.build_since)
+        detail = f"compiling, {self.build.count_crates()} crates so far"
+        process = identify(self.build.process.pid)
+        return ComponentState(status="starting", detail=detail, since=self.build_since, process=process)
+
+    def _shut_down(self) -> None:
+        if self.build is not None:
+            self.build.stop()
+        failed = self.state.phase == "failed"
+        if not failed:
+            self._publish("stopping")
+        self.supervisor.stop_all()
+        if not failed:
+            self.instance.places.state_file.unlink(missing_ok=True)
+
+
+def hold_lock(instance: Instance) -> IO[str]:
+    """Return the locked lock file of an instance. Raises AlreadyRunningError when another supervisor holds it."""
+    instance.places.data.mkdir(parents=True, exist_ok=True)
+    file = instance.places.lock_file.open("a", encoding="ascii")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise AlreadyRunningError from error
+    return file
+
+
+class AlreadyRunningError(EmbeddedError):
+    """Another supervisor looks after this data directory."""
+
+    def __init__(self) -> None:
+        """Say so."""
+        super().__init__(cause="it is already running", next_step="see `tierscope status`")
+
+
+def find_port(first: int) -> int:
+    """Return the first free TCP port on loopback from `first` on; 0 asks for any. Raises EmbeddedError."""
+    for port in range(first, first + _PORTS_TRIED) if first else [0]:
+        with socket.socket() as probe:
+            # As the server will, so that connections of an earlier one that are still closing do not count.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise EmbeddedError(
+        cause=f"no free port in {first}-{first + _PORTS_TRIED - 1}", next_step="name another one with --port"
+    )
+
+
+def database_answers(url: str) -> bool:
+    """Tell whether a configured database answers and has this release's schema."""
+    database = Database(url, pool_size=1)
+    try:
+        return Readiness(database).obstacle() is None
+    finally:
+        database.close()
+
+
+def notes_for_user(*, agent: bool) -> list[str]:
+    """Return what the user should know about privileges: what is not collected, and what would change that."""
+    if not agent or os.geteuid() == 0:
+        return []
+    return [
+        "not running as root: counters of this host are complete; heat covers this service's own processes",
+        "root would add: heat of other users' processes (opt-in), per-process kinds of all services, kernel knobs",
+    ]

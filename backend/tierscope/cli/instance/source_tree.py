@@ -1,0 +1,137 @@
+"""Where the agent's program comes from: shipped inside the package, or compiled from the source tree in the background.
+
+Compiling takes minutes, so the service never waits for it: a low-priority cargo runs beside, and the agent joins when
+it is done.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import tierscope
+from tierscope.core.embedded.process import Launch, identify, start, stop
+
+AGENT = "tierscope-agent"
+PROFILE = "release"
+_PACKAGE = Path(tierscope.__file__).resolve().parent
+_MUSL = {"x86_64": "x86_64-unknown-linux-musl", "aarch64": "aarch64-unknown-linux-musl"}
+_CRATE = re.compile(r"^\s*Compiling (\S+)", re.MULTILINE)
+_LAST_LINES = 12
+_STOP_SECONDS = 10.0
+
+
+def source_workspace() -> Path | None:
+    """Return the agent's cargo workspace when the package runs from a source tree."""
+    workspace = _PACKAGE.parents[1] / "collector-agent"
+    return workspace if (workspace / "Cargo.toml").is_file() else None
+
+
+def shipped_agent() -> Path | None:
+    """Return the agent named by TIERSCOPE_AGENT_BINARY, else the one inside the package; None without one."""
+    override = os.environ.get("TIERSCOPE_AGENT_BINARY")
+    if override:
+        return Path(override)
+    shipped = _PACKAGE / "_bin" / AGENT
+    return shipped if os.access(shipped, os.X_OK) else None
+
+
+def find_agent() -> Path | None:
+    """Return an agent program that exists now: shipped, compiled, or on PATH; None without one."""
+    shipped = shipped_agent()
+    if shipped is not None:
+        return shipped
+    workspace = source_workspace()
+    if workspace is not None:
+        built = [path for path in _built_paths(workspace) if os.access(path, os.X_OK)]
+        return max(built, key=lambda path: path.stat().st_mtime) if built else None
+    found = shutil.which(AGENT)
+    return None if found is None else Path(found)
+
+
+@dataclass(slots=True)
+class AgentBuild:
+    """A cargo build of the agent in the background."""
+
+    workspace: Path
+    log: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> bool:
+        """Start cargo; return False where there is none. An up-to-date program takes it a moment."""
+        cargo = shutil.which("cargo") or _rustup_cargo()
+        if cargo is None:
+            return False
+        self.log.unlink(missing_ok=True)
+        nice = shutil.which("nice")
+        command = [cargo, "build", "--locked", "--profile", PROFILE, "--package", AGENT, *target_arguments()]
+        env = {**os.environ, "CARGO_TERM_COLOR": "never", "PATH": f"{os.environ.get('PATH', '')}:{Path(cargo).parent}"}
+        self.process = start(
+            Launch(command=[nice, *command] if nice else command, log=self.log, env=env, cwd=self.workspace)
+        )
+        return True
+
+    @property
+    def running(self) -> bool:
+        """Whether cargo still works."""
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether cargo ended with an error."""
+        return self.process is not None and self.process.poll() not in (None, 0)
+
+    def stop(self) -> None:
+        """End cargo and its compilers; harmless when it has ended."""
+        if self.process is None:
+            return
+        identity = identify(self.process.pid)
+        if identity is not None:
+            stop(identity, with_signal=signal.SIGTERM, grace_seconds=_STOP_SECONDS)
+        self.process.wait()
+
+    def count_crates(self) -> int:
+        """Return how many crates cargo has begun so far."""
+        return len(_CRATE.findall(self._text()))
+
+    def last_lines(self) -> str:
+        """Return the end of cargo's output, where it says why it failed."""
+        return "\n".join(self._text().splitlines()[-_LAST_LINES:])
+
+    def _text(self) -> str:
+        try:
+            return self.log.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+
+def target_arguments() -> list[str]:
+    """Return cargo's `--target` for a static program where the musl target and its C compiler are installed."""
+    target = _MUSL.get(os.uname().machine)
+    if target is None or shutil.which("musl-gcc") is None:
+        return []
+    rustc = shutil.which("rustc") or str(Path.home() / ".cargo" / "bin" / "rustc")
+    try:
+        asked = subprocess.run(  # noqa: S603
+            [rustc, "--print", "target-libdir", "--target", target], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return []
+    return ["--target", target] if asked.returncode == 0 and Path(asked.stdout.strip()).is_dir() else []
+
+
+def _built_paths(workspace: Path) -> list[Path]:
+    target = Path(os.environ.get("CARGO_TARGET_DIR", workspace / "target"))
+    triple = _MUSL.get(os.uname().machine)
+    places = [target / PROFILE, *([target / triple / PROFILE] if triple else [])]
+    return [place / AGENT for place in places]
+
+
+def _rustup_cargo() -> str | None:
+    candidate = Path.home() / ".cargo" / "bin" / "cargo"
+    return str(candidate) if os.access(candidate, os.X_OK) else None

@@ -1,0 +1,75 @@
+"""Assembles the `tierscope` command."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+import tierscope
+from tierscope.cli import (
+    agent_data,
+    backup,
+    config,
+    doctor,
+    down,
+    event,
+    migrate,
+    openapi,
+    processes,
+    status,
+    token,
+    up,
+)
+from tierscope.cli.exits import BAD_USAGE, FAILED, say
+from tierscope.core.embedded.errors import EmbeddedError
+from tierscope.core.errors import TierscopeError
+
+app = typer.Typer(
+    name="tierscope",
+    help="Fleet memory profiling for hosts with tiered memory.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for group in (up, down, status, processes, migrate, config, event, doctor, openapi, backup, agent_data):
+    group.register(app)
+app.add_typer(token.app, name="token")
+app.add_typer(agent_data.import_app, name="import")
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Fleet memory profiling for hosts with tiered memory."""
+    if version:
+        typer.echo(f"tierscope {tierscope.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(BAD_USAGE)
+
+
+def main() -> None:
+    """Run the command; errors with a known cause end with it and the next step, not with a traceback."""
+    try:
+        app()
+    except TierscopeError as error:
+        say(f"error: {error.detail}")
+        say(f"next:  {error.next_step}")
+        sys.exit(FAILED)
+    except EmbeddedError as error:
+        say(f"error: {error.cause}")
+        say(f"next:  {error.next_step}")
+        sys.exit(FAILED)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_input=False):
+            say(f"error: setting {'.'.join(map(str, problem['loc']))}: {problem['msg']}")
+        say("next:  correct it in the environment (TIERSCOPE_*) or in the file that TIERSCOPE_CONFIG names")
+        sys.exit(BAD_USAGE)

@@ -1,0 +1,84 @@
+"""`tierscope serve`, `worker`, `beat`: one process each, for compose files and orchestrators."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from tierscope.core.logs import configure_logging
+from tierscope.core.settings import Settings
+
+_DRAIN_SECONDS = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(serve)
+    app.command()(worker)
+    app.command()(beat)
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; default from the settings.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port; default from the settings.")] = None,
+) -> None:
+    """Serve the API and the dashboard on the configured database."""
+    import uvicorn  # noqa: PLC0415 - as below: only this command needs it
+
+    from tierscope.api.app import create_app  # noqa: PLC0415 - the web framework loads slowly
+
+    changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    settings = Settings().model_copy(update=changed)
+    configure_logging(settings)
+    # No access log: one-time login links are part of an address. Proxy headers are settings.trusted_proxies' business.
+    uvicorn.run(
+        create_app(settings),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_DRAIN_SECONDS,
+    )
+
+
+def worker(
+    concurrency: Annotated[int, typer.Option(min=1, help="Tasks at a time.")] = 2,
+    with_beat: Annotated[
+        bool, typer.Option("--with-beat", help="Run the scheduler inside; for one worker only.")
+    ] = False,
+) -> None:
+    """Run tasks: rollups, retention, analyses."""
+    arguments = [
+        "worker",
+        "--pool",
+        "threads",
+        "--concurrency",
+        str(concurrency),
+        "--without-gossip",
+        "--without-mingle",
+    ]
+    if with_beat:
+        arguments += ["--beat", "--schedule", _schedule_file()]
+    _run_celery(arguments)
+
+
+def beat() -> None:
+    """Run the scheduler that wakes workers; exactly one."""
+    _run_celery(["beat", "--schedule", _schedule_file()])
+
+
+def _schedule_file() -> str:
+    directory = Settings().data_dir
+    directory.mkdir(parents=True, exist_ok=True)
+    return os.fspath(directory / "beat-schedule")
+
+
+def _run_celery(arguments: list[str]) -> None:
+    from tierscope.worker.app import app as celery_app  # noqa: PLC0415 - only these commands need Celery
+
+    configure_logging(Settings())
+    celery_app.start(argv=arguments)

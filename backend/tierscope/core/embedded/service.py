@@ -1,0 +1,46 @@
+"""A component that is one command: started, probed and stopped like the embedded servers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tierscope.core.embedded.process import Launch, identify, start, stop
+
+_STOP_SECONDS = 20.0
+
+
+@dataclass(slots=True)
+class ServiceProcess:
+    """One child process of ours. `probe` tells whether it does its work now; it must answer within seconds."""
+
+    command: Sequence[str]
+    log: Path
+    probe: Callable[[], bool]
+    env: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[], None] | None = None
+    server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process without waiting for it to be ready. Raises OSError when it cannot be run."""
+        if self.prepare is not None:
+            self.prepare()
+        self.server = start(Launch(command=self.command, log=self.log, env={**os.environ, **self.env}))
+
+    def stop(self) -> None:
+        """Stop the process and what it started; harmless when it does not run."""
+        if self.server is None:
+            return
+        identity = identify(self.server.pid)
+        if identity is not None:
+            stop(identity, with_signal=signal.SIGTERM, grace_seconds=_STOP_SECONDS)
+        self.server.wait()
+        self.server = None
+
+    def answers(self) -> bool:
+        """Tell whether the process runs and does its work."""
+        return self.server is not None and self.server.poll() is None and self.probe()

@@ -1,0 +1,92 @@
+"""The state file: what an instance runs, so that `status` and `down` work from anywhere, after a crash too."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from tierscope.core.embedded.process import ProcessId, is_running
+
+Phase = Literal["setting-up", "up", "stopping", "failed"]
+Health = Literal["healthy", "starting", "degraded", "down", "absent"]
+_SCHEMA = 1
+
+
+@dataclass(slots=True)
+class ComponentState:
+    """One component: its health, why, its process if it has one, and how often it was started again."""
+
+    status: Health
+    detail: str
+    since: datetime
+    process: ProcessId | None = None
+    restarts: int = 0
+
+
+@dataclass(slots=True)
+class InstanceState:
+    """An instance as its supervisor last wrote it."""
+
+    phase: Phase
+    supervisor: ProcessId
+    url: str
+    note: str = ""
+    storage: str | None = None
+    components: dict[str, ComponentState] = field(default_factory=dict)
+
+    @property
+    def supervised(self) -> bool:
+        """Whether the supervisor that wrote this still runs."""
+        return is_running(self.supervisor)
+
+    def save(self, path: Path) -> None:
+        """Write the file at once or not at all; only the owner may read it."""
+        document = {"schema": _SCHEMA, **asdict(self)}
+        partial = path.with_name(f"{path.name}.{os.getpid()}")
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1, default=_encode)
+        partial.replace(path)
+
+
+def load(path: Path) -> InstanceState | None:
+    """Return the state of an instance; None when it never ran, was taken down, or the file is unreadable."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
+        return None
+    try:
+        components = {name: _component(value) for name, value in document["components"].items()}
+        return InstanceState(
+            phase=document["phase"],
+            supervisor=ProcessId(**document["supervisor"]),
+            url=document["url"],
+            note=document["note"],
+            storage=document["storage"],
+            components=components,
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _component(value: dict[str, Any]) -> ComponentState:
+    process = value["process"]
+    return ComponentState(
+        status=value["status"],
+        detail=value["detail"],
+        since=datetime.fromisoformat(value["since"]),
+        process=None if process is None else ProcessId(**process),
+        restarts=value["restarts"],
+    )
+
+
+def _encode(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(type(value).__name__)
