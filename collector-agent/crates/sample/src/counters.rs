@@ -30,14 +30,15 @@ impl fmt::Display for Scope {
     }
 }
 
-/// `<scope>|<source>|<name>`, as it travels (contract/proto/tierscope/v1/counters.proto).
+/// `<scope>|<source>|<name>`, as it travels (contract/proto/tierscope/v1/counters.proto). Cloning shares the text, so that
+/// samples of one layout do not repeat it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(Box<str>);
+pub struct Key(Arc<str>);
 
 impl Key {
     /// Builds the key of `name` as read from `source` (a file's short name) in `scope`.
     pub fn new(scope: &Scope, source: &str, name: &str) -> Self {
-        Self(format!("{scope}|{source}|{name}").into_boxed_str())
+        Self(format!("{scope}|{source}|{name}").into())
     }
 
     /// The key as it travels.
