@@ -1,4 +1,4 @@
-//! Readers of files made elsewhere: page traces, folded as a live source is.
+//! Readers of files made elsewhere: page traces, folded as a live source is, and trees of snapshots.
 
 pub mod page_trace;
 mod trace_columns;
@@ -6,3 +6,5 @@ pub mod trace_error;
 pub mod trace_fold;
 pub mod trace_intervals;
 mod trace_tiles;
+pub mod tree;
+mod unpack;

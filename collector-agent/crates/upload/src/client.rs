@@ -102,9 +102,9 @@ impl Default for Plan {
 /// Answer to a question for the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanAnswer {
-    /// The plan that the ETag names still holds.
+    /// The plan that the `ETag` names still holds.
     Unchanged,
-    /// A plan and its ETag.
+    /// A plan and its `ETag`.
     Changed(Plan, Option<String>),
 }
 
@@ -208,7 +208,7 @@ impl Client {
         Ok(PlanAnswer::Changed(plan, etag))
     }
 
-    /// The body and the ETag of a successful answer.
+    /// The body and the `ETag` of a successful answer.
     fn expect_success(
         &self,
         url: &str,
