@@ -41,6 +41,11 @@ impl Key {
         Self(format!("{scope}|{source}|{name}").into())
     }
 
+    /// The key that `text` is already.
+    pub fn from_text(text: &str) -> Self {
+        Self(text.into())
+    }
+
     /// The key as it travels.
     pub fn as_str(&self) -> &str {
         &self.0

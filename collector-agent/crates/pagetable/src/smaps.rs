@@ -1,0 +1,262 @@
+//! `/proc/<pid>/smaps`, line by line: what is resident of each mapping and what was accessed since the last clearing.
+
+use std::sync::Arc;
+
+use tierscope_sample::heat::PageKind;
+use tierscope_sample::mapping::mapping_kind;
+use tierscope_sample::vma_fold::VmaReading;
+
+const KIB: i64 = 1024;
+const BASE_PAGE_BYTES: u32 = 4096;
+
+/// Turns the kernel's name of a file into the name that may leave the host.
+pub type Namer = dyn Fn(&str) -> Arc<str> + Send;
+
+/// The mapping whose lines are being read; sizes in KiB as the kernel prints them.
+#[derive(Debug)]
+struct Open {
+    reading: VmaReading,
+    rss_kib: i64,
+    pss_kib: i64,
+    referenced_kib: i64,
+    anonymous_kib: i64,
+    hugetlb_kib: i64,
+    kernel_page_kib: i64,
+}
+
+/// Takes the lines of one smaps file.
+pub struct SmapsParser<'a> {
+    namer: &'a Namer,
+    unnamed: Arc<str>,
+    open: Option<Open>,
+    vmas: Vec<VmaReading>,
+}
+
+impl<'a> SmapsParser<'a> {
+    /// A parser that names files by `namer`.
+    pub fn new(namer: &'a Namer) -> Self {
+        Self {
+            namer,
+            unnamed: Arc::from(""),
+            open: None,
+            vmas: Vec::new(),
+        }
+    }
+
+    /// Takes the next line. Fields that are not used, and lines of a kernel to come, are passed over.
+    pub fn line(&mut self, line: &str) {
+        if let Some((field, value)) = line.split_once(':')
+            && let Some(kib) = kib(value)
+        {
+            self.field(field, kib);
+        } else if let Some(header) = Header::parse(line) {
+            self.close();
+            self.open = mapping_kind(header.name, header.inode).map(|kind| self.start(&header, kind));
+        }
+    }
+
+    /// The mappings with memory in them or room for it, by address.
+    pub fn finish(mut self) -> Vec<VmaReading> {
+        self.close();
+        self.vmas
+    }
+
+    fn field(&mut self, field: &str, kib: i64) {
+        let Some(open) = &mut self.open else { return };
+        match field {
+            "Rss" => open.rss_kib = kib,
+            "Pss" => open.pss_kib = kib,
+            "Referenced" => open.referenced_kib = kib,
+            "Anonymous" => open.anonymous_kib = kib,
+            "Shared_Hugetlb" | "Private_Hugetlb" => open.hugetlb_kib += kib,
+            "KernelPageSize" => open.kernel_page_kib = kib,
+            _ => {}
+        }
+    }
+
+    fn start(&self, header: &Header, kind: PageKind) -> Open {
+        let reading = VmaReading {
+            start: header.start,
+            end: header.end,
+            offset_bytes: if kind == PageKind::Anon {
+                0
+            } else {
+                header.offset_bytes
+            },
+            mapping: self.name(header.name, kind),
+            kind,
+            page_size_bytes: BASE_PAGE_BYTES,
+            resident_bytes: 0,
+            referenced_bytes: 0,
+        };
+        Open {
+            reading,
+            rss_kib: 0,
+            pss_kib: 0,
+            referenced_kib: 0,
+            anonymous_kib: 0,
+            hugetlb_kib: 0,
+            kernel_page_kib: 0,
+        }
+    }
+
+    /// Heap and stack keep their names; names that a program gives its anonymous memory stay on the host.
+    fn name(&self, name: &str, kind: PageKind) -> Arc<str> {
+        match (kind, name) {
+            (PageKind::Anon, "[heap]") => Arc::from("heap"),
+            (PageKind::Anon, "[stack]") => Arc::from("stack"),
+            (PageKind::Anon, _) => Arc::clone(&self.unnamed),
+            (PageKind::File | PageKind::Tmpfs, name) => (self.namer)(name),
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(mut open) = self.open.take() else { return };
+        let reading = &mut open.reading;
+        if open.hugetlb_kib > 0 {
+            reading.page_size_bytes = u32::try_from(open.kernel_page_kib * KIB).unwrap_or(BASE_PAGE_BYTES);
+            reading.resident_bytes = open.hugetlb_kib * KIB;
+        } else {
+            // A private file mapping whose pages were all written holds anonymous memory alone.
+            if reading.kind == PageKind::File && open.rss_kib > 0 && open.anonymous_kib >= open.rss_kib {
+                reading.kind = PageKind::Anon;
+            }
+            let referenced_kib = open.referenced_kib.min(open.rss_kib);
+            reading.resident_bytes = open.pss_kib.min(open.rss_kib) * KIB;
+            reading.referenced_bytes = share(referenced_kib, open.pss_kib, open.rss_kib) * KIB;
+        }
+        self.vmas.push(open.reading);
+    }
+}
+
+/// The first line of a mapping: `start-end permissions offset device inode name`.
+struct Header<'a> {
+    start: u64,
+    end: u64,
+    offset_bytes: i64,
+    inode: u64,
+    name: &'a str,
+}
+
+impl<'a> Header<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let mut fields = line.splitn(6, ' ');
+        let (start, end) = fields.next()?.split_once('-')?;
+        let (start, end) = (
+            u64::from_str_radix(start, 16).ok()?,
+            u64::from_str_radix(end, 16).ok()?,
+        );
+        let (_permissions, offset, _device) = (fields.next()?, fields.next()?, fields.next()?);
+        let offset_bytes = i64::from_str_radix(offset, 16).ok()?;
+        let inode = fields.next()?.parse().ok()?;
+        let name = fields.next().unwrap_or_default().trim();
+        (start < end).then_some(Self {
+            start,
+            end,
+            offset_bytes,
+            inode,
+            name,
+        })
+    }
+}
+
+/// `value * part / whole`, rounded; `value` where nothing is shared.
+fn share(value: i64, part: i64, whole: i64) -> i64 {
+    if part >= whole {
+        value
+    } else {
+        (value * part + whole / 2) / whole
+    }
+}
+
+/// The number of a value such as `      12 kB`.
+fn kib(value: &str) -> Option<i64> {
+    value.trim().strip_suffix(" kB")?.trim_end().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+55d0c8a00000-55d0c8a02000 rw-p 00003000 fe:00 41                         /usr/bin/a b
+Size:                  8 kB
+KernelPageSize:        4 kB
+MMUPageSize:           4 kB
+Rss:                   8 kB
+Pss:                   8 kB
+Referenced:            4 kB
+Anonymous:             8 kB
+VmFlags: rd wr mr mw me ac sd
+55d0c9000000-55d0c9100000 rw-p 00000000 00:00 0                          [heap]
+Rss:                 100 kB
+Pss:                 100 kB
+Referenced:           60 kB
+Anonymous:           100 kB
+7f0000000000-7f0000100000 rw-s 00010000 00:01 1027                       /dev/shm/pool
+Rss:                 400 kB
+Pss:                 100 kB
+Referenced:           40 kB
+Anonymous:             0 kB
+7f1000000000-7f1000400000 rw-p 00000000 00:0f 99                         /anon_hugepage (deleted)
+KernelPageSize:     2048 kB
+Rss:                   0 kB
+Pss:                   0 kB
+Referenced:            0 kB
+Private_Hugetlb:    4096 kB
+7f2000000000-7f2000100000 rw-p 00000000 00:00 0 
+Rss:                   0 kB
+FutureField:          12 kB
+7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0                          [vdso]
+Rss:                   8 kB
+Pss:                   0 kB
+Referenced:            8 kB";
+
+    fn parse(text: &str) -> Vec<VmaReading> {
+        let namer = |name: &str| Arc::from(name.rsplit('/').next().unwrap_or(name));
+        let mut parser = SmapsParser::new(&namer);
+        text.lines().for_each(|line| parser.line(line));
+        parser.finish()
+    }
+
+    #[test]
+    fn mappings_have_kinds_names_and_sizes() {
+        let vmas = parse(TEXT);
+        let shown: Vec<_> = vmas
+            .iter()
+            .map(|vma| {
+                (
+                    &*vma.mapping,
+                    vma.kind,
+                    vma.resident_bytes / KIB,
+                    vma.referenced_bytes / KIB,
+                )
+            })
+            .collect();
+        let expected = [
+            ("a b", PageKind::Anon, 8, 4),
+            ("heap", PageKind::Anon, 100, 60),
+            ("pool", PageKind::Tmpfs, 100, 10),
+            ("", PageKind::Anon, 4096, 0),
+            ("", PageKind::Anon, 0, 0),
+        ];
+        assert_eq!(shown, expected, "the kernel's own mapping is left out");
+        assert_eq!(
+            (vmas[2].offset_bytes, vmas[2].end - vmas[2].start),
+            (0x10000, 0x10_0000)
+        );
+        assert_eq!(
+            (vmas[0].page_size_bytes, vmas[3].page_size_bytes),
+            (4096, 2 << 20)
+        );
+    }
+
+    #[test]
+    fn torn_and_foreign_lines_are_passed_over() {
+        let vmas = parse(
+            "Rss: 4 kB\nnonsense\n12-zz rw-p 0 0 0\n0-0 rw-p 0 0:0 0\n1000-2000 rw-p 0 0:0 0\nRss: x kB\n",
+        );
+        assert_eq!(vmas.len(), 1);
+        assert_eq!(vmas[0].resident_bytes, 0);
+    }
+}

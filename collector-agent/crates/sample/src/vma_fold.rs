@@ -1,0 +1,194 @@
+//! Folds the mappings of the processes of one group to rows of heat, where pages are not told apart.
+//!
+//! Rules: docs/method/heat.md, "Mappings". There are no reuse gaps at this granularity.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::fold::{Folded, IntervalEnd, Measured};
+use crate::heat::{HeatRow, PageKind};
+use crate::vma_history::{VmaHistory, VmaSums};
+use crate::vma_tiles::VmaTiles;
+
+/// Page size whose activity accessed bits in page tables show; those of hugetlb mappings are not summed by the kernel.
+const BASE_PAGE_BYTES: u32 = 4096;
+
+/// What was read of one mapping of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VmaReading {
+    /// First address.
+    pub start: u64,
+    /// The address after the last.
+    pub end: u64,
+    /// Offset in the file; 0 for memory without one.
+    pub offset_bytes: i64,
+    /// Name as it may leave the host; "" for unnamed memory.
+    pub mapping: Arc<str>,
+    /// Page kind.
+    pub kind: PageKind,
+    /// 4096, or that of a hugetlb mapping.
+    pub page_size_bytes: u32,
+    /// Resident bytes, shared pages in parts.
+    pub resident_bytes: i64,
+    /// Bytes accessed since the clearing, shared pages in the same parts.
+    pub referenced_bytes: i64,
+}
+
+/// A process for good: its id and its start time in clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessKey {
+    /// Process id.
+    pub pid: u32,
+    /// Start time, ticks since boot.
+    pub start_time_ticks: u64,
+}
+
+/// A mapping as it is now, with its past.
+#[derive(Debug)]
+pub(crate) struct Vma {
+    pub(crate) reading: VmaReading,
+    pub(crate) history: VmaHistory,
+    /// Name in the tile epoch, for unnamed memory; `None` for mappings that came later.
+    pub(crate) tile_name: Option<Arc<str>>,
+}
+
+/// Mappings of the processes of one (service, group), and the statistics over them.
+#[derive(Debug)]
+pub struct VmaFolder {
+    measured: Measured,
+    tier: Option<Arc<str>>,
+    processes: HashMap<ProcessKey, Vec<Vma>>,
+    /// Processes read in the interval that is being folded.
+    read: HashMap<ProcessKey, Vec<Vma>>,
+    tiles: VmaTiles,
+}
+
+impl VmaFolder {
+    /// A folder without processes. `tier` is the label of the one tier of the host, `None` where it has several.
+    pub fn new(measured: Measured, tier: Option<Arc<str>>, epoch_seed: u64) -> Self {
+        let tiles = VmaTiles::new(epoch_seed);
+        Self {
+            measured,
+            tier,
+            processes: HashMap::new(),
+            read: HashMap::new(),
+            tiles,
+        }
+    }
+
+    /// Takes the mappings of a process for the interval being folded, sorted by address. `observed` says whether
+    /// their activity is that of this interval.
+    pub fn observe(&mut self, process: ProcessKey, observed: bool, readings: Vec<VmaReading>) {
+        let mut past = self.processes.remove(&process).unwrap_or_default();
+        let now = carry_over(&mut past, readings);
+        self.read.insert(process, now);
+        for vma in self.read.get_mut(&process).into_iter().flatten() {
+            let shown = observed && vma.reading.page_size_bytes == BASE_PAGE_BYTES;
+            vma.history.push(shown.then_some(vma.reading.referenced_bytes));
+        }
+    }
+
+    /// Ends the interval. Processes that were not read in it are forgotten.
+    pub fn finish(&mut self, end: IntervalEnd) -> Folded {
+        self.processes = std::mem::take(&mut self.read);
+        let mut sums: Vec<((PageKind, u32), VmaSums)> = Vec::new();
+        for vma in self.processes.values().flatten() {
+            let reading = &vma.reading;
+            let key = (reading.kind, reading.page_size_bytes);
+            let known = sums.iter().position(|(other, _)| *other == key);
+            let index = known.unwrap_or_else(|| {
+                sums.push((key, VmaSums::default()));
+                sums.len() - 1
+            });
+            vma.history.add_to(reading.resident_bytes, &mut sums[index].1);
+        }
+        sums.sort_by_key(|(key, _)| *key);
+        let resident = sums.iter().filter(|(_, sums)| sums.resident_bytes > 0);
+        let rows = resident.map(|(key, sums)| self.row(end, *key, sums)).collect();
+        let mut folded = Folded {
+            rows,
+            ..Folded::default()
+        };
+        self.tiles
+            .column(&mut self.processes, &self.measured, end.wall_ns, &mut folded);
+        folded
+    }
+
+    /// Notes an interval that was not observed. It gives no rows: what was resident in it is unknown.
+    pub fn miss(&mut self) {
+        self.read.clear();
+        for vma in self.processes.values_mut().flatten() {
+            vma.history.push(None);
+        }
+    }
+
+    /// Whether any process was read in the last interval.
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty()
+    }
+
+    fn row(&self, end: IntervalEnd, (kind, page_size_bytes): (PageKind, u32), sums: &VmaSums) -> HeatRow {
+        HeatRow {
+            backend: self.measured.backend,
+            granularity: self.measured.granularity,
+            interval_ns: self.measured.interval_ns,
+            end_wall_ns: end.wall_ns,
+            end_boottime_ns: end.boottime_ns,
+            service: Arc::clone(&self.measured.service),
+            group: Arc::clone(&self.measured.group),
+            kind,
+            page_size_bytes,
+            tier: self.tier.clone(),
+            validity: sums.validity,
+            resident_bytes: sums.resident_bytes,
+            age_bytes: sums.age_bytes,
+            never_bytes: sums.never_bytes,
+            active_count_bytes: sums.active_count_bytes,
+            active_lo_bytes: sums.active_lo_bytes,
+            active_hi_bytes: sums.active_hi_bytes,
+            samples: None,
+            period_events: None,
+            duty_ratio: None,
+            distinct_pages: None,
+            f1_pages: None,
+            f2_pages: None,
+            hot_overlap_bytes: None,
+        }
+    }
+}
+
+/// Gives each mapping the past of the one that it grew, shrank or split from: the same name, and the largest overlap
+/// of addresses. A past goes to one mapping only; the others begin anew.
+fn carry_over(past: &mut [Vma], readings: Vec<VmaReading>) -> Vec<Vma> {
+    let mut first = 0;
+    let mut taken = vec![false; past.len()];
+    let mut now = Vec::with_capacity(readings.len());
+    for reading in readings {
+        while first < past.len() && past[first].reading.end <= reading.start {
+            first += 1;
+        }
+        let overlapping = past[first..]
+            .iter()
+            .take_while(|vma| vma.reading.start < reading.end);
+        let candidates = (first..)
+            .zip(overlapping)
+            .filter(|(index, vma)| !taken[*index] && vma.reading.mapping == reading.mapping);
+        let overlap = |vma: &Vma| vma.reading.end.min(reading.end) - vma.reading.start.max(reading.start);
+        let best = candidates
+            .max_by_key(|(_, vma)| overlap(vma))
+            .map(|(index, _)| index);
+        let (history, tile_name) = best.map_or((VmaHistory::default(), None), |index| {
+            taken[index] = true;
+            (
+                std::mem::take(&mut past[index].history),
+                past[index].tile_name.take(),
+            )
+        });
+        now.push(Vma {
+            reading,
+            history,
+            tile_name,
+        });
+    }
+    now
+}
