@@ -1,0 +1,109 @@
+# The only verbs. Continuous integration calls the same ones. `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO_DIR := collector-agent
+RUST := cd $(CARGO_DIR) &&
+WEB := cd frontend &&
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# One profile for tests and clippy, without debug information: half the time and a third of the disk.
+export CARGO_PROFILE_DEV_DEBUG := 0
+export CARGO_INCREMENTAL := 0
+PYTHON_PATHS := backend tests contract migrations
+PYTEST_PROCESSES ?= 2
+PYTEST_ARGS ?=
+LOGS := .build/logs
+
+PYTHON_STAMP := $(VENV)/.installed
+NODE_STAMP := frontend/node_modules/.installed
+FRONTEND := frontend/dist/index.html
+FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/*.json frontend/*.ts -type f 2>/dev/null)
+SIMCORE_STAMP := $(VENV)/.simcore
+SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
+
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web floors lint fmt e2e bench gen clean
+
+help: ## List the verbs
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+setup: service agent ## Install everything into the checkout: Python, the dashboard, the agent
+
+service: $(PYTHON_STAMP) $(FRONTEND) ## Install what the service needs: Python packages and the built dashboard
+
+$(PYTHON_STAMP): requirements.lock pyproject.toml deploy/dev/install-python.sh
+	@deploy/dev/install-python.sh
+	@touch $@
+
+$(NODE_STAMP): frontend/package-lock.json frontend/package.json
+	@deploy/dev/check-tools.sh node
+	$(WEB) npm ci
+	@touch $@
+
+$(FRONTEND): $(NODE_STAMP) $(FRONTEND_SOURCES)
+	$(WEB) npm run build
+	@touch $@
+
+agent: ## Compile the agent (release, static where the musl target is installed)
+	@deploy/dev/build-agent.sh
+
+simcore: $(SIMCORE_STAMP) ## Compile the simulator core into the Python environment
+
+$(SIMCORE_STAMP): $(PYTHON_STAMP) $(SIMCORE_SOURCES)
+	@deploy/dev/check-tools.sh rust
+	@deploy/dev/install-simcore.sh
+	@touch $@
+
+up: ## Start everything on this host; Ctrl-C stops it. ARGS=--detach keeps it running
+	@deploy/dev/up.sh $(ARGS)
+
+demo: ## The same with a simulated fleet of 50 hosts, apart from real data
+	@deploy/dev/up.sh --demo $(ARGS)
+
+down: ## Stop what `make up` and `make demo` started
+	@if [ -x $(BIN)/tierscope ]; then $(BIN)/tierscope down; else echo "Nothing was running."; fi
+
+test: $(PYTHON_STAMP) $(FRONTEND) ## Run all tests: Rust, Python with servers and browser, dashboard
+	@mkdir -p $(LOGS)
+	@$(MAKE) test-rust test-web simcore test-python
+	@$(BIN)/python tests/floors.py $(LOGS)
+
+test-rust: $(PYTHON_STAMP) ## Run the Rust tests
+	@deploy/dev/check-tools.sh rust
+	@mkdir -p $(LOGS)
+	$(RUST) cargo test --workspace --locked 2>&1 | tee ../$(LOGS)/rust.log
+
+test-web: $(NODE_STAMP) ## Run the dashboard's tests
+	@mkdir -p $(LOGS)
+	$(WEB) npm test 2>&1 | tee ../$(LOGS)/web.log
+
+test-python: $(PYTHON_STAMP) simcore ## Run the Python tests, end to end ones too
+	@mkdir -p $(LOGS)
+	$(RUST) cargo build --locked --package tierscope-agent
+	$(BIN)/python -m pytest -n $(PYTEST_PROCESSES) $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
+
+e2e: $(PYTHON_STAMP) $(FRONTEND) ## Run the browser tests alone
+	$(RUST) cargo build --locked --package tierscope-agent
+	$(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
+
+lint: $(PYTHON_STAMP) $(NODE_STAMP) ## Run all linters, type checks and the checks of layers and generated files
+	@deploy/dev/lint.sh
+
+fmt: $(PYTHON_STAMP) ## Format everything
+	$(BIN)/ruff check --fix --quiet $(PYTHON_PATHS) || true
+	$(BIN)/ruff format $(PYTHON_PATHS)
+	$(RUST) cargo fmt --all
+
+gen: $(PYTHON_STAMP) $(NODE_STAMP) ## Regenerate code and documents from the contract
+	$(BIN)/python contract/gen.py
+	$(WEB) npm run --silent gen
+
+bench: $(PYTHON_STAMP) agent ## Measure against references in the same run; see docs/benchmarks.md
+	$(BIN)/python -m tests.bench $(ARGS)
+
+clean: down ## Remove what was built; data of instances stays
+	rm -rf $(VENV) .build frontend/node_modules frontend/dist $(CARGO_DIR)/target

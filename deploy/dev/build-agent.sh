@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Compiles the agent for use: static against musl where that target and its C compiler are installed, else for this host.
+# build-agent.sh --print-target prints cargo's target arguments and ends.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+[ -x "$(command -v cargo)" ] || export PATH="$HOME/.cargo/bin:$PATH"
+
+target=()
+musl="$(uname -m)-unknown-linux-musl"
+if command -v musl-gcc >/dev/null && command -v rustc >/dev/null &&
+    [ -d "$(rustc --print target-libdir --target "$musl" 2>/dev/null)" ]; then
+    target=(--target "$musl")
+fi
+if [ "${1:-}" = --print-target ]; then
+    echo "${target[@]}"
+    exit
+fi
+deploy/dev/check-tools.sh rust
+cd collector-agent
+cargo build --locked --release --package tierscope-agent "${target[@]}"

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Checks the tools of the machine before they fail with something less clear: check-tools.sh {python|node|rust}...
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+refuse() {
+    printf 'error: %s\nnext:  %s\n' "$1" "$2" >&2
+    exit 1
+}
+
+# Tells whether dotted version $1 is at least $2.
+at_least() {
+    [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
+}
+
+check_python() {
+    local python=${PYTHON:-python3}
+    command -v "$python" >/dev/null || refuse "Python is not installed" "install Python 3.11 or later"
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        refuse "$("$python" --version) is too old" "install Python 3.11 or later, or set PYTHON to one"
+}
+
+check_node() {
+    command -v npm >/dev/null || refuse "Node.js is not installed" "install Node.js 20.19 or later, with npm"
+    local version
+    version=$(node --version | tr -d v)
+    at_least "$version" 20.19.0 || refuse "Node.js $version is too old" "install Node.js 20.19 or later"
+}
+
+check_rust() {
+    command -v cargo >/dev/null || [ ! -x "$HOME/.cargo/bin/cargo" ] || export PATH="$HOME/.cargo/bin:$PATH"
+    command -v cargo >/dev/null || refuse "Rust is not installed" "install it from https://rustup.rs"
+    local wanted version
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' collector-agent/Cargo.toml | head -n 1)
+    version=$(rustc --version | cut -d ' ' -f 2)
+    at_least "$version" "$wanted" || refuse "Rust $version is too old" "install Rust $wanted or later: rustup update"
+}
+
+for tool in "$@"; do
+    "check_$tool"
+done

@@ -1,0 +1,24 @@
+"""The guard that keeps tests from vanishing reads the logs of all three suites."""
+
+from __future__ import annotations
+
+from floors import compare, count_python, count_rust, count_web
+
+
+def test_counts_are_read_from_the_logs_of_each_suite() -> None:
+    assert count_python("....\n1 failed, 12 passed, 3 skipped in 4.20s\n") == 16
+    assert count_python("===== 12 passed, 1 warning in 61.20s (0:01:01) =====") == 12
+    first, second = "ok. 5 passed; 0 failed; 1 ignored; 0 measured", "FAILED. 2 passed; 1 failed; 0 ignored;"
+    assert count_rust(f"test result: {first}\n\ntest result: {second}\n") == 9
+    assert count_web("\x1b[2m      Tests \x1b[22m 1 failed\x1b[39m | 40 passed (41)\n") == 41
+
+
+def test_a_log_without_a_result_counts_as_nothing() -> None:
+    assert [count("crashed") for count in (count_python, count_rust, count_web)] == [0, 0, 0]
+
+
+def test_a_suite_below_its_floor_or_missing_is_named() -> None:
+    assert compare({"python": 10, "rust": 3}, {"python": 10, "rust": 4, "web": 1}) == [
+        "rust: 3 tests, the floor is 4",
+        "web: 0 tests, the floor is 1",
+    ]

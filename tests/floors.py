@@ -1,0 +1,78 @@
+"""Compare how many tests each suite ran with the fewest it may have (floors.toml), from the logs of `make test`.
+
+python tests/floors.py LOGS            fails when a suite has fewer tests than its floor
+python tests/floors.py LOGS --record   raises the floors to what the logs show
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+FLOORS = Path(__file__).with_name("floors.toml")
+_PYTEST = re.compile(r"(\d+) (?:passed|skipped|failed|xfailed|errors?)\b")
+_CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
+_VITEST = re.compile(r"^\s*Tests\s+.*\((\d+)\)\s*$", re.MULTILINE)
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def count_python(log: str) -> int:
+    """Return the number of tests in a pytest log: whatever became of them."""
+    lines = [line for line in log.splitlines() if re.search(r"\d+ \w+.* in [\d.]+s", line)]
+    return sum(int(number) for number in _PYTEST.findall(lines[-1])) if lines else 0
+
+
+def count_rust(log: str) -> int:
+    """Return the number of tests in a log of `cargo test` over all crates."""
+    return sum(sum(map(int, match)) for match in _CARGO.findall(log))
+
+
+def count_web(log: str) -> int:
+    """Return the number of tests in a vitest log."""
+    found = _VITEST.findall(_ANSI.sub("", log))
+    return int(found[-1]) if found else 0
+
+
+COUNTERS = {"python": count_python, "rust": count_rust, "web": count_web}
+
+
+def compare(counts: dict[str, int], floors: dict[str, int]) -> list[str]:
+    """Return one sentence for each suite that has fewer tests than its floor."""
+    return [
+        f"{suite}: {counts.get(suite, 0)} tests, the floor is {floor}"
+        for suite, floor in floors.items()
+        if counts.get(suite, 0) < floor
+    ]
+
+
+def record(counts: dict[str, int], floors: dict[str, int]) -> None:
+    """Raise the floors; they are never lowered here."""
+    text = FLOORS.read_text(encoding="utf-8")
+    for suite, floor in floors.items():
+        text = re.sub(rf"^{suite} = \d+$", f"{suite} = {max(floor, counts[suite])}", text, flags=re.MULTILINE)
+    FLOORS.write_text(text, encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """Compare, or record."""
+    logs = Path(arguments[0])
+    counts = {
+        suite: count((logs / f"{suite}.log").read_text(encoding="utf-8", errors="replace"))
+        for suite, count in COUNTERS.items()
+        if (logs / f"{suite}.log").exists()
+    }
+    floors = {name: int(value) for name, value in tomllib.loads(FLOORS.read_text(encoding="utf-8")).items()}
+    sys.stdout.write("tests: " + ", ".join(f"{suite} {number}" for suite, number in counts.items()) + "\n")
+    if "--record" in arguments:
+        record(counts, floors)
+        return 0
+    short = compare(counts, floors)
+    for sentence in short:
+        sys.stdout.write(f"fewer tests than before: {sentence}\n")
+    return 1 if short else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
