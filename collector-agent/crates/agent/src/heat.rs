@@ -1,0 +1,396 @@
+//! Heat of the listed processes by accessed bits: reads, clears and folds once per interval.
+//!
+//! Each visit ends an interval of a process and begins its next one. The first visit only begins one, so it shows what
+//! is resident and no activity. Rules: docs/method/heat.md, "Mappings".
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tierscope_pagetable::probe::{ProbeError, probe_referenced};
+use tierscope_pagetable::referenced::{ReferencedReader, Unmeasured};
+use tierscope_rootfs::Root;
+use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
+use tierscope_sample::heat::{Backend, Granularity};
+use tierscope_sample::inventory::Collector;
+use tierscope_sample::tile_grid::EpochIds;
+use tierscope_sample::vma_fold::{ProcessKey, VmaFolder};
+
+use crate::clocks;
+use crate::names::NamePolicy;
+
+/// Largest process that is measured unless the owner says otherwise: a visit costs some 30 ms per GiB.
+pub(crate) const DEFAULT_RSS_LIMIT_BYTES: u64 = 16 << 30;
+/// Shares of the nominal interval between which a visit's activity counts as that of one interval.
+const INTERVAL_SHARES: std::ops::RangeInclusive<f64> = 0.8..=1.25;
+
+/// A process whose heat is to be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeatProcess {
+    /// The process for good.
+    pub(crate) key: ProcessKey,
+    /// `namespace/name` of its service.
+    pub(crate) service: Arc<str>,
+    /// Its executable, as it may leave the host.
+    pub(crate) group: Arc<str>,
+}
+
+/// How heat is measured.
+#[derive(Debug, Clone)]
+pub(crate) struct HeatSettings {
+    /// Nominal length of an interval.
+    pub(crate) interval_ns: i64,
+    /// Processes above it are left alone.
+    pub(crate) rss_limit_bytes: u64,
+    /// Label of the one memory tier of the host; `None` where it has several, because placement is not read.
+    pub(crate) tier: Option<Arc<str>>,
+    /// Random; ids of tile epochs come from it.
+    pub(crate) epoch_seed: u64,
+}
+
+/// What one round gave.
+#[derive(Debug, Default)]
+pub(crate) struct HeatRound {
+    /// Rows and tiles of all process groups.
+    pub(crate) folded: Folded,
+    /// Processes whose next interval has begun.
+    pub(crate) measured: usize,
+    /// Processes left out, and why.
+    pub(crate) skipped: Vec<(HeatProcess, Unmeasured)>,
+    /// Processor time of the round.
+    pub(crate) cpu_ns: i64,
+    /// Bytes read from `/proc`.
+    pub(crate) bytes_read: u64,
+}
+
+type GroupKey = (Arc<str>, Arc<str>);
+
+/// Measures heat of the listed processes, round by round.
+pub(crate) struct HeatCollector {
+    settings: HeatSettings,
+    reader: ReferencedReader,
+    groups: HashMap<GroupKey, VmaFolder>,
+    /// When the running interval of each process began.
+    cleared: HashMap<ProcessKey, IntervalEnd>,
+    epoch_seeds: EpochIds,
+}
+
+impl HeatCollector {
+    /// A collector that has visited no process yet. `names` says how mapped files may be called.
+    pub(crate) fn new(root: Root, settings: HeatSettings, names: NamePolicy) -> Self {
+        let mapping_name =
+            move |path: &str| Arc::from(names.group(Some(path.trim_end_matches(" (deleted)")), ""));
+        Self {
+            reader: ReferencedReader::new(root, settings.rss_limit_bytes, Box::new(mapping_name)),
+            epoch_seeds: EpochIds::new(settings.epoch_seed),
+            settings,
+            groups: HashMap::new(),
+            cleared: HashMap::new(),
+        }
+    }
+
+    /// Visits all `processes`: ends the interval that began with the visit before. Processes that are no longer listed
+    /// are forgotten.
+    pub(crate) fn collect(&mut self, processes: &[HeatProcess], end: IntervalEnd) -> HeatRound {
+        let (cpu_before, bytes_before) = (clocks::thread_cpu_ns(), self.reader.bytes_read());
+        let mut round = HeatRound::default();
+        let mut cleared = HashMap::new();
+        for process in processes {
+            match self.visit(process, end) {
+                Ok(()) => {
+                    cleared.insert(process.key, end);
+                }
+                Err(reason) => round.skipped.push((process.clone(), reason)),
+            }
+        }
+        round.measured = cleared.len();
+        self.cleared = cleared;
+        for folder in self.groups.values_mut() {
+            let folded = folder.finish(end);
+            round.folded.rows.extend(folded.rows);
+            round.folded.tile_epochs.extend(folded.tile_epochs);
+            round.folded.tile_columns.extend(folded.tile_columns);
+        }
+        self.groups.retain(|_, folder| !folder.is_empty());
+        round.cpu_ns = clocks::thread_cpu_ns() - cpu_before;
+        round.bytes_read = self.reader.bytes_read() - bytes_before;
+        round
+    }
+
+    /// Notes that an interval passes without a visit; the next visit then begins an interval and ends none.
+    pub(crate) fn miss(&mut self) {
+        self.cleared.clear();
+        for folder in self.groups.values_mut() {
+            folder.miss();
+        }
+    }
+
+    fn visit(&mut self, process: &HeatProcess, end: IntervalEnd) -> Result<(), Unmeasured> {
+        let began = self.cleared.get(&process.key).copied();
+        let observed = began.is_some_and(|began| self.is_one_interval(began, end));
+        let readings = if began.is_some() {
+            let readings = self.reader.read(process.key)?;
+            self.reader.clear(process.key)?;
+            readings
+        } else {
+            // What may not be cleared need not be read.
+            self.reader.clear(process.key)?;
+            self.reader.read(process.key)?
+        };
+        self.folder(process).observe(process.key, observed, readings);
+        Ok(())
+    }
+
+    fn is_one_interval(&self, began: IntervalEnd, end: IntervalEnd) -> bool {
+        let elapsed_ns = match (began.boottime_ns, end.boottime_ns) {
+            (Some(began), Some(end)) => end - began,
+            _ => end.wall_ns - began.wall_ns,
+        };
+        INTERVAL_SHARES.contains(&(elapsed_ns as f64 / self.settings.interval_ns as f64))
+    }
+
+    fn folder(&mut self, process: &HeatProcess) -> &mut VmaFolder {
+        let key = (Arc::clone(&process.service), Arc::clone(&process.group));
+        let (settings, seeds) = (&self.settings, &mut self.epoch_seeds);
+        self.groups.entry(key).or_insert_with(|| {
+            let measured = Measured {
+                backend: Backend::Referenced,
+                granularity: Granularity::Vma,
+                interval_ns: settings.interval_ns,
+                service: Arc::clone(&process.service),
+                group: Arc::clone(&process.group),
+            };
+            VmaFolder::new(measured, settings.tier.clone(), seeds.next_id())
+        })
+    }
+}
+
+/// Tries accessed bits on this process itself.
+pub(crate) fn probe(root: &Root) -> Result<(), ProbeError> {
+    probe_referenced(root)
+}
+
+/// The collector's entry in the inventory: whether it measures, and why not. `round` is the newest one, `None` before
+/// the first.
+pub(crate) fn describe(
+    probed: &Result<(), ProbeError>,
+    listed: usize,
+    round: Option<&HeatRound>,
+) -> Collector {
+    let (active, reason, enable_hint) = match (probed, round) {
+        (Err(error), _) => (false, error.to_string(), hint_of(error)),
+        (Ok(()), _) if listed == 0 => (
+            false,
+            "no process is listed for heat".to_owned(),
+            "list processes, control groups or executables under [heat] in the agent's configuration",
+        ),
+        (Ok(()), Some(round)) if round.measured == 0 => (
+            false,
+            round
+                .skipped
+                .first()
+                .map_or("no listed process runs".to_owned(), |(_, reason)| {
+                    reason.to_string()
+                }),
+            "run the agent as root, or as the user whose processes are listed",
+        ),
+        (Ok(()), Some(round)) if !round.skipped.is_empty() => {
+            let (left, reason) = (round.skipped.len(), &round.skipped[0].1);
+            (
+                true,
+                format!(
+                    "{} of {listed} processes are measured; {left} are not: {reason}",
+                    round.measured
+                ),
+                "",
+            )
+        }
+        (Ok(()), _) => (true, String::new(), ""),
+    };
+    Collector {
+        name: "referenced".to_owned(),
+        active,
+        reason,
+        enable_hint: enable_hint.to_owned(),
+        granularity: "vma".to_owned(),
+        privilege: "root, or the user of the process".to_owned(),
+    }
+}
+
+fn hint_of(error: &ProbeError) -> &'static str {
+    match error {
+        ProbeError::Refused(Unmeasured::NotSupported) => "use a kernel with CONFIG_PROC_PAGE_MONITOR",
+        ProbeError::Refused(_) => "mount /proc with its files writable for their owners",
+        ProbeError::NotFollowing { .. } => {
+            "another program on this host may be clearing accessed bits: end it"
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const MINUTE_NS: i64 = 60_000_000_000;
+
+    /// A recorded tree with one process; clearing writes to a file and changes nothing.
+    fn write_process(root: &Path, pid: u32, heap_kib: (u32, u32)) {
+        let directory = root.join(format!("proc/{pid}"));
+        std::fs::create_dir_all(&directory).unwrap();
+        let stat = format!("{pid} (server) S 1 0 0 0 -1 0 1 0 0 0 2 1 0 0 20 0 3 0 77 82 5");
+        let (rss, referenced) = heap_kib;
+        let smaps = format!(
+            "1000000-1100000 rw-p 0 00:00 0 [heap]\nRss: {rss} kB\nPss: {rss} kB\nReferenced: {referenced} kB\n\
+             2000000-2010000 r--p 0 fe:00 9 /usr/lib/libz.so\nRss: 8 kB\nPss: 8 kB\nReferenced: 0 kB\n"
+        );
+        for (file, text) in [("stat", stat.as_str()), ("clear_refs", ""), ("smaps", &smaps)] {
+            std::fs::write(directory.join(file), text).unwrap();
+        }
+    }
+
+    fn collector(root: &Path) -> HeatCollector {
+        let settings = HeatSettings {
+            interval_ns: MINUTE_NS,
+            rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
+            tier: Some(Arc::from("dram")),
+            epoch_seed: 7,
+        };
+        HeatCollector::new(Root::new(root), settings, NamePolicy::plain())
+    }
+
+    fn process(pid: u32) -> HeatProcess {
+        let key = ProcessKey {
+            pid,
+            start_time_ticks: 77,
+        };
+        HeatProcess {
+            key,
+            service: Arc::from("host/shop"),
+            group: Arc::from("server"),
+        }
+    }
+
+    fn end(minutes: f64) -> IntervalEnd {
+        let wall_ns = (minutes * MINUTE_NS as f64) as i64;
+        IntervalEnd {
+            wall_ns,
+            boottime_ns: Some(wall_ns),
+        }
+    }
+
+    #[test]
+    fn the_first_visit_shows_memory_and_the_second_its_activity() {
+        let directory = tempfile::tempdir().unwrap();
+        write_process(directory.path(), 9, (400, 100));
+        let mut collector = collector(directory.path());
+        let first = collector.collect(&[process(9)], end(1.0));
+        let heap = &first.folded.rows[0];
+        assert_eq!(
+            (heap.validity, heap.resident_bytes, heap.never_bytes[0]),
+            (0, 400 << 10, 400 << 10)
+        );
+        assert!(first.folded.tile_columns[0].cells.iter().all(|cell| *cell == 255));
+        let second = collector.collect(&[process(9)], end(2.0));
+        let heap = &second.folded.rows[0];
+        assert_eq!(
+            (heap.validity, heap.age_bytes[0], heap.never_bytes[1]),
+            (1, 100 << 10, 300 << 10)
+        );
+        assert_eq!(
+            (heap.granularity, heap.tier.as_deref()),
+            (Granularity::Vma, Some("dram"))
+        );
+        assert_eq!(second.measured, 1);
+        assert!(second.bytes_read > 0 && second.folded.gaps.is_empty());
+        assert!(second.folded.tile_epochs.is_empty(), "the rows have not changed");
+        assert!(
+            second.folded.tile_columns[0]
+                .cells
+                .iter()
+                .any(|cell| (1..=250).contains(cell))
+        );
+    }
+
+    #[test]
+    fn a_late_visit_and_a_missed_interval_are_not_activity_of_one_interval() {
+        let directory = tempfile::tempdir().unwrap();
+        write_process(directory.path(), 9, (400, 100));
+        let mut collector = collector(directory.path());
+        collector.collect(&[process(9)], end(1.0));
+        let late = collector.collect(&[process(9)], end(2.5));
+        assert_eq!(
+            (late.folded.rows[0].validity, late.folded.rows[0].age_bytes[0]),
+            (0, 0)
+        );
+        let in_time = collector.collect(&[process(9)], end(3.5));
+        assert_eq!(in_time.folded.rows[0].validity, 0b1);
+        collector.miss();
+        let begun = collector.collect(&[process(9)], end(5.5));
+        assert_eq!(begun.folded.rows[0].validity, 0b100);
+    }
+
+    #[test]
+    fn processes_of_a_group_are_summed_and_ended_ones_forgotten() {
+        let directory = tempfile::tempdir().unwrap();
+        write_process(directory.path(), 9, (400, 100));
+        write_process(directory.path(), 10, (200, 50));
+        let mut collector = collector(directory.path());
+        collector.collect(&[process(9), process(10)], end(1.0));
+        let both = collector.collect(&[process(9), process(10)], end(2.0));
+        assert_eq!(
+            (
+                both.folded.rows[0].resident_bytes,
+                both.folded.rows[0].age_bytes[0]
+            ),
+            (600 << 10, 150 << 10)
+        );
+        std::fs::remove_dir_all(directory.path().join("proc/10")).unwrap();
+        let one = collector.collect(&[process(9), process(10)], end(3.0));
+        assert_eq!(one.folded.rows[0].resident_bytes, 400 << 10);
+        assert_eq!(one.skipped, [(process(10), Unmeasured::Gone)]);
+        let none = collector.collect(&[], end(4.0));
+        assert!(none.folded.rows.is_empty() && collector.groups.is_empty());
+    }
+
+    #[test]
+    fn the_inventory_says_why_heat_is_off() {
+        let nothing = describe(&Ok(()), 0, None);
+        assert!(!nothing.active && nothing.reason.contains("no process is listed"));
+        let refused = ProbeError::Refused(Unmeasured::NotSupported);
+        assert!(
+            describe(&Err(refused), 3, None)
+                .reason
+                .contains("CONFIG_PROC_PAGE_MONITOR")
+        );
+        let skipped = vec![(process(9), Unmeasured::Permission { owner_uid: 33 })];
+        let round = HeatRound {
+            skipped,
+            ..HeatRound::default()
+        };
+        assert!(describe(&Ok(()), 1, Some(&round)).reason.contains("uid 33"));
+        let some = HeatRound { measured: 2, ..round };
+        let collector = describe(&Ok(()), 3, Some(&some));
+        assert!(collector.active && collector.reason.starts_with("2 of 3"));
+    }
+
+    #[test]
+    fn a_real_process_goes_through_two_rounds() {
+        let root = Root::live();
+        if let Err(error) = probe(&root) {
+            use std::io::Write as _;
+            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            return;
+        }
+        let key = tierscope_pagetable::probe::this_process(&root).unwrap();
+        let this = HeatProcess { key, ..process(0) };
+        let mut collector = collector(Path::new("/"));
+        collector.collect(std::slice::from_ref(&this), end(1.0));
+        let round = collector.collect(&[this], end(2.0));
+        assert_eq!((round.measured, round.skipped.len()), (1, 0));
+        let active: i64 = round.folded.rows.iter().map(|row| row.age_bytes[0]).sum();
+        let resident: i64 = round.folded.rows.iter().map(|row| row.resident_bytes).sum();
+        assert!(active > 0 && active <= resident, "{active} of {resident}");
+        assert!(round.cpu_ns > 0);
+    }
+}
