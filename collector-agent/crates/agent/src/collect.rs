@@ -1,0 +1,309 @@
+//! One full reading of a host: every counter from one root, and what the host is.
+//!
+//! The collector keeps its buffers and its list of names, so that a reading whose names are those of the time before
+//! allocates next to nothing. Costly files have a cadence of their own: what is not read has no value, never the old one.
+
+mod frame;
+mod groups;
+mod host;
+mod processes;
+
+use std::sync::Arc;
+
+use tierscope_rootfs::{Missing, ReadError, Reader, Root};
+use tierscope_sample::counters::CounterSample;
+use tierscope_sysfs::cgroup::{Groups, Version};
+
+use crate::services::{Discovered, Rules, Walker};
+use frame::Frame;
+
+/// Limits and cadences.
+#[derive(Debug, Clone)]
+pub struct CollectorConfig {
+    /// Counter names of one host.
+    pub max_names: usize,
+    /// Control groups that are read.
+    pub max_cgroups: usize,
+    /// Groups, nodes, services and processes are looked for again every so many collections.
+    pub rescan_every: u32,
+    /// Shortest time between two readings of `/proc/zoneinfo`, which takes zone locks.
+    pub zoneinfo_min_ns: i64,
+    /// Files of single processes; `None` leaves them out.
+    pub process_files: Option<ProcessFiles>,
+    /// Whether numbers of services are collected: their control groups, and their processes.
+    pub services: bool,
+}
+
+/// How much is read of single processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessFiles {
+    /// Every so many collections.
+    pub every: u32,
+    /// The largest processes of the host, at most so many.
+    pub max_processes: usize,
+    /// Resident bytes of all of them together: reading walks their page tables.
+    pub max_resident_bytes: i64,
+    /// Bytes read of one `numa_maps`.
+    pub max_file_bytes: u64,
+}
+
+impl Default for ProcessFiles {
+    fn default() -> Self {
+        Self {
+            every: 5,
+            max_processes: 50,
+            max_resident_bytes: 16 << 30,
+            max_file_bytes: 1 << 20,
+        }
+    }
+}
+
+impl Default for CollectorConfig {
+    fn default() -> Self {
+        Self {
+            max_names: 4096,
+            max_cgroups: 200,
+            rescan_every: 10,
+            zoneinfo_min_ns: 5_000_000_000,
+            process_files: Some(ProcessFiles::default()),
+            services: true,
+        }
+    }
+}
+
+impl CollectorConfig {
+    /// For recordings: every snapshot is read whole, whatever the time between them.
+    pub fn for_recordings() -> Self {
+        let process_files = ProcessFiles {
+            every: 1,
+            max_file_bytes: 64 << 20,
+            ..ProcessFiles::default()
+        };
+        Self {
+            rescan_every: 1,
+            zoneinfo_min_ns: 0,
+            process_files: Some(process_files),
+            ..Self::default()
+        }
+    }
+}
+
+/// When a reading was made, by the host's clocks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    /// `CLOCK_REALTIME` in nanoseconds since the Unix epoch.
+    pub wall_ns: i64,
+    /// `CLOCK_BOOTTIME` in nanoseconds, where known.
+    pub boottime_ns: Option<i64>,
+    /// The kernel's boot id, or "".
+    pub boot_id: Arc<str>,
+}
+
+/// A file that gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gone {
+    /// Kernel path, without the root.
+    pub path: String,
+    /// Why.
+    pub missing: Missing,
+}
+
+/// What a limit left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Counter names.
+    pub names: usize,
+    /// Control groups.
+    pub cgroups: usize,
+    /// Services.
+    pub services: usize,
+}
+
+/// One reading.
+#[derive(Debug)]
+pub struct Collected {
+    /// All counters.
+    pub sample: CounterSample,
+    /// Files of the host and its nodes that gave nothing, and files of groups that may not be read.
+    pub gone: Vec<Gone>,
+    /// Lines that could not be understood.
+    pub problems: Vec<ReadError>,
+    /// What limits left out.
+    pub dropped: Dropped,
+}
+
+/// Reads a host again and again.
+#[derive(Debug)]
+pub struct Collector {
+    config: CollectorConfig,
+    rules: Rules,
+    reader: Reader,
+    frame: Frame,
+    walker: Walker,
+    discovered: Discovered,
+    nodes: Vec<u32>,
+    version: Version,
+    groups: Groups,
+    absent_files: Vec<u32>,
+    collections: u32,
+    zoneinfo_at_ns: Option<i64>,
+}
+
+/// What a reading finds wrong, collected on the way.
+#[derive(Debug, Default)]
+struct Notes {
+    gone: Vec<Gone>,
+    problems: Vec<ReadError>,
+}
+
+impl Notes {
+    /// Takes note of what reading `path` gave; true if there was a file.
+    fn take(&mut self, path: &str, outcome: tierscope_rootfs::Outcome<()>) -> bool {
+        match outcome {
+            Ok(Ok(())) => true,
+            Ok(Err(problem)) => {
+                self.problems.push(problem);
+                true
+            }
+            Err(missing) => {
+                self.gone.push(Gone {
+                    path: path.to_owned(),
+                    missing,
+                });
+                false
+            }
+        }
+    }
+}
+
+impl Collector {
+    /// A collector of the host beneath `root`.
+    pub fn new(root: Root, config: CollectorConfig, rules: Rules) -> Self {
+        Self {
+            frame: Frame::new(config.max_names),
+            reader: Reader::new(root),
+            walker: Walker::default(),
+            discovered: Discovered::default(),
+            nodes: Vec::new(),
+            version: Version::None,
+            groups: Groups::default(),
+            absent_files: Vec::new(),
+            collections: 0,
+            zoneinfo_at_ns: None,
+            config,
+            rules,
+        }
+    }
+
+    /// Goes on with another root: the next snapshot of a recording. Names stay, so that layouts do.
+    pub fn set_root(&mut self, root: Root) {
+        self.reader = Reader::new(root);
+        self.walker.forget();
+    }
+
+    /// Services and processes as of the last rescan.
+    pub fn discovered(&self) -> &Discovered {
+        &self.discovered
+    }
+
+    /// The rules by which processes are named.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The reader of the root, for what else is to be read beneath it.
+    pub fn reader(&mut self) -> &mut Reader {
+        &mut self.reader
+    }
+
+    /// Reads everything that is due.
+    pub fn collect(&mut self, stamp: Stamp) -> Collected {
+        let mut notes = Notes::default();
+        if self.collections.is_multiple_of(self.config.rescan_every.max(1)) {
+            self.rescan();
+        }
+        self.frame.begin();
+        let zoneinfo_due = self
+            .zoneinfo_at_ns
+            .is_none_or(|at_ns| (stamp.wall_ns - at_ns).abs() >= self.config.zoneinfo_min_ns);
+        host::read_host(&mut self.reader, &mut self.frame, &mut notes);
+        host::read_nodes(&mut self.reader, &mut self.frame, &mut notes, &self.nodes);
+        if zoneinfo_due {
+            host::read_zones(&mut self.reader, &mut self.frame, &mut notes);
+            self.zoneinfo_at_ns = Some(stamp.wall_ns);
+        }
+        if self.config.services {
+            self.read_processes_if_due();
+        }
+        self.read_groups(&mut notes);
+        let dropped = Dropped {
+            names: self.frame.refused(),
+            cgroups: self.groups.dropped,
+            services: self.discovered.dropped,
+        };
+        host::put_limits(&mut self.frame, dropped);
+        self.collections = self.collections.wrapping_add(1);
+        let sample = CounterSample {
+            end_wall_ns: stamp.wall_ns,
+            end_boottime_ns: stamp.boottime_ns,
+            boot_id: stamp.boot_id,
+            values: self.frame.finish(),
+        };
+        Collected {
+            sample,
+            gone: notes.gone,
+            problems: notes.problems,
+            dropped,
+        }
+    }
+
+    fn rescan(&mut self) {
+        self.nodes = tierscope_sysfs::nodes::ids(&mut self.reader).unwrap_or_default();
+        self.version = tierscope_sysfs::cgroup::detect(&self.reader);
+        self.groups =
+            tierscope_sysfs::cgroup::groups(&mut self.reader, self.version, self.config.max_cgroups);
+        self.absent_files = vec![0; self.groups.paths.len()];
+        if self.config.services {
+            self.discovered = self.walker.walk(&mut self.reader, &self.rules);
+        }
+        if self.collections > 0 {
+            self.frame.forget_unused();
+        }
+    }
+
+    fn read_processes_if_due(&mut self) {
+        let Some(limits) = self.config.process_files else {
+            return;
+        };
+        if self.collections.is_multiple_of(limits.every.max(1)) {
+            processes::read(&mut self.reader, &mut self.frame, &self.discovered, &limits);
+        } else {
+            processes::keep(&mut self.frame, &self.discovered);
+        }
+    }
+
+    fn read_groups(&mut self, notes: &mut Notes) {
+        let services = if self.config.services {
+            self.discovered.services.as_slice()
+        } else {
+            &[]
+        };
+        let plan = groups::Plan::new(
+            self.version,
+            &self.groups,
+            services,
+            self.nodes.len(),
+            self.config.max_names,
+        );
+        groups::read(
+            &mut self.reader,
+            &mut self.frame,
+            notes,
+            &plan,
+            &mut self.absent_files,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Counters of control groups, and of the services that own them.
+
+use tierscope_rootfs::{Missing, Reader};
+use tierscope_sample::catalogue;
+use tierscope_sysfs::cgroup::{self, File, Groups, Version};
+
+use super::frame::Frame;
+use super::{Gone, Notes};
+use crate::services::FoundService;
+
+/// About how many names a host prints for itself, for a node with its zones, for a group, and for a group on a node.
+/// They decide early whether all names of all groups fit, so that the choice does not change with every group.
+const NAMES_OF_HOST: usize = 320;
+const NAMES_PER_NODE: usize = 330;
+const NAMES_PER_GROUP: usize = 130;
+const NAMES_PER_GROUP_AND_NODE: usize = 30;
+
+/// Files whose values add up over groups, and so are given for services too.
+const SUMMED: [&str; 8] = [
+    "memory.stat",
+    "memory.numa_stat",
+    "memory.events",
+    "memory.current",
+    "memory.swap.current",
+    "memory.usage_in_bytes",
+    "cpu.stat",
+    // Stall times do not add up: given for services with a single group.
+    "memory.pressure",
+];
+
+/// What is to be read of which group, and to which service it goes.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    version: Version,
+    groups: &'a Groups,
+    /// For each group the index of the service that owns it.
+    owners: Vec<Option<usize>>,
+    scopes: Vec<String>,
+    /// Groups per service.
+    counts: Vec<usize>,
+    /// Whether only names that are kept for long are read, because all names would not fit.
+    essential: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// Plans for a host with `nodes` nodes and at most `max_names` names.
+    pub(super) fn new(
+        version: Version,
+        groups: &'a Groups,
+        services: &[FoundService],
+        nodes: usize,
+        max_names: usize,
+    ) -> Self {
+        let owner = |path: &String| services.iter().position(|service| service.cgroups.contains(path));
+        let owners: Vec<Option<usize>> = groups.paths.iter().map(owner).collect();
+        let mut counts = vec![0; services.len()];
+        for index in owners.iter().flatten() {
+            counts[*index] += 1;
+        }
+        let per_group = NAMES_PER_GROUP + nodes * NAMES_PER_GROUP_AND_NODE;
+        let room = max_names.saturating_sub(NAMES_OF_HOST + nodes * NAMES_PER_NODE);
+        Self {
+            version,
+            groups,
+            owners,
+            scopes: services
+                .iter()
+                .map(|service| format!("service:{}", service.id))
+                .collect(),
+            counts,
+            essential: groups.paths.len() * per_group > room,
+        }
+    }
+}
+
+/// Reads the files of all groups. `absent_files` holds a bit per file for each group, so that a file that a group lacks
+/// is not tried again until groups are looked for again.
+pub(super) fn read(
+    reader: &mut Reader,
+    frame: &mut Frame,
+    notes: &mut Notes,
+    plan: &Plan<'_>,
+    absent_files: &mut [u32],
+) {
+    // Services first: where names run out, theirs matter most.
+    let mut order: Vec<usize> = (0..plan.groups.paths.len()).collect();
+    order.sort_by_key(|index| plan.owners[*index].is_none());
+    for index in order {
+        for (bit, file) in plan.version.files().iter().enumerate() {
+            let mask = 1_u32 << bit;
+            if absent_files[index] & mask == 0
+                && read_file(reader, frame, notes, plan, (index, file)).is_err()
+            {
+                absent_files[index] |= mask;
+            }
+        }
+    }
+}
+
+/// Reads one file of one group; `Err` where the group has no such file.
+fn read_file(
+    reader: &mut Reader,
+    frame: &mut Frame,
+    notes: &mut Notes,
+    plan: &Plan<'_>,
+    (index, file): (usize, &File),
+) -> Result<(), ()> {
+    let path = &plan.groups.paths[index];
+    let service = service_scope(plan, index, file).map(|scope| frame.section(scope, file.source));
+    let section = frame.section(&format!("cgroup:{path}"), file.source);
+    let outcome = cgroup::read(reader, plan.version, path, file, |name, value| {
+        let rollup = (plan.essential || service.is_some())
+            && catalogue::find(file.source, name).is_some_and(|metric| metric.rollup);
+        if rollup || !plan.essential {
+            frame.put(section, name, value);
+        }
+        if let (true, Some(service), Some(value)) = (rollup, service, value) {
+            frame.add(service, name, value);
+        }
+    });
+    let kernel_path = || {
+        format!(
+            "{}{}/{}",
+            plan.version.base(),
+            path.trim_end_matches('/'),
+            file.name
+        )
+    };
+    match outcome {
+        Ok(parsed) => notes.problems.extend(parsed.err()),
+        Err(Missing::Absent) => return Err(()),
+        Err(missing) => notes.gone.push(Gone {
+            path: kernel_path(),
+            missing,
+        }),
+    }
+    Ok(())
+}
+
+fn service_scope<'p>(plan: &'p Plan<'_>, index: usize, file: &File) -> Option<&'p str> {
+    let owner = plan.owners[index]?;
+    let adds_up = file.name != "memory.pressure" || plan.counts[owner] == 1;
+    (SUMMED.contains(&file.name) && adds_up).then(|| plan.scopes[owner].as_str())
+}
