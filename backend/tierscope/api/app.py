@@ -18,6 +18,7 @@ from tierscope.api import (
     health,
     heat,
     hosts,
+    ingest,
     login,
     services,
     status,
@@ -35,10 +36,12 @@ from tierscope.usecases.access import Access
 from tierscope.usecases.agents import Agents
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.events import Events
+from tierscope.usecases.ingest import Ingest
 
 # The dashboard's catch-all comes last.
 ROUTERS = (
     health.router,
+    ingest.router,
     agents.router,
     access.router,
     login.router,
@@ -112,9 +115,13 @@ def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
         app.state.access = Access(database, clock=clock)
         app.state.agents = Agents(database, clock=clock)
         app.state.events = Events(database, clock=clock)
+        ingest_usecase = Ingest(database, limits=settings.limits, clock=clock)
+        app.state.ingest = ingest_usecase
+        ingest_usecase.start()
         try:
             yield
         finally:
+            await ingest_usecase.stop()
             database.close()
 
     return lifespan

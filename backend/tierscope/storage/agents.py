@@ -27,6 +27,8 @@ class NewHost:
     name: str
     origin: str
     labels: dict[str, str]
+    fixed_labels: dict[str, str]
+    """Set by the join token: what the agent says later never changes them."""
     credential_digest: bytes
 
 
@@ -36,7 +38,8 @@ def insert_host(transaction: WriteTransaction, host: NewHost) -> int:
         public_id=host.public_id,
         name=host.name,
         origin=host.origin,
-        labels=host.labels,
+        labels=host.labels | host.fixed_labels,
+        fixed_labels=host.fixed_labels,
         credential_hash=host.credential_digest,
     )
     return int(transaction.execute(statement.returning(hosts.c.id)).scalar_one())

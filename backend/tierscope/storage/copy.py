@@ -22,7 +22,7 @@ NULL = struct.pack(">i", -1)
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
 _TRAILER = struct.pack(">h", -1)
 _POSTGRES_EPOCH_US = 946_684_800 * 10**6
-_INT2, _INT4, _INT8, _TEXT = 21, 23, 20, 25
+_INT2, _INT4, _INT8, _TEXT, _FLOAT8 = 21, 23, 20, 25, 701
 _CHUNK_BYTES = 1 << 20
 _ARRAY_HEADER_BYTES = 20
 
@@ -87,6 +87,17 @@ def int4_array(values: Int64 | None) -> bytes:
 def int2_array(values: Int64 | None) -> bytes:
     """A smallint[] field."""
     return _int_array(values, _INT2, ">i2")
+
+
+def float8_array(values: npt.NDArray[np.float64]) -> bytes:
+    """A double precision[] field. NaN stays NaN, which readers take for missing."""
+    elements = np.empty(values.size, dtype=[("length", ">i4"), ("value", ">f8")])
+    elements["length"] = 8
+    elements["value"] = values.reshape(-1)
+    if values.size == 0:
+        return _length(12) + struct.pack(">iii", 0, 0, _FLOAT8)
+    size = _ARRAY_HEADER_BYTES + 12 * values.size
+    return _array_header(size, 1, 0, _FLOAT8, values.size, 1) + elements.tobytes()
 
 
 def text_array(values: Sequence[str]) -> bytes:

@@ -77,7 +77,8 @@ class Agents:
                 public_id=public_id,
                 name=hostname,
                 origin=token.origin or origin,
-                labels=labels | token.labels,
+                labels=labels,
+                fixed_labels=token.labels,
                 credential_digest=hash_secret(credential),
             )
             stored.insert_host(transaction, host)

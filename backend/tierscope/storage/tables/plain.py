@@ -74,6 +74,7 @@ hosts = Table(
     _text("name"),
     _text("origin"),  # live | import | simulated
     Column("labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),
+    Column("fixed_labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),  # set by the join token, always win
     Column("credential_hash", LargeBinary, nullable=False, unique=True),
     Column("previous_credential_hash", LargeBinary, unique=True),
     Column("previous_credential_until", Instant),

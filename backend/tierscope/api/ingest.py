@@ -1,0 +1,105 @@
+"""Where agents send their batches."""
+
+from typing import Annotated, Literal, cast
+
+from fastapi import APIRouter, Depends, Header, Request
+from fastapi.concurrency import run_in_threadpool
+
+from tierscope.api.agents import agents_of
+from tierscope.api.callers import bearer_of, settings_of
+from tierscope.api.figures import Model
+from tierscope.api.permissions import requires
+from tierscope.core.errors import TooLarge, UnsupportedMedia
+from tierscope.usecases.agents import HostIdentity
+from tierscope.usecases.ingest import Ingest, SentClocks
+
+router = APIRouter(prefix="/v1/ingest", tags=["ingest"])
+
+MAX_CLOCK_NS = 1 << 63
+Clock = Annotated[int | None, Header(ge=0, lt=MAX_CLOCK_NS)]
+
+
+class IngestAnswer(Model):
+    """What became of a batch. It is answered after the commit: `accepted` and `duplicate` both mean stored."""
+
+    result: Literal["accepted", "duplicate"]
+    host_id: str
+    stream_id: str
+    seq: int
+    stored: dict[str, int]
+    too_late: int
+    set_aside: int
+    warnings: list[str]
+
+
+def ingest_of(request: Request) -> Ingest:
+    """The application's ingest use case."""
+    return cast("Ingest", request.app.state.ingest)
+
+
+async def authenticate(request: Request) -> HostIdentity:
+    """Returns which host is sending; asks the database only for a credential not seen in the last seconds."""
+    agents = agents_of(request)
+    bearer = bearer_of(request)
+    known = agents.known(bearer) if bearer else None
+    return known if known is not None else await run_in_threadpool(agents.authenticate, bearer)
+
+
+@router.post(
+    "/batches",
+    dependencies=[Depends(requires("agent"))],
+    summary="Store a batch",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def ingest_batch(
+    request: Request,
+    host: Annotated[HostIdentity, Depends(authenticate)],
+    ingest: Annotated[Ingest, Depends(ingest_of)],
+    x_tierscope_sent_wall_ns: Clock = None,
+    x_tierscope_sent_boottime_ns: Clock = None,
+) -> IngestAnswer:
+    """Store one `tierscope.v1.Batch`, compressed with zstd, exactly once."""
+    _check_headers(request)
+    declared = request.headers.get("content-length", "")
+    ingest.admit(host, int(declared) if declared.isdecimal() else 0)
+    body = await _read_body(request, settings_of(request).limits.batch_bytes)
+    sent = (
+        None
+        if x_tierscope_sent_wall_ns is None
+        else SentClocks(wall_ns=x_tierscope_sent_wall_ns, boottime_ns=x_tierscope_sent_boottime_ns)
+    )
+    accepted = await ingest.submit(host, body, sent=sent)
+    return IngestAnswer(
+        result="duplicate" if accepted.stored.duplicate else "accepted",
+        host_id=host.public_id,
+        stream_id=accepted.stream_id,
+        seq=accepted.seq,
+        stored=accepted.stored.rows,
+        too_late=accepted.stored.too_late,
+        set_aside=accepted.stored.set_aside,
+        warnings=list(accepted.stored.warnings),
+    )
+
+
+def _check_headers(request: Request) -> None:
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    if media != "application/x-protobuf" or encoding != "zstd":
+        raise UnsupportedMedia(f"content type {media[:60]!r}, encoding {encoding[:60]!r}")
+
+
+async def _read_body(request: Request, limit_bytes: int) -> bytes:
+    """Reads the body and stops as soon as it is over the limit, whatever Content-Length says."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit_bytes:
+            raise TooLarge(f"the body has more than {limit_bytes} bytes")
+        parts.append(part)
+    return b"".join(parts)

@@ -1,0 +1,211 @@
+"""What batches say of hosts beside measurements: last sighting, inventory, services on the host, findings."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import text
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage.ingest.boots import HostState, sealed_at
+from tierscope.storage.ingest.incoming import Incoming
+from tierscope.storage.ingest.registry import Registry
+from tierscope.storage.ingest.rows import Tally
+from tierscope.wire.records import Finding, Inventory
+
+HostService = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFinding:
+    """A finding of the service itself. `holds` False ends it."""
+
+    host_id: int
+    finding: Finding
+    holds: bool
+
+
+def admit_services(
+    transaction: WriteTransaction, wanted: Mapping[int, Sequence[int]], *, per_host: int
+) -> set[HostService]:
+    """Returns the (host, service) pairs beyond the limit of a host. The caller holds the hosts' locks."""
+    statement = text("SELECT host_id, service_id FROM host_services WHERE host_id = ANY(:hosts)")
+    known: dict[int, set[int]] = {host: set() for host in wanted}
+    for row in transaction.execute(statement, {"hosts": sorted(wanted)}):
+        known[row.host_id].add(row.service_id)
+    refused: set[HostService] = set()
+    for host, services in wanted.items():
+        for service in dict.fromkeys(services):
+            if service in known[host]:
+                continue
+            if len(known[host]) >= per_host:
+                refused.add((host, service))
+            else:
+                known[host].add(service)
+    return refused
+
+
+def write_host_services(transaction: WriteTransaction, item: Incoming, registry: Registry, refused: set[int]) -> None:
+    """Notes the services of a host: those of the inventory in full, others by their sighting."""
+    origin = item.host.origin
+    listed = item.batch.inventory.services if item.batch.inventory is not None else ()
+    rows = [
+        {
+            "host": item.host.id,
+            "service": registry.service(origin, service.key),
+            "rule": service.rule,
+            "processes": service.processes,
+            "measured": service.heat_measured,
+            "reason": service.heat_reason or None,
+        }
+        for service in listed
+    ]
+    rows = sorted((row for row in rows if row["service"] not in refused), key=lambda row: int(str(row["service"])))
+    if rows:
+        transaction.execute(
+            text(
+                "INSERT INTO host_services (host_id, service_id, rule, processes, heat_measured, heat_reason)"
+                " VALUES (:host, :service, :rule, :processes, :measured, :reason)"
+                " ON CONFLICT (host_id, service_id) DO UPDATE SET rule = excluded.rule,"
+                " processes = excluded.processes, heat_measured = excluded.heat_measured,"
+                " heat_reason = excluded.heat_reason, last_seen_at = now()"
+            ),
+            rows,
+        )
+    seen = {registry.service(origin, key) for block in item.batch.heat for key in set(block.services)} - refused
+    if seen:
+        transaction.execute(
+            text(
+                "INSERT INTO host_services (host_id, service_id, heat_measured)"
+                " SELECT :host, s, true FROM unnest(CAST(:services AS bigint[])) AS s ORDER BY s"
+                " ON CONFLICT (host_id, service_id) DO UPDATE"
+                " SET heat_measured = true, heat_reason = NULL, last_seen_at = now()"
+            ),
+            {"host": item.host.id, "services": sorted(seen)},
+        )
+
+
+def write_inventory(transaction: WriteTransaction, item: Incoming, inventory: Inventory, now: datetime) -> None:
+    """Stores an inventory if it changed, the labels, and the agent's findings; findings no longer listed end."""
+    body = json.dumps(inventory.body, ensure_ascii=False, allow_nan=False)
+    values = {"host": item.host.id, "at": min(sealed_at(item), now), "body": body}
+    transaction.execute(
+        text(
+            "INSERT INTO inventory (host_id, at, body) SELECT :host, :at, CAST(:body AS jsonb)"
+            " WHERE CAST(:body AS jsonb) IS DISTINCT FROM"
+            " (SELECT body FROM inventory WHERE host_id = :host ORDER BY at DESC LIMIT 1)"
+            " ON CONFLICT (host_id, at) DO UPDATE SET body = excluded.body"
+        ),
+        values,
+    )
+    if inventory.labels:
+        transaction.execute(
+            text("UPDATE hosts SET labels = labels || CAST(:labels AS jsonb) || fixed_labels WHERE id = :host"),
+            {"host": item.host.id, "labels": json.dumps(inventory.labels, ensure_ascii=False)},
+        )
+    transaction.execute(
+        text(
+            "UPDATE findings SET until = :now WHERE host_id = :host AND source = 'agent' AND until IS NULL"
+            " AND NOT finding_id = ANY(:ids)"
+        ),
+        {"host": item.host.id, "now": now, "ids": [finding.id for finding in inventory.findings]},
+    )
+    for finding in inventory.findings:
+        _upsert_finding(transaction, item.host.id, finding, source="agent", now=now)
+
+
+def write_own_findings(transaction: WriteTransaction, findings: Iterable[OwnFinding], now: datetime) -> None:
+    """Begins, refreshes or ends findings of the service itself."""
+    ended: dict[str, set[int]] = defaultdict(set)
+    for own in findings:
+        if own.holds:
+            ended[own.finding.id].discard(own.host_id)
+            _upsert_finding(transaction, own.host_id, own.finding, source="service", now=now)
+        else:
+            ended[own.finding.id].add(own.host_id)
+    for finding_id, hosts in ended.items():
+        if hosts:
+            transaction.execute(
+                text(
+                    "UPDATE findings SET until = :now WHERE host_id = ANY(:hosts) AND finding_id = :id"
+                    " AND source = 'service' AND until IS NULL"
+                ),
+                {"hosts": sorted(hosts), "id": finding_id, "now": now},
+            )
+
+
+def write_hosts(
+    transaction: WriteTransaction, items: Sequence[tuple[Incoming, Tally]], states: Mapping[int, HostState]
+) -> None:
+    """Writes the last sighting of each host of a group."""
+    rows = []
+    for item, tally in sorted(items, key=lambda pair: pair[0].host.id):
+        skew = item.clocks.skew_ns
+        rows.append(
+            {
+                "host": item.host.id,
+                "seen": _instant(item.clocks.arrival_ns),
+                "ended": None if tally.last_end_ns is None else _instant(tally.last_end_ns),
+                "boot": states[item.host.id].boot_id,
+                "version": item.batch.agent_version,
+                "skew": None if skew is None else skew / 1e9,
+                "layout": None if tally.layout is None else tally.layout[1],
+                "late": tally.too_late,
+                "aside": tally.set_aside,
+            }
+        )
+    if rows:
+        transaction.execute(
+            text(
+                "UPDATE hosts SET last_seen_at = greatest(last_seen_at, :seen),"
+                " last_end_at = greatest(last_end_at, CAST(:ended AS timestamptz)), boot_id = :boot,"
+                " agent_version = :version, clock_skew_seconds = CAST(:skew AS double precision),"
+                " layout_id = coalesce(CAST(:layout AS bigint), layout_id),"
+                " too_late_points = too_late_points + :late, set_aside_points = set_aside_points + :aside,"
+                " retired_at = NULL WHERE id = :host"
+            ),
+            rows,
+        )
+
+
+def known_epochs(transaction: WriteTransaction, item: Incoming) -> dict[int, int]:
+    """Returns the services of the tile epochs that a batch's columns refer to and that are stored already."""
+    wanted = {column.epoch_id for column in item.batch.tile_columns}
+    wanted -= {epoch.epoch_id for epoch in item.batch.tile_epochs}
+    if not wanted:
+        return {}
+    rows = transaction.execute(
+        text("SELECT DISTINCT epoch_id, service_id FROM tile_epochs WHERE host_id = :host AND epoch_id = ANY(:ids)"),
+        {"host": item.host.id, "ids": sorted(wanted)},
+    )
+    return {row.epoch_id: row.service_id for row in rows}
+
+
+def _upsert_finding(
+    transaction: WriteTransaction, host_id: int, finding: Finding, *, source: str, now: datetime
+) -> None:
+    transaction.execute(
+        text(
+            "INSERT INTO findings AS f (host_id, finding_id, source, severity, cause, fix, confidence, since)"
+            " VALUES (:host, :id, :source, :severity, :cause, :fix, :confidence, :now)"
+            " ON CONFLICT (host_id, finding_id) DO UPDATE SET severity = excluded.severity, cause = excluded.cause,"
+            " fix = excluded.fix, confidence = excluded.confidence, source = excluded.source, until = NULL,"
+            " since = CASE WHEN f.until IS NULL THEN f.since ELSE excluded.since END"
+        ),
+        {
+            "host": host_id,
+            "id": finding.id,
+            "source": source,
+            "severity": finding.severity,
+            "cause": finding.cause,
+            "fix": finding.fix,
+            "confidence": finding.confidence,
+            "now": now,
+        },
+    )
+
+
+def _instant(wall_ns: int) -> datetime:
+    return datetime.fromtimestamp(wall_ns / 1e9, tz=UTC)

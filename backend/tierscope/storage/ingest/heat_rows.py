@@ -1,0 +1,90 @@
+"""One row of heat, gaps and tile epochs each, in the column order of their tables."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tierscope.storage import copy
+from tierscope.wire.records import GapBlock, HeatBlock, Method, TileEpoch
+
+_AFTER_TIERS = (
+    "validity",
+    "resident_bytes",
+    "age_bytes",
+    "never_bytes",
+    "active_count_bytes",
+    "active_lo_bytes",
+    "active_hi_bytes",
+    "load_samples",
+    "store_samples",
+)
+_AFTER_DUTY = ("distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes")
+
+
+def heat_row(host_id: int, service_id: int, end_ns: int, block: HeatBlock, places: Sequence[int]) -> bytes:
+    """Returns the row of one interval of one service: the rows of `block` at `places`."""
+    at = np.asarray(places)
+    found = {name: copy.int8_array(values[at]) for name, values in block.columns.items()}
+    boottime = None if block.end_boottime_ns is None else int(block.end_boottime_ns[at[0]])
+    return copy.row(
+        [
+            *_key(host_id, service_id, end_ns),
+            copy.int8(boottime),
+            *_method(block.method),
+            copy.text_array([block.groups[place] for place in places]),
+            copy.int2_array(block.kinds[at]),
+            copy.int4_array(block.page_sizes[at]),
+            copy.text_array([block.tiers[place] for place in places]),
+            *(found.get(name, copy.NULL) for name in _AFTER_TIERS),
+            copy.float8(block.period_events),
+            copy.float8(block.duty_ratio),
+            *(found.get(name, copy.NULL) for name in _AFTER_DUTY),
+        ]
+    )
+
+
+def gap_row(host_id: int, service_id: int, end_ns: int, block: GapBlock, places: Sequence[int]) -> bytes:
+    """Returns the row of one service: the rows of `block` at `places`."""
+    at = np.asarray(places)
+    censored = None if block.censored_bytes is None else block.censored_bytes[at]
+    return copy.row(
+        [
+            *_key(host_id, service_id, end_ns),
+            *_method(block.method),
+            copy.int2(block.intervals),
+            copy.text_array([block.groups[place] for place in places]),
+            copy.int2_array(block.kinds[at]),
+            copy.int8_array(block.closed_bytes[at]),
+            copy.int8_array(block.freed_bytes[at]),
+            copy.int8_array(block.open_bytes[at]),
+            copy.int8_array(censored),
+        ]
+    )
+
+
+def tile_epoch_row(host_id: int, service_id: int, start_ns: int, epoch: TileEpoch) -> bytes:
+    """Returns the row of an epoch."""
+    return copy.row(
+        [
+            *_key(host_id, service_id, start_ns),
+            copy.int8(epoch.epoch_id),
+            copy.text(epoch.group),
+            *_method(epoch.method),
+            copy.int8(epoch.region_bytes),
+            copy.float8(epoch.cell_log2_base),
+            copy.float8(epoch.cell_unit),
+            copy.text(epoch.cell_measure),
+            copy.int2_array(epoch.kinds),
+            copy.text_array(epoch.mappings),
+            copy.int8_array(epoch.offsets_bytes),
+            copy.int8_array(epoch.sizes_bytes),
+        ]
+    )
+
+
+def _key(host_id: int, service_id: int, end_ns: int) -> tuple[bytes, ...]:
+    return copy.int8(host_id), copy.int8(service_id), copy.instant(end_ns)
+
+
+def _method(method: Method) -> tuple[bytes, ...]:
+    return copy.int2(method.backend), copy.int2(method.granularity), copy.int8(method.interval_ns)

@@ -1,0 +1,63 @@
+"""Streams of a group: locked in order, read, written back."""
+
+from collections.abc import Iterable, Mapping
+
+from psycopg.types.multirange import Multirange
+from psycopg.types.range import Range
+from sqlalchemy import text
+
+from tierscope.core.database import WriteTransaction
+from tierscope.domain.sequences import Sequence
+
+StreamKey = tuple[int, bytes]
+
+
+def lock_streams(transaction: WriteTransaction, keys: Iterable[StreamKey]) -> dict[StreamKey, Sequence]:
+    """Locks the rows of `keys`, makes those that are new, and returns their state. Order is fixed: no deadlocks."""
+    ordered = sorted(set(keys))
+    values = {"hosts": [host for host, _ in ordered], "streams": [stream for _, stream in ordered]}
+    transaction.execute(
+        text(
+            "INSERT INTO streams (host_id, stream_id)"
+            " SELECT h, s FROM unnest(CAST(:hosts AS bigint[]), CAST(:streams AS bytea[])) AS k (h, s) ORDER BY h, s"
+            " ON CONFLICT DO NOTHING"
+        ),
+        values,
+    )
+    rows = transaction.execute(
+        text(
+            "SELECT t.host_id, t.stream_id, t.next_seq, t.gaps FROM streams t"
+            " JOIN unnest(CAST(:hosts AS bigint[]), CAST(:streams AS bytea[])) AS k (h, s)"
+            " ON t.host_id = k.h AND t.stream_id = k.s ORDER BY t.host_id, t.stream_id FOR UPDATE OF t"
+        ),
+        values,
+    )
+    return {
+        (row.host_id, bytes(row.stream_id)): Sequence(
+            next_seq=row.next_seq, gaps=tuple((part.lower, part.upper) for part in row.gaps)
+        )
+        for row in rows
+    }
+
+
+def write_streams(transaction: WriteTransaction, states: Mapping[StreamKey, tuple[Sequence, int]]) -> None:
+    """Writes back state and number of newly stored batches of each stream."""
+    if not states:
+        return
+    rows = [
+        {
+            "host": host,
+            "stream": stream,
+            "next": state.next_seq,
+            "gaps": Multirange([Range(low, high) for low, high in state.gaps]),
+            "stored": stored,
+        }
+        for (host, stream), (state, stored) in sorted(states.items())
+    ]
+    transaction.execute(
+        text(
+            "UPDATE streams SET next_seq = :next, gaps = CAST(:gaps AS int8multirange), last_at = now(),"
+            " batches = batches + :stored WHERE host_id = :host AND stream_id = :stream"
+        ),
+        rows,
+    )

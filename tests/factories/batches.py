@@ -1,0 +1,205 @@
+"""Batches as an agent would send them, built from plain values."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+import zstandard
+
+from tierscope.wire._generated import batch_pb2, heat_pb2
+
+SECOND_NS = 10**9
+MINUTE_NS = 60 * SECOND_NS
+STREAM = b"0123456789abcdef"
+BOOT = "11111111-2222-3333-4444-555555555555"
+KEYS = ("host|vmstat|pgdemote_kswapd", "host|vmstat|pgpromote_success", "node:0|meminfo|MemFree")
+
+AGE, COUNTS, WINDOWS, GAPS = 9, 11, 4, 63
+
+
+def now_ns() -> int:
+    """The wall clock, cut to whole minutes."""
+    return int(datetime.now(UTC).timestamp()) // 60 * MINUTE_NS
+
+
+def layout_hash(keys: Sequence[str]) -> bytes:
+    """The hash of a layout, as the contract says."""
+    return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).digest()[:16]
+
+
+def make_batch(
+    *,
+    host_id: str = "h1",
+    seq: int = 0,
+    stream_id: bytes = STREAM,
+    boot_id: str = BOOT,
+    origin: int = batch_pb2.ORIGIN_LIVE,
+    sealed_wall_ns: int | None = None,
+    sealed_boottime_ns: int = 0,
+) -> batch_pb2.Batch:
+    """A batch without data."""
+    return batch_pb2.Batch(
+        schema_version=1,
+        host_id=host_id,
+        stream_id=stream_id,
+        seq=seq,
+        boot_id=boot_id,
+        agent_version="0.1.0",
+        origin=origin,
+        sealed_wall_ns=now_ns() if sealed_wall_ns is None else sealed_wall_ns,
+        sealed_boottime_ns=sealed_boottime_ns,
+        strings=[""],
+    )
+
+
+def add_layout(batch: batch_pb2.Batch, keys: Sequence[str] = KEYS) -> None:
+    """Adds a layout."""
+    batch.layouts.add(hash=layout_hash(keys), keys=keys)
+
+
+def add_counters(
+    batch: batch_pb2.Batch,
+    rows: Sequence[Sequence[int | None]],
+    *,
+    ends_ns: Sequence[int] | None = None,
+    keys: Sequence[str] = KEYS,
+    boottimes_ns: Sequence[int] = (),
+    boot_ids: Sequence[str] = (),
+    with_layout: bool = True,
+) -> None:
+    """Adds samples, delta-coded; None is a missing value."""
+    if with_layout:
+        add_layout(batch, keys)
+    present = np.array([[value is not None for value in row] for row in rows])
+    absolute = np.array([[value or 0 for value in row] for row in rows], dtype="<i8")
+    deltas = np.vstack([absolute[:1], np.diff(absolute, axis=0)]).astype("<i8")
+    base = batch.sealed_wall_ns - (len(rows) - 1) * MINUTE_NS
+    batch.counters.add(
+        layout_hash=layout_hash(keys),
+        end_wall_ns=list(ends_ns) if ends_ns is not None else [base + i * MINUTE_NS for i in range(len(rows))],
+        end_boottime_ns=list(boottimes_ns),
+        values=deltas.tobytes(),
+        validity=b"" if present.all() else np.packbits(present.ravel(), bitorder="little").tobytes(),
+        boot_ids=list(boot_ids),
+    )
+
+
+def intern(batch: batch_pb2.Batch, text: str) -> int:
+    """The reference of a text in the batch's table."""
+    table = list(batch.strings)
+    if text not in table:
+        batch.strings.append(text)
+        return len(table)
+    return table.index(text)
+
+
+def add_heat(
+    batch: batch_pb2.Batch, *, services: Sequence[str] = ("demo/cache",), ends_ns: Sequence[int] | None = None
+) -> None:
+    """Adds one row per service, all bytes in the first bucket."""
+    n = len(services)
+    wide = {
+        "age_bytes": AGE,
+        "never_bytes": AGE,
+        "active_count_bytes": COUNTS,
+        "active_lo_bytes": WINDOWS,
+        "active_hi_bytes": WINDOWS,
+    }
+    columns = {name: (np.arange(n * width, dtype="<i8") * 4096).tobytes() for name, width in wide.items()}
+    batch.heat.add(
+        backend=heat_pb2.HEAT_BACKEND_REFERENCED,
+        granularity=heat_pb2.GRANULARITY_VMA,
+        interval_ns=MINUTE_NS,
+        end_wall_ns=list(ends_ns) if ends_ns is not None else [batch.sealed_wall_ns] * n,
+        service_ref=[intern(batch, service) for service in services],
+        group_ref=[intern(batch, "server")] * n,
+        kind=[heat_pb2.PAGE_KIND_ANON] * n,
+        page_size_bytes=[4096] * n,
+        tier_ref=[0] * n,
+        validity=[(1 << 64) - 1] * n,
+        resident_bytes=[1 << 20] * n,
+        **columns,
+    )
+
+
+def add_gaps(batch: batch_pb2.Batch, *, service: str = "demo/cache") -> None:
+    """Adds one gap row."""
+    data = np.arange(GAPS, dtype="<i8").tobytes()
+    batch.gaps.add(
+        backend=heat_pb2.HEAT_BACKEND_TRACE,
+        granularity=heat_pb2.GRANULARITY_PAGE,
+        interval_ns=MINUTE_NS,
+        end_wall_ns=batch.sealed_wall_ns,
+        intervals=10,
+        service_ref=[intern(batch, service)],
+        group_ref=[intern(batch, "server")],
+        kind=[heat_pb2.PAGE_KIND_FILE],
+        closed_bytes=data,
+        freed_bytes=data,
+        open_bytes=data,
+    )
+
+
+def add_tiles(batch: batch_pb2.Batch, *, epoch_id: int = (1 << 63) + 7, rows: int = 3, with_epoch: bool = True) -> None:
+    """Adds an epoch and one column."""
+    if with_epoch:
+        batch.tile_epochs.add(
+            epoch_id=epoch_id,
+            service_ref=intern(batch, "demo/cache"),
+            group_ref=intern(batch, "server"),
+            backend=heat_pb2.HEAT_BACKEND_TRACE,
+            granularity=heat_pb2.GRANULARITY_PAGE,
+            interval_ns=MINUTE_NS,
+            region_bytes=1 << 21,
+            cell_log2_base=1.0905,
+            cell_unit=1e-6,
+            cell_measure="active_share",
+            kind=[heat_pb2.PAGE_KIND_ANON] * rows,
+            mapping_ref=[intern(batch, "anon-1")] * rows,
+            offset_bytes=[i << 21 for i in range(rows)],
+            size_bytes=[1 << 21] * rows,
+            start_wall_ns=batch.sealed_wall_ns,
+        )
+    batch.tile_columns.add(epoch_id=epoch_id, end_wall_ns=batch.sealed_wall_ns, cells=bytes(range(rows)))
+
+
+def add_inventory(batch: batch_pb2.Batch, *, services: Sequence[str] = ("cache",), hostname: str = "node-1") -> None:
+    """Adds an inventory with two nodes, a knob that is absent, a finding and services of the namespace `demo`."""
+    inventory = batch.inventory
+    inventory.hostname = hostname
+    inventory.cpus_online = 4
+    inventory.nodes.add(id=0, memory_bytes=1 << 33, cpulist="0-3", tier_class="dram")
+    inventory.nodes.add(id=1, tier_class="cxl")
+    inventory.knobs.add(path="proc/sys/kernel/numa_balancing", unavailable="the kernel has no such setting")
+    inventory.findings.add(id="demotion-off", severity="warning", cause="c", fix="f", confidence="certain")
+    inventory.labels.add(key="rack", value="r1")
+    for name in services:
+        inventory.services.add(namespace="demo", name=name, rule="exe", processes=2, heat_measured=True)
+
+
+def add_self(batch: batch_pb2.Batch) -> None:
+    """Adds the agent's report on itself."""
+    report = getattr(batch, "self")
+    report.end_wall_ns = batch.sealed_wall_ns
+    report.window_ns = MINUTE_NS
+    report.cpu_ns = 12_000_000
+    report.rss_bytes = 9 << 20
+    report.collectors.add(name="vmstat", cpu_ns=1_000_000, runs=1)
+
+
+def full_batch(**options: object) -> batch_pb2.Batch:
+    """A batch with everything in it."""
+    batch = make_batch(**options)  # type: ignore[arg-type]
+    add_counters(batch, [[1, 2, 3], [4, None, 5]])
+    add_heat(batch)
+    add_gaps(batch)
+    add_tiles(batch)
+    add_inventory(batch)
+    add_self(batch)
+    return batch
+
+
+def compress(batch: batch_pb2.Batch) -> bytes:
+    """The body of a request."""
+    return zstandard.ZstdCompressor(level=3).compress(batch.SerializeToString())
