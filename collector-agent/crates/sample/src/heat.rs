@@ -140,3 +140,74 @@ pub struct GapRow {
     /// longer than 63 intervals.
     pub censored_bytes: [i64; GAP_BINS],
 }
+
+impl HeatRow {
+    /// Adds a row of other pages of the same (service, group, kind, page size, tier) and interval. `false`, and nothing
+    /// added, when the two do not belong together or one of them lacks what the other has.
+    pub fn absorb(&mut self, other: &Self) -> bool {
+        let fits = self.identity() == other.identity() && self.measures() == other.measures();
+        if !fits {
+            return false;
+        }
+        self.validity |= other.validity;
+        self.resident_bytes += other.resident_bytes;
+        add(&mut self.age_bytes, &other.age_bytes);
+        add(&mut self.never_bytes, &other.never_bytes);
+        add(&mut self.active_count_bytes, &other.active_count_bytes);
+        add(&mut self.active_lo_bytes, &other.active_lo_bytes);
+        add(&mut self.active_hi_bytes, &other.active_hi_bytes);
+        if let (Some(sum), Some(samples)) = (&mut self.samples, other.samples) {
+            sum.loads += samples.loads;
+            sum.stores += samples.stores;
+        }
+        add_known(&mut self.distinct_pages, other.distinct_pages);
+        add_known(&mut self.f1_pages, other.f1_pages);
+        add_known(&mut self.f2_pages, other.f2_pages);
+        if let (Some(sums), Some(overlaps)) = (&mut self.hot_overlap_bytes, other.hot_overlap_bytes) {
+            for (sum, overlap) in sums.iter_mut().zip(overlaps) {
+                *sum = (sum.0 + overlap.0, sum.1 + overlap.1);
+            }
+        }
+        true
+    }
+
+    fn identity(&self) -> impl PartialEq {
+        let of = (
+            self.backend,
+            self.granularity,
+            self.interval_ns,
+            Arc::clone(&self.service),
+            Arc::clone(&self.group),
+        );
+        (
+            of,
+            self.end_wall_ns,
+            self.kind,
+            self.page_size_bytes,
+            self.tier.clone(),
+        )
+    }
+
+    /// Which of the optional columns are there.
+    fn measures(&self) -> [bool; 5] {
+        [
+            self.samples.is_some(),
+            self.distinct_pages.is_some(),
+            self.f1_pages.is_some(),
+            self.f2_pages.is_some(),
+            self.hot_overlap_bytes.is_some(),
+        ]
+    }
+}
+
+fn add<const N: usize>(sums: &mut [i64; N], values: &[i64; N]) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum += value;
+    }
+}
+
+fn add_known<const N: usize>(sums: &mut Option<[i64; N]>, values: Option<[i64; N]>) {
+    if let (Some(sums), Some(values)) = (sums, values) {
+        add(sums, &values);
+    }
+}

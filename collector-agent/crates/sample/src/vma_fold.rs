@@ -2,6 +2,7 @@
 //!
 //! Rules: docs/method/heat.md, "Mappings". There are no reuse gaps at this granularity.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -158,37 +159,58 @@ impl VmaFolder {
 }
 
 /// Gives each mapping the past of the one that it grew, shrank or split from: the same name, and the largest overlap
-/// of addresses. A past goes to one mapping only; the others begin anew.
+/// of addresses first. A past goes to one mapping only; the others begin anew.
 fn carry_over(past: &mut [Vma], readings: Vec<VmaReading>) -> Vec<Vma> {
+    let mut now: Vec<Vma> = readings
+        .into_iter()
+        .map(|reading| Vma {
+            reading,
+            history: VmaHistory::default(),
+            tile_name: None,
+        })
+        .collect();
+    let mut pairs = overlaps(past, &now);
+    pairs.sort_by_key(|pair| Reverse(pair.bytes));
+    let (mut given, mut taken) = (vec![false; past.len()], vec![false; now.len()]);
+    for pair in pairs {
+        if !given[pair.past] && !taken[pair.now] {
+            (given[pair.past], taken[pair.now]) = (true, true);
+            now[pair.now].history = std::mem::take(&mut past[pair.past].history);
+            now[pair.now].tile_name = past[pair.past].tile_name.take();
+        }
+    }
+    now
+}
+
+/// A mapping of the last reading and one of this reading with the same name and common addresses.
+struct Overlap {
+    bytes: u64,
+    past: usize,
+    now: usize,
+}
+
+/// All overlaps, in one walk over both lists, which are sorted by address.
+fn overlaps(past: &[Vma], now: &[Vma]) -> Vec<Overlap> {
+    let mut pairs = Vec::new();
     let mut first = 0;
-    let mut taken = vec![false; past.len()];
-    let mut now = Vec::with_capacity(readings.len());
-    for reading in readings {
+    for (index, vma) in now.iter().enumerate() {
+        let reading = &vma.reading;
         while first < past.len() && past[first].reading.end <= reading.start {
             first += 1;
         }
-        let overlapping = past[first..]
+        let common = past[first..]
             .iter()
-            .take_while(|vma| vma.reading.start < reading.end);
-        let candidates = (first..)
-            .zip(overlapping)
-            .filter(|(index, vma)| !taken[*index] && vma.reading.mapping == reading.mapping);
-        let overlap = |vma: &Vma| vma.reading.end.min(reading.end) - vma.reading.start.max(reading.start);
-        let best = candidates
-            .max_by_key(|(_, vma)| overlap(vma))
-            .map(|(index, _)| index);
-        let (history, tile_name) = best.map_or((VmaHistory::default(), None), |index| {
-            taken[index] = true;
-            (
-                std::mem::take(&mut past[index].history),
-                past[index].tile_name.take(),
-            )
-        });
-        now.push(Vma {
-            reading,
-            history,
-            tile_name,
-        });
+            .take_while(|old| old.reading.start < reading.end);
+        for (old_index, old) in (first..).zip(common) {
+            if old.reading.mapping == reading.mapping {
+                let bytes = old.reading.end.min(reading.end) - old.reading.start.max(reading.start);
+                pairs.push(Overlap {
+                    bytes,
+                    past: old_index,
+                    now: index,
+                });
+            }
+        }
     }
-    now
+    pairs
 }
