@@ -154,7 +154,7 @@ fn fold_all(reader: &PageTraceReader, intervals: &[TraceInterval]) -> Vec<Folded
 
 fn check_rows(name: &str, checked: &[usize]) {
     let (reader, intervals) = read(name);
-    let accessed = accessed(&intervals);
+    let pages = accessed(&intervals);
     let folded = fold_all(&reader, &intervals);
     for &now in checked {
         let kinds: Vec<_> = folded[now].rows.iter().map(|row| row.kind).collect();
@@ -163,7 +163,7 @@ fn check_rows(name: &str, checked: &[usize]) {
             "{kinds:?}"
         );
         for row in &folded[now].rows {
-            expect_row(&accessed, row.kind, now, row);
+            expect_row(&pages, row.kind, now, row);
             let accesses = intervals[now]
                 .accesses
                 .iter()
@@ -192,7 +192,7 @@ fn rows_of_the_sqlite_trace_equal_the_recomputation() {
 #[test]
 fn every_gap_of_a_trace_is_counted_once() {
     let (reader, intervals) = read("sqlite.parquet");
-    let accessed = accessed(&intervals);
+    let pages = accessed(&intervals);
     let blocks: Vec<GapRow> = fold_all(&reader, &intervals)
         .into_iter()
         .flat_map(|folded| folded.gaps)
@@ -204,7 +204,7 @@ fn every_gap_of_a_trace_is_counted_once() {
     let last = intervals.len() - 1;
     for kind in [PageKind::Anon, PageKind::File] {
         let (mut closed, mut open, mut censored) = ([0; GAP_BINS], [0; GAP_BINS], [0; GAP_BINS]);
-        for (_, counts) in accessed.iter().filter(|((page_kind, _), _)| *page_kind == kind) {
+        for (_, counts) in pages.iter().filter(|((page_kind, _), _)| *page_kind == kind) {
             let seen: Vec<_> = counts.keys().copied().collect();
             let next = seen
                 .iter()
@@ -268,11 +268,11 @@ fn a_trace_known_beforehand_has_one_epoch_whose_cells_give_back_the_accesses() {
         assert!((shown / real as f64 - 1.0).abs() < 0.05, "{shown} for {real}");
     }
     let not_resident = |now: usize| {
-        folded[now].tile_columns[0]
-            .cells
+        let cells = &folded[now].tile_columns[0].cells;
+        cells
             .iter()
-            .filter(|cell| **cell == CELL_NOT_RESIDENT)
-            .count()
+            .map(|cell| u32::from(*cell == CELL_NOT_RESIDENT))
+            .sum::<u32>()
     };
     assert!(not_resident(0) > not_resident(89));
 }
@@ -283,10 +283,10 @@ fn rows_that_follow_the_pages_seen_change_only_by_more_than_five_percent() {
     let mut folder = TraceFolder::new(&identity(), &[]);
     let mut epochs = Vec::new();
     for (index, interval) in intervals.iter().enumerate() {
-        let folded = folder.fold(end_of(index), &interval.accesses);
-        epochs.extend(folded.tile_epochs.iter().map(|epoch| (index, epoch.epoch_id)));
-        let resident: i64 = folded.rows.iter().map(|row| row.resident_bytes).sum();
-        assert_eq!(folded.tile_columns[0].epoch_id, epochs.last().unwrap().1);
+        let minute = folder.fold(end_of(index), &interval.accesses);
+        epochs.extend(minute.tile_epochs.iter().map(|epoch| (index, epoch.epoch_id)));
+        let resident: i64 = minute.rows.iter().map(|row| row.resident_bytes).sum();
+        assert_eq!(minute.tile_columns[0].epoch_id, epochs.last().unwrap().1);
         assert!(resident > 0);
     }
     assert_eq!(epochs[0].0, 0);
