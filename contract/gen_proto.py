@@ -10,6 +10,7 @@ tool versions give the same bytes.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import re
 import subprocess
 import sys
@@ -33,11 +34,12 @@ def proto_files() -> list[str]:
 
 def run_protoc(*arguments: str) -> None:
     """Run the protoc of grpc_tools; raise SystemExit with its message when it fails."""
-    import grpc_tools
-
-    include = Path(grpc_tools.__file__).parent / "_proto"
+    package = importlib.util.find_spec("grpc_tools")
+    if package is None or package.origin is None:
+        raise SystemExit("grpcio-tools is not installed. Run `make setup`.")
+    include = Path(package.origin).parent / "_proto"
     command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{PROTO_DIR}", f"-I{include}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode != 0:
         raise SystemExit(f"protoc failed: {done.stderr.strip()}\nCorrect the .proto file it names and run again.")
 
@@ -82,7 +84,7 @@ def write_rust() -> None:
         out.mkdir()
         manifest = RUST_GENERATOR / "Cargo.toml"
         command = ["cargo", "run", "--quiet", "--locked", "--manifest-path", str(manifest), "--", str(descriptors)]
-        subprocess.run([*command, str(out)], check=True)
+        subprocess.run([*command, str(out)], check=True)  # noqa: S603
         for path in sorted(out.glob("*.rs")):
             write_if_changed(RUST_OUT / path.name, path.read_text(encoding="utf-8"))
         remove_others(RUST_OUT, keep={path.name for path in out.glob("*.rs")}, pattern="*.rs")

@@ -1,0 +1,63 @@
+"""Which crate of the agent may use which: the arrows of ARCHITECTURE.md, read from cargo itself."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from architecture.tree import ROOT
+
+WORKSPACE = ROOT / "collector-agent"
+PREFIX = "tierscope-"
+
+# Arrows mean "may use". The agent may use every crate; a crate that is not named here fails the test.
+ALLOWED: dict[str, set[str]] = {
+    "sample": set(),
+    "rootfs": set(),
+    "procfs": {"sample", "rootfs"},
+    "sysfs": {"sample", "rootfs"},
+    "pagetable": {"sample", "rootfs", "procfs"},
+    "import": {"sample"},
+    "wire": {"sample"},
+    "spool": set(),
+    "upload": set(),
+}
+EVERYTHING = {"agent"}
+OUTSIDE_THE_AGENT = {"simcore"}
+# Generated code and HTTP each have one home.
+HOMES = {"prost": {"wire"}, "ureq": {"upload"}, "rustls": {"upload"}, "parquet": {"import"}, "clap": {"agent"}}
+
+
+def read_graph() -> dict[str, set[str]]:
+    """Return the direct dependencies of each workspace crate, dev-dependencies left out."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("cargo is not installed")
+    command = [cargo, "metadata", "--no-deps", "--offline", "--format-version", "1"]
+    done = subprocess.run(command, cwd=WORKSPACE, capture_output=True, text=True, check=True)
+    return {
+        package["name"].removeprefix(PREFIX): {
+            dependency["name"].removeprefix(PREFIX)
+            for dependency in package["dependencies"]
+            if dependency["kind"] != "dev"
+        }
+        for package in json.loads(done.stdout)["packages"]
+    }
+
+
+def test_crates_use_only_what_the_arrows_allow() -> None:
+    graph = read_graph()
+    agent_crates = set(graph) - OUTSIDE_THE_AGENT
+    assert agent_crates == set(ALLOWED) | EVERYTHING
+    for name, allowed in ALLOWED.items():
+        assert graph[name] & agent_crates <= allowed, name
+
+
+def test_each_outside_concern_has_one_home() -> None:
+    graph = read_graph()
+    for dependency, homes in HOMES.items():
+        users = {name for name, uses in graph.items() if dependency in uses}
+        assert users == homes, dependency
