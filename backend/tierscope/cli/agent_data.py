@@ -12,8 +12,8 @@ import typer
 
 from tierscope.cli.database import actor, open_database
 from tierscope.cli.exits import FAILED, fail
-from tierscope.cli.instance.agent import recordings_dir
 from tierscope.cli.instance.find import find_instance
+from tierscope.cli.instance.fleet import fleet_spec
 from tierscope.cli.instance.source_tree import find_agent
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
@@ -58,12 +58,14 @@ def import_vmstat_dir(
 
 def loadgen(
     hosts: Annotated[int, typer.Option(min=1, max=100_000, help="Simulated hosts.")],
-    minutes: Annotated[float, typer.Option(min=0.1, help="How long to send, in real time.")] = 5,
+    minutes: Annotated[int, typer.Option(min=1, help="How long to send, in real time.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     server: Server = None,
     demo: Annotated[bool, typer.Option("--demo/--live", help="The instance that takes the load.")] = True,
 ) -> None:
     """Send the load of a simulated fleet over the real wire, to the demo instance unless told otherwise."""
-    arguments = ["fleet", "--recordings", str(recordings_dir()), "--hosts", str(hosts), "--minutes", str(minutes)]
+    arguments = ["fleet", "--spec", str(fleet_spec()), "--hosts", str(hosts), "--minutes", str(minutes), "--hours", "0"]
+    arguments += ["--json"] if as_json else []
     _run_agent(arguments, hosts=hosts, origin="simulated", server=server, demo=demo)
 
 
@@ -92,7 +94,7 @@ def _run_agent(
         token_file = Path(scratch) / "join-token"
         token_file.touch(mode=0o600)
         token_file.write_text(token.secret + "\n", encoding="ascii")
-        common = ["--server", address, "--state-dir", scratch, "--join-token-file", str(token_file)]
+        common = ["--server", address, "--join-token-file", str(token_file)]
         done = subprocess.run([str(binary), *arguments, *common], check=False)  # noqa: S603
     if done.returncode != 0:
         raise typer.Exit(FAILED)

@@ -14,8 +14,9 @@ import typer
 
 from tierscope.cli.down import stop_orphans
 from tierscope.cli.exits import FAILED, fail
+from tierscope.cli.instance.claim import AlreadyRunningError
 from tierscope.cli.instance.find import Instance, find_instance
-from tierscope.cli.instance.run import AlreadyRunningError, InstanceRun, Options
+from tierscope.cli.instance.run import InstanceRun, Options
 from tierscope.cli.status import describe, unhealthy
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings

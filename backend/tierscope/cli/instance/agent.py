@@ -8,18 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import tierscope
 from tierscope.cli.instance.find import Instance
 from tierscope.core.database import Database
-from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.service import ServiceProcess
 from tierscope.usecases.access import Access
 
 INTERVAL_SECONDS = 60
-FLEET_HOSTS = 50
-FLEET_SERVICES = 8
-FLEET_HISTORY_HOURS = 24
-_PACKAGE = Path(tierscope.__file__).resolve().parent
 _STATUS_FRESH = timedelta(seconds=3 * INTERVAL_SECONDS)
 _JOIN_LIFETIME = timedelta(hours=1)
 
@@ -41,6 +35,11 @@ class AgentFiles:
         return self.state_dir / "credential.json"
 
     @property
+    def config(self) -> Path:
+        """The agent's settings, written at each start."""
+        return self.state_dir / "agent.toml"
+
+    @property
     def status(self) -> Path:
         """Written by the agent after each interval and each upload."""
         return self.state_dir / "status.json"
@@ -49,51 +48,32 @@ class AgentFiles:
 def make_agent(instance: Instance, binary: Path, url: str) -> ServiceProcess:
     """Return the agent of this host. It sends without spreading, because it is the only one."""
     files = AgentFiles(instance.places.agent_state)
+
+    def prepare() -> None:
+        provide_join_token(instance, files)
+        write_config(files, server=url, heat_pids=instance.heat_pids_file)
+
     return ServiceProcess(
-        command=[
-            str(binary),
-            "run",
-            *("--server", url),
-            *("--state-dir", str(files.state_dir)),
-            *("--join-token-file", str(files.join_token)),
-            *("--interval", str(INTERVAL_SECONDS)),
-            *("--upload-spread", "0"),
-            *("--heat-pids-file", str(instance.heat_pids_file)),
-        ],
+        command=[str(binary), "run", "--config", str(files.config)],
         log=instance.places.logs / "agent.log",
-        prepare=lambda: provide_join_token(instance, files),
+        prepare=prepare,
         probe=lambda: has_delivered(files),
     )
 
 
-def make_fleet(instance: Instance, binary: Path, url: str) -> ServiceProcess:
-    """Return the demo's fleet: simulated hosts replayed from recordings, a day at once and then live."""
-    files = AgentFiles(instance.places.agent_state)
-    return ServiceProcess(
-        command=[
-            str(binary),
-            "fleet",
-            *("--server", url),
-            *("--state-dir", str(files.state_dir)),
-            *("--join-token-file", str(files.join_token)),
-            *("--recordings", str(recordings_dir())),
-            *("--hosts", str(FLEET_HOSTS)),
-            *("--services", str(FLEET_SERVICES)),
-            *("--history-hours", str(FLEET_HISTORY_HOURS)),
-            "--live",
-        ],
-        log=instance.places.logs / "fleet.log",
-        prepare=lambda: provide_join_token(instance, files, uses=FLEET_HOSTS, origin="simulated"),
-        probe=lambda: has_delivered(files),
-    )
-
-
-def recordings_dir() -> Path:
-    """Return the recordings that the demo replays: inside an installed package, else in the source tree."""
-    for candidate in (_PACKAGE / "_recordings", _PACKAGE.parents[1] / "tests" / "data"):
-        if candidate.is_dir():
-            return candidate
-    raise EmbeddedError(cause="the demo's recordings are not installed", next_step="run it from a source tree")
+def write_config(files: AgentFiles, *, server: str, heat_pids: Path) -> None:
+    """Write the agent's own settings file. TOML strings are written as JSON ones, which they contain."""
+    lines = [
+        f"server = {json.dumps(server)}",
+        f"state_dir = {json.dumps(str(files.state_dir))}",
+        f"join_token_file = {json.dumps(str(files.join_token))}",
+        f"interval_seconds = {INTERVAL_SECONDS}",
+        "upload_spread_seconds = 0",
+        "[heat]",
+        'processes = "listed"',
+        f"pids_file = {json.dumps(str(heat_pids))}",
+    ]
+    files.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def provide_join_token(instance: Instance, files: AgentFiles, *, uses: int = 1, origin: str = "live") -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import IO
 
-from tierscope.cli.instance.agent import make_agent, make_fleet
+from tierscope.cli.instance.agent import make_agent
+from tierscope.cli.instance.claim import find_port, forget_demo, hold_lock
 from tierscope.cli.instance.components import (
     ConfiguredServer,
     instance_environment,
@@ -20,6 +18,7 @@ from tierscope.cli.instance.components import (
     write_heat_pids,
 )
 from tierscope.cli.instance.find import Instance
+from tierscope.cli.instance.fleet import FleetLog, fleet_spec, make_fleet
 from tierscope.cli.instance.source_tree import AgentBuild, find_agent, shipped_agent, source_workspace
 from tierscope.core.database import Database
 from tierscope.core.embedded.account import choose_account
@@ -35,7 +34,6 @@ from tierscope.core.settings import Settings
 from tierscope.storage.schema import upgrade
 from tierscope.usecases.readiness import Readiness
 
-_PORTS_TRIED = 100
 _READY_SECONDS = 120.0
 _BUILD_REPORT_SECONDS = 10.0
 _SERVICES = {
@@ -67,6 +65,7 @@ class InstanceRun:
     env: dict[str, str] = field(default_factory=dict)
     build: AgentBuild | None = None
     build_reported_at: float = 0.0
+    fleet_log: FleetLog | None = None
     build_since: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
@@ -84,11 +83,14 @@ class InstanceRun:
         """
         self.supervisor.catch_signals()
         lock = hold_lock(self.instance)
+        if self.instance.demo:
+            forget_demo(self.instance)
         try:
             self._bring_up()
             while self.supervisor.pause():
                 self.supervisor.tick()
                 self._follow_build()
+                self._follow_fleet()
                 self._list_heat_pids()
                 self._publish("up")
             self.say("stopping")
@@ -101,8 +103,9 @@ class InstanceRun:
             lock.close()
 
     def _bring_up(self) -> None:
-        account = choose_account()
-        prepare(self.instance.places, account)
+        if self.instance.demo:
+            fleet_spec()  # says at once where the recordings are missing
+        prepare(self.instance.places, choose_account())
         self.state.url = f"http://127.0.0.1:{find_port(self.options.port)}"
         self._start_build()
         self._start_database()
@@ -195,9 +198,20 @@ class InstanceRun:
             self.state.note = "no agent program: install Rust (https://rustup.rs) and run `tierscope up` again"
             self.say(f"agent: {self.state.note}")
             return
-        make = make_fleet if name == "fleet" else make_agent
-        self.supervisor.add(name, make(self.instance, binary, self.state.url))
+        if name == "agent":
+            self.supervisor.add(name, make_agent(self.instance, binary, self.state.url))
+        else:
+            self.fleet_log = FleetLog(self.instance.places.logs / "fleet.log")
+            # Started again it would enrol a second fleet.
+            fleet = make_fleet(self.instance, binary, self.state.url, log=self.fleet_log)
+            self.supervisor.add(name, fleet, restart=False)
         self.say(f"{name}: started")
+
+    def _follow_fleet(self) -> None:
+        """Pass the fleet's progress on while it loads its history."""
+        if self.fleet_log is not None and not self.fleet_log.loaded:
+            for line in self.fleet_log.new_lines():
+                self.say(f"fleet: {line}")
 
     def _status(self, name: str) -> str | None:
         return next((item.state.status for item in self.supervisor.items if item.name == name), None)
@@ -243,42 +257,6 @@ class InstanceRun:
         self.supervisor.stop_all()
         if not failed:
             self.instance.places.state_file.unlink(missing_ok=True)
-
-
-def hold_lock(instance: Instance) -> IO[str]:
-    """Return the locked lock file of an instance. Raises AlreadyRunningError when another supervisor holds it."""
-    instance.places.data.mkdir(parents=True, exist_ok=True)
-    file = instance.places.lock_file.open("a", encoding="ascii")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        file.close()
-        raise AlreadyRunningError from error
-    return file
-
-
-class AlreadyRunningError(EmbeddedError):
-    """Another supervisor looks after this data directory."""
-
-    def __init__(self) -> None:
-        """Say so."""
-        super().__init__(cause="it is already running", next_step="see `tierscope status`")
-
-
-def find_port(first: int) -> int:
-    """Return the first free TCP port on loopback from `first` on; 0 asks for any. Raises EmbeddedError."""
-    for port in range(first, first + _PORTS_TRIED) if first else [0]:
-        with socket.socket() as probe:
-            # As the server will, so that connections of an earlier one that are still closing do not count.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    raise EmbeddedError(
-        cause=f"no free port in {first}-{first + _PORTS_TRIED - 1}", next_step="name another one with --port"
-    )
 
 
 def database_answers(url: str) -> bool:

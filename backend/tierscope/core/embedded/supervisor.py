@@ -48,6 +48,8 @@ class Supervised:
     name: str
     component: Component
     state: ComponentState
+    restart: bool = True
+    gone: bool = False
     failures: int = 0
     started_at: float = 0.0
     next_start_at: float = 0.0
@@ -85,11 +87,14 @@ class Supervisor:
         """Ask the loop to end after its present step."""
         self._stop.set()
 
-    def add(self, name: str, component: Component) -> Supervised:
-        """Start a component and take it into care. Raises what its start raises."""
+    def add(self, name: str, component: Component, *, restart: bool = True) -> Supervised:
+        """Start a component and take it into care; `restart` tells whether to start it again after a crash.
+
+        Raises what its start raises.
+        """
         component.start()
         state = ComponentState(status="starting", detail="starting", since=datetime.now(UTC))
-        item = Supervised(name=name, component=component, state=state, started_at=time.monotonic())
+        item = Supervised(name=name, component=component, state=state, restart=restart, started_at=time.monotonic())
         item.mark("starting", "starting")
         self.items.append(item)
         return item
@@ -116,6 +121,8 @@ class Supervisor:
         server = item.component.server
         if server is not None and server.poll() is not None:
             self._note_exit(item, server)
+        if item.gone:
+            return
         if item.next_start_at:
             if now >= item.next_start_at:
                 self._start_again(item)
@@ -137,8 +144,13 @@ class Supervisor:
         item.component.server = None
         item.failures += 1
         wait_seconds = min(_FIRST_BACKOFF_SECONDS * 2 ** (item.failures - 1), _LAST_BACKOFF_SECONDS)
-        item.next_start_at = time.monotonic() + wait_seconds
         reason = f"ended with signal {-server.returncode}" if server.returncode < 0 else f"ended ({server.returncode})"
+        if not item.restart:
+            item.gone = True
+            item.mark("down", reason)
+            self.say(f"{item.name} {reason}")
+            return
+        item.next_start_at = time.monotonic() + wait_seconds
         item.mark("down", f"{reason}, starting again")
         self.say(f"{item.name} {reason}; starting it again in {wait_seconds:g} s")
 

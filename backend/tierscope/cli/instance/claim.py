@@ -1,0 +1,59 @@
+"""Claiming what an instance needs for itself: its data directory, a port, a clean slate for the demo."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import socket
+from typing import IO
+
+from tierscope.cli.instance.find import Instance
+from tierscope.core.embedded.errors import EmbeddedError
+
+_PORTS_TRIED = 100
+
+
+class AlreadyRunningError(EmbeddedError):
+    """Another supervisor looks after this data directory."""
+
+    def __init__(self) -> None:
+        """Say so."""
+        super().__init__(cause="it is already running", next_step="see `tierscope status`")
+
+
+def hold_lock(instance: Instance) -> IO[str]:
+    """Return the locked lock file of an instance. Raises AlreadyRunningError when another supervisor holds it."""
+    instance.places.data.mkdir(parents=True, exist_ok=True)
+    file = instance.places.lock_file.open("a", encoding="ascii")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise AlreadyRunningError from error
+    return file
+
+
+def forget_demo(instance: Instance) -> None:
+    """Remove the data of an earlier demo: each one begins with an empty database and a fleet of its own."""
+    places = instance.places
+    for directory in (places.database, places.agent_state, places.logs):
+        for entry in directory.iterdir() if directory.is_dir() else ():
+            if entry == instance.log:
+                continue
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+
+
+def find_port(first: int) -> int:
+    """Return the first free TCP port on loopback from `first` on; 0 asks for any. Raises EmbeddedError."""
+    for port in range(first, first + _PORTS_TRIED) if first else [0]:
+        with socket.socket() as probe:
+            # As the server will, so that connections of an earlier one that are still closing do not count.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise EmbeddedError(
+        cause=f"no free port in {first}-{first + _PORTS_TRIED - 1}", next_step="name another one with --port"
+    )

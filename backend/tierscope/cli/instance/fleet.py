@@ -1,0 +1,67 @@
+"""The demo's fleet: simulated hosts replayed from recordings, a day of it at once and then live."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import tierscope
+from tierscope.cli.instance.agent import AgentFiles, provide_join_token
+from tierscope.cli.instance.find import Instance
+from tierscope.core.embedded.errors import EmbeddedError
+from tierscope.core.embedded.service import ServiceProcess
+
+HOSTS = 50
+HISTORY_HOURS = 24
+_ALL_SENT = re.compile(r"history of (\d+) of \1 hosts sent")
+_PACKAGE = Path(tierscope.__file__).resolve().parent
+
+
+@dataclass(slots=True)
+class FleetLog:
+    """The fleet's progress, as it writes it."""
+
+    path: Path
+    offset: int = 0
+    loaded: bool = False
+
+    def new_lines(self) -> list[str]:
+        """Return the complete lines since the last call."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.offset)
+                text, newline, _ = file.read().rpartition(b"\n")
+        except OSError:
+            return []
+        self.offset += len(text) + len(newline)
+        lines = text.decode("utf-8", errors="replace").splitlines()
+        self.loaded = self.loaded or any(_ALL_SENT.search(line) for line in lines)
+        return lines
+
+
+def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog) -> ServiceProcess:
+    """Return the fleet. It counts as healthy once its history is loaded."""
+    files = AgentFiles(instance.places.agent_state)
+    return ServiceProcess(
+        command=[
+            str(binary),
+            "fleet",
+            *("--server", url),
+            *("--join-token-file", str(files.join_token)),
+            *("--spec", str(fleet_spec())),
+            *("--hosts", str(HOSTS)),
+            *("--hours", str(HISTORY_HOURS)),
+        ],
+        log=log.path,
+        prepare=lambda: provide_join_token(instance, files, uses=HOSTS, origin="simulated"),
+        probe=lambda: log.loaded,
+    )
+
+
+def fleet_spec() -> Path:
+    """Return which recordings stand for which services: inside an installed package, else in the source tree."""
+    for candidate in (_PACKAGE / "_recordings" / "fleet.toml", _PACKAGE.parents[1] / "tests" / "data" / "fleet.toml"):
+        if candidate.is_file():
+            return candidate
+    raise EmbeddedError(cause="the fleet's recordings are not installed", next_step="run it from a source tree")

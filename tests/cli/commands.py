@@ -1,0 +1,85 @@
+"""Running the `tierscope` command on a data directory of a test's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tierscope.core.embedded.places import find_places
+from tierscope.core.embedded.process import list_with_cwd
+
+START_SECONDS = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Tierscope:
+    """The command with its own data directory and nothing from the caller's settings."""
+
+    data_dir: Path
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment of each call."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
+        agent = os.environ.get("TIERSCOPE_AGENT_BINARY")
+        extra = {"TIERSCOPE_AGENT_BINARY": agent} if agent else {}
+        return {**kept, **extra, "TIERSCOPE_DATA_DIR": str(self.data_dir), "TIERSCOPE_CONFIG": "/nonexistent"}
+
+    def command(self, *arguments: str) -> list[str]:
+        """The words of a call."""
+        return [sys.executable, "-m", "tierscope.cli", *arguments]
+
+    def run(self, *arguments: str, expect: int | None = 0, env: dict[str, str] | None = None) -> str:
+        """Run to the end, compare the exit status, return stdout."""
+        done = subprocess.run(
+            self.command(*arguments),
+            env={**self.env, **(env or {})},
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=START_SECONDS,
+            check=False,
+        )
+        if expect is not None:
+            assert done.returncode == expect, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def status(self, *arguments: str, expect: int | None = 0) -> dict[str, Any]:
+        """The answer of `status --json`."""
+        document = json.loads(self.run("status", "--json", *arguments, expect=expect))
+        assert isinstance(document, dict)
+        return document
+
+    def leftovers(self) -> list[str]:
+        """Processes that still work on this data directory."""
+        found = [f"{pid} in the database directory" for pid in list_with_cwd(find_places(self.data_dir).database)]
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                try:
+                    environment = (entry / "environ").read_bytes()
+                except OSError:
+                    continue
+                if f"TIERSCOPE_DATA_DIR={self.data_dir}\0".encode() in environment:
+                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        return found
+
+
+@contextmanager
+def fresh_tierscope() -> Iterator[Tierscope]:
+    """Yield the command on a new data directory; whatever still runs there is stopped at the end."""
+    with tempfile.TemporaryDirectory(prefix="tsc-cli-", dir="/tmp") as directory:
+        base = Path(directory)
+        base.chmod(0o755)
+        tierscope = Tierscope(base)
+        try:
+            yield tierscope
+        finally:
+            tierscope.run("down")

@@ -1,0 +1,157 @@
+"""Processes and their supervisor: recognised for good, started again, stopped to the last one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tierscope.core.embedded.process import (
+    Launch,
+    ProcessId,
+    identify,
+    is_running,
+    list_children,
+    start,
+    stop,
+    wait_gone,
+)
+from tierscope.core.embedded.service import ServiceProcess
+from tierscope.core.embedded.state import ComponentState, InstanceState, load
+from tierscope.core.embedded.supervisor import Supervisor
+
+PATIENCE_SECONDS = 30.0
+FOREVER = [sys.executable, "-c", "import time; time.sleep(3600)"]
+STUBBORN = [
+    sys.executable,
+    "-c",
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(3600)",
+]
+
+
+def _wait(supervisor: Supervisor, condition: Callable[[], bool]) -> None:
+    for _ in range(int(PATIENCE_SECONDS / 0.05)):
+        supervisor.tick()
+        if condition():
+            return
+        supervisor.pause(0.05)
+    pytest.fail("the supervisor did not get there")
+
+
+def _service(tmp_path: Path, command: list[str], *, works: bool = True) -> ServiceProcess:
+    return ServiceProcess(command=command, log=tmp_path / "log", probe=lambda: works)
+
+
+def test_a_process_is_recognised_by_its_start_time_too(tmp_path: Path) -> None:
+    child = start(Launch(command=FOREVER, log=tmp_path / "log"))
+    process = identify(child.pid)
+    assert process is not None
+    assert is_running(process)
+    assert not is_running(ProcessId(process.pid, process.start_ticks + 1))
+    assert child.pid in list_children(os.getpid())
+    assert stop(process, with_signal=signal.SIGTERM, grace_seconds=PATIENCE_SECONDS)
+    assert identify(child.pid) is None, "a zombie does not count"
+    assert child.wait() == -signal.SIGTERM
+
+
+def test_a_stranger_that_got_the_same_pid_is_never_signalled() -> None:
+    own = identify(os.getpid())
+    assert own is not None
+    assert stop(ProcessId(own.pid, own.start_ticks + 1), with_signal=signal.SIGKILL, grace_seconds=0.1)
+
+
+def test_a_process_that_ignores_its_signal_is_ended_all_the_same(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    child = start(Launch(command=STUBBORN, log=log))
+    while "deaf" not in log.read_text(encoding="utf-8"):
+        assert child.poll() is None
+    process = identify(child.pid)
+    assert process is not None
+    assert not stop(process, with_signal=signal.SIGTERM, grace_seconds=0.2)
+    assert child.wait() == -signal.SIGKILL
+
+
+def test_children_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib, time\n"
+        "from tierscope.core.embedded.process import Launch, start\n"
+        f"child = start(Launch(command=[sys.executable, '-c', 'import time; time.sleep(3600)'],"
+        f" log=pathlib.Path({str(tmp_path / 'log')!r})))\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(3600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        orphan = identify(int(parent.stdout.readline()))
+        assert orphan is not None
+        parent.kill()
+    assert wait_gone(orphan, timeout_seconds=PATIENCE_SECONDS)
+
+
+def test_a_crashed_component_is_started_again_and_counted(tmp_path: Path) -> None:
+    said: list[str] = []
+    supervisor = Supervisor(say=said.append)
+    item = supervisor.add("thing", _service(tmp_path, FOREVER))
+    _wait(supervisor, lambda: item.state.status == "healthy")
+    first = item.component.server
+    assert first is not None
+    first.kill()
+    first.wait()
+    _wait(supervisor, lambda: item.state.status == "healthy" and item.state.restarts == 1)
+    second = item.component.server
+    assert second is not None
+    assert second.pid != first.pid
+    assert "signal 9" in said[0]
+    supervisor.stop_all()
+    assert second.poll() is not None
+
+
+def test_a_component_that_cannot_start_is_tried_less_and_less_often(tmp_path: Path) -> None:
+    said: list[str] = []
+    supervisor = Supervisor(say=said.append)
+    item = supervisor.add("thing", _service(tmp_path, [sys.executable, "-c", "raise SystemExit(3)"]))
+    _wait(supervisor, lambda: item.failures == 3)
+    supervisor.stop_all()
+    assert [line.rpartition(" in ")[2] for line in said] == ["0.5 s", "1 s", "2 s"]
+
+
+def test_a_component_that_is_not_to_be_restarted_stays_down_with_its_reason(tmp_path: Path) -> None:
+    supervisor = Supervisor(say=lambda _: None)
+    item = supervisor.add("once", _service(tmp_path, [sys.executable, "-c", "raise SystemExit(3)"]), restart=False)
+    _wait(supervisor, lambda: item.gone)
+    supervisor.tick()
+    assert (item.state.status, item.state.detail, item.state.restarts) == ("down", "ended (3)", 0)
+
+
+def test_a_component_that_runs_without_answering_is_never_called_healthy(tmp_path: Path) -> None:
+    supervisor = Supervisor(say=lambda _: None)
+    item = supervisor.add("mute", _service(tmp_path, FOREVER, works=False))
+    for _ in range(5):
+        supervisor.tick()
+    assert item.state.status == "starting"
+    supervisor.stop_all()
+
+
+def test_the_state_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    own = identify(os.getpid())
+    assert own is not None
+    component = ComponentState(status="healthy", detail="answers", since=datetime.now(UTC), process=own, restarts=2)
+    state = InstanceState(phase="up", supervisor=own, url="http://127.0.0.1:1", components={"api": component})
+    path = tmp_path / "state.json"
+    state.save(path)
+    assert load(path) == state
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert state.supervised
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 99}', '{"schema": 1, "phase": "up"}'])
+def test_a_damaged_state_file_counts_as_none(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(text, encoding="utf-8")
+    assert load(path) is None
