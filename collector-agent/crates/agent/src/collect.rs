@@ -16,6 +16,7 @@ use tierscope_sysfs::cgroup::{Groups, Version};
 
 use crate::services::{Discovered, Rules, Walker};
 use frame::Frame;
+pub use processes::largest as largest_processes;
 
 /// Limits and cadences.
 #[derive(Debug, Clone)]

@@ -2,8 +2,31 @@
 //!
 //! The crate is a library with a small binary on top, so that tests drive the same code as the commands.
 
+pub mod cli;
+mod clocks;
 pub mod collect;
+mod config;
+mod credential;
+pub mod doctor;
 #[cfg(test)]
 mod fake_root;
+mod fleet;
+mod heat;
+mod heat_targets;
+pub mod inventory;
+mod layouts;
+mod live;
+mod machine;
 pub mod names;
+pub mod once;
+pub mod probe;
+mod queue;
+mod replay;
+mod run;
 pub mod services;
+mod source;
+mod status;
+mod uplink;
+
+/// Version of this agent, as it travels.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

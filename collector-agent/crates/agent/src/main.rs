@@ -1,3 +1,5 @@
 //! The `tierscope-agent` binary.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    tierscope_agent::cli::main()
+}

@@ -43,8 +43,12 @@ pub(super) fn read(reader: &mut Reader, frame: &mut Frame, discovered: &Discover
     }
 }
 
-/// The largest processes within the limits. Processes without a `statm` (in recordings) count as empty.
-fn largest<'d>(reader: &mut Reader, discovered: &'d Discovered, limits: &ProcessFiles) -> Vec<&'d Process> {
+/// The largest processes of a host within the limits. Processes without a `statm` (in recordings) count as empty.
+pub fn largest<'d>(
+    reader: &mut Reader,
+    discovered: &'d Discovered,
+    limits: &ProcessFiles,
+) -> Vec<&'d Process> {
     let mut by_size: Vec<(i64, &Process)> = discovered
         .processes
         .iter()

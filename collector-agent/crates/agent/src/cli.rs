@@ -1,0 +1,47 @@
+//! The commands of `tierscope-agent`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::{doctor, fleet, once, replay, run};
+
+/// Measures memory tiers of this host, and sends what it finds to a Tierscope service.
+#[derive(Debug, Parser)]
+#[command(name = "tierscope-agent", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::RunArgs),
+    Once(once::OnceArgs),
+    Doctor(doctor::DoctorArgs),
+    Replay(replay::ReplayArgs),
+    Fleet(fleet::FleetArgs),
+}
+
+/// Runs the command line. Exit status 0 done, 1 failed, 2 bad usage.
+pub fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Run(args) => run::run(args),
+        Command::Once(args) => once::run(&args, &mut std::io::stdout().lock()),
+        Command::Doctor(args) => doctor::run(&args, &mut std::io::stdout().lock()),
+        Command::Replay(args) => replay::run(&args),
+        Command::Fleet(args) => fleet::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "the one place where a failed command says why")]
+fn report(error: &anyhow::Error) {
+    eprintln!("tierscope-agent: {error:#}");
+}

@@ -1,0 +1,132 @@
+//! The host's id and credential: bought once with a join token, kept in a file for its owner alone.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use serde::{Deserialize, Serialize};
+use tierscope_upload::{Client, Enrolment, UploadError};
+
+/// What the service knows this host by.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Credential {
+    /// Goes into every batch.
+    pub(crate) host_id: String,
+    /// A secret.
+    pub(crate) credential: String,
+}
+
+/// What a host says of itself when it enrols.
+pub(crate) struct Introduction<'a> {
+    pub(crate) hostname: &'a str,
+    pub(crate) labels: &'a BTreeMap<String, String>,
+    /// `live`, `import` or `simulated`.
+    pub(crate) origin: &'static str,
+}
+
+/// Reads the file; `None` when there is none yet. Refuses a file that others can read.
+pub(crate) fn load(path: &Path) -> Result<Option<Credential>> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("{} cannot be read", path.display())),
+    };
+    let mode = fs::metadata(path)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        bail!("{} can be read by others; run `chmod 600 {}`", path.display(), path.display());
+    }
+    let credential = serde_json::from_str(&text)
+        .with_context(|| format!("{} is damaged; remove it and enrol again with a join token", path.display()))?;
+    Ok(Some(credential))
+}
+
+/// Writes the file as a whole, for its owner alone.
+fn save(path: &Path, credential: &Credential) -> Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).with_context(|| format!("{} cannot be made", parent.display()))?;
+    }
+    let temporary = path.with_extension("new");
+    let write = || -> std::io::Result<()> {
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        file.write_all(serde_json::to_string(credential)?.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    write().with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// The text of a join token file.
+pub(crate) fn read_join_token(path: &Path) -> Result<String> {
+    let text = fs::read_to_string(path)
+        .with_context(|| format!("join token file {} cannot be read", path.display()))?;
+    let token = text.trim();
+    if token.is_empty() {
+        bail!("join token file {} is empty; make a token with `tierscope token join`", path.display());
+    }
+    Ok(token.to_owned())
+}
+
+/// Whether enrolling again later may succeed.
+pub(crate) fn is_temporary(error: &UploadError) -> bool {
+    match error {
+        UploadError::Unreachable { .. } => true,
+        UploadError::Refused { problem, .. } => matches!(problem.status, 408 | 425 | 429 | 500..),
+        _ => false,
+    }
+}
+
+/// Buys a credential without keeping it.
+pub(crate) fn enrol(
+    client: &Client,
+    join_token: &str,
+    introduction: &Introduction<'_>,
+) -> Result<Credential, UploadError> {
+    let enrolled = client.enrol(&Enrolment {
+        join_token: join_token.to_owned(),
+        hostname: introduction.hostname.to_owned(),
+        labels: introduction.labels.clone(),
+        origin: introduction.origin,
+    })?;
+    Ok(Credential { host_id: enrolled.host_id, credential: enrolled.credential })
+}
+
+/// Buys a credential and keeps it at `path`.
+pub(crate) fn enrol_and_save(
+    client: &Client,
+    join_token: &str,
+    introduction: &Introduction<'_>,
+    path: &Path,
+) -> Result<Credential> {
+    let credential = enrol(client, join_token, introduction)?;
+    save(path, &credential)?;
+    Ok(credential)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_is_kept_for_its_owner_alone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("state/credential.json");
+        assert!(load(&path).expect("no file is fine").is_none());
+        let credential = Credential { host_id: "h1".to_owned(), credential: "secret".to_owned() };
+        save(&path, &credential).expect("saved");
+        assert!(load(&path).expect("readable").is_some_and(|loaded| loaded == credential));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("changed");
+        let error = load(&path).err().expect("refused").to_string();
+        assert!(error.contains("chmod 600"), "{error}");
+    }
+
+    #[test]
+    fn an_empty_join_token_is_named() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let error = read_join_token(file.path()).expect_err("refused").to_string();
+        assert!(error.contains("tierscope token join"), "{error}");
+    }
+}

@@ -1,0 +1,171 @@
+//! The `doctor` command.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use tierscope_rootfs::{Reader, Root};
+use tierscope_sample::inventory::Inventory;
+
+use crate::inventory;
+use crate::services::Discovered;
+
+/// Says what stands in the way of good memory tiering on this host, and what to do about it.
+#[derive(Debug, Clone, Args)]
+pub struct DoctorArgs {
+    /// Directory that stands for `/`: the running host, or a snapshot of one.
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    pub root: PathBuf,
+    /// Prints one JSON object instead of text (docs/agent-json.md).
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Examines the host and writes the findings. Findings are no failure.
+pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    let root = Root::new(&args.root);
+    anyhow::ensure!(
+        root.join("/proc").is_dir() || root.join("/sys").is_dir(),
+        "{} holds neither proc nor sys: give a directory that stands for the root of a host",
+        args.root.display()
+    );
+    let mut reader = Reader::new(root);
+    let inventory = inventory::describe_root(&mut reader, &Discovered::default());
+    if args.json {
+        let body = json!({
+            "schema": "tierscope.doctor/1",
+            "root": args.root.display().to_string(),
+            "kernel_release": inventory.kernel_release,
+            "findings": inventory.findings,
+            "collectors": inventory.collectors,
+        });
+        writeln!(out, "{body}")?;
+    } else {
+        write_text(&inventory, out)?;
+    }
+    Ok(())
+}
+
+fn write_text(inventory: &Inventory, out: &mut impl Write) -> anyhow::Result<()> {
+    let named = |text: &str| {
+        if text.is_empty() {
+            "unknown".to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    writeln!(
+        out,
+        "kernel {}, control groups {}",
+        named(&inventory.kernel_release),
+        inventory.cgroup_version
+    )?;
+    for tier in &inventory.tiers {
+        let nodes: Vec<String> = tier
+            .nodes
+            .iter()
+            .map(|id| describe_node(inventory, *id))
+            .collect();
+        writeln!(
+            out,
+            "tier {} (memory_tier{}): {}",
+            tier.rank,
+            tier.kernel_number,
+            nodes.join("; ")
+        )?;
+    }
+    if inventory.findings.is_empty() {
+        writeln!(out, "\nNothing found.")?;
+    }
+    for finding in &inventory.findings {
+        writeln!(
+            out,
+            "\n{} {} ({})",
+            finding.severity.to_uppercase(),
+            finding.id,
+            finding.confidence
+        )?;
+        writeln!(out, "  cause: {}", finding.cause)?;
+        writeln!(out, "  do:    {}", finding.fix)?;
+    }
+    writeln!(out, "\nSources of counters and heat:")?;
+    for collector in &inventory.collectors {
+        let state = if collector.active { "on" } else { "off" };
+        let reason = if collector.active {
+            &collector.privilege
+        } else {
+            &collector.reason
+        };
+        writeln!(out, "  {:<11} {state:<4} {reason}", collector.name)?;
+    }
+    Ok(())
+}
+
+fn describe_node(inventory: &Inventory, id: u32) -> String {
+    match inventory.nodes.iter().find(|node| node.id == id) {
+        Some(node) => format!("node {id} {} ({})", node.tier_class, node.tier_evidence),
+        None => format!("node {id}"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crate::fake_root::FakeRoot;
+
+    fn spilling_host() -> FakeRoot {
+        let root = FakeRoot::new();
+        root.write("sys/devices/system/node/online", "0-1\n");
+        root.write("sys/devices/system/node/node0/cpulist", "0\n");
+        root.write("sys/devices/virtual/memory_tiering/memory_tier4/nodelist", "0\n");
+        root.write("sys/devices/virtual/memory_tiering/memory_tier22/nodelist", "1\n");
+        root.write("sys/kernel/mm/numa/demotion_enabled", "false\n");
+        root.write(
+            "proc/zoneinfo",
+            "Node 0, zone DMA32\n  pages free 1\n  node_unreclaimable:  1\n",
+        );
+        root
+    }
+
+    fn output(root: &FakeRoot, json: bool) -> String {
+        let mut out = Vec::new();
+        let args = DoctorArgs {
+            root: root.root().as_path().to_owned(),
+            json,
+        };
+        run(&args, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn text_and_json_name_the_same_findings() {
+        let root = spilling_host();
+        let text = output(&root, false);
+        let body: serde_json::Value = serde_json::from_str(&output(&root, true)).unwrap();
+        let ids: Vec<&str> = body["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|finding| finding["id"].as_str().unwrap())
+            .collect();
+        assert!(
+            ids.contains(&"kswapd-gave-up") && ids.contains(&"demotion-off"),
+            "{ids:?}"
+        );
+        assert!(ids.iter().all(|id| text.contains(id)), "{text}");
+        assert!(text.contains("tier 1 (memory_tier22): node 1 unknown"), "{text}");
+    }
+
+    #[test]
+    fn a_directory_that_is_no_host_is_refused_with_a_hint() {
+        let empty = tempfile::tempdir().unwrap();
+        let args = DoctorArgs {
+            root: empty.path().to_owned(),
+            json: true,
+        };
+        let error = run(&args, &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("neither proc nor sys"), "{error}");
+    }
+}

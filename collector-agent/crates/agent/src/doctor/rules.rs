@@ -1,0 +1,309 @@
+//! The rules of `doctor`. Each looks at the facts and gives at most one finding.
+
+use tierscope_sample::inventory::{Finding, Tier};
+
+use super::Facts;
+
+const DEMOTION: &str = "/sys/kernel/mm/numa/demotion_enabled";
+const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
+const RATE_LIMIT: &str = "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps";
+const SCAN_PERIOD: &str = "/sys/kernel/debug/sched/numa_balancing/scan_period_max_ms";
+/// The bit of `kernel.numa_balancing` that promotes between tiers.
+const TIERING_BIT: u32 = 2;
+/// The kernel's default limit in MiB/s, which no host reaches.
+const RATE_LIMIT_OFF: u64 = 65536;
+/// `CAP_SYS_PTRACE`: other users' processes may be looked at.
+const SYS_PTRACE: u64 = 1 << 19;
+
+/// How sure a finding is.
+const CERTAIN: &str = "certain";
+const LIKELY: &str = "likely";
+
+type Rule = fn(&Facts<'_>) -> Option<Finding>;
+
+const RULES: [Rule; 16] = [
+    given_up,
+    cpuless_in_top_tier,
+    demotion_off,
+    promotion_off,
+    cgroup_v1,
+    numa_stat_off,
+    swap_over_half,
+    zone_reclaim,
+    rate_limit_off,
+    no_lower_tier,
+    no_swap,
+    no_pressure,
+    huge_pages,
+    generations,
+    tpp_kernel,
+    privileges,
+];
+
+/// All findings, worst first.
+pub(super) fn all(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = RULES.iter().filter_map(|rule| rule(facts)).collect();
+    let rank = |severity: &str| {
+        ["critical", "warning", "info"]
+            .iter()
+            .position(|name| *name == severity)
+    };
+    findings.sort_by_key(|finding| rank(&finding.severity));
+    findings
+}
+
+fn finding(id: &str, severity: &str, confidence: &str, cause: impl Into<String>, fix: &str) -> Finding {
+    Finding {
+        id: id.to_owned(),
+        severity: severity.to_owned(),
+        cause: cause.into(),
+        fix: fix.to_owned(),
+        confidence: confidence.to_owned(),
+    }
+}
+
+fn given_up(facts: &Facts<'_>) -> Option<Finding> {
+    let nodes = &facts.given_up_nodes;
+    (!nodes.is_empty()).then(|| {
+        let cause = format!(
+            "kswapd gave up on node {}: it neither reclaims nor demotes there",
+            numbers(nodes)
+        );
+        let fix = "Free pinned or locked memory on the node, then reclaim once by hand, for example with \
+                   `echo 64M > /sys/devices/system/node/node0/reclaim` where that file exists.";
+        finding("kswapd-gave-up", "critical", CERTAIN, cause, fix)
+    })
+}
+
+fn cpuless_in_top_tier(facts: &Facts<'_>) -> Option<Finding> {
+    let top = facts
+        .inventory
+        .tiers
+        .iter()
+        .filter(|tier| has_cpus(facts, tier))
+        .max_by_key(|tier| tier.rank)?;
+    let lost: Vec<u32> = facts
+        .inventory
+        .nodes
+        .iter()
+        .filter(|node| {
+            node.cpulist.is_empty() && node.memory_bytes.unwrap_or(0) > 0 && top.nodes.contains(&node.id)
+        })
+        .map(|node| node.id)
+        .collect();
+    (!lost.is_empty()).then(|| {
+        let cause = format!(
+            "node {} has no CPU and is in the same memory tier as DRAM (memory_tier{}): nothing is demoted to it",
+            numbers(&lost),
+            top.kernel_number
+        );
+        let fix = "The kernel had no ratings for it. Let firmware give HMAT or CDAT data, or hand the memory over as a dax \
+                   device (`daxctl reconfigure-device --mode=system-ram`).";
+        finding("cpuless-node-in-top-tier", "warning", CERTAIN, cause, fix)
+    })
+}
+
+fn has_cpus(facts: &Facts<'_>, tier: &Tier) -> bool {
+    let with_cpus = facts
+        .inventory
+        .nodes
+        .iter()
+        .filter(|node| !node.cpulist.is_empty());
+    with_cpus.into_iter().any(|node| tier.nodes.contains(&node.id))
+}
+
+fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
+    let value = facts.knob(DEMOTION)?;
+    let off = matches!(value, "false" | "0");
+    (off && facts.has_lower_tier()).then(|| {
+        let cause = "there is a slower memory tier, and demotion is off: cold pages are evicted or swapped instead of moved";
+        let fix = "`echo 1 > /sys/kernel/mm/numa/demotion_enabled`; to keep it: `w /sys/kernel/mm/numa/demotion_enabled - - - - 1` \
+                   in /etc/tmpfiles.d/memtier.conf. Set kernel.numa_balancing with it.";
+        finding("demotion-off", "warning", CERTAIN, cause, fix)
+    })
+}
+
+fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
+    let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
+    (mode & TIERING_BIT == 0 && facts.has_lower_tier()).then(|| {
+        let cause = format!(
+            "there is a slower memory tier, and kernel.numa_balancing is {mode}, without the tiering bit 2: hot pages stay there"
+        );
+        let sockets = facts.inventory.nodes.iter().filter(|node| !node.cpulist.is_empty()).count();
+        let fix = if sockets > 1 {
+            "`sysctl kernel.numa_balancing=3` (several nodes have CPUs); to keep it, put `kernel.numa_balancing = 3` into /etc/sysctl.d/80-memtier.conf."
+        } else {
+            "`sysctl kernel.numa_balancing=2`; to keep it, put `kernel.numa_balancing = 2` into /etc/sysctl.d/80-memtier.conf."
+        };
+        finding("promotion-off", "warning", CERTAIN, cause, fix)
+    })
+}
+
+fn cgroup_v1(facts: &Facts<'_>) -> Option<Finding> {
+    let (cause, fix) = match facts.inventory.cgroup_version.as_str() {
+        "v1" | "hybrid" => (
+            "memory control groups are version 1, which counts no tier moves: none can be attributed to services",
+            "Boot with `systemd.unified_cgroup_hierarchy=1`.",
+        ),
+        "none" => (
+            "no memory control groups are mounted: nothing can be attributed to services by them",
+            "Mount cgroup2 at /sys/fs/cgroup, or run a systemd that does.",
+        ),
+        _ => return None,
+    };
+    Some(finding("no-cgroup-v2", "warning", CERTAIN, cause, fix))
+}
+
+fn numa_stat_off(facts: &Facts<'_>) -> Option<Finding> {
+    (facts.knob("/proc/sys/vm/numa_stat")? == "0").then(|| {
+        let cause = "vm.numa_stat is 0: the kernel has zeroed numa_hit, numa_miss and their kin and counts them no more";
+        finding("numa-stat-off", "warning", CERTAIN, cause, "`sysctl vm.numa_stat=1`; allocation spill is invisible without it.")
+    })
+}
+
+fn swap_over_half(facts: &Facts<'_>) -> Option<Finding> {
+    let size_bytes: i64 = facts.inventory.swaps.iter().map(|swap| swap.size_bytes).sum();
+    let used_bytes: i64 = facts.inventory.swaps.iter().map(|swap| swap.used_bytes).sum();
+    (size_bytes > 0 && used_bytes > size_bytes / 2).then(|| {
+        let cause = format!(
+            "{} % of swap is used: above half the kernel frees a slot at every swap-in, and writes the page again later",
+            used_bytes.saturating_mul(100) / size_bytes
+        );
+        finding("swap-over-half", "warning", CERTAIN, cause, "Add swap space, or commit less memory to the host.")
+    })
+}
+
+fn zone_reclaim(facts: &Facts<'_>) -> Option<Finding> {
+    let mode: u32 = facts.knob("/proc/sys/vm/zone_reclaim_mode")?.parse().ok()?;
+    (mode != 0).then(|| {
+        let cause = format!(
+            "vm.zone_reclaim_mode is {mode}: allocations reclaim their own node before they use another one, tiers included"
+        );
+        let fix = "`sysctl vm.zone_reclaim_mode=0` unless jobs are bound to nodes and measured to gain from it.";
+        finding("zone-reclaim", if facts.has_lower_tier() { "warning" } else { "info" }, LIKELY, cause, fix)
+    })
+}
+
+fn rate_limit_off(facts: &Facts<'_>) -> Option<Finding> {
+    let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
+    let limit_mib_per_s: u64 = facts.knob(RATE_LIMIT)?.parse().ok()?;
+    (mode & TIERING_BIT != 0 && limit_mib_per_s >= RATE_LIMIT_OFF && facts.has_lower_tier()).then(|| {
+        let cause = format!(
+            "the promotion limit is {limit_mib_per_s} MiB/s, which is no limit: the kernel tunes its threshold of hotness by \
+             it, so nearly every touched page counts as hot"
+        );
+        let fix = "Set kernel.numa_balancing_promote_rate_limit_MBps to about a tenth of the slow tier's write bandwidth, \
+                   200 to 1000 for CXL.";
+        finding("promotion-limit-off", "info", LIKELY, cause, fix)
+    })
+}
+
+fn no_lower_tier(facts: &Facts<'_>) -> Option<Finding> {
+    if facts.has_lower_tier() {
+        return None;
+    }
+    let (cause, fix) = match facts.inventory.tiers.first() {
+        Some(tier) => (
+            format!(
+                "the host has one memory tier (memory_tier{}): there is nothing to demote to or promote from",
+                tier.kernel_number
+            ),
+            "Nothing to do. Heat and the size of DRAM can be judged all the same.",
+        ),
+        None => (
+            "the kernel shows no memory tiers (before 6.1, or built without them)".to_owned(),
+            "Heat and the size of DRAM can be judged all the same; for tiering use kernel 6.1 or later.",
+        ),
+    };
+    Some(finding("one-tier", "info", CERTAIN, cause, fix))
+}
+
+fn no_swap(facts: &Facts<'_>) -> Option<Finding> {
+    let demotes = facts
+        .knob(DEMOTION)
+        .is_some_and(|value| matches!(value, "true" | "1"))
+        && facts.has_lower_tier();
+    (facts.inventory.swaps.is_empty() && !demotes).then(|| {
+        let cause = "there is no swap, and nothing is demoted: anonymous memory cannot leave DRAM";
+        let fix = "Nothing, if that is intended. Else add swap or zram, or a slower tier with demotion.";
+        finding("no-swap", "info", CERTAIN, cause, fix)
+    })
+}
+
+fn no_pressure(facts: &Facts<'_>) -> Option<Finding> {
+    (!facts.has_pressure).then(|| {
+        let cause = "the kernel gives no pressure stall information";
+        let fix = "Boot with `psi=1`, on a kernel built with CONFIG_PSI.";
+        finding("no-pressure", "info", CERTAIN, cause, fix)
+    })
+}
+
+fn huge_pages(facts: &Facts<'_>) -> Option<Finding> {
+    let mode = facts.knob("/sys/kernel/mm/transparent_hugepage/enabled")?;
+    (mode == "always" && facts.has_lower_tier()).then(|| {
+        let cause = "transparent huge pages are `always`: a page of 2 MiB moves whole, so one hot 4 KiB keeps 2 MiB in DRAM";
+        let fix = "If the heat map shows few hot parts in hot huge pages and DRAM is short, try `madvise`.";
+        finding("huge-pages-always", "info", LIKELY, cause, fix)
+    })
+}
+
+fn generations(facts: &Facts<'_>) -> Option<Finding> {
+    let value = facts.knob("/sys/kernel/mm/lru_gen/enabled")?;
+    let enabled = u32::from_str_radix(value.trim_start_matches("0x"), 16).is_ok_and(|bits| bits & 1 == 1);
+    let cause = if enabled {
+        "multi-generational LRU is on: active and inactive lists swap places when a generation ages; only their sum is stable"
+    } else {
+        "multi-generational LRU is built in and off: the classic lists are in use"
+    };
+    let fix =
+        "Nothing to do. Compare activation and restore counters only between hosts with the same choice.";
+    Some(finding(
+        if enabled { "mglru-on" } else { "mglru-off" },
+        "info",
+        CERTAIN,
+        cause,
+        fix,
+    ))
+}
+
+fn tpp_kernel(facts: &Facts<'_>) -> Option<Finding> {
+    (facts.inventory.dialect == "tpp").then(|| {
+        let cause = "the kernel carries the TPP patches: pgpromote_candidate counts decisions there, and counters have no node view";
+        finding("tpp-kernel", "info", CERTAIN, cause, "Nothing to do; the ledger of tier moves knows this dialect.")
+    })
+}
+
+/// What root, or single capabilities, would add on the running host.
+fn privileges(facts: &Facts<'_>) -> Option<Finding> {
+    let can_look = facts.capabilities.is_some_and(|mask| mask & SYS_PTRACE != 0);
+    let debugfs = facts.knob(SCAN_PERIOD).is_some();
+    if !facts.live || (can_look && (debugfs || facts.inventory.running_as_uid == 0)) {
+        return None;
+    }
+    let mut lost = Vec::new();
+    if !can_look {
+        lost.push("memory by node, and heat, of other users' processes (CAP_SYS_PTRACE)");
+    }
+    if !debugfs {
+        lost.push("the settings of the NUMA scanner in /sys/kernel/debug (root)");
+    }
+    let cause = format!(
+        "the agent runs as uid {} with limited rights: all counters are read; what is not: {}",
+        facts.inventory.running_as_uid,
+        lost.join("; ")
+    );
+    Some(finding(
+        "limited-rights",
+        "info",
+        CERTAIN,
+        cause,
+        "Run the agent as root, or grant it these rights, if you want them.",
+    ))
+}
+
+fn numbers(nodes: &[u32]) -> String {
+    nodes.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! Each rule fires on its own host and is silent on a healthy one.
+
+use super::*;
+use tierscope_sample::inventory::{Inventory, Knob, Node, SwapDevice};
+
+fn healthy() -> Inventory {
+    let knob = |path: &str, value: &str| Knob {
+        path: path.into(),
+        value: Some(value.into()),
+        unavailable: None,
+    };
+    let node = |id: u32, cpulist: &str| Node {
+        id,
+        cpulist: cpulist.into(),
+        memory_bytes: Some(1 << 30),
+        ..Node::default()
+    };
+    Inventory {
+        dialect: "mainline".into(),
+        cgroup_version: "v2".into(),
+        nodes: vec![node(0, "0-3"), node(1, "")],
+        tiers: vec![
+            Tier {
+                kernel_number: 4,
+                rank: 0,
+                nodes: vec![0],
+            },
+            Tier {
+                kernel_number: 22,
+                rank: 1,
+                nodes: vec![1],
+            },
+        ],
+        knobs: vec![
+            knob(DEMOTION, "true"),
+            knob(BALANCING, "2"),
+            knob(RATE_LIMIT, "500"),
+            knob("/proc/sys/vm/numa_stat", "1"),
+            knob("/proc/sys/vm/zone_reclaim_mode", "0"),
+            knob(
+                "/sys/kernel/mm/transparent_hugepage/enabled",
+                "always [madvise] never",
+            ),
+        ],
+        swaps: vec![SwapDevice {
+            size_bytes: 100,
+            used_bytes: 10,
+            ..SwapDevice::default()
+        }],
+        ..Inventory::default()
+    }
+}
+
+fn ids(inventory: &Inventory) -> Vec<String> {
+    let facts = Facts {
+        inventory,
+        live: false,
+        capabilities: None,
+        has_pressure: true,
+        given_up_nodes: Vec::new(),
+    };
+    all(&facts).into_iter().map(|finding| finding.id).collect()
+}
+
+fn set(inventory: &mut Inventory, path: &str, value: &str) {
+    for knob in inventory.knobs.iter_mut().filter(|knob| knob.path == path) {
+        knob.value = Some(value.to_owned());
+    }
+}
+
+#[test]
+fn a_healthy_host_has_no_finding() {
+    assert_eq!(ids(&healthy()), Vec::<String>::new());
+}
+
+#[test]
+fn a_setting_that_is_off_is_found_only_where_there_is_a_lower_tier() {
+    for (path, value, id) in [
+        (DEMOTION, "false", "demotion-off"),
+        (BALANCING, "1", "promotion-off"),
+        (RATE_LIMIT, "65536", "promotion-limit-off"),
+        (
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            "[always] madvise never",
+            "huge-pages-always",
+        ),
+    ] {
+        let mut inventory = healthy();
+        set(&mut inventory, path, value);
+        assert_eq!(ids(&inventory), [id], "{path}");
+        inventory.tiers.truncate(1);
+        assert_eq!(ids(&inventory), ["one-tier"], "{path} on one tier");
+    }
+}
+
+#[test]
+fn a_node_without_cpus_among_dram_is_found() {
+    let mut inventory = healthy();
+    inventory.tiers = vec![Tier {
+        kernel_number: 4,
+        rank: 0,
+        nodes: vec![0, 1],
+    }];
+    assert_eq!(ids(&inventory), ["cpuless-node-in-top-tier", "one-tier"]);
+}
+
+#[test]
+fn other_findings_fire_on_their_own_sign() {
+    let mut inventory = healthy();
+    inventory.cgroup_version = "hybrid".into();
+    assert_eq!(ids(&inventory), ["no-cgroup-v2"]);
+    let mut inventory = healthy();
+    set(&mut inventory, "/proc/sys/vm/zone_reclaim_mode", "1");
+    assert_eq!(ids(&inventory), ["zone-reclaim"]);
+    let mut inventory = healthy();
+    inventory.swaps[0].used_bytes = 51;
+    assert_eq!(ids(&inventory), ["swap-over-half"]);
+    let mut inventory = healthy();
+    inventory.swaps.clear();
+    assert_eq!(
+        ids(&inventory),
+        Vec::<String>::new(),
+        "demotion takes the place of swap"
+    );
+    set(&mut inventory, DEMOTION, "false");
+    assert_eq!(ids(&inventory), ["demotion-off", "no-swap"]);
+    let mut inventory = healthy();
+    inventory.dialect = "tpp".into();
+    assert_eq!(ids(&inventory), ["tpp-kernel"]);
+    let mut inventory = healthy();
+    set(&mut inventory, "/proc/sys/vm/numa_stat", "0");
+    assert_eq!(ids(&inventory), ["numa-stat-off"]);
+}
+
+#[test]
+fn kswapd_that_gave_up_comes_first() {
+    let mut inventory = healthy();
+    set(&mut inventory, DEMOTION, "false");
+    let facts = Facts {
+        inventory: &inventory,
+        live: false,
+        capabilities: None,
+        has_pressure: false,
+        given_up_nodes: vec![0],
+    };
+    let ids: Vec<String> = all(&facts).into_iter().map(|finding| finding.id).collect();
+    assert_eq!(ids, ["kswapd-gave-up", "demotion-off", "no-pressure"]);
+}
+
+#[test]
+fn limited_rights_are_told_on_the_running_host_only() {
+    let mut inventory = healthy();
+    inventory.running_as_uid = 1000;
+    let facts = |live: bool, capabilities: Option<u64>| Facts {
+        inventory: &inventory,
+        live,
+        capabilities,
+        has_pressure: true,
+        given_up_nodes: Vec::new(),
+    };
+    assert_eq!(all(&facts(false, Some(0))), Vec::new());
+    let found = all(&facts(true, Some(0)));
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].cause.contains("CAP_SYS_PTRACE") && found[0].cause.contains("debug"),
+        "{}",
+        found[0].cause
+    );
+    let with_ptrace = all(&facts(true, Some(SYS_PTRACE)));
+    assert!(!with_ptrace[0].cause.contains("CAP_SYS_PTRACE"));
+}
+
+#[test]
+fn every_finding_has_a_cause_a_fix_and_a_confidence() {
+    let inventory = Inventory::default();
+    let facts = Facts {
+        inventory: &inventory,
+        live: true,
+        capabilities: None,
+        has_pressure: false,
+        given_up_nodes: vec![1],
+    };
+    let findings = all(&facts);
+    assert!(findings.len() >= 4);
+    for finding in findings {
+        assert!(
+            !finding.cause.is_empty() && !finding.fix.is_empty(),
+            "{}",
+            finding.id
+        );
+        assert!(
+            [CERTAIN, LIKELY].contains(&finding.confidence.as_str()),
+            "{}",
+            finding.id
+        );
+    }
+}

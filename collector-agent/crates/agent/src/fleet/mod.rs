@@ -1,0 +1,153 @@
+//! The simulated fleet: recordings of real kernels and programs, stretched, looped and sent as many hosts.
+//!
+//! It serves the demonstration (a day loaded at once, then live) and the load test (live alone, with a report). All
+//! that it sends is marked as simulated and travels over the true wire, enrolment included.
+//!
+//! - [`spec`] says which recordings and page traces stand for which service.
+//! - [`reel`] holds one kernel recording; played again and again, its counters go on.
+//! - [`trace`] holds one page trace, folded anew for each host that measures heat.
+//! - [`host`] is one simulated host: it gives what a real one would have sent in a stretch of minutes.
+//! - [`enrol`], [`backfill`], [`live`] move it over the wire; [`report`] counts; [`saved`] lets it go on later.
+
+mod backfill;
+mod enrol;
+mod host;
+mod live;
+mod progress;
+mod reel;
+mod report;
+mod saved;
+mod sender;
+mod spec;
+mod trace;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use tierscope_upload::{Client, Settings};
+
+use crate::credential;
+use crate::fleet::progress::Progress;
+use crate::fleet::report::Report;
+use crate::fleet::saved::Saved;
+use crate::status::StatusFile;
+
+/// Sends recordings as a simulated fleet.
+#[derive(Debug, Args)]
+pub(crate) struct FleetArgs {
+    /// Base address of the service.
+    #[arg(long, default_value = "http://127.0.0.1:8480")]
+    server: String,
+    /// File that holds a join token with at least as many uses as there are hosts.
+    #[arg(long)]
+    join_token_file: PathBuf,
+    /// Which recordings stand for which services (TOML).
+    #[arg(long)]
+    spec: PathBuf,
+    /// Where the fleet remembers its hosts, so that a later run goes on with them; without it, it forgets.
+    #[arg(long)]
+    state_dir: Option<PathBuf>,
+    /// Number of hosts.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    hosts: u32,
+    /// Hours of history to load at once; 0 for none.
+    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=160))]
+    hours: u32,
+    /// Minutes to send live after that; without it, until ended.
+    #[arg(long)]
+    minutes: Option<u32>,
+    /// Hosts of each service that measure heat, at most.
+    #[arg(long, default_value_t = 4)]
+    heat_hosts: u32,
+    /// Same seed, same fleet.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Connections to the service.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
+    connections: u32,
+    /// Prints a report as JSON at the end.
+    #[arg(long)]
+    json: bool,
+    /// Allows a service on another machine.
+    #[arg(long)]
+    allow_remote: bool,
+}
+
+/// What all stages of a run share.
+struct Stage {
+    client: Client,
+    connections: usize,
+    report: Report,
+    progress: Progress,
+    saved: Saved,
+    status: Option<StatusFile>,
+}
+
+/// Runs the fleet until its minutes are over.
+pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
+    let client = connect(args)?;
+    let progress = Progress::new();
+    let spec = spec::read(&args.spec)?;
+    progress.say(&format!("reading the recordings of {} services", spec.services.len()));
+    let cast = host::Cast::load(&spec)?;
+    let mut hosts = cast.populate(args.hosts, args.heat_hosts, args.seed);
+    let next_minute = live::this_minute()?;
+    let saved = gather(args, &client, &mut hosts, next_minute)?;
+    progress.say(&format!("{} simulated hosts enrolled", hosts.len()));
+    let stage = Stage {
+        client,
+        connections: args.connections as usize,
+        report: Report::new(args.hosts),
+        progress,
+        saved,
+        status: args.state_dir.as_deref().map(|dir| StatusFile::new(dir, Some(&args.server))),
+    };
+    backfill::load(&stage, &mut hosts, next_minute)?;
+    stage.saved.flush()?;
+    stage.progress.say(&format!("history of {} hosts is complete, sending live", args.hosts));
+    live::send(&stage, hosts, args.minutes)?;
+    stage.saved.flush()?;
+    stage.report.finish(args.json)
+}
+
+/// Goes on with the hosts of an earlier run, else enrols new ones whose history begins `--hours` ago.
+fn gather(args: &FleetArgs, client: &Client, hosts: &mut [host::SimHost], now: i64) -> anyhow::Result<Saved> {
+    let path = args.state_dir.as_ref().map(|dir| dir.join("fleet.json"));
+    if let Some(path) = &path
+        && let Some(saved) = Saved::resume(path, args.seed, hosts)?
+    {
+        // What is older than the history that was asked for stays a gap: the demo was off.
+        let earliest = now - i64::from(args.hours) * 60;
+        for host in hosts {
+            host.skip_to(earliest);
+        }
+        return Ok(saved);
+    }
+    let token = credential::read_join_token(&args.join_token_file)?;
+    enrol::enrol(client, &token, hosts, args.connections as usize)?;
+    let first_minute = now - i64::from(args.hours) * 60;
+    for host in &mut *hosts {
+        host.start_at(first_minute);
+    }
+    Saved::new(path, args.seed, first_minute, hosts)
+}
+
+fn connect(args: &FleetArgs) -> anyhow::Result<Client> {
+    let client = Client::new(&Settings {
+        server: args.server.clone(),
+        ca_file: None,
+        allow_http: false,
+        agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+        timeout: Duration::from_secs(60),
+    })?;
+    if !client.is_loopback() && !args.allow_remote {
+        bail!(
+            "{} is another machine: a simulated fleet is sent to loopback only; \
+             give --allow-remote if that service is yours to load",
+            args.server
+        );
+    }
+    Ok(client)
+}

@@ -1,0 +1,269 @@
+//! What the host is: processors, nodes, tiers, settings, devices, services, and which collectors it allows.
+
+use tierscope_procfs::{host, swaps};
+use tierscope_rootfs::{Missing, Reader};
+use tierscope_sample::inventory::{CxlDevice, Inventory, Knob, Node, Service, SwapDevice, Tier};
+use tierscope_sysfs::{cgroup, classify, devices, knobs, nodes, tiers};
+
+use crate::collect::Collector;
+use crate::services::Discovered;
+use crate::{doctor, probe};
+
+/// Describes the host beneath the collector's root. Reads some hundred small files: once a minute is often enough.
+/// Host name and labels may be set by the caller afterwards.
+pub fn describe(collector: &mut Collector) -> Inventory {
+    let discovered = collector.discovered().clone();
+    describe_root(collector.reader(), &discovered)
+}
+
+/// Describes the host beneath a reader's root, with services that were found before.
+pub fn describe_root(reader: &mut Reader, discovered: &Discovered) -> Inventory {
+    let cpus = host::cpus(reader).unwrap_or_default();
+    let release = host::kernel_release(reader).unwrap_or_default();
+    let facts = read_facts(reader);
+    let mut inventory = Inventory {
+        hostname: host::hostname(reader).unwrap_or_default(),
+        architecture: architecture(reader, &release).to_owned(),
+        kernel_version: host::kernel_version(reader).unwrap_or_default(),
+        kernel_release: release,
+        cpu_model: cpus.model,
+        cpus_online: if cpus.online > 0 {
+            cpus.online
+        } else {
+            count_cpus(&facts.nodes)
+        },
+        page_size_bytes: page_size_bytes(reader),
+        dialect: dialect(reader).to_owned(),
+        cgroup_version: cgroup::detect(reader).name().to_owned(),
+        nodes: facts
+            .nodes
+            .iter()
+            .map(|node| describe_node(reader, &facts, node))
+            .collect(),
+        tiers: read_tiers(reader),
+        knobs: knobs::read(reader).into_iter().map(describe_knob).collect(),
+        services: describe_services(discovered),
+        swaps: read_swaps(reader),
+        cxl_devices: devices::cxl_memory(reader)
+            .into_iter()
+            .map(describe_cxl)
+            .collect(),
+        rdma_devices: devices::rdma(reader),
+        running_as_uid: host::effective_uid(reader, "self").unwrap_or(0),
+        ..Inventory::default()
+    };
+    inventory.collectors = probe::collectors(reader);
+    inventory.findings = doctor::examine(reader, &inventory);
+    inventory
+}
+
+fn read_facts(reader: &mut Reader) -> classify::Facts {
+    let ids = nodes::ids(reader).unwrap_or_default();
+    classify::Facts {
+        dax: devices::dax(reader),
+        regions: devices::cxl_regions(reader),
+        windows: devices::cxl_windows(reader),
+        nodes: ids.into_iter().map(|id| nodes::describe(reader, id)).collect(),
+    }
+}
+
+fn describe_node(reader: &mut Reader, facts: &classify::Facts, node: &nodes::Node) -> Node {
+    let ranges = nodes::physical_ranges(reader, node.id);
+    let (class, evidence) = classify::classify(facts, node, &ranges);
+    Node {
+        id: node.id,
+        memory_bytes: node.memory_bytes,
+        cpulist: node.cpulist.clone(),
+        tier_class: class.name().to_owned(),
+        tier_evidence: evidence,
+        distances: node.distances.clone(),
+        read_latency_ns: node.ratings.read_latency_ns,
+        write_latency_ns: node.ratings.write_latency_ns,
+        read_bandwidth_mib_per_s: node.ratings.read_bandwidth_mib_per_s,
+        write_bandwidth_mib_per_s: node.ratings.write_bandwidth_mib_per_s,
+    }
+}
+
+fn read_tiers(reader: &mut Reader) -> Vec<Tier> {
+    let tiers = tiers::read(reader).unwrap_or_default();
+    let ranked = (0_u32..).zip(tiers);
+    ranked
+        .map(|(rank, tier)| Tier {
+            kernel_number: tier.number,
+            rank,
+            nodes: tier.nodes,
+        })
+        .collect()
+}
+
+fn describe_knob(knob: knobs::Knob) -> Knob {
+    let (value, unavailable) = match knob.value {
+        Ok(value) => (Some(value), None),
+        Err(Missing::Absent) => (None, Some("this kernel has no such setting".to_owned())),
+        Err(Missing::Unreadable(reason)) => (None, Some(format!("{reason}; root may read it"))),
+    };
+    Knob {
+        path: knob.path,
+        value,
+        unavailable,
+    }
+}
+
+fn describe_services(discovered: &Discovered) -> Vec<Service> {
+    let describe = |service: &crate::services::FoundService| Service {
+        namespace: service.id.namespace.to_string(),
+        name: service.id.name.to_string(),
+        rule: service.rule.name().to_owned(),
+        processes: service.processes,
+        heat_measured: false,
+        heat_reason: "not switched on for this service".to_owned(),
+    };
+    discovered.services.iter().map(describe).collect()
+}
+
+fn read_swaps(reader: &mut Reader) -> Vec<SwapDevice> {
+    let Ok(Ok(swaps)) = swaps::read(reader) else {
+        return Vec::new();
+    };
+    let describe = |swap: swaps::Swap| SwapDevice {
+        kind: if swap.name.starts_with("/dev/zram") {
+            "zram".to_owned()
+        } else {
+            swap.kind
+        },
+        size_bytes: swap.size_bytes,
+        used_bytes: swap.used_bytes,
+        priority: swap.priority,
+        zoned: devices::zoned(reader, &swap.name),
+        name: if swap.name.starts_with("/dev/") {
+            swap.name
+        } else {
+            "file".to_owned()
+        },
+    };
+    swaps.into_iter().map(describe).collect()
+}
+
+fn describe_cxl(device: devices::CxlMemory) -> CxlDevice {
+    CxlDevice {
+        name: device.name,
+        ram_bytes: device.ram_bytes,
+        numa_node: device.numa_node,
+        serial: device.serial,
+    }
+}
+
+/// Which counters the kernel prints, found by name and never by version.
+fn dialect(reader: &mut Reader) -> &'static str {
+    if reader.root().join("/proc/sys/vm/demote_scale_factor").exists() {
+        return "tpp";
+    }
+    let Ok(text) = reader.read("/proc/vmstat") else {
+        return "unknown";
+    };
+    let has = |name: &str| text.lines().any(|line| line.split(' ').next() == Some(name));
+    if has("pgpromote_candidate_demoted") {
+        "tpp"
+    } else if has("pgpromote_success") || has("pgdemote_kswapd") {
+        "mainline"
+    } else {
+        "unknown"
+    }
+}
+
+/// The running program's own on a live host; in a recording the suffix of the kernel's release, where it has one.
+fn architecture(reader: &Reader, release: &str) -> &'static str {
+    const SUFFIXES: [(&str, &str); 6] = [
+        ("-amd64", "x86_64"),
+        (".x86_64", "x86_64"),
+        ("-arm64", "aarch64"),
+        (".aarch64", "aarch64"),
+        ("-ppc64el", "powerpc64"),
+        ("-s390x", "s390x"),
+    ];
+    if reader.root().is_live() {
+        return std::env::consts::ARCH;
+    }
+    SUFFIXES
+        .iter()
+        .find(|(suffix, _)| release.ends_with(suffix))
+        .map_or("", |(_, architecture)| architecture)
+}
+
+/// Of the running host; a recording is taken to have the usual 4 KiB.
+fn page_size_bytes(reader: &Reader) -> u32 {
+    const USUAL: u32 = 4096;
+    if reader.root().is_live() {
+        u32::try_from(rustix::param::page_size()).unwrap_or(USUAL)
+    } else {
+        USUAL
+    }
+}
+
+fn count_cpus(nodes: &[nodes::Node]) -> u32 {
+    let count = |node: &nodes::Node| tierscope_rootfs::text::list(&node.cpulist).map_or(0, |cpus| cpus.len());
+    u32::try_from(nodes.iter().map(count).sum::<usize>()).unwrap_or(0)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+    use crate::fake_root::FakeRoot;
+
+    #[test]
+    fn a_host_with_a_slow_node_is_described() {
+        let root = FakeRoot::new();
+        root.write("proc/vmstat", "pgpromote_success 1\n");
+        root.write("proc/sys/kernel/osrelease", "6.12.95+deb12-amd64\n");
+        root.write(
+            "proc/swaps",
+            "Filename Type Size Used Priority\n/dev/zram0 partition 4 2 100\n/home/ann/swap file 4 0 -2\n",
+        );
+        root.write("sys/devices/system/node/online", "0-1\n");
+        root.write("sys/devices/system/node/node0/cpulist", "0-3\n");
+        root.write("sys/devices/system/node/node1/cpulist", "\n");
+        root.write("sys/devices/virtual/memory_tiering/memory_tier22/nodelist", "1\n");
+        root.write("sys/devices/virtual/memory_tiering/memory_tier4/nodelist", "0\n");
+        let inventory = describe_root(&mut Reader::new(root.root()), &Discovered::default());
+        assert_eq!(inventory.architecture, "x86_64");
+        assert_eq!(inventory.cpus_online, 4);
+        assert_eq!(inventory.dialect, "mainline");
+        assert_eq!(inventory.cgroup_version, "none");
+        let ranks: Vec<(u32, u32)> = inventory
+            .tiers
+            .iter()
+            .map(|tier| (tier.kernel_number, tier.rank))
+            .collect();
+        assert_eq!(ranks, [(4, 0), (22, 1)]);
+        assert_eq!(inventory.nodes[0].tier_class, "dram");
+        assert_eq!(inventory.nodes[1].tier_class, "unknown");
+        assert_eq!(
+            (inventory.swaps[0].kind.as_str(), inventory.swaps[0].used_bytes),
+            ("zram", 2048)
+        );
+        assert_eq!(inventory.swaps[1].name, "file", "paths in homes stay on the host");
+        let knob = inventory
+            .knobs
+            .iter()
+            .find(|knob| knob.path.ends_with("demotion_enabled"))
+            .unwrap();
+        assert_eq!(
+            (knob.value.as_deref(), knob.unavailable.as_deref()),
+            (None, Some("this kernel has no such setting"))
+        );
+    }
+
+    #[test]
+    fn tpp_kernels_are_known_by_their_names() {
+        let root = FakeRoot::new();
+        root.write(
+            "proc/vmstat",
+            "pgpromote_candidate 1\npgpromote_candidate_demoted 1\n",
+        );
+        assert_eq!(dialect(&mut Reader::new(root.root())), "tpp");
+        let other = FakeRoot::new();
+        other.write("proc/vmstat", "pgfault 1\n");
+        assert_eq!(dialect(&mut Reader::new(other.root())), "unknown");
+    }
+}

@@ -1,0 +1,97 @@
+//! The `once` command: reads a host, or each snapshot of a recording, and prints everything that was read.
+//!
+//! The shape of the JSON is stable and described in docs/agent-json.md. Its output stays on the host, so executables
+//! appear by their base name.
+
+mod report;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::Context;
+use clap::Args;
+use tierscope_import::tree::{self, Snapshot};
+use tierscope_procfs::host;
+use tierscope_rootfs::{Reader, Root};
+
+use crate::collect::{Collector, CollectorConfig, Stamp};
+use crate::names::NamePolicy;
+use crate::services::Rules;
+
+/// Reads every counter once and prints it.
+#[derive(Debug, Clone, Args)]
+pub struct OnceArgs {
+    /// What stands for `/`: the running host, a snapshot, a recording of many, or one as `.tar.zst`.
+    #[arg(long, value_name = "TREE", default_value = "/")]
+    pub root: PathBuf,
+    /// Prints one JSON object per snapshot, each on a line of its own, instead of a summary.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads and prints. A tree of several snapshots gives one object each, in order of time.
+pub fn run(args: &OnceArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    if holds_a_root(&args.root) {
+        let snapshot = snapshot_of(&args.root)?;
+        return print(&snapshot, args.json, out);
+    }
+    let recording = tree::open(&args.root)
+        .with_context(|| "give a directory that stands for the root of a host, or a recording of such")?;
+    for snapshot in &recording.snapshots {
+        print(snapshot, args.json, out)?;
+    }
+    Ok(())
+}
+
+/// Whether a directory itself stands for `/`.
+fn holds_a_root(path: &Path) -> bool {
+    path.join("proc").is_dir() || path.join("sys").is_dir()
+}
+
+/// A directory that stands for `/` and need not be named by its time: it was taken now, if nothing says otherwise.
+fn snapshot_of(path: &Path) -> anyhow::Result<Snapshot> {
+    let named_by_time = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.parse::<u64>().is_ok());
+    if named_by_time {
+        let recording = tree::open(path)?;
+        if let [only] = recording.snapshots.as_slice() {
+            return Ok(only.clone());
+        }
+    }
+    let mut reader = Reader::new(Root::new(path));
+    let wall = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .context("the clock stands before 1970")?;
+    Ok(Snapshot {
+        root: path.to_owned(),
+        wall_ns: i64::try_from(wall.as_nanos())?,
+        boottime_ns: host::uptime_ns(&mut reader).ok().and_then(Result::ok),
+        boot_id: host::boot_id(&mut reader).unwrap_or_default(),
+    })
+}
+
+fn print(snapshot: &Snapshot, json: bool, out: &mut impl Write) -> anyhow::Result<()> {
+    let config = CollectorConfig {
+        max_names: usize::MAX,
+        ..CollectorConfig::for_recordings()
+    };
+    let limits = config.process_files;
+    let mut collector = Collector::new(Root::new(&snapshot.root), config, Rules::new(NamePolicy::plain()));
+    let stamp = Stamp {
+        wall_ns: snapshot.wall_ns,
+        boottime_ns: snapshot.boottime_ns,
+        boot_id: snapshot.boot_id.as_str().into(),
+    };
+    let collected = collector.collect(stamp);
+    if json {
+        let body = report::json(&mut collector, &collected, snapshot, limits.unwrap_or_default())?;
+        serde_json::to_writer(&mut *out, &body)?;
+        writeln!(out)?;
+    } else {
+        report::text(&mut collector, &collected, snapshot, out)?;
+    }
+    Ok(())
+}

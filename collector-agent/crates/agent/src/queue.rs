@@ -1,0 +1,111 @@
+//! From collections to batches in the queue on disk.
+
+use anyhow::Result;
+use tierscope_sample::inventory::Inventory;
+use tierscope_wire::{CollectorCost, Content, CounterRow, LayoutCache, Sealer, SelfReport};
+
+use crate::clocks::{boottime_ns, process_cpu_ns};
+use crate::source::Collection;
+use crate::uplink::{Shared, header, lock, spool_status};
+
+/// The queueing side of an agent.
+#[derive(Default)]
+pub(crate) struct Queue {
+    layouts: LayoutCache,
+    sealer: Sealer,
+    sent_inventory: Option<Inventory>,
+    /// Boot-time clock and CPU time at the last report.
+    reported: Option<(i64, i64)>,
+    /// Costs since the last report.
+    costs: Vec<CollectorCost>,
+}
+
+impl Queue {
+    /// Seals a collection and appends it to the queue on disk.
+    pub(crate) fn add(&mut self, shared: &Shared, collection: Collection) -> Result<()> {
+        let boot_id = collection.sample.boot_id.clone();
+        let row = CounterRow::new(&collection.sample, &mut self.layouts);
+        lock(&shared.layouts).keep(&row.layout)?;
+        let inventory = Some(collection.inventory).filter(|inventory| self.is_new(inventory));
+        self.add_costs(collection.costs);
+        let mut spool = lock(&shared.spool);
+        let report = SelfReport {
+            counters_dropped: collection.counters_dropped,
+            services_dropped: collection.services_dropped,
+            ..self.report(collection.sample.end_wall_ns, &spool.stats())
+        };
+        let content = Content {
+            inventory: inventory.clone(),
+            counters: vec![row],
+            heat: collection.heat.rows,
+            gaps: collection.heat.gaps,
+            tile_epochs: collection.heat.tile_epochs,
+            tile_columns: collection.heat.tile_columns,
+            self_report: Some(report),
+            ..Content::default()
+        };
+        let header = header(&shared.credential.host_id, spool.stream_id(), spool.next_seq(), &boot_id);
+        for batch in self.sealer.seal(content, &header)? {
+            spool.append(batch.seq, &batch.body)?;
+        }
+        let queued = spool_status(&spool);
+        drop(spool);
+        self.sent_inventory = inventory.or(self.sent_inventory.take());
+        shared.status.update(|status| status.spool = queued);
+        Ok(())
+    }
+
+    /// Whether anything changed besides figures that change all the time.
+    fn is_new(&self, inventory: &Inventory) -> bool {
+        self.sent_inventory.as_ref().is_none_or(|sent| steady(sent) != steady(inventory))
+    }
+
+    fn add_costs(&mut self, costs: Vec<CollectorCost>) {
+        for cost in costs {
+            match self.costs.iter_mut().find(|known| known.name == cost.name) {
+                None => self.costs.push(cost),
+                Some(known) => {
+                    known.cpu_ns += cost.cpu_ns;
+                    known.runs += cost.runs;
+                    known.failures += cost.failures;
+                    if !cost.last_error.is_empty() {
+                        known.last_error = cost.last_error;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The agent's own cost since the last report.
+    fn report(&mut self, end_wall_ns: i64, spool: &tierscope_spool::Stats) -> SelfReport {
+        let now = (boottime_ns(), process_cpu_ns());
+        let (since_ns, cpu_before_ns) = self.reported.replace(now).unwrap_or((now.0, 0));
+        SelfReport {
+            end_wall_ns,
+            window_ns: now.0 - since_ns,
+            cpu_ns: now.1 - cpu_before_ns,
+            rss_bytes: resident_bytes(),
+            spool_bytes: spool.bytes as i64,
+            spool_batches: spool.pending_records,
+            dropped_batches: spool.dropped,
+            sent_bytes: spool.sent_bytes,
+            collectors: std::mem::take(&mut self.costs),
+            ..SelfReport::default()
+        }
+    }
+}
+
+/// The inventory without figures that change all the time.
+fn steady(inventory: &Inventory) -> Inventory {
+    let mut steady = inventory.clone();
+    steady.swaps.iter_mut().for_each(|swap| swap.used_bytes = 0);
+    steady.services.iter_mut().for_each(|service| service.processes = 0);
+    steady
+}
+
+/// Resident memory of this process; 0 where `/proc` does not tell.
+fn resident_bytes() -> i64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: i64 = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    pages * rustix::param::page_size() as i64
+}

@@ -1,0 +1,313 @@
+//! `tierscope-agent run`: collect at the end of each interval, queue, deliver.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tierscope_sample::fold::IntervalEnd;
+use tierscope_spool::{Limits, OsDisk, Spool};
+use tierscope_upload::{Backoff, Client, Plan, Settings};
+
+use crate::clocks::{SECOND_NS, boottime_ns, rfc3339, wall_ns};
+use crate::config::Config;
+use crate::credential::{self, Credential, Introduction};
+use crate::layouts::LayoutStore;
+use crate::live::LiveSource;
+use crate::machine;
+use crate::queue::Queue;
+use crate::source::Source;
+use crate::status::StatusFile;
+use crate::uplink::{Shared, Signal, Uplink, lock};
+
+/// Stack of the helper threads; the default of 2 MiB is never used.
+const STACK_BYTES: usize = 256 << 10;
+/// A collection this near to the interval's end stands for that end.
+const ON_TIME_NS: i64 = SECOND_NS / 2;
+/// Longest time for one request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Measures this host and sends what it finds.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Settings (TOML); options override them.
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Base address of the service, such as https://tierscope.example.
+    #[arg(long)]
+    server: Option<String>,
+    /// Certificates (PEM) of a private authority that signed the service's certificate.
+    #[arg(long)]
+    ca_file: Option<PathBuf>,
+    /// Where spool, credential and status live.
+    #[arg(long)]
+    state_dir: Option<PathBuf>,
+    /// Host id and credential; written at enrolment.
+    #[arg(long)]
+    credential_file: Option<PathBuf>,
+    /// File with a join token, read once, at enrolment.
+    #[arg(long)]
+    join_token_file: Option<PathBuf>,
+    /// Name under which the host is shown.
+    #[arg(long)]
+    hostname: Option<String>,
+    /// Seconds between collections; without it the service decides.
+    #[arg(long, alias = "interval-seconds")]
+    interval: Option<u32>,
+    /// Seconds over which uploads of a fleet are spread.
+    #[arg(long, alias = "upload-spread-seconds")]
+    upload_spread: Option<u32>,
+    /// File with the processes whose heat is measured, one `pid [start_time [service]]` a line.
+    #[arg(long)]
+    heat_pids_file: Option<PathBuf>,
+    /// Label of the host, KEY=VALUE; may be repeated.
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    labels: Vec<String>,
+}
+
+impl RunArgs {
+    /// The settings in force.
+    fn settings(self) -> Result<Config> {
+        let mut config = self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
+        config.server = self.server.or(config.server);
+        config.ca_file = self.ca_file.or(config.ca_file);
+        config.state_dir = self.state_dir.unwrap_or(config.state_dir);
+        config.credential_file = self.credential_file.or(config.credential_file);
+        config.join_token_file = self.join_token_file.or(config.join_token_file);
+        config.hostname = self.hostname.or(config.hostname);
+        config.interval_seconds = self.interval.or(config.interval_seconds);
+        config.upload_spread_seconds = self.upload_spread.unwrap_or(config.upload_spread_seconds);
+        config.heat.pids_file = self.heat_pids_file.or(config.heat.pids_file);
+        for label in &self.labels {
+            let Some((key, value)) = label.split_once('=') else {
+                bail!("--label {label:?} is not of the form KEY=VALUE");
+            };
+            config.labels.insert(key.to_owned(), value.to_owned());
+        }
+        if let Err((key, fix)) = config.check() {
+            bail!("{key}: {fix}");
+        }
+        Ok(config)
+    }
+}
+
+/// Runs until SIGTERM or SIGINT.
+pub(crate) fn run(args: RunArgs) -> Result<()> {
+    let config = args.settings()?;
+    let Some(server) = config.server.clone() else {
+        bail!("no service is named: give --server, or `server` in the file of --config");
+    };
+    let client = Client::new(&Settings {
+        server,
+        ca_file: config.ca_file.clone(),
+        allow_http: config.allow_http,
+        agent_version: crate::VERSION.to_owned(),
+        timeout: REQUEST_TIMEOUT,
+    })?;
+    // A host that refuses is measured all the same, at its usual priority.
+    let _ = rustix::process::nice(config.nice);
+    std::fs::create_dir_all(&config.state_dir).with_context(|| {
+        format!("state directory {} cannot be made; choose another with --state-dir", config.state_dir.display())
+    })?;
+    let stop = stop_on_signals()?;
+    let status = StatusFile::new(&config.state_dir, config.server.as_deref());
+    status.update(|_| {});
+    let Some(credential) = obtain_credential(&config, &client, &stop, &status)? else {
+        return Ok(());
+    };
+    let shared = Arc::new(open_shared(&config, credential, status)?);
+    let (signals, uplink) = start_uplink(&config, client, Arc::clone(&shared))?;
+    let mut source = LiveSource::new(&config);
+    Collector { config: &config, shared: &shared, signals: &signals, stop: &stop, queue: Queue::default() }
+        .run(&mut source);
+    shared.status.update(|status| status.state = "stopped");
+    let _ = signals.send(Signal::Stop);
+    drop(uplink);
+    Ok(())
+}
+
+/// A channel that says when the process is to end.
+fn stop_on_signals() -> Result<Receiver<()>> {
+    let (sender, receiver) = sync_channel(1);
+    let mut signals = Signals::new([SIGTERM, SIGINT]).context("signals cannot be handled")?;
+    spawn("signals", move || {
+        for _ in signals.forever() {
+            let _ = sender.try_send(());
+        }
+    })?;
+    Ok(receiver)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let builder = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
+    builder.spawn(work).with_context(|| format!("thread {name} cannot be started"))
+}
+
+/// The kept credential, or a new one; `None` when the process is to end. Waits for a service that does not answer.
+fn obtain_credential(
+    config: &Config,
+    client: &Client,
+    stop: &Receiver<()>,
+    status: &StatusFile,
+) -> Result<Option<Credential>> {
+    let path = config.credential_path();
+    if let Some(credential) = credential::load(&path)? {
+        return Ok(Some(credential));
+    }
+    let Some(token_file) = &config.join_token_file else {
+        bail!(
+            "{} does not exist and no join token is given: make one with `tierscope token join` and name its file \
+             with --join-token-file",
+            path.display()
+        );
+    };
+    let hostname = config.hostname.clone().unwrap_or_else(machine::hostname);
+    let introduction = Introduction { hostname: &hostname, labels: &config.labels, origin: "live" };
+    let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30), seed());
+    loop {
+        let join_token = credential::read_join_token(token_file)?;
+        match credential::enrol_and_save(client, &join_token, &introduction, &path) {
+            Ok(credential) => return Ok(Some(credential)),
+            Err(error) if error.downcast_ref().is_some_and(credential::is_temporary) => {
+                status.update(|status| status.delivery_error = Some(format!("{error:#}")));
+                match stop.recv_timeout(backoff.next_wait(None)) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    _ => return Ok(None),
+                }
+            }
+            Err(error) => return Err(error.context("this host cannot enrol")),
+        }
+    }
+}
+
+/// A number that differs between processes; for jitter alone.
+fn seed() -> u64 {
+    wall_ns() as u64 ^ u64::from(std::process::id()) << 32
+}
+
+fn open_shared(config: &Config, credential: Credential, status: StatusFile) -> Result<Shared> {
+    let limits = Limits::for_bytes(config.spool_max_mib << 20);
+    let directory = config.state_dir.join("spool");
+    let spool = Spool::open(Box::new(OsDisk), &directory, limits, &machine::identity())?;
+    let layouts = LayoutStore::open(&config.state_dir.join("layouts"))?;
+    status.update(|status| {
+        status.state = "running";
+        status.host_id = Some(credential.host_id.clone());
+    });
+    Ok(Shared {
+        spool: Mutex::new(spool),
+        layouts: Mutex::new(layouts),
+        plan: Mutex::new(Plan::default()),
+        credential,
+        status,
+    })
+}
+
+/// Starts the delivering thread, which waits its own share of the spread before each upload.
+fn start_uplink(
+    config: &Config,
+    client: Client,
+    shared: Arc<Shared>,
+) -> Result<(SyncSender<Signal>, JoinHandle<()>)> {
+    let (sender, receiver) = sync_channel(4);
+    // On this machine there is no fleet to spread.
+    let spread_seconds = if client.is_loopback() { 0 } else { config.upload_spread_seconds };
+    let host_hash = u64::from(spread_hash(&shared.credential.host_id));
+    let spread = Duration::from_millis(host_hash % (u64::from(spread_seconds) * 1000 + 1));
+    let uplink = Uplink::new(shared, client, receiver, spread, seed());
+    Ok((sender, spawn("uplink", move || uplink.run())?))
+}
+
+/// FNV-1a: spreads host ids evenly, which is all that is asked of it.
+fn spread_hash(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// The collecting loop.
+struct Collector<'a> {
+    config: &'a Config,
+    shared: &'a Shared,
+    signals: &'a SyncSender<Signal>,
+    stop: &'a Receiver<()>,
+    queue: Queue,
+}
+
+impl Collector<'_> {
+    /// Collects once now, so that there is something to see, then at the end of each interval.
+    fn run(mut self, source: &mut dyn Source) {
+        self.collect(source, wall_ns());
+        loop {
+            let interval_ns = i64::from(self.interval_seconds()) * SECOND_NS;
+            let now_ns = wall_ns();
+            let due_ns = (now_ns / interval_ns + 1) * interval_ns;
+            let wait = Duration::from_nanos((due_ns - now_ns) as u64);
+            match self.stop.recv_timeout(wait) {
+                Err(RecvTimeoutError::Timeout) => self.collect(source, stamp(wall_ns(), due_ns)),
+                _ => return,
+            }
+        }
+    }
+
+    /// The host's own setting wins over the service's wish.
+    fn interval_seconds(&self) -> u32 {
+        let wished = lock(&self.shared.plan).interval_seconds;
+        let wished = if crate::config::is_interval(wished) { wished } else { Plan::default().interval_seconds };
+        self.config.interval_seconds.unwrap_or(wished)
+    }
+
+    fn collect(&mut self, source: &mut dyn Source, end_wall_ns: i64) {
+        let plan = lock(&self.shared.plan).clone();
+        let interval_seconds = self.interval_seconds();
+        if plan.paused {
+            self.shared.status.update(|status| status.state = "paused");
+            return;
+        }
+        let end = IntervalEnd { wall_ns: end_wall_ns, boottime_ns: Some(boottime_ns()) };
+        let collection = source.collect(end, interval_seconds, plan.heat.enabled);
+        let (counters, heat_rows) = (collection.sample.values.len(), collection.heat.rows.len());
+        let failures: Vec<String> = collection
+            .costs
+            .iter()
+            .filter(|cost| !cost.last_error.is_empty())
+            .map(|cost| format!("{}: {}", cost.name, cost.last_error))
+            .collect();
+        let queued = self.queue.add(self.shared, collection);
+        let error = queued.err().map(|error| format!("{error:#}"));
+        let error = error.or_else(|| (!failures.is_empty()).then(|| failures.join("; ")));
+        self.shared.status.update(|status| {
+            status.state = "running";
+            status.interval_seconds = interval_seconds;
+            status.last_collected_at = Some(rfc3339(end_wall_ns));
+            status.counters = counters;
+            status.heat_rows = heat_rows;
+            status.collection_error = error;
+        });
+        let _ = self.signals.try_send(Signal::Queued);
+    }
+}
+
+/// The time that a collection stands for: the end of its interval when it is on time, else the time that it is. After a
+/// step of the clock an interval ends early or late and says so by its time.
+fn stamp(now_ns: i64, due_ns: i64) -> i64 {
+    let is_on_time = (now_ns - due_ns).abs() < ON_TIME_NS;
+    if is_on_time { due_ns } else { now_ns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_on_time_stands_for_the_end_of_its_interval() {
+        let due = 60 * SECOND_NS;
+        assert_eq!(stamp(due + 3_000_000, due), due);
+        assert_eq!(stamp(due - 1, due), due);
+        assert_eq!(stamp(due + 5 * SECOND_NS, due), due + 5 * SECOND_NS);
+        assert_eq!(stamp(due - 3600 * SECOND_NS, due), due - 3600 * SECOND_NS);
+    }
+}

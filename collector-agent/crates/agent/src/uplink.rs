@@ -1,0 +1,244 @@
+//! From the queue on disk to the service: one thread that delivers what waits, and asks for the plan.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use tierscope_spool::{Record, Spool};
+use tierscope_upload::{Backoff, Client, Outcome, Plan, PlanAnswer};
+use tierscope_wire::{Content, Header, Origin, Sealer, layouts_used};
+
+use crate::clocks::{boottime_ns, rfc3339, wall_ns};
+use crate::credential::Credential;
+use crate::layouts::LayoutStore;
+use crate::status::{SpoolStatus, StatusFile};
+
+/// First and longest wait after a failure that goes away by itself.
+const RETRY_FIRST: Duration = Duration::from_secs(1);
+const RETRY_MOST: Duration = Duration::from_secs(60);
+/// Wait while a person has to act, such as after a revoked credential.
+const HELD_WAIT: Duration = Duration::from_secs(60);
+/// How often the plan is asked for.
+const PLAN_EVERY: Duration = Duration::from_secs(60);
+/// A service that asks for the layouts of one batch again and again is not going to store it now.
+const MAX_LAYOUT_ANSWERS: u32 = 3;
+
+/// What collector and uplink share.
+pub(crate) struct Shared {
+    pub(crate) spool: Mutex<Spool>,
+    pub(crate) layouts: Mutex<LayoutStore>,
+    /// What the service wants; the defaults until it has answered.
+    pub(crate) plan: Mutex<Plan>,
+    pub(crate) credential: Credential,
+    pub(crate) status: StatusFile,
+}
+
+/// A lock that a panicking thread left behind holds good data: every change is made as a whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the collector tells the uplink.
+pub(crate) enum Signal {
+    /// A batch was queued.
+    Queued,
+    /// End now.
+    Stop,
+}
+
+/// What to do after an attempt.
+enum Next {
+    /// The queue is empty.
+    Idle,
+    /// Wait this long, then try the head again.
+    Wait(Duration),
+}
+
+/// The delivering side.
+pub(crate) struct Uplink {
+    shared: Arc<Shared>,
+    client: Client,
+    signals: Receiver<Signal>,
+    /// Wait between a batch and its upload, so that a fleet does not send at the same second.
+    spread: Duration,
+    backoff: Backoff,
+    plan_etag: Option<String>,
+}
+
+impl Uplink {
+    /// An uplink; `seed` makes its waits differ from those of other hosts.
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        client: Client,
+        signals: Receiver<Signal>,
+        spread: Duration,
+        seed: u64,
+    ) -> Self {
+        let backoff = Backoff::new(RETRY_FIRST, RETRY_MOST, seed);
+        Self { shared, client, signals, spread, backoff, plan_etag: None }
+    }
+
+    /// Delivers until it is told to stop.
+    pub(crate) fn run(mut self) {
+        let mut plan_due = Instant::now();
+        let mut attempt_due: Option<Instant> = Some(Instant::now());
+        loop {
+            let due = attempt_due.map_or(plan_due, |attempt| attempt.min(plan_due));
+            match self.signals.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                // A wait after a failure is not cut short by new data.
+                Ok(Signal::Queued) => {
+                    attempt_due.get_or_insert_with(|| Instant::now() + self.spread);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = Instant::now();
+            if now >= plan_due {
+                self.ask_for_plan();
+                plan_due = now + PLAN_EVERY;
+            }
+            if attempt_due.is_some_and(|due| now >= due) {
+                attempt_due = match self.deliver() {
+                    Next::Idle => None,
+                    Next::Wait(wait) => Some(Instant::now() + wait),
+                };
+            }
+        }
+    }
+
+    /// A failure changes nothing: the last plan stays in force.
+    fn ask_for_plan(&mut self) {
+        let answer = self.client.plan(&self.shared.credential.credential, self.plan_etag.as_deref());
+        if let Ok(PlanAnswer::Changed(plan, etag)) = answer {
+            *lock(&self.shared.plan) = plan;
+            self.plan_etag = etag;
+        }
+    }
+
+    /// Delivers batch after batch until the queue is empty or something fails.
+    fn deliver(&mut self) -> Next {
+        let mut layout_answers = 0;
+        loop {
+            let head = lock(&self.shared.spool).peek();
+            let record = match head {
+                Ok(Some(record)) => record,
+                Ok(None) => return Next::Idle,
+                Err(error) => return self.failed(error.to_string(), None),
+            };
+            let outcome = self.client.send_batch(&self.shared.credential.credential, &record.payload);
+            if let Outcome::UnknownLayout(problem) = &outcome {
+                layout_answers += 1;
+                if layout_answers > MAX_LAYOUT_ANSWERS {
+                    return self.failed(problem.to_string(), Some(HELD_WAIT));
+                }
+                if let Err(error) = self.send_layouts(&record) {
+                    return self.failed(format!("{error:#}"), None);
+                }
+                continue;
+            }
+            layout_answers = 0;
+            if let Some(next) = self.settle(&record, outcome) {
+                return next;
+            }
+        }
+    }
+
+    /// Acts on an answer; `None` means that the next batch may follow.
+    fn settle(&mut self, record: &Record, outcome: Outcome) -> Option<Next> {
+        let settled = match outcome {
+            Outcome::Accepted(_) | Outcome::Duplicate(_) => {
+                let result = lock(&self.shared.spool).acknowledge(record);
+                self.delivered();
+                result
+            }
+            Outcome::Rejected(problem) => {
+                let reason = problem.to_string();
+                let result = lock(&self.shared.spool).reject(record, &reason);
+                self.report_failure(&format!("batch {} was refused and set aside: {reason}", record.seq));
+                result
+            }
+            Outcome::UnknownLayout(problem) | Outcome::Held(problem) => {
+                return Some(self.failed(problem.to_string(), Some(HELD_WAIT)));
+            }
+            Outcome::Retry { after, cause } => return Some(self.failed(cause, after)),
+        };
+        settled.err().map(|error| self.failed(error.to_string(), None))
+    }
+
+    fn delivered(&mut self) {
+        self.backoff.reset();
+        let spool = self.spool_status();
+        self.shared.status.update(|status| {
+            status.last_delivered_at = Some(rfc3339(wall_ns()));
+            status.delivery_error = None;
+            status.spool = spool;
+        });
+    }
+
+    fn failed(&mut self, cause: String, at_least: Option<Duration>) -> Next {
+        self.report_failure(&cause);
+        Next::Wait(self.backoff.next_wait(at_least))
+    }
+
+    fn report_failure(&self, cause: &str) {
+        let spool = self.spool_status();
+        self.shared.status.update(|status| {
+            status.delivery_error = Some(cause.to_owned());
+            status.spool = spool;
+        });
+    }
+
+    fn spool_status(&self) -> SpoolStatus {
+        spool_status(&lock(&self.shared.spool))
+    }
+
+    /// Sends the layouts that `record` uses, in a batch of their own that overtakes the queue.
+    fn send_layouts(&self, record: &Record) -> Result<()> {
+        let hashes = layouts_used(&record.payload)?;
+        let layouts: Vec<_> = {
+            let store = lock(&self.shared.layouts);
+            hashes.iter().filter_map(|hash| store.load(hash)).collect()
+        };
+        let (seq, stream_id) = {
+            let mut spool = lock(&self.shared.spool);
+            (spool.reserve_seq()?, spool.stream_id())
+        };
+        let header = header(&self.shared.credential.host_id, stream_id, seq, "");
+        let sealed = Sealer::default().seal(Content { layouts, ..Content::default() }, &header)?;
+        let batch = sealed.first().context("a layout too large to send")?;
+        match self.client.send_batch(&self.shared.credential.credential, &batch.body) {
+            Outcome::Accepted(_) | Outcome::Duplicate(_) => {
+                lock(&self.shared.spool).count_sent(batch.body.len() as u64);
+                Ok(())
+            }
+            other => anyhow::bail!("the layouts that the service asked for were not taken: {other:?}"),
+        }
+    }
+}
+
+/// The queue's figures for the status file.
+pub(crate) fn spool_status(spool: &Spool) -> SpoolStatus {
+    let stats = spool.stats();
+    SpoolStatus {
+        batches: stats.pending_records,
+        bytes: stats.bytes,
+        dropped_batches: stats.dropped,
+        damaged_records: stats.damaged,
+        rejected_batches: stats.rejected,
+    }
+}
+
+/// The header of a live batch that is sealed now.
+pub(crate) fn header(host_id: &str, stream_id: [u8; 16], seq: u64, boot_id: &str) -> Header {
+    Header {
+        host_id: host_id.to_owned(),
+        stream_id,
+        seq,
+        boot_id: boot_id.to_owned(),
+        agent_version: crate::VERSION.to_owned(),
+        origin: Origin::Live,
+        sealed_wall_ns: wall_ns(),
+        sealed_boottime_ns: Some(boottime_ns()),
+    }
+}
