@@ -1,0 +1,53 @@
+import type { ProblemText } from '../lib/loadState'
+
+/** A failed request, with the cause and the next step that the service named. */
+export class ApiProblem extends Error {
+  readonly text: ProblemText
+
+  constructor(text: ProblemText) {
+    super(`${text.title}: ${text.detail}`)
+    this.name = 'ApiProblem'
+    this.text = text
+  }
+}
+
+/** The members of problem+json (RFC 9457) that the dashboard shows; `next_step` is Tierscope's own. */
+interface ProblemBody {
+  title: string
+  detail: string
+  next_step?: string
+}
+
+function isProblem(body: unknown): body is ProblemBody {
+  return (
+    typeof body === 'object' &&
+    body !== null &&
+    'title' in body &&
+    typeof body.title === 'string' &&
+    'detail' in body &&
+    typeof body.detail === 'string'
+  )
+}
+
+/** The problem in an answer's body, or one made from the status where the body is something else. */
+export function problemOf(status: number, body: unknown): ApiProblem {
+  if (isProblem(body)) {
+    return new ApiProblem({ status, title: body.title, detail: body.detail, nextStep: body.next_step ?? 'Correct the request, then retry.' })
+  }
+  return new ApiProblem({
+    status,
+    title: `The service answered ${status}`,
+    detail: 'The answer carries no explanation, so it probably comes from a proxy in between.',
+    nextStep: 'Check `tierscope status` on the machine that runs the service, then retry.',
+  })
+}
+
+/** The problem of a request that got no answer. */
+export function unreachable(): ApiProblem {
+  return new ApiProblem({
+    status: 0,
+    title: 'The service cannot be reached',
+    detail: 'The request got no answer.',
+    nextStep: 'Check the network and `tierscope status` on the machine that runs the service, then retry.',
+  })
+}

@@ -1,0 +1,122 @@
+import { ActionIcon, Menu, Skeleton } from '@mantine/core'
+import { IconChartHistogram, IconDownload, IconTable } from '@tabler/icons-react'
+import { useCallback, useRef, useState, type ReactNode } from 'react'
+import { safeFileName, toCsv } from '../lib/csv'
+import type { FigureValue } from '../lib/figure'
+import type { LoadState } from '../lib/loadState'
+import { EmptyState } from '../ui/EmptyState'
+import { Legend, type LegendItem } from '../ui/Legend'
+import { Panel } from '../ui/Panel'
+import { ProblemState } from '../ui/ProblemState'
+import { ProvenanceChip } from '../ui/ProvenanceChip'
+import { downloadText } from '../ui/download'
+import { TableView } from '../ui/TableView'
+import type { ChartFigure } from './chartFigure'
+import { Plot, type PlotHandle, type RelayoutUpdate } from './Plot'
+import { timeZoomOf } from './timeZoom'
+import classes from './ChartPanel.module.css'
+
+export interface ChartPanelProps {
+  /** Stable name: `chart-<name>` is its test id, and downloads carry it. */
+  name: string
+  title: ReactNode
+  /** The title as plain text, where `title` is more than that. */
+  label: string
+  hint?: ReactNode
+  load: LoadState
+  /** Null while there is no answer, or where the answer holds nothing to draw (then `empty` says why). */
+  figure: ChartFigure | null
+  empty?: { title: string; next: string } | null
+  height: number
+  evidence?: FigureValue | undefined
+  legend?: LegendItem[]
+  controls?: ReactNode
+  hatched?: boolean
+  scrollZoom?: boolean
+  onTimeZoom?: ((startSeconds: number, endSeconds: number) => void) | undefined
+  onRelayout?: ((update: RelayoutUpdate) => void) | undefined
+  onPointClick?: ((point: { x: unknown; y: unknown }) => void) | undefined
+  /** Replaces the plot, for charts with more than a plot inside. */
+  wrap?: (plot: ReactNode) => ReactNode
+}
+
+/** A chart with all that every chart has: evidence, legend, table view, downloads, and its four states at one size. */
+export function ChartPanel(props: ChartPanelProps) {
+  const { name, title, label, hint, load, figure, empty, height, evidence, legend, controls, onTimeZoom, onRelayout } = props
+  const [asTable, setAsTable] = useState(false)
+  const plot = useRef<PlotHandle>(null)
+  const fileName = safeFileName(`tierscope-${name}`)
+
+  const relayout = useCallback(
+    (update: RelayoutUpdate) => {
+      const zoom = timeZoomOf(update)
+      if (zoom !== null && onTimeZoom !== undefined) onTimeZoom(zoom.start, zoom.end)
+      onRelayout?.(update)
+    },
+    [onTimeZoom, onRelayout],
+  )
+
+  const body = (): ReactNode => {
+    if (figure === null || empty) {
+      if (load.problem !== null) return <ProblemState problem={load.problem} onRetry={load.retry} />
+      if (empty) return <EmptyState title={empty.title} next={empty.next} />
+      return <Skeleton height="100%" radius={2} data-testid="chart-skeleton" />
+    }
+    if (asTable) return <TableView table={figure.table} label={label} />
+    const drawn = (
+      <Plot
+        ref={plot}
+        figure={figure}
+        height={height}
+        label={label}
+        scrollZoom={props.scrollZoom ?? false}
+        onRelayout={onTimeZoom === undefined && onRelayout === undefined ? undefined : relayout}
+        onPointClick={props.onPointClick}
+      />
+    )
+    return props.wrap === undefined ? drawn : props.wrap(drawn)
+  }
+
+  const ready = figure !== null && !empty
+  const actions = (
+    <>
+      {controls}
+      <ActionIcon
+        aria-label={asTable ? `Show ${label} as a chart` : `Show ${label} as a table`}
+        onClick={() => setAsTable(!asTable)}
+        disabled={!ready}
+      >
+        {asTable ? <IconChartHistogram size={16} /> : <IconTable size={16} />}
+      </ActionIcon>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon aria-label={`Download ${label}`} disabled={!ready}>
+            <IconDownload size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => figure && downloadText(`${fileName}.csv`, toCsv(figure.table), 'text/csv')}>CSV</Menu.Item>
+          <Menu.Item disabled={asTable} onClick={() => plot.current?.downloadPng(fileName)}>
+            PNG
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </>
+  )
+  return (
+    <Panel title={title} hint={hint} actions={actions} testId={`chart-${name}`} flush>
+      <div className={classes.meta}>
+        {legend !== undefined && <Legend items={legend} />}
+        {evidence !== undefined && <ProvenanceChip figure={evidence} label={label} />}
+      </div>
+      {load.problem !== null && figure !== null && (
+        <p className={classes.stale} role="status">
+          Not refreshed: {load.problem.title}. {load.problem.nextStep}
+        </p>
+      )}
+      <div className={props.hatched ? `${classes.body} ts-hatched` : classes.body} style={{ minHeight: height }}>
+        <div style={{ height: props.wrap !== undefined && ready && !asTable ? undefined : height }}>{body()}</div>
+      </div>
+    </Panel>
+  )
+}

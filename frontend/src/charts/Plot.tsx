@@ -1,0 +1,101 @@
+import { useElementSize } from '@mantine/hooks'
+import { useEffect, useImperativeHandle, useRef, useState, type Ref } from 'react'
+import type { Config, Layout } from 'plotly.js'
+import { downloadUrl } from '../ui/download'
+import type { ChartFigure } from './chartFigure'
+import type { Plotly as PlotlyApi } from './plotlyBundle'
+import classes from './Plot.module.css'
+
+/** What a page can ask of a drawn plot. */
+export interface PlotHandle {
+  downloadPng: (fileName: string) => void
+}
+
+/** A change of the view that the viewer made: axis ranges as Plotly names them, or drawn shapes. */
+export type RelayoutUpdate = Record<string, unknown>
+
+interface PlotProps {
+  figure: ChartFigure
+  height: number
+  /** What the plot shows, for screen readers. */
+  label: string
+  scrollZoom?: boolean
+  onRelayout?: ((update: RelayoutUpdate) => void) | undefined
+  onPointClick?: ((point: { x: unknown; y: unknown }) => void) | undefined
+  ref?: Ref<PlotHandle>
+}
+
+type Api = typeof PlotlyApi
+
+interface EventSource {
+  on: (event: string, handler: (payload: never) => void) => void
+  removeAllListeners: (event: string) => void
+}
+
+function isEventSource(element: unknown): element is EventSource {
+  return typeof element === 'object' && element !== null && 'on' in element && 'removeAllListeners' in element
+}
+
+/** A Plotly figure at a fixed height. Plotly itself is loaded when the first plot is shown. */
+export function Plot({ figure, height, label, scrollZoom = false, onRelayout, onPointClick, ref }: PlotProps) {
+  const [api, setApi] = useState<Api | null>(null)
+  const { ref: sizeRef, width } = useElementSize()
+  const element = useRef<HTMLDivElement>(null)
+
+  useEffect(() => {
+    let gone = false
+    void import('./plotlyBundle').then((bundle) => {
+      if (!gone) setApi(() => bundle.Plotly)
+    })
+    return () => {
+      gone = true
+    }
+  }, [])
+
+  useEffect(() => {
+    const target = element.current
+    if (api === null || target === null || width === 0) return
+    const layout: Partial<Layout> = { ...figure.layout, width, height }
+    const config: Partial<Config> = { displayModeBar: false, scrollZoom, responsive: false, doubleClick: false }
+    void api.react(target, figure.data, layout, config)
+  }, [api, figure, width, height, scrollZoom])
+
+  useEffect(() => {
+    const target: unknown = element.current
+    if (api === null || width === 0 || !isEventSource(target)) return
+    if (onRelayout !== undefined) target.on('plotly_relayout', (update: RelayoutUpdate) => onRelayout(update))
+    if (onPointClick !== undefined) {
+      target.on('plotly_click', (event: { points: { x: unknown; y: unknown }[] }) => {
+        const point = event.points[0]
+        if (point !== undefined) onPointClick(point)
+      })
+    }
+    return () => {
+      target.removeAllListeners('plotly_relayout')
+      target.removeAllListeners('plotly_click')
+    }
+  }, [api, width, onRelayout, onPointClick])
+
+  useEffect(() => {
+    const target = element.current
+    return () => {
+      if (api !== null && target !== null) api.purge(target)
+    }
+  }, [api])
+
+  useImperativeHandle(ref, () => ({
+    downloadPng: (fileName) => {
+      if (api !== null && element.current !== null) {
+        void api.toImage(element.current, { format: 'png', width, height, scale: 2 }).then((url) => {
+          downloadUrl(`${fileName}.png`, url)
+        })
+      }
+    },
+  }))
+
+  return (
+    <div ref={sizeRef} className={classes.frame} style={{ height }}>
+      <div ref={element} role="img" aria-label={label} data-ready={api !== null && width > 0} />
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+import { useMemo } from 'react'
+import type { ServiceHeat } from '../../api/_generated/schema'
+import { heatColours } from '../../lib/palette'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import type { ChartMark } from '../lines/figure'
+import { classSeries, classTimeFigure } from './figure'
+
+interface ClassTimeChartProps extends Omit<ChartPanelProps, 'figure' | 'legend' | 'empty' | 'name'> {
+  heat: ServiceHeat | undefined
+  marks: ChartMark[]
+}
+
+/** Hot, warm and cold bytes of a service over time. */
+export function ClassTimeChart({ heat, marks, ...panel }: ClassTimeChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => (heat === undefined ? null : classTimeFigure(heat, theme, marks)), [heat, theme, marks])
+  const series = heat === undefined ? [] : classSeries(heat)
+  const drawable = series.some(({ line }) => line.values.some((value) => value !== null))
+  return (
+    <ChartPanel
+      {...panel}
+      name="class-time"
+      hatched
+      figure={figure}
+      empty={
+        heat !== undefined && !drawable
+          ? { title: 'No heat in this time range', next: 'Widen the time range, or see Hosts for where heat is measured and why not elsewhere.' }
+          : null
+      }
+      legend={[
+        ...(['hot', 'warm', 'cold'] as const).map((name) => ({ label: name, colour: heatColours[name] })),
+        ...(series.some(({ name }) => name === 'unknown') ? [{ label: 'unknown', colour: heatColours.unknown }] : []),
+        { label: 'not collected', hatched: true },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,71 @@
+import type { Data } from 'plotly.js'
+import type { ServiceHeat } from '../../api/_generated/schema'
+import { heatColours, type ChartTheme } from '../../lib/palette'
+import { plotTime } from '../../lib/time'
+import { scaleFor, unitLabel } from '../../lib/units'
+import { axis, baseLayout, seriesTable, timeAxis, utcHover } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+import { markShapes, type ChartMark } from '../lines/figure'
+
+const order = ['cold', 'warm', 'hot', 'unknown'] as const
+
+/** The class that a series speaks of: keys are `hot` or carry it as a word, such as `anon.hot`; null for other series. */
+export function classOfKey(key: string): (typeof order)[number] | null {
+  const words = key.toLowerCase().split(/[^a-z]+/)
+  return order.find((name) => words.includes(name)) ?? null
+}
+
+/** Series of one class each; those narrowed to one page kind are left to their own charts. */
+export function classSeries(heat: Pick<ServiceHeat, 'series'>) {
+  return order.flatMap((name) => {
+    const found = heat.series.find((line) => classOfKey(line.key) === name && !/anon|file|tmpfs/.test(line.key))
+    return found === undefined ? [] : [{ name, line: found }]
+  })
+}
+
+/** Bytes by heat class over time as stacked columns: a missing interval is a hole, not a slope. */
+export function classTimeFigure(heat: Pick<ServiceHeat, 'axis' | 'series'>, theme: ChartTheme, marks: ChartMark[]): ChartFigure {
+  const { times, window, step_seconds: step } = heat.axis
+  const series = classSeries(heat)
+  const unit = series[0]?.line.unit ?? 'bytes'
+  const totals = times.map((_, index) => series.reduce((sum, { line }) => sum + (line.values[index] ?? 0), 0))
+  const scale = scaleFor(unit, Math.max(0, ...totals))
+  const start = Date.parse(window.start) / 1000
+  const end = Date.parse(window.end) / 1000
+  const utc = utcHover(times)
+  const width = (step ?? (times[1] ?? 60) - (times[0] ?? 0)) * 1000
+  const data = series.map(({ name, line }): Data => {
+    return {
+      type: 'bar',
+      name,
+      x: times.map(plotTime),
+      y: line.values.map((value) => (value === null ? null : value / scale.divisor)),
+      width,
+      offset: -width,
+      marker: { color: heatColours[name], line: { width: 0 } },
+      hovertemplate: `%{y:,.3~g} ${scale.unit}`,
+    }
+  })
+  return {
+    data: [utc.trace, ...data],
+    layout: {
+      ...baseLayout(theme),
+      barmode: 'stack',
+      bargap: 0,
+      xaxis: timeAxis(theme, start, end),
+      yaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        rangemode: 'tozero',
+        nticks: 5,
+        title: { text: scale.unit, font: { size: 11 }, standoff: 6 },
+      },
+      yaxis9: utc.axis,
+      ...markShapes(theme, marks.filter((mark) => mark.atSeconds >= start && mark.atSeconds <= end)),
+    },
+    table: seriesTable(
+      times,
+      series.map(({ name, line }) => ({ label: `${name} (${unitLabel(unit)})`, values: line.values })),
+    ),
+  }
+}

@@ -1,0 +1,43 @@
+import { useMemo } from 'react'
+import type { Ledger } from '../../api/_generated/schema'
+import type { LoadState } from '../../lib/loadState'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel } from '../ChartPanel'
+import { flowSeries, ledgerFigure } from './figure'
+
+interface LedgerChartProps {
+  ledger: Ledger | undefined
+  load: LoadState
+  height: number
+  onTimeZoom: (startSeconds: number, endSeconds: number) => void
+}
+
+/** Tier moves over time: promotions up, demotions by cause down. */
+export function LedgerChart({ ledger, load, height, onTimeZoom }: LedgerChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => (ledger === undefined ? null : ledgerFigure(ledger, theme)), [ledger, theme])
+  const flows = ledger === undefined ? [] : flowSeries(ledger.series)
+  const reason = ledger?.columns.find((column) => column.total.reason !== null)?.total.reason
+  return (
+    <ChartPanel
+      name="ledger"
+      title="Tier moves"
+      label="Tier moves over time"
+      hint={ledger === undefined ? undefined : `kernel dialect: ${ledger.dialect}`}
+      load={load}
+      figure={figure}
+      height={height}
+      empty={
+        ledger !== undefined && flows.length === 0
+          ? { title: 'No tier moves in this time range', next: reason ?? 'Widen the time range, or see the columns below for what this kernel counts.' }
+          : null
+      }
+      evidence={ledger?.columns.find((column) => column.key.startsWith('promoted'))?.rate}
+      legend={[
+        ...flows.map((flow) => ({ label: flow.series.label, colour: flow.colour })),
+        ...((ledger?.resets.length ?? 0) > 0 ? [{ label: '▾ left out (reset, reboot or gap)' }] : []),
+      ]}
+      onTimeZoom={onTimeZoom}
+    />
+  )
+}

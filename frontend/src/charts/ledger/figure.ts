@@ -1,0 +1,93 @@
+import type { Data } from 'plotly.js'
+import type { Ledger, Series } from '../../api/_generated/schema'
+import { plotText } from '../../lib/escape'
+import { moveColours, type ChartTheme } from '../../lib/palette'
+import { plotTime } from '../../lib/time'
+import { scaleFor, unitLabel } from '../../lib/units'
+import { axis, baseLayout, seriesTable, timeAxis, utcHover } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+import { markShapes } from '../lines/figure'
+
+type Flow = Pick<Ledger, 'axis' | 'series' | 'resets'>
+
+/** Parts of demotion by cause, in drawing order; shades of one colour, because they add up to one flow. */
+const demotionCauses: [string, string][] = [
+  ['demoted_kswapd', '#8f6bc8'],
+  ['demoted_direct', '#b59be0'],
+  ['demoted_khugepaged', '#6d4ca6'],
+  ['demoted_proactive', '#d2c2ee'],
+]
+
+function hasValues(series: Series): boolean {
+  return series.values.some((value) => value !== null)
+}
+
+/** Which series are drawn up (promotions), and which down (demotions, by cause where the kernel tells causes apart). */
+export function flowSeries(series: Series[]): { series: Series; direction: 1 | -1; colour: string }[] {
+  const find = (prefix: string) => series.find((line) => line.key.startsWith(prefix) && hasValues(line))
+  const promoted = series.find((line) => /^promot(ed|ion)_pages/.test(line.key) && hasValues(line))
+  const causes = demotionCauses.flatMap(([prefix, colour]) => {
+    const line = find(prefix)
+    return line === undefined ? [] : [{ series: line, direction: -1 as const, colour }]
+  })
+  const whole = series.find((line) => /^demot(ed|ion)_pages/.test(line.key) && hasValues(line))
+  const up = promoted === undefined ? [] : [{ series: promoted, direction: 1 as const, colour: moveColours.promotion }]
+  if (causes.length > 0) return [...up, ...causes]
+  return whole === undefined ? up : [...up, { series: whole, direction: -1, colour: moveColours.demotion }]
+}
+
+/** Promotions above the line, demotions by cause below it, over time; resets are marks, and gaps stay gaps. */
+export function ledgerFigure(ledger: Flow, theme: ChartTheme): ChartFigure {
+  const { times, window, step_seconds: step } = ledger.axis
+  const flows = flowSeries(ledger.series)
+  let peak = 0
+  for (const flow of flows) for (const value of flow.series.values) peak = Math.max(peak, value ?? 0)
+  const unit = flows[0]?.series.unit ?? 'pages_per_s'
+  const scale = scaleFor(unit, peak)
+  const start = Date.parse(window.start) / 1000
+  const end = Date.parse(window.end) / 1000
+  const width = (step ?? (times[1] ?? 60) - (times[0] ?? 0)) * 1000
+  const utc = utcHover(times)
+  const bars = flows.map(({ series, direction, colour }): Data => {
+    const scaled = series.values.map((value) => (value === null ? null : (direction * value) / scale.divisor))
+    return {
+      type: 'bar',
+      name: plotText(series.label),
+      x: times.map(plotTime),
+      y: scaled,
+      width,
+      offset: -width,
+      marker: { color: colour, line: { width: 0 } },
+      customdata: series.values.map((value) => (value === null ? 0 : value / scale.divisor)),
+      hovertemplate: `%{customdata:,.3~g} ${scale.unit}`,
+    }
+  })
+  const marks = ledger.resets
+    .filter((reset) => reset.at >= start && reset.at <= end)
+    .map((reset) => ({ atSeconds: reset.at, text: `left out: ${reset.cause}` }))
+  return {
+    data: [utc.trace, ...bars],
+    layout: {
+      ...baseLayout(theme),
+      barmode: 'relative',
+      bargap: 0,
+      margin: { l: 64, r: 16, t: 18, b: 28, pad: 0 },
+      xaxis: timeAxis(theme, start, end),
+      yaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        nticks: 6,
+        zeroline: true,
+        zerolinecolor: theme.dimmed,
+        title: { text: `${scale.unit}, up: promoted`, font: { size: 11 }, standoff: 6 },
+        ...(peak === 0 ? { range: [-1, 1] } : {}),
+      },
+      yaxis9: utc.axis,
+      ...markShapes(theme, marks),
+    },
+    table: seriesTable(
+      times,
+      ledger.series.map((line) => ({ label: `${line.label} (${unitLabel(line.unit)})`, values: line.values })),
+    ),
+  }
+}

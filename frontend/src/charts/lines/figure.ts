@@ -1,0 +1,98 @@
+import type { Data } from 'plotly.js'
+import type { Series, TimeAxis } from '../../api/_generated/schema'
+import { plotText } from '../../lib/escape'
+import { seriesColour, type ChartTheme } from '../../lib/palette'
+import { plotTime } from '../../lib/time'
+import { scaleFor, unitLabel } from '../../lib/units'
+import { axis as axisStyle, baseLayout, breakGaps, seriesTable, timeAxis, utcHover } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+
+/** A moment to mark on a chart: a reset, a deploy, a knob change. */
+export interface ChartMark {
+  atSeconds: number
+  text: string
+}
+
+/** A line of the chart; `colour` where it means something, else by position. */
+export interface Line extends Series {
+  colour?: string
+}
+
+function peakOf(lines: Line[]): number {
+  let peak = 0
+  for (const line of lines) for (const value of line.values) if (value !== null) peak = Math.max(peak, Math.abs(value))
+  return peak
+}
+
+/** Dotted verticals with their text on hover, for marks inside the window. */
+export function markShapes(theme: ChartTheme, marks: ChartMark[]) {
+  return {
+    shapes: marks.map((mark) => ({
+      type: 'line' as const,
+      xref: 'x' as const,
+      yref: 'paper' as const,
+      x0: plotTime(mark.atSeconds),
+      x1: plotTime(mark.atSeconds),
+      y0: 0,
+      y1: 1,
+      line: { color: theme.dimmed, width: 1, dash: 'dot' as const },
+    })),
+    annotations: marks.map((mark) => ({
+      x: plotTime(mark.atSeconds),
+      y: 1,
+      xref: 'x' as const,
+      yref: 'paper' as const,
+      yanchor: 'bottom' as const,
+      text: '▾',
+      hovertext: plotText(mark.text),
+      showarrow: false,
+      font: { size: 12, color: theme.dimmed },
+    })),
+  }
+}
+
+/** Lines over time on one scale. All lines must share a unit; gaps are never bridged. */
+export function linesFigure(time: TimeAxis, lines: Line[], theme: ChartTheme, marks: ChartMark[] = []): ChartFigure {
+  const unit = lines[0]?.unit ?? ''
+  const scale = scaleFor(unit, peakOf(lines))
+  const utc = utcHover(time.times)
+  const start = Date.parse(time.window.start) / 1000
+  const end = Date.parse(time.window.end) / 1000
+  const data = lines.map((line, index): Data => {
+    const drawn = breakGaps(time.times, line.values, time.step_seconds)
+    const colour = line.colour ?? seriesColour(index)
+    return {
+      type: 'scatter',
+      mode: drawn.times.length < 60 ? 'lines+markers' : 'lines',
+      name: plotText(line.label),
+      x: drawn.times.map(plotTime),
+      y: drawn.values.map((value) => (value === null ? null : value / scale.divisor)),
+      connectgaps: false,
+      line: { color: colour, width: 1.5 },
+      marker: { size: 3.5, color: colour },
+      hovertemplate: `%{y:,.3~g} ${plotText(scale.unit)}`,
+    }
+  })
+  return {
+    data: [utc.trace, ...data],
+    layout: {
+      ...baseLayout(theme),
+      margin: { l: 60, r: 16, t: marks.length > 0 ? 18 : 8, b: 28, pad: 0 },
+      xaxis: timeAxis(theme, start, end),
+      yaxis: {
+        ...axisStyle(theme),
+        fixedrange: true,
+        rangemode: 'tozero',
+        nticks: 5,
+        title: { text: plotText(scale.unit), font: { size: 11 }, standoff: 6 },
+        ...(peakOf(lines) === 0 ? { range: [0, 1] } : {}),
+      },
+      yaxis9: utc.axis,
+      ...markShapes(theme, marks.filter((mark) => mark.atSeconds >= start && mark.atSeconds <= end)),
+    },
+    table: seriesTable(
+      time.times,
+      lines.map((line) => ({ label: `${line.label} (${unitLabel(line.unit) || 'count'})`, values: line.values })),
+    ),
+  }
+}

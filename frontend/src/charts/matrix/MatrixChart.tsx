@@ -1,0 +1,43 @@
+import { useMemo } from 'react'
+import type { FleetOverview } from '../../api/_generated/schema'
+import type { LoadState } from '../../lib/loadState'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel } from '../ChartPanel'
+import { matrixFigure } from './figure'
+
+interface MatrixChartProps {
+  fleet: FleetOverview | undefined
+  load: LoadState
+  onService: (serviceId: string) => void
+  onTimeZoom: (startSeconds: number, endSeconds: number) => void
+}
+
+/** When each service was cold: services by time. */
+export function MatrixChart({ fleet, load, onService, onTimeZoom }: MatrixChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => (fleet === undefined ? null : matrixFigure(fleet, theme)), [fleet, theme])
+  const drawable = fleet?.matrix.some((row) => row.cold_ratio.some((ratio) => ratio !== null)) ?? false
+  return (
+    <ChartPanel
+      name="matrix"
+      title="Cold share over time"
+      label="Cold share of each service over time"
+      hint="Bright is cold: memory that could leave DRAM."
+      load={load}
+      figure={figure}
+      hatched
+      height={300}
+      empty={
+        fleet !== undefined && !drawable
+          ? { title: 'No heat in this time range', next: 'Widen the time range, or open a service to see where heat is measured.' }
+          : null
+      }
+      evidence={fleet?.cold_ratio}
+      legend={[{ label: 'not collected', hatched: true }]}
+      onTimeZoom={onTimeZoom}
+      onPointClick={(point) => {
+        if (typeof point.y === 'string') onService(point.y)
+      }}
+    />
+  )
+}

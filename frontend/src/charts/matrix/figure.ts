@@ -1,0 +1,66 @@
+import type { FleetOverview } from '../../api/_generated/schema'
+import { middleCut, plotText } from '../../lib/escape'
+import { cividis, type ChartTheme } from '../../lib/palette'
+import { formatUtc, plotTime } from '../../lib/time'
+import { axis, baseLayout, timeAxis } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+
+type Matrix = Pick<FleetOverview, 'matrix' | 'matrix_axis'>
+
+/** Services down, time across, cold share as colour; what was not measured stays hatched. */
+export function matrixFigure(fleet: Matrix, theme: ChartTheme): ChartFigure {
+  const { times, window, step_seconds: step } = fleet.matrix_axis
+  const rows = [...fleet.matrix].reverse()
+  const half = (step ?? 0) / 2
+  return {
+    data: [
+      {
+        type: 'heatmap',
+        // Cells are centred on their bucket; times name the buckets' ends.
+        x: times.map((time) => plotTime(time - half)),
+        y: rows.map((row) => row.service_id),
+        z: rows.map((row) => row.cold_ratio.map((ratio) => (ratio === null ? null : ratio * 100))),
+        zmin: 0,
+        zmax: 100,
+        // The dark end is hot, the bright end cold: bright stretches are memory that could move.
+        colorscale: cividis,
+        hoverongaps: false,
+        xgap: 0,
+        ygap: 2,
+        customdata: rows.map((row) => times.map((time) => `${plotText(row.label)}<br>${formatUtc(new Date(time * 1000))}`)),
+        hovertemplate: '%{customdata}<br><b>%{z:.1f} % cold</b><extra></extra>',
+        colorbar: {
+          title: { text: 'cold, %', side: 'right', font: { size: 11 } },
+          thickness: 8,
+          outlinewidth: 0,
+          tickfont: { size: 11, color: theme.dimmed },
+          tickvals: [0, 25, 50, 75, 100],
+          xpad: 8,
+        },
+      },
+    ],
+    layout: {
+      ...baseLayout(theme),
+      hovermode: 'closest',
+      margin: { l: 132, r: 8, t: 4, b: 28, pad: 0 },
+      xaxis: timeAxis(theme, Date.parse(window.start) / 1000, Date.parse(window.end) / 1000),
+      yaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        type: 'category',
+        showgrid: false,
+        tickmode: 'array',
+        tickvals: rows.map((row) => row.service_id),
+        ticktext: rows.map((row) => plotText(middleCut(row.label, 20))),
+        tickfont: { size: 12, color: theme.text },
+      },
+    },
+    table: {
+      columns: ['time (UTC)', ...fleet.matrix.map((row) => `${row.label}, cold (ratio)`)],
+      rows: times.map((time, index) => [
+        formatUtc(new Date(time * 1000)),
+        ...fleet.matrix.map((row) => row.cold_ratio[index] ?? null),
+      ]),
+    },
+  }
+}

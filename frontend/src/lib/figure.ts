@@ -1,0 +1,69 @@
+/** The kinds of nothing that a figure can be, next to a real value (zero included). */
+export type FigureStatus = 'ok' | 'not_collected' | 'not_supported' | 'not_enough_data'
+
+/** What the data can support: one host's raw figures, a lower bound, or a full claim. */
+export type Grade = 'early' | 'partial' | 'good'
+
+/** An interval around a value; `level` (0..1) is null for hard bounds. */
+export interface FigureInterval {
+  lo: number
+  hi: number
+  level: number | null
+  kind: 'confidence' | 'bounds' | 'range'
+}
+
+/** One number with its evidence, as the API answers it. Structural, so that `ui` needs no API types. */
+export interface FigureValue {
+  definition: string
+  status: FigureStatus
+  value: number | null
+  unit: string
+  reason: string | null
+  method: string | null
+  window: { start: string; end: string } | null
+  interval: FigureInterval | null
+  n_hosts: number | null
+  n_intervals: number | null
+  n_samples: number | null
+  coverage: number | null
+  grade: Grade | null
+  grounding: string
+  warnings: string[]
+}
+
+/** What stands for a figure without a value. Zero is a value and never comes here. */
+export const nothingText: Record<Exclude<FigureStatus, 'ok'>, string> = {
+  not_collected: 'not collected',
+  not_supported: '–',
+  not_enough_data: 'not enough data',
+}
+
+/** Long names of the measuring methods, for people. */
+const methodNames: Record<string, string> = {
+  pebs: 'PEBS samples (Intel)',
+  ibs: 'IBS samples (AMD)',
+  spe: 'SPE samples (Arm)',
+  damon: 'DAMON',
+  damon_pages: 'DAMON, pages',
+  damon_regions: 'DAMON, regions',
+  abit: 'accessed bits',
+  abit_walk: 'accessed bits, page walk',
+  idle_page: 'idle page tracking',
+  referenced: 'referenced bytes per mapping',
+  trace: 'page trace, every access',
+  counters: 'kernel counters',
+}
+
+/** The name of a method in words, or the id itself where it is new to this dashboard. */
+export function methodName(method: string | null): string {
+  if (method === null || method === '') return 'not measured'
+  return methodNames[method] ?? method
+}
+
+/** Long names of the grounding tags. */
+export const groundingNames: Record<string, string> = {
+  S: 'source paper',
+  L: 'literature or kernel text',
+  R: 'not re-checked',
+  A: 'assumption',
+}

@@ -1,0 +1,109 @@
+/** Colours that mean something. Each has one meaning in the whole app, in both themes; never colour alone. */
+
+export type ThemeName = 'light' | 'dark'
+
+/** Heat classes: the warm end is hot; told apart by lightness too, for colour-blind readers. */
+export const heatColours = { hot: '#e4572e', warm: '#f0b84f', cold: '#4a7fc1', unknown: '#8d98a3' } as const
+
+/** One fixed colour per tier class. */
+const tierColours: Record<string, string> = {
+  hbm: '#c86b98',
+  dram: '#12927f',
+  cxl: '#8f6bc8',
+  pmem: '#8a8a34',
+  zswap: '#6f8494',
+  swap: '#55626d',
+}
+
+/** The colour of a tier class; a class that is new to this dashboard is drawn in neutral grey. */
+export function tierColour(tierClass: string): string {
+  return tierColours[tierClass] ?? '#8d98a3'
+}
+
+/** Directions of tier moves: towards DRAM in its colour, away from it in CXL's. */
+export const moveColours = { promotion: '#12927f', demotion: '#8f6bc8', other: '#8d98a3', failed: '#c2410c' } as const
+
+/** Neutral series colours (after Okabe and Ito), for counters and other lines without a meaning of their own. */
+export const seriesColours = [
+  '#0f8fb3',
+  '#e08e1b',
+  '#12927f',
+  '#c86b98',
+  '#8f6bc8',
+  '#8a8a34',
+  '#c2544a',
+  '#6f8494',
+] as const
+
+/** The colour of the n-th series, cycling. */
+export function seriesColour(index: number): string {
+  return seriesColours[index % seriesColours.length] ?? '#0f8fb3'
+}
+
+/** What Plotly needs of a theme; the rest of the app uses the CSS variables of the same values. */
+export interface ChartTheme {
+  name: ThemeName
+  text: string
+  dimmed: string
+  grid: string
+  line: string
+  surface: string
+  /** Fill of a plot where nothing was collected; the page lays hatching over it. */
+  absent: string
+  /** Address space that is not resident. */
+  notResident: string
+  /** Resident, but not sampled. */
+  unsampled: string
+}
+
+/** Both themes, designed apart rather than inverted. */
+export const chartThemes: Record<ThemeName, ChartTheme> = {
+  light: {
+    name: 'light',
+    text: '#1d272e',
+    dimmed: '#5a6872',
+    grid: '#e6eaed',
+    line: '#c3ccd2',
+    surface: '#ffffff',
+    absent: '#eef1f3',
+    notResident: '#ffffff',
+    unsampled: '#c9b8c9',
+  },
+  dark: {
+    name: 'dark',
+    text: '#dfe6ea',
+    dimmed: '#93a1aa',
+    grid: '#232c33',
+    line: '#39464f',
+    surface: '#151b20',
+    absent: '#1c242a',
+    notResident: '#151b20',
+    unsampled: '#5f4c63',
+  },
+}
+
+/** Cividis, sampled: cold end first. Perceptually even and safe for all common colour vision deficiencies. */
+export const cividis: [number, string][] = [
+  [0, '#00224e'],
+  [0.125, '#0b3272'],
+  [0.25, '#35456c'],
+  [0.375, '#575c6d'],
+  [0.5, '#7a7b78'],
+  [0.625, '#958f78'],
+  [0.75, '#b9ac70'],
+  [0.875, '#dfca55'],
+  [1, '#fee838'],
+]
+
+/** Inferno, sampled: used for activity, where the warm end must stand out. */
+export const inferno: [number, string][] = [
+  [0, '#0b0724'],
+  [0.125, '#280b53'],
+  [0.25, '#57106e'],
+  [0.375, '#89226a'],
+  [0.5, '#bb3754'],
+  [0.625, '#e35933'],
+  [0.75, '#f98e09'],
+  [0.875, '#f9c932'],
+  [1, '#fcffa4'],
+]

@@ -1,0 +1,135 @@
+/** Formatting of quantities: three significant digits, binary units for memory, decimal ones for flows. */
+
+const binaryUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
+const decimalUnits = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const
+
+/** A divisor and the unit that is left after dividing by it. */
+export interface Scale {
+  divisor: number
+  unit: string
+}
+
+/** Three significant digits without an exponent: 1.23, 12.3, 123, 1,230; zero is `0`. */
+export function threeDigits(value: number): string {
+  if (value === 0) return '0'
+  const magnitude = Math.abs(value)
+  if (magnitude < 0.001) return value.toExponential(1)
+  const decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3
+  return value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: decimals })
+}
+
+function scaleOf(value: number, base: number, units: readonly string[]): Scale {
+  let index = 0
+  let divisor = 1
+  // A value that would print as 1,024 KiB is shown as 1 MiB.
+  while (index < units.length - 1 && Math.abs(value) / divisor >= base * 0.9995) {
+    divisor *= base
+    index += 1
+  }
+  return { divisor, unit: units[index] ?? '' }
+}
+
+/** The scale on which a chart of this unit is drawn, chosen by its largest value. */
+export function scaleFor(unit: string, maximum: number): Scale {
+  switch (unit) {
+    case 'bytes':
+      return scaleOf(maximum, 1024, binaryUnits)
+    case 'bytes_per_s':
+      return scaleOf(maximum, 1000, decimalUnits)
+    case 'ratio':
+      return { divisor: 0.01, unit: '%' }
+    default:
+      return { divisor: 1, unit: unitLabel(unit) }
+  }
+}
+
+const unitLabels: Record<string, string> = {
+  '': '',
+  '1': '',
+  bytes: 'B',
+  bytes_per_s: 'B/s',
+  count: '',
+  count_per_s: '/s',
+  events: 'events',
+  events_per_s: 'events/s',
+  intervals: 'intervals',
+  mib_per_s: 'MiB/s',
+  ms: 'ms',
+  ns: 'ns',
+  pages: 'pages',
+  pages_per_s: 'pages/s',
+  pages_per_s_per_gib: 'pages/s per GiB',
+  ratio: '%',
+  seconds: 's',
+  us: 'µs',
+  us_per_s: 'µs/s',
+}
+
+/** A unit id as a label: `pages_per_s` is `pages/s`. Unknown ids are shown readably, never dropped. */
+export function unitLabel(unit: string): string {
+  return unitLabels[unit] ?? unit.replaceAll('_per_', '/').replaceAll('_', ' ')
+}
+
+/** The unit of a rate over a quantity: `pages` gives `pages_per_s`. */
+export function rateUnit(unit: string): string {
+  if (unit === '' || unit === '1' || unit === 'count' || unit === 'unknown') return 'count_per_s'
+  return `${unit}_per_s`
+}
+
+/** Bytes in binary units, such as `14.2 TiB`. */
+export function formatBytes(bytes: number): string {
+  const { divisor, unit } = scaleOf(bytes, 1024, binaryUnits)
+  return `${threeDigits(bytes / divisor)} ${unit}`
+}
+
+/** A share as a percentage: `63 %`, `6.3 %`, `< 0.01 %` for a positive share that rounding would hide. */
+export function formatRatio(ratio: number): string {
+  const percent = ratio * 100
+  if (percent === 0) return '0 %'
+  if (percent > 0 && percent < 0.01) return '< 0.01 %'
+  if (percent > 99.95 && percent < 100) return '> 99.9 %'
+  const decimals = Math.abs(percent) >= 10 ? 1 : 2
+  return `${percent.toLocaleString('en-US', { maximumFractionDigits: decimals })} %`
+}
+
+function formatMicroseconds(us: number): string {
+  if (Math.abs(us) >= 1e6) return `${threeDigits(us / 1e6)} s`
+  if (Math.abs(us) >= 1e3) return `${threeDigits(us / 1e3)} ms`
+  return `${threeDigits(us)} µs`
+}
+
+/** A value with its unit, in the notation that the unit is usually read in. */
+export function formatQuantity(value: number, unit: string): string {
+  switch (unit) {
+    case 'bytes':
+      return formatBytes(value)
+    case 'ratio':
+      return formatRatio(value)
+    case 'us':
+      return formatMicroseconds(value)
+    case 'ns':
+      return Math.abs(value) >= 1e3 ? formatMicroseconds(value / 1e3) : `${threeDigits(value)} ns`
+    case 'bytes_per_s': {
+      const { divisor, unit: label } = scaleOf(value, 1000, decimalUnits)
+      return `${threeDigits(value / divisor)} ${label}`
+    }
+    default: {
+      const label = unitLabel(unit)
+      if (label === '') return threeDigits(value)
+      return label.startsWith('/') ? `${threeDigits(value)}${label}` : `${threeDigits(value)} ${label}`
+    }
+  }
+}
+
+/** A value and its unit apart, so that a headline can set them in two sizes. */
+export function splitQuantity(value: number, unit: string): { number: string; unit: string } {
+  const text = formatQuantity(value, unit)
+  const cut = text.lastIndexOf(' ')
+  if (unit.includes('_per_') && !unit.startsWith('bytes')) return { number: threeDigits(value), unit: unitLabel(unit) }
+  return cut < 0 ? { number: text, unit: '' } : { number: text.slice(0, cut), unit: text.slice(cut + 1) }
+}
+
+/** A whole count with thousands separators. */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US', { maximumFractionDigits: 0 })
+}

@@ -1,0 +1,120 @@
+/** What the URL carries. Anything unreadable in a link is dropped, so that a bad link opens the default view. */
+import { isTime } from './time'
+
+/** Parameters of every page: the time range, and whether it moves with the clock. */
+export interface TimeSearch {
+  from?: string | undefined
+  to?: string | undefined
+  live?: 'off' | undefined
+}
+
+export const serviceTabs = ['overview', 'heatmap', 'moves', 'hosts'] as const
+export type ServiceTab = (typeof serviceTabs)[number]
+
+export const hostTabs = ['overview', 'moves', 'counters', 'setup'] as const
+export type HostTab = (typeof hostTabs)[number]
+
+export const schemes = ['recency', 'frequency', 'cold_age'] as const
+export type SchemeName = (typeof schemes)[number]
+
+/** A rectangle of the heatmap: Unix seconds across, rows of the epoch down; `r1` is exclusive. */
+export interface Box {
+  t0: number
+  t1: number
+  r0: number
+  r1: number
+}
+
+/** Parameters of the service page. */
+export interface ServiceSearch extends TimeSearch {
+  tab?: ServiceTab | undefined
+  scheme?: SchemeName | undefined
+  threshold?: number | undefined
+  host?: string | undefined
+  group?: string | undefined
+  zoom?: string | undefined
+  sel?: string | undefined
+}
+
+/** Parameters of the host page. */
+export interface HostSearch extends TimeSearch {
+  tab?: HostTab | undefined
+  counter?: string | undefined
+  view?: 'rate' | 'value' | undefined
+}
+
+/** Parameters of a list page. */
+export interface ListSearch extends TimeSearch {
+  q?: string | undefined
+  sort?: string | undefined
+  state?: string | undefined
+}
+
+type Raw = Record<string, unknown>
+
+function text(raw: Raw, key: string, maximum = 512): string | undefined {
+  const value = raw[key]
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' && value !== '' && value.length <= maximum ? value : undefined
+}
+
+function oneOf<T extends string>(raw: Raw, key: string, allowed: readonly T[]): T | undefined {
+  return allowed.find((value) => value === raw[key])
+}
+
+/** The time range of a URL. */
+export function readTimeSearch(raw: Raw): TimeSearch {
+  const from = text(raw, 'from', 40)
+  const to = text(raw, 'to', 40)
+  return {
+    from: from !== undefined && isTime(from) ? from : undefined,
+    to: to !== undefined && isTime(to) ? to : undefined,
+    live: oneOf(raw, 'live', ['off']),
+  }
+}
+
+/** The service page's part of a URL. */
+export function readServiceSearch(raw: Raw): ServiceSearch {
+  const threshold = Number(raw['threshold'])
+  const zoom = text(raw, 'zoom', 80)
+  const sel = text(raw, 'sel', 80)
+  return {
+    ...readTimeSearch(raw),
+    tab: oneOf(raw, 'tab', serviceTabs),
+    scheme: oneOf(raw, 'scheme', schemes),
+    threshold: Number.isInteger(threshold) && threshold >= 1 && threshold <= 64 ? threshold : undefined,
+    host: text(raw, 'host'),
+    group: text(raw, 'group'),
+    zoom: readBox(zoom) === null ? undefined : zoom,
+    sel: readBox(sel) === null ? undefined : sel,
+  }
+}
+
+/** The host page's part of a URL. */
+export function readHostSearch(raw: Raw): HostSearch {
+  return {
+    ...readTimeSearch(raw),
+    tab: oneOf(raw, 'tab', hostTabs),
+    counter: text(raw, 'counter'),
+    view: oneOf(raw, 'view', ['rate', 'value']),
+  }
+}
+
+/** A list page's part of a URL. */
+export function readListSearch(raw: Raw): ListSearch {
+  return { ...readTimeSearch(raw), q: text(raw, 'q', 200), sort: text(raw, 'sort', 40), state: text(raw, 'state', 20) }
+}
+
+/** A box from its URL form `t0~t1~r0~r1`; null when it is not one or is empty. */
+export function readBox(value: string | undefined): Box | null {
+  if (value === undefined) return null
+  const parts = value.split('~').map(Number)
+  const [t0 = NaN, t1 = NaN, r0 = NaN, r1 = NaN] = parts
+  if (parts.length !== 4 || parts.some((part) => !Number.isFinite(part) || part < 0)) return null
+  return t1 > t0 && r1 > r0 ? { t0, t1, r0, r1 } : null
+}
+
+/** The URL form of a box, in whole seconds and rows, so that links stay short and equal views have equal links. */
+export function writeBox(box: Box): string {
+  return [Math.floor(box.t0), Math.ceil(box.t1), Math.max(0, Math.floor(box.r0)), Math.ceil(box.r1)].join('~')
+}

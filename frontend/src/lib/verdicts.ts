@@ -1,0 +1,47 @@
+/** Verdicts on a host's or service's tiering, in words. The ids are the API's. */
+export interface VerdictText {
+  label: string
+  meaning: string
+  tone: 'good' | 'info' | 'warning' | 'critical' | 'neutral'
+}
+
+const verdicts: Record<string, VerdictText> = {
+  fits: { label: 'fits', meaning: 'The memory in use fits the top tier; there is nothing to move.', tone: 'good' },
+  healthy: { label: 'healthy', meaning: 'Tier moves are few and useful.', tone: 'good' },
+  harmless_demotion: {
+    label: 'harmless demotion',
+    meaning: 'Pages are demoted and rarely come back.',
+    tone: 'good',
+  },
+  spill: { label: 'spill', meaning: 'New memory is allocated on a slower tier because the top tier is full.', tone: 'warning' },
+  futile_ping_pong: {
+    label: 'ping-pong',
+    meaning: 'The same pages move up and down: the moves cost bandwidth and gain nothing.',
+    tone: 'critical',
+  },
+  limiter_bound: {
+    label: 'limiter bound',
+    meaning: 'The promotion rate limit holds back candidates.',
+    tone: 'warning',
+  },
+  promotion_failing: {
+    label: 'promotion failing',
+    meaning: 'Pages are chosen for promotion but the moves fail.',
+    tone: 'critical',
+  },
+  following_phases: {
+    label: 'following phases',
+    meaning: 'The hot set changes and tiering follows it.',
+    tone: 'info',
+  },
+  swap_pressure: { label: 'swap pressure', meaning: 'Pages come back from swap: memory is too small.', tone: 'critical' },
+  limit_reclaim: { label: 'limit reclaim', meaning: 'A cgroup limit, not the host, forces reclaim.', tone: 'warning' },
+  stalled: { label: 'stalled', meaning: 'Tasks wait for memory.', tone: 'critical' },
+  tiering_off: { label: 'tiering off', meaning: 'Slower tiers exist, but nothing moves pages between them.', tone: 'warning' },
+  not_enough_data: { label: 'not enough data', meaning: 'Too little has been measured for a verdict.', tone: 'neutral' },
+}
+
+/** A verdict in words; one that is new to this dashboard is shown by its id. */
+export function verdictText(id: string): VerdictText {
+  return verdicts[id] ?? { label: id.replaceAll('_', ' '), meaning: 'See the explanation in the ledger.', tone: 'neutral' }
+}

@@ -1,0 +1,56 @@
+import { counter, counterNames } from './counters'
+import { fleet } from './fleet'
+import { serviceHeat } from './heat'
+import { hostDetail, hosts } from './hosts'
+import { serviceDetail, services } from './services'
+import { catalogue, status } from './status'
+import { ledger } from './tierMoves'
+import { tilesBody } from './tiles'
+
+function json(body: unknown, code = 200): Response {
+  const type = code < 400 ? 'application/json' : 'application/problem+json'
+  return new Response(JSON.stringify(body), { status: code, headers: { 'Content-Type': type } })
+}
+
+function notFound(what: string): Response {
+  return json(
+    { type: 'https://tierscope.dev/problems/not-found', title: 'Not found', status: 404, detail: `There is no ${what}.`, next_step: 'Check the link, or search with Ctrl K.', instance: null },
+    404,
+  )
+}
+
+type Handler = (id: string, query: URLSearchParams) => Response
+
+const routes: [RegExp, Handler][] = [
+  [/^\/v1\/fleet$/, () => json(fleet())],
+  [/^\/v1\/status$/, () => json(status())],
+  [/^\/v1\/metrics$/, () => json(catalogue())],
+  [/^\/v1\/hosts$/, () => json({ items: hosts, next_cursor: null })],
+  [/^\/v1\/hosts\/([^/]+)$/, (id) => json(hostDetail(id) ?? null, hostDetail(id) === undefined ? 404 : 200)],
+  [/^\/v1\/hosts\/([^/]+)\/counters\/names$/, (id) => json(counterNames(id))],
+  [/^\/v1\/hosts\/([^/]+)\/counters$/, (id, query) => json(counter(id, query.get('name') ?? ''))],
+  [/^\/v1\/(?:hosts|services)\/([^/]+)\/ledger$/, (id) => json(ledger(id))],
+  [/^\/v1\/services$/, () => json({ items: services, next_cursor: null })],
+  [/^\/v1\/services\/([^/]+)$/, (id) => (serviceDetail(id) === undefined ? notFound(`service ${id}`) : json(serviceDetail(id)))],
+  [
+    /^\/v1\/services\/([^/]+)\/heat$/,
+    (id, query) => {
+      const scheme = query.get('scheme')
+      return json(serviceHeat(id, scheme === 'frequency' || scheme === 'cold_age' ? scheme : 'recency'))
+    },
+  ],
+  [
+    /^\/v1\/services\/([^/]+)\/tiles$/,
+    (id) => new Response(tilesBody(id), { headers: { 'Content-Type': 'application/octet-stream' } }),
+  ],
+]
+
+/** The mock API: the answer to a GET of this URL, in the shapes of the contract. */
+export function answer(url: string): Response {
+  const { pathname, searchParams } = new URL(url, 'http://localhost')
+  for (const [pattern, handle] of routes) {
+    const match = pattern.exec(pathname)
+    if (match !== null) return handle(match[1] ?? '', searchParams)
+  }
+  return notFound(pathname)
+}

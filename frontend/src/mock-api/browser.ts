@@ -1,0 +1,21 @@
+/** What jsdom lacks of a browser and the components need. */
+import { vi } from 'vitest'
+
+if (typeof window !== 'undefined') {
+  window.matchMedia = (query: string) => ({
+    matches: false,
+    media: query,
+    onchange: null,
+    addListener: vi.fn(),
+    removeListener: vi.fn(),
+    addEventListener: vi.fn(),
+    removeEventListener: vi.fn(),
+    dispatchEvent: () => false,
+  })
+  window.scrollTo = () => undefined
+  window.ResizeObserver = class {
+    observe(): void {}
+    unobserve(): void {}
+    disconnect(): void {}
+  }
+}

@@ -1,0 +1,93 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useMemo, type ReactNode } from 'react'
+import { fleetQuery } from '../../api/queries/fleet'
+import { loadStateOf } from '../../api/queries/loadState'
+import { LinesChart } from '../../charts/lines/LinesChart'
+import { MatrixChart } from '../../charts/matrix/MatrixChart'
+import { ServiceHeatChart } from '../../charts/serviceHeat/ServiceHeatChart'
+import { moveColours } from '../../lib/palette'
+import { EmptyState } from '../../ui/EmptyState'
+import { Headline } from '../../ui/Headline'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { ServicesTable } from '../services/ServicesTable'
+import { useListSearch } from '../shell/useListSearch'
+import { useTimeRange } from '../shell/useTimeRange'
+import classes from './FleetPage.module.css'
+import { FleetStats } from './FleetStats'
+import { WorstHosts } from './WorstHosts'
+
+function moveColour(key: string): string {
+  if (key.startsWith('promot')) return moveColours.promotion
+  return key.startsWith('demot') ? moveColours.demotion : moveColours.other
+}
+
+/** The whole installation on one screen: how hot, what moves, where it hurts. */
+export function FleetPage(): ReactNode {
+  const { range, zoomTo } = useTimeRange()
+  const { sort, setSort } = useListSearch('/', '-resident')
+  const navigate = useNavigate()
+  const query = useQuery(fleetQuery(range))
+  const load = loadStateOf(query)
+  const fleet = query.data
+  const openService = (serviceId: string) => void navigate({ to: '/services/$serviceId', params: { serviceId } })
+  const moves = useMemo(() => (fleet?.moves ?? []).map((line) => ({ ...line, colour: moveColour(line.key) })), [fleet])
+  const pressure = useMemo(() => fleet?.psi ?? [], [fleet])
+
+  if (load.problem !== null && fleet === undefined) {
+    return <ProblemState problem={load.problem} onRetry={load.retry} />
+  }
+  return (
+    <div data-testid="page-fleet">
+      <Headline kicker={<h1>Fleet</h1>} sentence={fleet?.headline} />
+      <FleetStats fleet={fleet} />
+      {fleet?.hosts_total === 0 && (
+        <EmptyState
+          title="No host reports yet"
+          next={
+            <>
+              Install the agent on a host and enrol it with a join token: <code>tierscope token create --role join</code>. <Link to="/status">Status</Link> shows the parts of this installation.
+            </>
+          }
+        />
+      )}
+      <div className={classes.two}>
+        <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
+        <MatrixChart fleet={fleet} load={load} onService={openService} onTimeZoom={zoomTo} />
+        <LinesChart
+          name="fleet-moves"
+          title="Tier moves"
+          label="Tier moves of all hosts over time"
+          load={load}
+          axis={fleet?.moves_axis}
+          lines={moves}
+          height={200}
+          evidence={fleet?.promotion_pages_per_s}
+          onTimeZoom={zoomTo}
+          emptyText={{ title: 'No tier moves in this time range', next: 'Hosts with one tier have none. Widen the time range, or see Hosts for their tiers.' }}
+        />
+        <LinesChart
+          name="fleet-psi"
+          title="Memory pressure"
+          label="Memory pressure of all hosts over time"
+          load={load}
+          axis={fleet?.moves_axis}
+          lines={pressure}
+          height={200}
+          evidence={fleet?.psi_memory_some_ratio}
+          onTimeZoom={zoomTo}
+          emptyText={{ title: 'No pressure data in this time range', next: 'Pressure stall information needs a kernel with CONFIG_PSI; see the collectors of a host.' }}
+        />
+      </div>
+      <div className={classes.stack}>
+        <Panel title="Services" hint={fleet === undefined ? undefined : `${fleet.services.length} in this time range`} flush testId="fleet-services">
+          <ServicesTable services={fleet?.services} sort={sort} onSort={setSort} />
+        </Panel>
+        <Panel title="Hosts that need a look" hint="by worst finding" flush testId="fleet-worst-hosts">
+          <WorstHosts hosts={fleet?.worst_hosts} />
+        </Panel>
+      </div>
+    </div>
+  )
+}

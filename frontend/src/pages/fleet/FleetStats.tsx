@@ -1,0 +1,49 @@
+import type { FleetOverview } from '../../api/_generated/schema'
+import { heatColours, tierColour } from '../../lib/palette'
+import { CountStat } from '../../ui/CountStat'
+import { Stat } from '../../ui/Stat'
+import { StatStrip } from '../../ui/StatStrip'
+import { Term } from '../../ui/Term'
+
+/** The headline figures of the fleet, each with its evidence. */
+export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {
+  const loud = fleet === undefined ? [] : [
+    fleet.hosts_late > 0 ? `${fleet.hosts_late} late` : null,
+    fleet.hosts_silent > 0 ? `${fleet.hosts_silent} silent` : null,
+  ].filter((part) => part !== null)
+  return (
+    <StatStrip label="Headline figures of the fleet">
+      <CountStat
+        label="Hosts reporting"
+        value={fleet?.hosts_reporting}
+        of={fleet?.hosts_total}
+        note={loud.length === 0 ? 'none late, none silent' : loud.join(', ')}
+        warn={loud.length > 0}
+      />
+      <Stat label="Memory" name="Memory" figure={fleet?.memory_bytes} />
+      <Stat label={<Term name="hot">Hot</Term>} name="Hot share" figure={fleet?.hot_ratio} swatch={heatColours.hot} />
+      <Stat label={<Term name="warm">Warm</Term>} name="Warm share" figure={fleet?.warm_ratio} swatch={heatColours.warm} />
+      <Stat label={<Term name="cold">Cold</Term>} name="Cold share" figure={fleet?.cold_ratio} swatch={heatColours.cold} />
+      <Stat
+        label={<Term name="hotOutside">Hot outside DRAM</Term>}
+        name="Hot bytes outside DRAM"
+        figure={fleet?.hot_outside_dram_bytes}
+        swatch={tierColour('cxl')}
+      />
+      <Stat
+        label={<Term name="coldInside">Cold in DRAM</Term>}
+        name="Cold bytes in DRAM"
+        figure={fleet?.cold_in_dram_bytes}
+        swatch={tierColour('dram')}
+      />
+      <Stat label={<Term name="promotion">Promoted</Term>} name="Promotions" figure={fleet?.promotion_pages_per_s} />
+      <Stat label={<Term name="demotion">Demoted</Term>} name="Demotions" figure={fleet?.demotion_pages_per_s} />
+      <CountStat
+        label={<Term name="tieringOff">Tiering off</Term>}
+        value={fleet?.hosts_tiering_off}
+        note={fleet?.hosts_tiering_off === 0 ? 'on wherever there are tiers' : 'hosts with tiers, nothing moves'}
+        warn={(fleet?.hosts_tiering_off ?? 0) > 0}
+      />
+    </StatStrip>
+  )
+}

@@ -1,0 +1,34 @@
+import { Skeleton } from '@mantine/core'
+import type { Finding } from '../../api/_generated/schema'
+import { byUrgency } from '../../lib/findings'
+import { EmptyState } from '../../ui/EmptyState'
+import { SeverityTag } from '../../ui/SeverityTag'
+import { Timestamp } from '../../ui/Timestamp'
+import classes from './FindingsList.module.css'
+
+/** Findings with cause, fix and confidence, the most urgent first. */
+export function FindingsList({ findings }: { findings: Finding[] | undefined }) {
+  if (findings === undefined) return <Skeleton height={160} />
+  if (findings.length === 0) return <EmptyState title="No findings" next="Nothing on this host needs mending." />
+  return (
+    <ul className={classes.list}>
+      {byUrgency(findings).map((finding) => (
+        <li key={finding.id} className={classes.item} data-testid={`finding-${finding.id}`}>
+          <div className={classes.head}>
+            <SeverityTag severity={finding.severity} />
+            <span className={classes.dimmed}>{finding.confidence}</span>
+            {finding.since !== null && (
+              <span className={classes.dimmed}>
+                since <Timestamp at={finding.since} />
+              </span>
+            )}
+          </div>
+          <p className={classes.cause}>{finding.cause}</p>
+          <p className={classes.fix}>
+            <strong>Fix:</strong> {finding.fix}
+          </p>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,12 @@
+import { useQuery } from '@tanstack/react-query'
+import { loadStateOf } from '../../api/queries/loadState'
+import { hostLedgerQuery } from '../../api/queries/tierMoves'
+import { useTimeRange } from '../shell/useTimeRange'
+import { LedgerView } from '../tierMoves/LedgerView'
+
+/** Tier moves of the whole host. */
+export function HostMovesTab({ hostId }: { hostId: string }) {
+  const { range, zoomTo } = useTimeRange()
+  const query = useQuery(hostLedgerQuery(hostId, range))
+  return <LedgerView ledger={query.data} load={loadStateOf(query)} onTimeZoom={zoomTo} />
+}

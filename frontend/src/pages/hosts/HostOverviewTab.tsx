@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { HostDetail } from '../../api/_generated/schema'
+import { counterQuery } from '../../api/queries/counters'
+import { loadStateOf } from '../../api/queries/loadState'
+import { hostLedgerQuery } from '../../api/queries/tierMoves'
+import { LedgerChart } from '../../charts/ledger/LedgerChart'
+import { LinesChart } from '../../charts/lines/LinesChart'
+import { counterLines } from '../../charts/lines/counterLines'
+import { Panel } from '../../ui/Panel'
+import { Stat } from '../../ui/Stat'
+import { StatStrip } from '../../ui/StatStrip'
+import { Term } from '../../ui/Term'
+import { useTimeRange } from '../shell/useTimeRange'
+import { FindingsList } from './FindingsList'
+import { HostFacts } from './HostFacts'
+import classes from './HostPage.module.css'
+import { HostServicesTable } from './HostServicesTable'
+import { Topology } from './Topology'
+
+interface HostOverviewTabProps {
+  hostId: string
+  host: HostDetail | undefined
+}
+
+/** The host at a glance: figures, findings, tiers, moves, pressure, services. */
+export function HostOverviewTab({ hostId, host }: HostOverviewTabProps) {
+  const { range, zoomTo } = useTimeRange()
+  const ledger = useQuery(hostLedgerQuery(hostId, range))
+  const pressure = useQuery(counterQuery(hostId, 'host|pressure.memory|some_total_us', range))
+  const lines = useMemo(() => counterLines(pressure.data, 'rate'), [pressure.data])
+  const missing = pressure.data?.reason ?? 'Pressure stall information needs a kernel with CONFIG_PSI; see Setup.'
+  return (
+    <div className={classes.stack}>
+      <StatStrip label="Headline figures of the host">
+        <Stat label="Memory" name="Memory" figure={host?.summary.memory_bytes} />
+        <Stat label={<Term name="promotion">Promoted</Term>} name="Promotions" figure={host?.summary.promotion_pages_per_s} />
+        <Stat label={<Term name="demotion">Demoted</Term>} name="Demotions" figure={host?.summary.demotion_pages_per_s} />
+        <Stat label={<Term name="psi">PSI memory, some</Term>} name="Memory pressure" figure={host?.summary.psi_memory_some_ratio} />
+        <Stat label="Agent CPU" name="Agent CPU share of one core" figure={host?.agent_cpu_ratio} />
+        <Stat label="Agent memory" name="Agent memory" figure={host?.agent_rss_bytes} />
+      </StatStrip>
+      <div className={classes.wide}>
+        <Panel title="Memory tiers" hint="nodes by tier, with use, watermarks, latency and bandwidth" testId="topology">
+          <Topology nodes={host?.nodes} swaps={host?.swaps} />
+        </Panel>
+        <Panel title="Findings" hint={host === undefined ? undefined : `${host.summary.findings.length}`} testId="findings">
+          <FindingsList findings={host?.summary.findings} />
+        </Panel>
+      </div>
+      <div className={classes.two}>
+        <LedgerChart ledger={ledger.data} load={loadStateOf(ledger)} height={220} onTimeZoom={zoomTo} />
+        <LinesChart
+          name="host-psi"
+          title={<Term name="psi">Memory pressure</Term>}
+          label="Memory pressure over time"
+          load={loadStateOf(pressure)}
+          axis={pressure.data?.axis}
+          lines={lines}
+          height={220}
+          evidence={host?.summary.psi_memory_some_ratio}
+          onTimeZoom={zoomTo}
+          emptyText={{ title: 'No pressure data in this time range', next: missing }}
+        />
+      </div>
+      <div className={classes.two}>
+        <Panel title="Services on this host" flush>
+          <HostServicesTable services={host?.services} />
+        </Panel>
+        <Panel title="Facts">
+          <HostFacts host={host} />
+        </Panel>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,81 @@
+import type { ReactNode } from 'react'
+import { Tabs } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, getRouteApi } from '@tanstack/react-router'
+import { hostQuery } from '../../api/queries/hosts'
+import { loadStateOf } from '../../api/queries/loadState'
+import { hostTabs } from '../../lib/urlState'
+import { Headline } from '../../ui/Headline'
+import { ProblemState } from '../../ui/ProblemState'
+import { Timestamp } from '../../ui/Timestamp'
+import { useNow } from '../shell/useNow'
+import { useTimeRange } from '../shell/useTimeRange'
+import { CountersTab } from './CountersTab'
+import { HostMovesTab } from './HostMovesTab'
+import { HostOverviewTab } from './HostOverviewTab'
+import { HostStateTag } from './HostStateTag'
+import { SetupTab } from './SetupTab'
+
+const route = getRouteApi('/hosts/$hostId')
+
+const tabLabels = { overview: 'Overview', moves: 'Tier moves', counters: 'Counters', setup: 'Setup' } as const
+
+/** One host: its tiers, what moves between them, its counters, and how it is set up. */
+export function HostPage(): ReactNode {
+  const { hostId } = route.useParams()
+  const { tab = 'overview' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const { range } = useTimeRange()
+  const now = useNow()
+  const query = useQuery(hostQuery(hostId, range.refreshMs))
+  const load = loadStateOf(query)
+  const host = query.data
+  if (load.problem !== null && host === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const setTab = (next: string | null) => {
+    const chosen = hostTabs.find((name) => name === next)
+    void navigate({ search: (before) => ({ ...before, tab: chosen === 'overview' ? undefined : chosen }), resetScroll: false })
+  }
+  return (
+    <div data-testid="page-host">
+      <Headline
+        kicker={
+          <>
+            <Link to="/hosts">Hosts</Link>
+            <span aria-hidden>/</span>
+            <h1>{host === undefined ? '…' : host.summary.name}</h1>
+            {host !== undefined && (
+              <>
+                <HostStateTag state={host.summary.state} />
+                <span>
+                  seen <Timestamp at={host.summary.last_seen} now={now} />
+                </span>
+              </>
+            )}
+          </>
+        }
+        sentence={host?.headline}
+      />
+      <Tabs value={tab} onChange={setTab} keepMounted={false}>
+        <Tabs.List mb="sm">
+          {hostTabs.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {tabLabels[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="overview">
+          <HostOverviewTab hostId={hostId} host={host} />
+        </Tabs.Panel>
+        <Tabs.Panel value="moves">
+          <HostMovesTab hostId={hostId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="counters">
+          <CountersTab hostId={hostId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="setup">
+          <SetupTab host={host} />
+        </Tabs.Panel>
+      </Tabs>
+    </div>
+  )
+}

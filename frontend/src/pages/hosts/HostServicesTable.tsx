@@ -1,0 +1,43 @@
+import { Link } from '@tanstack/react-router'
+import type { HostService } from '../../api/_generated/schema'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { ToneTag } from '../../ui/ToneTag'
+
+const columns: Column<HostService>[] = [
+  {
+    key: 'name',
+    header: 'Service',
+    cell: (service) => (
+      <Link to="/services/$serviceId" params={{ serviceId: service.id }}>
+        {service.namespace}/{service.name}
+      </Link>
+    ),
+  },
+  { key: 'processes', header: 'Processes', numeric: true, cell: (service) => service.processes },
+  { key: 'rule', header: 'Found by', cell: (service) => service.rule },
+  {
+    key: 'heat',
+    header: 'Heat',
+    cell: (service) =>
+      service.heat_measured ? (
+        <ToneTag tone="good" label="measured" />
+      ) : (
+        <ToneTag tone="neutral" label={service.heat_reason ?? 'not collected'} />
+      ),
+  },
+]
+
+/** Services seen on the host, and whether their heat is measured. */
+export function HostServicesTable({ services }: { services: HostService[] | undefined }) {
+  return (
+    <DataTable
+      label="Services on this host"
+      columns={columns}
+      rows={services}
+      rowKey={(service) => service.id}
+      skeletonRows={3}
+      empty={<EmptyState title="No services found" next="Services come from systemd units, pods, cgroups or rules in the agent’s file." />}
+    />
+  )
+}

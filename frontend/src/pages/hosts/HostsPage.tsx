@@ -1,0 +1,66 @@
+import type { ReactNode } from 'react'
+import { SegmentedControl, TextInput } from '@mantine/core'
+import { IconFilter } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import type { HostSummary } from '../../api/_generated/schema'
+import { hostsQuery } from '../../api/queries/hosts'
+import { loadStateOf } from '../../api/queries/loadState'
+import { Headline } from '../../ui/Headline'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { useListSearch } from '../shell/useListSearch'
+import { useTimeRange } from '../shell/useTimeRange'
+import { HostsTable } from './HostsTable'
+
+function sentenceOf(hosts: HostSummary[]): string {
+  const count = (state: string) => hosts.filter((host) => host.state === state).length
+  const quiet = [`${count('late')} late`, `${count('silent')} silent`].filter((part) => !part.startsWith('0'))
+  const reporting = `${count('reporting')} of ${hosts.length} hosts report`
+  return quiet.length === 0 ? `${reporting}; none is late or silent.` : `${reporting}; ${quiet.join(', ')}.`
+}
+
+function matches(host: HostSummary, words: string): boolean {
+  const labels = Object.entries(host.labels).map(([key, value]) => `${key}=${value}`)
+  const text = [host.name, host.kernel, ...host.tiers, ...host.services, ...labels].join(' ').toLowerCase()
+  return words.toLowerCase().split(/\s+/).every((word) => text.includes(word))
+}
+
+/** All hosts. */
+export function HostsPage(): ReactNode {
+  const { range } = useTimeRange()
+  const { q, sort, state, setQ, setSort, setState } = useListSearch('/hosts', 'name')
+  const query = useQuery(hostsQuery(range.refreshMs))
+  const load = loadStateOf(query)
+  const all = query.data?.items
+  const shown = all?.filter((host) => matches(host, q) && (state === undefined || host.state === state))
+  if (load.problem !== null && all === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  return (
+    <div data-testid="page-hosts">
+      <Headline
+        kicker={<h1>Hosts</h1>}
+        sentence={all === undefined ? undefined : sentenceOf(all)}
+        aside={
+          <>
+            <SegmentedControl
+              aria-label="State"
+              value={state ?? 'all'}
+              onChange={(value) => setState(value === 'all' ? null : value)}
+              data={['all', 'reporting', 'late', 'silent']}
+            />
+            <TextInput
+              aria-label="Filter hosts"
+              placeholder="Name, label=value, tier, kernel"
+              leftSection={<IconFilter size={14} />}
+              value={q}
+              onChange={(event) => setQ(event.currentTarget.value)}
+              w={220}
+            />
+          </>
+        }
+      />
+      <Panel title="Hosts" hint={shown === undefined ? undefined : `${shown.length} shown`} flush>
+        <HostsTable hosts={shown} sort={sort} onSort={setSort} />
+      </Panel>
+    </div>
+  )
+}

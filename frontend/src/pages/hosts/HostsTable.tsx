@@ -1,0 +1,108 @@
+import { Link } from '@tanstack/react-router'
+import type { HostSummary } from '../../api/_generated/schema'
+import { worstFinding } from '../../lib/findings'
+import { verdictText } from '../../lib/verdicts'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { FigureText } from '../../ui/FigureText'
+import { SeverityTag } from '../../ui/SeverityTag'
+import { TierTags } from '../../ui/TierTags'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+import { useNow } from '../shell/useNow'
+import { HostStateTag } from './HostStateTag'
+
+const severityOrder = { critical: 3, warning: 2, info: 1 } as const
+
+function columnsAt(now: Date): Column<HostSummary>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Host',
+      sortBy: (host) => host.name,
+      cell: (host) => (
+        <Link to="/hosts/$hostId" params={{ hostId: host.id }}>
+          {host.name}
+        </Link>
+      ),
+    },
+    { key: 'state', header: 'State', sortBy: (host) => host.state, cell: (host) => <HostStateTag state={host.state} /> },
+    {
+      key: 'seen',
+      header: 'Last seen',
+      sortBy: (host) => host.last_seen,
+      cell: (host) => <Timestamp at={host.last_seen} now={now} />,
+    },
+    { key: 'tiers', header: 'Tiers', cell: (host) => <TierTags tiers={host.tiers} /> },
+    {
+      key: 'memory',
+      header: 'Memory',
+      numeric: true,
+      sortBy: (host) => host.memory_bytes.value,
+      cell: (host) => <FigureText figure={host.memory_bytes} label={`Memory of ${host.name}`} />,
+    },
+    {
+      key: 'promoted',
+      header: 'Promoted',
+      numeric: true,
+      sortBy: (host) => host.promotion_pages_per_s.value,
+      cell: (host) => <FigureText figure={host.promotion_pages_per_s} label={`Promotions of ${host.name}`} />,
+    },
+    {
+      key: 'demoted',
+      header: 'Demoted',
+      numeric: true,
+      sortBy: (host) => host.demotion_pages_per_s.value,
+      cell: (host) => <FigureText figure={host.demotion_pages_per_s} label={`Demotions of ${host.name}`} />,
+    },
+    {
+      key: 'psi',
+      header: 'PSI some',
+      numeric: true,
+      sortBy: (host) => host.psi_memory_some_ratio.value,
+      cell: (host) => <FigureText figure={host.psi_memory_some_ratio} label={`Memory pressure of ${host.name}`} />,
+    },
+    {
+      key: 'verdict',
+      header: 'Verdict',
+      sortBy: (host) => host.verdict,
+      cell: (host) => {
+        const { label, meaning, tone } = verdictText(host.verdict)
+        return <ToneTag tone={tone} label={label} meaning={meaning} />
+      },
+    },
+    {
+      key: 'findings',
+      header: 'Findings',
+      sortBy: (host) => severityOrder[worstFinding(host.findings)?.severity ?? 'info'] * (host.findings.length > 0 ? 1 : 0),
+      cell: (host) => {
+        const worst = worstFinding(host.findings)
+        return worst === null ? 'none' : <span title={worst.cause}><SeverityTag severity={worst.severity} /></span>
+      },
+    },
+    { key: 'kernel', header: 'Kernel', sortBy: (host) => host.kernel, cell: (host) => <span className="ts-mono">{host.kernel ?? 'unknown'}</span> },
+  ]
+}
+
+interface HostsTableProps {
+  hosts: HostSummary[] | undefined
+  sort: string
+  onSort: (sort: string) => void
+}
+
+/** Hosts with their state, tiers, tier moves and findings. */
+export function HostsTable({ hosts, sort, onSort }: HostsTableProps) {
+  const now = useNow()
+  return (
+    <DataTable
+      label="Hosts"
+      columns={columnsAt(now)}
+      rows={hosts}
+      rowKey={(host) => host.id}
+      sort={sort}
+      onSort={onSort}
+      skeletonRows={12}
+      empty={<EmptyState title="No hosts" next="Clear the filter, or enrol a host: install the agent and give it a join token (docs/operating)." />}
+    />
+  )
+}

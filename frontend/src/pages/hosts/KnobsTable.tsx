@@ -1,0 +1,32 @@
+import type { KnobInfo } from '../../api/_generated/schema'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Nothing } from '../../ui/Nothing'
+
+const columns: Column<KnobInfo>[] = [
+  { key: 'path', header: 'Setting', cell: (knob) => <span className="ts-mono">{knob.path}</span> },
+  {
+    key: 'value',
+    header: 'Value',
+    cell: (knob) =>
+      knob.value === null ? (
+        <Nothing status="not_supported" reason={knob.unavailable ?? 'This kernel does not have it.'} />
+      ) : (
+        <span className="ts-mono">{knob.value}</span>
+      ),
+  },
+  { key: 'why', header: '', cell: (knob) => knob.unavailable ?? '' },
+]
+
+/** Kernel settings; those that do not exist or cannot be read say why. */
+export function KnobsTable({ knobs }: { knobs: KnobInfo[] | undefined }) {
+  return (
+    <DataTable
+      label="Kernel settings"
+      columns={columns}
+      rows={knobs}
+      rowKey={(knob) => knob.path}
+      empty={<EmptyState title="No settings to show" next="Clear the filter; the agent sends settings with its inventory." />}
+    />
+  )
+}

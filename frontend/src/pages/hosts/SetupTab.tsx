@@ -1,0 +1,49 @@
+import { TextInput } from '@mantine/core'
+import { IconFilter } from '@tabler/icons-react'
+import { useState } from 'react'
+import type { HostDetail } from '../../api/_generated/schema'
+import { Panel } from '../../ui/Panel'
+import { CollectorsTable } from './CollectorsTable'
+import classes from './HostPage.module.css'
+import { KnobsTable } from './KnobsTable'
+
+/** How the host is set up: what is collected and why not more, and the kernel's settings. */
+export function SetupTab({ host }: { host: HostDetail | undefined }) {
+  const [filter, setFilter] = useState('')
+  const knobs = host?.knobs.filter((knob) => knob.path.toLowerCase().includes(filter.toLowerCase()))
+  const off = host?.collectors.filter((collector) => !collector.active) ?? []
+  const needRoot = off.filter((collector) => /root|CAP_|privilege/i.test(`${collector.privilege ?? ''} ${collector.enable_hint ?? ''} ${collector.reason ?? ''}`))
+  return (
+    <div className={classes.stack}>
+      <Panel
+        title="Collectors"
+        hint={
+          host === undefined
+            ? undefined
+            : `${host.collectors.length - off.length} of ${host.collectors.length} on. ${needRoot.length === 0 ? 'More privilege would add nothing.' : `Root would add: ${needRoot.map((collector) => collector.name).join(', ')}.`}`
+        }
+        flush
+        testId="collectors"
+      >
+        <CollectorsTable collectors={host?.collectors} />
+      </Panel>
+      <Panel
+        title="Knobs"
+        hint="kernel settings as they stand"
+        actions={
+          <TextInput
+            aria-label="Filter knobs"
+            placeholder="Filter by path"
+            leftSection={<IconFilter size={14} />}
+            value={filter}
+            onChange={(event) => setFilter(event.currentTarget.value)}
+          />
+        }
+        flush
+        testId="knobs"
+      >
+        <KnobsTable knobs={knobs} />
+      </Panel>
+    </div>
+  )
+}

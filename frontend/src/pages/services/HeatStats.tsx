@@ -1,0 +1,53 @@
+import type { ServiceHeat } from '../../api/_generated/schema'
+import type { ProblemText } from '../../lib/loadState'
+import { heatColours, tierColour } from '../../lib/palette'
+import { EmptyState } from '../../ui/EmptyState'
+import { Stat } from '../../ui/Stat'
+import { StatStrip } from '../../ui/StatStrip'
+import { Term } from '../../ui/Term'
+
+const names = { hot: 'Hot', warm: 'Warm', cold: 'Cold', unknown: 'Unknown' } as const
+const loading = ['hot', 'warm', 'cold'] as const
+
+interface HeatStatsProps {
+  heat: ServiceHeat | undefined
+  /** Why the service has no heat at all; null where it has some. */
+  reason: string | null
+  problem: ProblemText | null
+}
+
+/** The classes of the scheme in force as headline figures, and the two that say what to do. */
+export function HeatStats({ heat, reason, problem }: HeatStatsProps) {
+  if (heat === undefined && problem !== null) {
+    return <EmptyState title={problem.title} next={`${problem.detail} ${problem.nextStep}`} />
+  }
+  const classes = heat?.classes ?? loading.map((heat_class) => ({ heat_class, ratio: undefined }))
+  return (
+    <>
+      {reason !== null && <EmptyState title="Heat is not measured for this service" next={reason} />}
+      <StatStrip label="Heat of the service">
+        {classes.map(({ heat_class: name, ratio }) => (
+          <Stat
+            key={name}
+            label={name === 'unknown' ? names[name] : <Term name={name}>{names[name]}</Term>}
+            name={`${names[name]} share`}
+            figure={ratio}
+            swatch={heatColours[name]}
+          />
+        ))}
+        <Stat
+          label={<Term name="hotOutside">Hot outside DRAM</Term>}
+          name="Hot bytes outside DRAM"
+          figure={heat?.hot_outside_dram_bytes}
+          swatch={tierColour('cxl')}
+        />
+        <Stat
+          label={<Term name="coldInside">Cold in DRAM</Term>}
+          name="Cold bytes in DRAM"
+          figure={heat?.cold_in_dram_bytes}
+          swatch={tierColour('dram')}
+        />
+      </StatStrip>
+    </>
+  )
+}

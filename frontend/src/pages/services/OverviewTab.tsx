@@ -1,0 +1,109 @@
+import { SegmentedControl } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import type { ServiceDetail } from '../../api/_generated/schema'
+import { heatQuery } from '../../api/queries/heat'
+import { loadStateOf } from '../../api/queries/loadState'
+import { AgeHistogramChart } from '../../charts/ageHistogram/AgeHistogramChart'
+import { ClassTimeChart } from '../../charts/classTime/ClassTimeChart'
+import { WindowBarsChart } from '../../charts/windowBars/WindowBarsChart'
+import type { SchemeName } from '../../lib/urlState'
+import { Panel } from '../../ui/Panel'
+import { useTimeRange } from '../shell/useTimeRange'
+import { HeatStats } from './HeatStats'
+import { KindsTable } from './KindsTable'
+import { SchemeControl } from './SchemeControl'
+import { ServiceHostsTable } from './ServiceHostsTable'
+import classes from './OverviewTab.module.css'
+
+const route = getRouteApi('/services/$serviceId')
+
+const kinds = ['all', 'anon', 'file', 'tmpfs'] as const
+
+interface OverviewTabProps {
+  serviceId: string
+  service: ServiceDetail | undefined
+}
+
+/** How hot the service is: classes by scheme, over time, by kind, by age, by host. */
+export function OverviewTab({ serviceId, service }: OverviewTabProps) {
+  const { scheme = 'recency', threshold } = route.useSearch()
+  const navigate = route.useNavigate()
+  const { range, zoomTo } = useTimeRange()
+  const [kind, setKind] = useState<(typeof kinds)[number]>('all')
+  const query = useQuery(heatQuery(serviceId, { scheme, threshold }, range))
+  const narrowed = useQuery({
+    ...heatQuery(serviceId, { scheme, threshold, kind: kind === 'all' ? undefined : kind }, range),
+  })
+  const load = loadStateOf(query)
+  const heat = query.data
+  const marks = useMemo(
+    () => (service?.events ?? []).map((event) => ({ atSeconds: Date.parse(event.at) / 1000, text: `${event.kind}: ${event.text}` })),
+    [service],
+  )
+  const setScheme = (next: SchemeName, nextThreshold: number | undefined) =>
+    void navigate({
+      search: (before) => ({ ...before, scheme: next === 'recency' ? undefined : next, threshold: nextThreshold }),
+      resetScroll: false,
+    })
+  return (
+    <div className={classes.stack}>
+      <div className={classes.scheme}>
+        <SchemeControl scheme={scheme} threshold={threshold} onChange={setScheme} />
+        <p className={classes.words} data-testid="scheme-words">
+          {heat === undefined ? '\u00a0' : schemeWords(heat.scheme)}
+        </p>
+      </div>
+      <HeatStats heat={heat} reason={service?.heat_reason ?? null} problem={load.problem} />
+      <ClassTimeChart
+        title="Hot, warm and cold over time"
+        label="Hot, warm and cold memory over time"
+        load={loadStateOf(narrowed)}
+        heat={narrowed.data}
+        marks={marks}
+        height={260}
+        evidence={heat?.classes.find((part) => part.heat_class === 'hot')?.bytes}
+        onTimeZoom={zoomTo}
+        controls={
+          <SegmentedControl
+            aria-label="Page kind"
+            value={kind}
+            onChange={(value) => setKind(kinds.find((name) => name === value) ?? 'all')}
+            data={[...kinds]}
+          />
+        }
+      />
+      <div className={classes.two}>
+        <AgeHistogramChart
+          buckets={heat?.age_histogram}
+          evidence={heat?.classes[0]?.bytes}
+          load={load}
+          height={230}
+          hint="Bytes by intervals since last activity."
+        />
+        <WindowBarsChart windows={heat?.by_window} load={load} height={230} />
+      </div>
+      <div className={classes.two}>
+        <Panel title="By page kind" flush>
+          <KindsTable kinds={heat?.by_kind} />
+        </Panel>
+        <Panel title="Hosts" hint="with heat in this time range" flush>
+          <ServiceHostsTable hosts={heat?.hosts.slice(0, 8)} />
+        </Panel>
+      </div>
+      {heat !== undefined && heat.grounding_notes.length > 0 && (
+        <ul className={classes.notes} aria-label="Notes on these figures">
+          {heat.grounding_notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+function schemeWords(scheme: { hot: string; warm: string | null; cold: string; snapped: string | null }): string {
+  const parts = [`Hot: ${scheme.hot}`, scheme.warm === null ? null : `Warm: ${scheme.warm}`, `Cold: ${scheme.cold}`]
+  return `${parts.filter((part) => part !== null).join(' · ')}${scheme.snapped === null ? '' : ` (${scheme.snapped})`}`
+}

@@ -1,0 +1,35 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { heatQuery } from '../../api/queries/heat'
+import { hostsQuery } from '../../api/queries/hosts'
+import { loadStateOf } from '../../api/queries/loadState'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { HostsTable } from '../hosts/HostsTable'
+import { useTimeRange } from '../shell/useTimeRange'
+import classes from './OverviewTab.module.css'
+import { ServiceHostsTable } from './ServiceHostsTable'
+
+const route = getRouteApi('/services/$serviceId')
+
+/** All hosts of the service, and those that measure its heat. */
+export function ServiceHostsTab({ serviceId }: { serviceId: string }) {
+  const { scheme = 'recency', threshold } = route.useSearch()
+  const { range } = useTimeRange()
+  const [sort, setSort] = useState('name')
+  const hosts = useQuery(hostsQuery(range.refreshMs, serviceId))
+  const heat = useQuery(heatQuery(serviceId, { scheme, threshold }, range))
+  const load = loadStateOf(hosts)
+  if (load.problem !== null && hosts.data === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  return (
+    <div className={classes.stack}>
+      <Panel title="Hosts that measure heat" flush>
+        <ServiceHostsTable hosts={heat.data?.hosts} />
+      </Panel>
+      <Panel title="All hosts of this service" hint={hosts.data === undefined ? undefined : `${hosts.data.items.length}`} flush>
+        <HostsTable hosts={hosts.data?.items} sort={sort} onSort={setSort} />
+      </Panel>
+    </div>
+  )
+}

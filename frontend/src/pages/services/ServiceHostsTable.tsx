@@ -1,0 +1,50 @@
+import { Link, getRouteApi } from '@tanstack/react-router'
+import type { HostHeat } from '../../api/_generated/schema'
+import { formatBytes } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { FigureText } from '../../ui/FigureText'
+
+const route = getRouteApi('/services/$serviceId')
+
+const base: Column<HostHeat>[] = [
+  {
+    key: 'host',
+    header: 'Host',
+    cell: (host) => (
+      <Link to="/hosts/$hostId" params={{ hostId: host.host_id }}>
+        {host.host_name}
+      </Link>
+    ),
+  },
+  { key: 'resident', header: 'Resident', numeric: true, cell: (host) => formatBytes(host.resident_bytes) },
+  { key: 'hot', header: 'Hot', numeric: true, cell: (host) => <FigureText figure={host.hot_ratio} label={`Hot share on ${host.host_name}`} /> },
+]
+
+/** The hosts' shares in the service's heat, each with a way to its heatmap. */
+export function ServiceHostsTable({ hosts }: { hosts: HostHeat[] | undefined }) {
+  const { serviceId } = route.useParams()
+  const columns: Column<HostHeat>[] = [
+    ...base,
+    {
+      key: 'map',
+      header: '',
+      numeric: true,
+      cell: (host) => (
+        <Link to="/services/$serviceId" params={{ serviceId }} search={{ tab: 'heatmap', host: host.host_id }}>
+          Heatmap
+        </Link>
+      ),
+    },
+  ]
+  return (
+    <DataTable
+      label="Hosts of the service"
+      columns={columns}
+      rows={hosts}
+      rowKey={(host) => host.host_id}
+      skeletonRows={3}
+      empty={<EmptyState title="No host measures heat here" next="Heat is opt-in per host: see the collectors on a host’s Setup tab." />}
+    />
+  )
+}

@@ -1,0 +1,74 @@
+import type { ReactNode } from 'react'
+import { Tabs } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, getRouteApi } from '@tanstack/react-router'
+import { loadStateOf } from '../../api/queries/loadState'
+import { serviceQuery } from '../../api/queries/services'
+import { verdictText } from '../../lib/verdicts'
+import { serviceTabs } from '../../lib/urlState'
+import { Headline } from '../../ui/Headline'
+import { ProblemState } from '../../ui/ProblemState'
+import { ToneTag } from '../../ui/ToneTag'
+import { useTimeRange } from '../shell/useTimeRange'
+import { HeatmapTab } from './HeatmapTab'
+import { MovesTab } from './MovesTab'
+import { OverviewTab } from './OverviewTab'
+import { ServiceHostsTab } from './ServiceHostsTab'
+
+const route = getRouteApi('/services/$serviceId')
+
+const tabLabels = { overview: 'Overview', heatmap: 'Heatmap', moves: 'Tier moves', hosts: 'Hosts' } as const
+
+/** One service: how hot its memory is, where, and what moves. */
+export function ServicePage(): ReactNode {
+  const { serviceId } = route.useParams()
+  const { tab = 'overview' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const { range } = useTimeRange()
+  const query = useQuery(serviceQuery(serviceId, range))
+  const load = loadStateOf(query)
+  const service = query.data
+  if (load.problem !== null && service === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const verdict = service === undefined ? null : verdictText(service.summary.verdict)
+  const setTab = (next: string | null) => {
+    const chosen = serviceTabs.find((name) => name === next)
+    void navigate({ search: (before) => ({ ...before, tab: chosen === 'overview' ? undefined : chosen }), resetScroll: false })
+  }
+  return (
+    <div data-testid="page-service">
+      <Headline
+        kicker={
+          <>
+            <Link to="/services">Services</Link>
+            <span aria-hidden>/</span>
+            <h1>{service === undefined ? '…' : service.summary.name}</h1>
+            {service !== undefined && <span>{service.summary.namespace}</span>}
+            {verdict !== null && <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />}
+          </>
+        }
+        sentence={service?.headline}
+      />
+      <Tabs value={tab} onChange={setTab} keepMounted={false}>
+        <Tabs.List mb="sm">
+          {serviceTabs.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {tabLabels[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="overview">
+          <OverviewTab serviceId={serviceId} service={service} />
+        </Tabs.Panel>
+        <Tabs.Panel value="heatmap">
+          <HeatmapTab serviceId={serviceId} service={service} />
+        </Tabs.Panel>
+        <Tabs.Panel value="moves">
+          <MovesTab serviceId={serviceId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="hosts">
+          <ServiceHostsTab serviceId={serviceId} />
+        </Tabs.Panel>
+      </Tabs>
+    </div>
+  )
+}

@@ -1,0 +1,137 @@
+import { Link } from '@tanstack/react-router'
+import type { ServiceSummary } from '../../api/_generated/schema'
+import { methodName } from '../../lib/figure'
+import { verdictText } from '../../lib/verdicts'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { FigureText } from '../../ui/FigureText'
+import { HeatBar } from '../../ui/HeatBar'
+import { ToneTag } from '../../ui/ToneTag'
+import classes from './ServicesTable.module.css'
+
+const columns: Column<ServiceSummary>[] = [
+  {
+    key: 'name',
+    header: 'Service',
+    sortBy: (service) => `${service.name} ${service.namespace}`,
+    cell: (service) => (
+      <div className={classes.name}>
+        <Link to="/services/$serviceId" params={{ serviceId: service.id }}>
+          {service.name}
+        </Link>
+        <span className={classes.namespace}>{service.namespace}</span>
+      </div>
+    ),
+  },
+  {
+    key: 'hosts',
+    header: 'Hosts',
+    numeric: true,
+    sortBy: (service) => service.n_hosts,
+    cell: (service) => (
+      <span title={`heat is measured on ${service.n_hosts_with_heat} of ${service.n_hosts}`}>
+        {service.n_hosts} <span className={classes.dimmed}>({service.n_hosts_with_heat} heat)</span>
+      </span>
+    ),
+  },
+  {
+    key: 'resident',
+    header: 'Resident',
+    numeric: true,
+    sortBy: (service) => service.resident_bytes.value,
+    cell: (service) => <FigureText figure={service.resident_bytes} label={`Resident memory of ${service.name}`} />,
+  },
+  {
+    key: 'anon',
+    header: 'Anon',
+    numeric: true,
+    sortBy: (service) => service.anon_ratio.value,
+    cell: (service) => <FigureText figure={service.anon_ratio} label={`Anonymous share of ${service.name}`} />,
+  },
+  {
+    key: 'heat',
+    header: 'Hot · warm · cold',
+    cell: (service) => <HeatBar hot={service.hot_ratio} warm={service.warm_ratio} cold={service.cold_ratio} />,
+  },
+  {
+    key: 'hot',
+    header: 'Hot',
+    numeric: true,
+    sortBy: (service) => service.hot_ratio.value,
+    cell: (service) => <FigureText figure={service.hot_ratio} label={`Hot share of ${service.name}`} />,
+  },
+  {
+    key: 'cold',
+    header: 'Cold',
+    numeric: true,
+    sortBy: (service) => service.cold_ratio.value,
+    cell: (service) => <FigureText figure={service.cold_ratio} label={`Cold share of ${service.name}`} />,
+  },
+  {
+    key: 'promoted',
+    header: 'Promoted',
+    numeric: true,
+    sortBy: (service) => service.promotion_pages_per_s.value,
+    cell: (service) => <FigureText figure={service.promotion_pages_per_s} label={`Promotions of ${service.name}`} />,
+  },
+  {
+    key: 'demoted',
+    header: 'Demoted',
+    numeric: true,
+    sortBy: (service) => service.demotion_pages_per_s.value,
+    cell: (service) => <FigureText figure={service.demotion_pages_per_s} label={`Demotions of ${service.name}`} />,
+  },
+  {
+    key: 'psi',
+    header: 'PSI some',
+    numeric: true,
+    sortBy: (service) => service.psi_memory_some_ratio.value,
+    cell: (service) => <FigureText figure={service.psi_memory_some_ratio} label={`Memory pressure of ${service.name}`} />,
+  },
+  {
+    key: 'verdict',
+    header: 'Verdict',
+    sortBy: (service) => service.verdict,
+    cell: (service) => {
+      const { label, meaning, tone } = verdictText(service.verdict)
+      return <ToneTag tone={tone} label={label} meaning={meaning} />
+    },
+  },
+  {
+    key: 'method',
+    header: 'Method',
+    sortBy: (service) => service.method,
+    cell: (service) => (
+      <span className={classes.dimmed} title={methodName(service.method)}>
+        {service.method ?? 'not measured'} · {service.hot_ratio.grade ?? 'no grade'}
+      </span>
+    ),
+  },
+]
+
+interface ServicesTableProps {
+  services: ServiceSummary[] | undefined
+  sort: string
+  onSort: (sort: string) => void
+}
+
+/** Services with their memory, heat, tier moves and verdict; every number opens its evidence. */
+export function ServicesTable({ services, sort, onSort }: ServicesTableProps) {
+  return (
+    <DataTable
+      label="Services"
+      columns={columns}
+      rows={services}
+      rowKey={(service) => service.id}
+      sort={sort}
+      onSort={onSort}
+      skeletonRows={8}
+      empty={
+        <EmptyState
+          title="No services"
+          next="Services appear when an agent finds processes of a unit, a pod or a rule. Check the agents on the Status page, or clear the filter."
+        />
+      }
+    />
+  )
+}

@@ -1,0 +1,24 @@
+import { Link } from '@tanstack/react-router'
+import { destinations } from './navigation'
+import classes from './Navigation.module.css'
+
+/** The main navigation: only what exists. */
+export function Navigation({ onNavigate }: { onNavigate: () => void }) {
+  return (
+    <nav className={classes.nav} aria-label="Main">
+      {destinations.map(({ to, label, icon: Icon }) => (
+        <Link
+          key={to}
+          to={to}
+          className={classes.link}
+          activeProps={{ 'data-active': true, 'aria-current': 'page' }}
+          activeOptions={{ exact: to === '/', includeSearch: false }}
+          onClick={onNavigate}
+        >
+          <Icon size={17} stroke={1.6} aria-hidden />
+          {label}
+        </Link>
+      ))}
+    </nav>
+  )
+}

@@ -1,0 +1,8 @@
+import type { ReactNode } from 'react'
+import { Link } from '@tanstack/react-router'
+import { EmptyState } from '../../ui/EmptyState'
+
+/** A page that does not exist. */
+export function NotFound(): ReactNode {
+  return <EmptyState title="There is no such page" next={<Link to="/">Go to the fleet, or press Ctrl K to search.</Link>} />
+}

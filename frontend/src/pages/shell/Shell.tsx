@@ -1,0 +1,66 @@
+import { AppShell, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { Outlet, useRouterState } from '@tanstack/react-router'
+import { useEffect, useRef, type ReactNode } from 'react'
+import { statusQuery } from '../../api/queries/status'
+import { HatchPattern } from '../../ui/HatchPattern'
+import { SimulatedBanner } from '../../ui/SimulatedBanner'
+import { Navigation } from './Navigation'
+import { SearchDialog } from './SearchDialog'
+import classes from './Shell.module.css'
+import { ShortcutsDialog } from './ShortcutsDialog'
+import { TopBar } from './TopBar'
+import { useShortcuts } from './useShortcuts'
+import { useTimeRange } from './useTimeRange'
+
+/** The frame around every page. */
+export function Shell(): ReactNode {
+  const [navOpened, nav] = useDisclosure(false)
+  const [searchOpened, search] = useDisclosure(false)
+  const [helpOpened, help] = useDisclosure(false)
+  const { isLive, setLive } = useTimeRange()
+  const scheme = useComputedColorScheme('light')
+  const { setColorScheme } = useMantineColorScheme()
+  const status = useQuery(statusQuery())
+  const path = useRouterState({ select: (state) => state.location.pathname })
+  const main = useRef<HTMLElement>(null)
+  const firstPath = useRef(path)
+
+  // A new page starts at its top, and with the focus, for keyboards and screen readers; the first one keeps the skip link.
+  useEffect(() => {
+    if (firstPath.current === path) return
+    firstPath.current = path
+    main.current?.focus({ preventScroll: true })
+  }, [path])
+
+  useShortcuts({
+    onSearch: search.open,
+    onHelp: help.open,
+    onLive: () => setLive(!isLive),
+    onTheme: () => setColorScheme(scheme === 'dark' ? 'light' : 'dark'),
+  })
+  return (
+    <AppShell header={{ height: 48 }} navbar={{ width: 184, breakpoint: 'sm', collapsed: { mobile: !navOpened } }} padding={0}>
+      <a href="#main" className={classes.skip}>
+        Skip to content
+      </a>
+      <HatchPattern />
+      <AppShell.Header className={classes.surface}>
+        <TopBar navOpened={navOpened} onNav={nav.toggle} onSearch={search.open} onShortcuts={help.open} />
+      </AppShell.Header>
+      <AppShell.Navbar className={classes.surface}>
+        <Navigation onNavigate={nav.close} />
+        <div className={classes.foot}>{status.data === undefined ? '\u00a0' : `Tierscope ${status.data.version}`}</div>
+      </AppShell.Navbar>
+      <AppShell.Main>
+        {status.data?.simulated === true && <SimulatedBanner />}
+        <main id="main" ref={main} tabIndex={-1} className={classes.main}>
+          <Outlet />
+        </main>
+      </AppShell.Main>
+      <SearchDialog opened={searchOpened} onClose={search.close} />
+      <ShortcutsDialog opened={helpOpened} onClose={help.close} />
+    </AppShell>
+  )
+}

@@ -1,0 +1,36 @@
+import type { HostSummary } from '../../api/_generated/schema'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+
+interface VersionCount {
+  version: string
+  hosts: number
+}
+
+const columns: Column<VersionCount>[] = [
+  { key: 'version', header: 'Agent version', cell: (row) => <span className="ts-mono">{row.version}</span> },
+  { key: 'hosts', header: 'Hosts', numeric: true, cell: (row) => row.hosts },
+]
+
+function countVersions(hosts: HostSummary[]): VersionCount[] {
+  const counts = new Map<string, number>()
+  for (const host of hosts) {
+    const version = host.agent_version ?? 'not known'
+    counts.set(version, (counts.get(version) ?? 0) + 1)
+  }
+  return [...counts].map(([version, count]) => ({ version, hosts: count })).sort((a, b) => b.hosts - a.hosts)
+}
+
+/** Which agent versions are out there. */
+export function AgentVersions({ hosts }: { hosts: HostSummary[] | undefined }) {
+  return (
+    <DataTable
+      label="Agent versions"
+      columns={columns}
+      rows={hosts === undefined ? undefined : countVersions(hosts)}
+      rowKey={(row) => row.version}
+      skeletonRows={2}
+      empty={<EmptyState title="No agents" next="Enrol a host with a join token (docs/operating)." />}
+    />
+  )
+}

@@ -1,0 +1,59 @@
+import { TextInput } from '@mantine/core'
+import { IconFilter } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Metric } from '../../api/_generated/schema'
+import { loadStateOf } from '../../api/queries/loadState'
+import { catalogueQuery } from '../../api/queries/status'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+
+const columns: Column<Metric>[] = [
+  { key: 'name', header: 'Metric', cell: (metric) => <span className="ts-mono">{metric.name}</span> },
+  { key: 'source', header: 'Source', cell: (metric) => <span className="ts-mono">{metric.source}</span> },
+  { key: 'kind', header: 'Kind', cell: (metric) => metric.kind },
+  { key: 'unit', header: 'Unit', cell: (metric) => metric.unit },
+  { key: 'scopes', header: 'Scopes', cell: (metric) => metric.scopes.join(', ') },
+  { key: 'kernel', header: 'Kernel', cell: (metric) => metric.kernel },
+  { key: 'help', header: 'Meaning', cell: (metric) => metric.help },
+]
+
+const mostRows = 50
+
+/** What Tierscope knows by name: unit, kind, scopes, kernel, meaning. */
+export function CataloguePanel() {
+  const [filter, setFilter] = useState('')
+  const query = useQuery(catalogueQuery())
+  const load = loadStateOf(query)
+  const found = query.data?.items.filter((metric) => `${metric.source} ${metric.name} ${metric.help}`.toLowerCase().includes(filter.toLowerCase()))
+  return (
+    <Panel
+      title="Metric catalogue"
+      hint={found === undefined ? undefined : `${Math.min(mostRows, found.length)} of ${found.length} shown; counters that are not in it are kept too`}
+      actions={
+        <TextInput
+          aria-label="Filter the catalogue"
+          placeholder="Filter"
+          leftSection={<IconFilter size={14} />}
+          value={filter}
+          onChange={(event) => setFilter(event.currentTarget.value)}
+        />
+      }
+      flush
+    >
+      {load.problem !== null && query.data === undefined ? (
+        <ProblemState problem={load.problem} onRetry={load.retry} />
+      ) : (
+        <DataTable
+          label="Metric catalogue"
+          columns={columns}
+          rows={found?.slice(0, mostRows)}
+          rowKey={(metric) => `${metric.source}|${metric.name}`}
+          empty={<EmptyState title="No metric is called that" next="Try a part of its kernel name." />}
+        />
+      )}
+    </Panel>
+  )
+}

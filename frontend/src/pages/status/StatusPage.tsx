@@ -1,0 +1,76 @@
+import type { ReactNode } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { InstallationStatus } from '../../api/_generated/schema'
+import { hostsQuery } from '../../api/queries/hosts'
+import { loadStateOf } from '../../api/queries/loadState'
+import { statusQuery } from '../../api/queries/status'
+import { formatDuration } from '../../lib/time'
+import { formatCount } from '../../lib/units'
+import { CountStat } from '../../ui/CountStat'
+import { Headline } from '../../ui/Headline'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { StatStrip } from '../../ui/StatStrip'
+import { AgentVersions } from './AgentVersions'
+import { CataloguePanel } from './CataloguePanel'
+import { ComponentsTable } from './ComponentsTable'
+import classes from './StatusPage.module.css'
+
+function sentenceOf(status: InstallationStatus): string {
+  const sick = status.components.filter(({ status: health }) => health === 'down' || health === 'degraded')
+  if (sick.length === 0) return 'All parts of this installation work.'
+  return sick.map((part) => `${part.name} is ${part.status}: ${part.detail}`).join(' ')
+}
+
+/** Health of the installation itself, its agents, and what it is. */
+export function StatusPage(): ReactNode {
+  const query = useQuery(statusQuery())
+  const hosts = useQuery(hostsQuery(60_000))
+  const load = loadStateOf(query)
+  const status = query.data
+  if (load.problem !== null && status === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const lag = status?.queue_lag_seconds ?? null
+  return (
+    <div data-testid="page-status">
+      <Headline kicker={<h1>Status</h1>} sentence={status === undefined ? undefined : sentenceOf(status)} />
+      <StatStrip label="The installation in figures">
+        <CountStat
+          label="Work waiting"
+          value={status?.marks_pending}
+          note={lag === null ? 'queue lag not known' : `queue lag ${formatDuration(lag)}`}
+          warn={(lag ?? 0) > 300}
+        />
+        <CountStat
+          label="Hosts reporting"
+          value={hosts.data?.items.filter((host) => host.state === 'reporting').length}
+          of={hosts.data?.items.length}
+          note="see Hosts for each"
+        />
+      </StatStrip>
+      <div className={classes.two}>
+        <Panel title="Components" flush>
+          <ComponentsTable components={status?.components} />
+        </Panel>
+        <Panel title="Agents" hint="versions in use" flush>
+          <AgentVersions hosts={hosts.data?.items} />
+        </Panel>
+        <Panel title="About">
+          <dl className={classes.about}>
+            <dt>Version</dt>
+            <dd>{status?.version ?? '…'}</dd>
+            <dt>Storage</dt>
+            <dd>{status === undefined ? '…' : status.storage === 'timescaledb' ? 'PostgreSQL with TimescaleDB' : 'PostgreSQL, partitioned by day'}</dd>
+            <dt>Data</dt>
+            <dd>{status === undefined ? '…' : status.simulated ? 'holds simulated hosts' : 'real hosts only'}</dd>
+            <dt>Reading</dt>
+            <dd>{status === undefined ? '…' : status.anonymous_reads ? 'open without login, on loopback only' : 'needs a login'}</dd>
+            <dt>Hosts known</dt>
+            <dd>{hosts.data === undefined ? '…' : <Link to="/hosts">{formatCount(hosts.data.items.length)}</Link>}</dd>
+          </dl>
+        </Panel>
+      </div>
+      <CataloguePanel />
+    </div>
+  )
+}

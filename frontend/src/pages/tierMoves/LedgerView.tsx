@@ -1,0 +1,54 @@
+import { useMemo } from 'react'
+import type { Ledger } from '../../api/_generated/schema'
+import { LedgerChart } from '../../charts/ledger/LedgerChart'
+import { LinesChart } from '../../charts/lines/LinesChart'
+import type { LoadState } from '../../lib/loadState'
+import { Panel } from '../../ui/Panel'
+import { LedgerColumns } from './LedgerColumns'
+import classes from './LedgerView.module.css'
+import { PingPongPanel } from './PingPongPanel'
+import { ResetsList } from './ResetsList'
+
+interface LedgerViewProps {
+  ledger: Ledger | undefined
+  load: LoadState
+  onTimeZoom: (startSeconds: number, endSeconds: number) => void
+}
+
+const swapKeys = /^(swap_in|swap_out|refault_anon|refault_file)/
+
+/** A ledger: moves over time, ping-pong or its bound, every column with its trust, what was left out. */
+export function LedgerView({ ledger, load, onTimeZoom }: LedgerViewProps) {
+  const swap = useMemo(() => (ledger?.series ?? []).filter((line) => swapKeys.test(line.key)), [ledger])
+  return (
+    <div className={classes.stack}>
+      <div className={classes.wide}>
+        <LedgerChart ledger={ledger} load={load} height={280} onTimeZoom={onTimeZoom} />
+        <PingPongPanel pingPong={ledger?.ping_pong} />
+      </div>
+      {swap.length > 0 && (
+        <LinesChart
+          name="swap-refaults"
+          title="Swap and refaults"
+          label="Swap and refaults over time"
+          load={load}
+          axis={ledger?.axis}
+          lines={swap}
+          height={180}
+          evidence={ledger?.columns.find((column) => swapKeys.test(column.key))?.rate}
+          onTimeZoom={onTimeZoom}
+          emptyText={{ title: 'No swap or refault counters', next: 'This kernel or cgroup does not count them; see the columns below.' }}
+        />
+      )}
+      <Panel
+        title="Ledger"
+        hint={ledger === undefined ? undefined : `${ledger.columns.length} columns · kernel dialect ${ledger.dialect} · ${ledger.n_hosts} host${ledger.n_hosts === 1 ? '' : 's'}`}
+        flush
+        testId="ledger-columns"
+      >
+        <LedgerColumns columns={ledger?.columns} />
+      </Panel>
+      {ledger !== undefined && ledger.resets.length > 0 && <ResetsList resets={ledger.resets} />}
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+import { Skeleton } from '@mantine/core'
+import type { PingPong } from '../../api/_generated/schema'
+import { verdictText } from '../../lib/verdicts'
+import { FigureText } from '../../ui/FigureText'
+import { Panel } from '../../ui/Panel'
+import { ProvenanceChip } from '../../ui/ProvenanceChip'
+import { Term } from '../../ui/Term'
+import { ToneTag } from '../../ui/ToneTag'
+import classes from './PingPongPanel.module.css'
+
+const kinds = { measured: 'measured', upper_bound: 'upper bound', not_available: 'not available' } as const
+
+/** Ping-pong, always labelled as measured or as an upper bound, with the verdict and its reason. */
+export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) {
+  if (pingPong === undefined) {
+    return (
+      <Panel title="Ping-pong">
+        <Skeleton height={180} />
+      </Panel>
+    )
+  }
+  const verdict = verdictText(pingPong.verdict)
+  const lines = [
+    { name: 'Churn', figure: pingPong.churn_pages_per_s },
+    { name: 'Churn per GiB', figure: pingPong.churn_pages_per_s_per_gib },
+    { name: 'Moved', figure: pingPong.tier_move_bytes_per_s },
+  ]
+  return (
+    <Panel
+      title={<Term name="pingPong">Ping-pong</Term>}
+      actions={
+        <span className={classes.kind} data-kind={pingPong.kind} data-testid="ping-pong-kind">
+          {kinds[pingPong.kind]}
+        </span>
+      }
+      testId="ping-pong"
+    >
+      <div className={classes.ratio}>
+        {pingPong.kind === 'upper_bound' && pingPong.ratio.status === 'ok' && <span className={classes.most}>at most</span>}
+        <FigureText figure={pingPong.ratio} label="Ping-pong share" />
+      </div>
+      <p className={classes.estimate}>{pingPong.estimate}</p>
+      <ProvenanceChip figure={pingPong.ratio} label="Ping-pong share" />
+      <dl className={classes.list}>
+        {lines.map(({ name, figure }) => (
+          <div key={name} className={classes.line}>
+            <dt>{name}</dt>
+            <dd>
+              <FigureText figure={figure} label={name} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />
+      <p className={classes.why}>{pingPong.explanation}</p>
+    </Panel>
+  )
+}

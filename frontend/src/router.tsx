@@ -1,0 +1,56 @@
+import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import { readHostSearch, readListSearch, readServiceSearch, readTimeSearch } from './lib/urlState'
+import { FleetPage } from './pages/fleet/FleetPage'
+import { HostPage } from './pages/hosts/HostPage'
+import { HostsPage } from './pages/hosts/HostsPage'
+import { ServicePage } from './pages/services/ServicePage'
+import { ServicesPage } from './pages/services/ServicesPage'
+import { NotFound } from './pages/shell/NotFound'
+import { Shell } from './pages/shell/Shell'
+import { StatusPage } from './pages/status/StatusPage'
+
+const rootRoute = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFound,
+  validateSearch: readTimeSearch,
+  // One time range for the whole app: links need not name it.
+  search: { middlewares: [retainSearchParams(['from', 'to', 'live'])] },
+})
+
+const fleetRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: FleetPage, validateSearch: readListSearch })
+const servicesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/services',
+  component: ServicesPage,
+  validateSearch: readListSearch,
+})
+const serviceRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/services/$serviceId',
+  component: ServicePage,
+  validateSearch: readServiceSearch,
+})
+const hostsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/hosts',
+  component: HostsPage,
+  validateSearch: readListSearch,
+})
+const hostRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/hosts/$hostId',
+  component: HostPage,
+  validateSearch: readHostSearch,
+})
+const statusRoute = createRoute({ getParentRoute: () => rootRoute, path: '/status', component: StatusPage })
+
+const routeTree = rootRoute.addChildren([fleetRoute, servicesRoute, serviceRoute, hostsRoute, hostRoute, statusRoute])
+
+/** The routes; the URL holds all view state (lib/urlState.ts). */
+export const router = createRouter({ routeTree, scrollRestoration: true, defaultPreload: false })
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

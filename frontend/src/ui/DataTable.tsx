@@ -1,0 +1,101 @@
+import { Skeleton, Table, UnstyledButton } from '@mantine/core'
+import { IconChevronDown, IconChevronUp } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import classes from './DataTable.module.css'
+
+/** A column: how a row's cell is drawn, and by which value rows are sorted (null sorts last, either way). */
+export interface Column<Row> {
+  key: string
+  header: ReactNode
+  numeric?: boolean
+  cell: (row: Row) => ReactNode
+  sortBy?: (row: Row) => number | string | null
+}
+
+interface DataTableProps<Row> {
+  label: string
+  columns: Column<Row>[]
+  /** Undefined while loading: skeleton rows keep the height. */
+  rows: Row[] | undefined
+  rowKey: (row: Row) => string
+  /** Column key, with a leading `-` for descending. */
+  sort?: string | undefined
+  onSort?: (sort: string) => void
+  empty?: ReactNode
+  skeletonRows?: number
+}
+
+function sortRows<Row>(rows: Row[], columns: Column<Row>[], sort: string | undefined): Row[] {
+  const descending = sort?.startsWith('-') ?? false
+  const column = columns.find((candidate) => candidate.key === sort?.replace(/^-/, ''))
+  const sortBy = column?.sortBy
+  if (sortBy === undefined) return rows
+  return [...rows].sort((a, b) => {
+    const [x, y] = [sortBy(a), sortBy(b)]
+    if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1
+    const order = typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y))
+    return descending ? -order : order
+  })
+}
+
+function nextSort(key: string, numeric: boolean, sort: string | undefined): string {
+  const first = numeric ? `-${key}` : key
+  if (sort !== first) return first
+  return numeric ? key : `-${key}`
+}
+
+/** A dense table that sorts by its headers and keeps its size while loading. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, rows, rowKey, sort, onSort, empty, skeletonRows = 6 } = props
+  const sorted = rows === undefined ? undefined : sortRows(rows, columns, sort)
+  const headerOf = (column: Column<Row>): ReactNode => {
+    if (column.sortBy === undefined || onSort === undefined) return column.header
+    const active = sort?.replace(/^-/, '') === column.key
+    const Icon = sort?.startsWith('-') ? IconChevronDown : IconChevronUp
+    return (
+      <UnstyledButton className={classes.sort} onClick={() => onSort(nextSort(column.key, column.numeric ?? false, sort))}>
+        {column.header}
+        <span className={classes.arrow}>{active && <Icon size={12} aria-hidden />}</span>
+      </UnstyledButton>
+    )
+  }
+  const ariaSort = (column: Column<Row>) =>
+    sort?.replace(/^-/, '') !== column.key ? undefined : sort.startsWith('-') ? 'descending' : 'ascending'
+  if (sorted?.length === 0 && empty !== undefined) return <>{empty}</>
+  return (
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
+      <Table className={classes.table} highlightOnHover={sorted !== undefined}>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map((column) => (
+              <Table.Th key={column.key} data-numeric={column.numeric ?? false} aria-sort={ariaSort(column)}>
+                {headerOf(column)}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {sorted === undefined
+            ? Array.from({ length: skeletonRows }, (_, row) => (
+                <Table.Tr key={row}>
+                  {columns.map((column) => (
+                    <Table.Td key={column.key}>
+                      <Skeleton height={12} my={4} />
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))
+            : sorted.map((row) => (
+                <Table.Tr key={rowKey(row)}>
+                  {columns.map((column) => (
+                    <Table.Td key={column.key} data-numeric={column.numeric ?? false}>
+                      {column.cell(row)}
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  )
+}

@@ -1,0 +1,39 @@
+import { Popover, UnstyledButton } from '@mantine/core'
+import { useState } from 'react'
+import type { FigureValue } from '../lib/figure'
+import { formatQuantity } from '../lib/units'
+import { Nothing } from './Nothing'
+import { ProvenanceDetails } from './ProvenanceDetails'
+import classes from './FigureText.module.css'
+
+/** A figure inside a table or a sentence: its value or its kind of nothing; a click opens the evidence. */
+export function FigureText({ figure, label }: { figure: FigureValue; label: string }) {
+  const [opened, setOpened] = useState(false)
+  const button = (
+    <UnstyledButton
+      className={classes.figure}
+      data-testid={`figure-${figure.definition}`}
+      onClick={(event) => {
+        event.stopPropagation()
+        setOpened(!opened)
+      }}
+      aria-label={`${label}: show evidence`}
+    >
+      {figure.status === 'ok' && figure.value !== null ? (
+        formatQuantity(figure.value, figure.unit)
+      ) : (
+        <Nothing status={figure.status === 'ok' ? 'not_collected' : figure.status} reason={figure.reason} />
+      )}
+    </UnstyledButton>
+  )
+  // Tables hold hundreds of figures: the popover exists only while it is open.
+  if (!opened) return button
+  return (
+    <Popover opened onChange={setOpened} trapFocus returnFocus>
+      <Popover.Target>{button}</Popover.Target>
+      <Popover.Dropdown>
+        <ProvenanceDetails figure={figure} label={label} />
+      </Popover.Dropdown>
+    </Popover>
+  )
+}

@@ -1,0 +1,23 @@
+import { Tooltip } from '@mantine/core'
+import classes from './TrustTag.module.css'
+
+export type TrustLevel = 'exact' | 'bound' | 'sampled' | 'partial' | 'not_supported'
+
+const meanings: Record<TrustLevel, string> = {
+  exact: 'The kernel counts exactly this.',
+  bound: 'The counters give a bound, not the value.',
+  sampled: 'Estimated from samples.',
+  partial: 'The counters miss a part, or hold something else too.',
+  not_supported: 'This kernel has no such counter.',
+}
+
+/** How far a column's counters can be trusted. */
+export function TrustTag({ trust }: { trust: TrustLevel }) {
+  return (
+    <Tooltip label={meanings[trust]}>
+      <span className={classes.tag} data-trust={trust}>
+        {trust.replaceAll('_', ' ')}
+      </span>
+    </Tooltip>
+  )
+}
