@@ -67,7 +67,7 @@ class AgentConfigAnswer(Model):
     version: int
 
 
-def agents_of(request: Request) -> Agents:
+async def agents_of(request: Request) -> Agents:
     """The application's agents use case."""
     return cast("Agents", request.app.state.agents)
 

@@ -39,7 +39,7 @@ class EventItem(Model):
     author: str | None
 
 
-def events_of(request: Request) -> Events:
+async def events_of(request: Request) -> Events:
     """The application's events use case."""
     return cast("Events", request.app.state.events)
 

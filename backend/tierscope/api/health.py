@@ -24,7 +24,7 @@ class Ready(Model):
     reason: str | None
 
 
-def readiness_of(request: Request) -> Readiness:
+async def readiness_of(request: Request) -> Readiness:
     """The readiness check on the application's database."""
     return Readiness(cast("Any", request.app.state.database))
 

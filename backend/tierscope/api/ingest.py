@@ -32,14 +32,14 @@ class IngestAnswer(Model):
     warnings: list[str]
 
 
-def ingest_of(request: Request) -> Ingest:
+async def ingest_of(request: Request) -> Ingest:
     """The application's ingest use case."""
     return cast("Ingest", request.app.state.ingest)
 
 
 async def authenticate(request: Request) -> HostIdentity:
     """Returns which host is sending; asks the database only for a credential not seen in the last seconds."""
-    agents = agents_of(request)
+    agents = await agents_of(request)
     bearer = bearer_of(request)
     known = agents.known(bearer) if bearer else None
     return known if known is not None else await run_in_threadpool(agents.authenticate, bearer)

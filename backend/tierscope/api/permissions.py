@@ -1,4 +1,4 @@
-"""Who may do what. A route declares its permission with `requires`; an application with a route that does not is refused.
+"""Who may do what. A route declares its permission with `requires`; an application with one that does not is refused.
 
     router = APIRouter(prefix="/v1/hosts", dependencies=[Depends(requires("read:fleet"))])
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
@@ -45,7 +46,7 @@ class Requirement:
     def __init__(self, permission: Permission) -> None:
         self.permission: Permission = permission
 
-    def __call__(self, request: Request) -> Caller | None:
+    async def __call__(self, request: Request) -> Caller | None:
         """Returns the caller; None where nobody needs to be known.
 
         Raises:
@@ -54,7 +55,7 @@ class Requirement:
         """
         if self.permission in SELF_CHECKED:
             return None
-        caller = find_caller(request)
+        caller = await run_in_threadpool(find_caller, request)
         allowed = caller is not None and self.permission in permissions_of(caller)
         if caller is None or (caller.role is None and not allowed):
             raise Unauthenticated(f"{request.method} {request.url.path} needs `{self.permission}`")
