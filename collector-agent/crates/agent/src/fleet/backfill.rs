@@ -20,17 +20,21 @@ pub(crate) fn load(stage: &Stage, hosts: &mut [SimHost], end_minute: i64) -> any
         while let Some(host) = next() {
             load_host(stage, host, end_minute)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if done % 5 == 0 || done == total {
-                stage.progress.say(&format!("history of {done} of {total} hosts sent"));
+            if done.is_multiple_of(5) || done == total {
+                stage
+                    .progress
+                    .say(&format!("history of {done} of {total} hosts sent"));
             }
         }
         Ok(())
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..stage.connections.max(1)).map(|_| scope.spawn(&work)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let workers: Vec<_> = (0..stage.connections.max(1)).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     })
 }
 

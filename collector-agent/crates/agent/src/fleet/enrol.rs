@@ -18,11 +18,19 @@ pub(crate) fn enrol(
     std::thread::scope(|scope| {
         let workers: Vec<_> = hosts
             .chunks_mut(share)
-            .map(|chunk| scope.spawn(move || chunk.iter_mut().try_for_each(|host| enrol_one(client, token, host))))
+            .map(|chunk| {
+                scope.spawn(move || {
+                    chunk
+                        .iter_mut()
+                        .try_for_each(|host| enrol_one(client, token, host))
+                })
+            })
             .collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        workers.into_iter().try_for_each(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     })
 }
 

@@ -42,14 +42,7 @@ impl Cast {
         for service in &spec.services {
             let trace = match &service.trace {
                 None => None,
-                Some(wanted) => Some(match traces.iter().find(|(known, _)| *known == wanted) {
-                    Some((_, trace)) => Arc::clone(trace),
-                    None => {
-                        let trace = Arc::new(Trace::load(wanted)?);
-                        traces.push((wanted, Arc::clone(&trace)));
-                        trace
-                    }
-                }),
+                Some(wanted) => Some(shared_trace(wanted, &mut traces)?),
             };
             roles.push(Role::load(service, trace)?);
         }
@@ -65,8 +58,12 @@ impl Cast {
             // The role that is furthest behind its share comes next, so that any count is spread by weight.
             let next = (0..self.roles.len())
                 .max_by_key(|&index| {
-                    let due = u64::from(self.roles[index].weight) * u64::from(number + 1) * 1000 / u64::from(total);
-                    (due as i64 - i64::from(used[index]) * 1000, std::cmp::Reverse(index))
+                    let due =
+                        u64::from(self.roles[index].weight) * u64::from(number + 1) * 1000 / u64::from(total);
+                    (
+                        due as i64 - i64::from(used[index]) * 1000,
+                        std::cmp::Reverse(index),
+                    )
                 })
                 .unwrap_or_default();
             used[next] += 1;
@@ -230,6 +227,19 @@ impl SimHost {
     }
 }
 
+/// The trace that `wanted` names, read once for all services that share it.
+fn shared_trace<'a>(
+    wanted: &'a TraceSpec,
+    traces: &mut Vec<(&'a TraceSpec, Arc<Trace>)>,
+) -> anyhow::Result<Arc<Trace>> {
+    if let Some((_, trace)) = traces.iter().find(|(known, _)| *known == wanted) {
+        return Ok(Arc::clone(trace));
+    }
+    let trace = Arc::new(Trace::load(wanted)?);
+    traces.push((wanted, Arc::clone(&trace)));
+    Ok(trace)
+}
+
 /// The workload of a recording runs in the control group `/load`; in the fleet it is the service.
 fn rename_scope(key: &str, service: &str) -> String {
     match key.split_once('|') {
@@ -272,7 +282,10 @@ mod tests {
             rename_scope("cgroup:/load|memory.stat|anon", "shop/checkout"),
             "cgroup:/shop/checkout|memory.stat|anon"
         );
-        assert_eq!(rename_scope("host|vmstat|pgfault", "shop/checkout"), "host|vmstat|pgfault");
+        assert_eq!(
+            rename_scope("host|vmstat|pgfault", "shop/checkout"),
+            "host|vmstat|pgfault"
+        );
     }
 
     #[test]

@@ -29,9 +29,11 @@ pub(crate) fn send(stage: &Stage, mut hosts: Vec<SimHost>, minutes: Option<u32>)
             .chunks_mut(share)
             .map(|chunk| scope.spawn(move || send_share(stage, chunk, last)))
             .collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        workers.into_iter().try_for_each(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     })
 }
 

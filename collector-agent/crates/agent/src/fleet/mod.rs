@@ -90,7 +90,10 @@ pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
     let client = connect(args)?;
     let progress = Progress::new();
     let spec = spec::read(&args.spec)?;
-    progress.say(&format!("reading the recordings of {} services", spec.services.len()));
+    progress.say(&format!(
+        "reading the recordings of {} services",
+        spec.services.len()
+    ));
     let cast = host::Cast::load(&spec)?;
     let mut hosts = cast.populate(args.hosts, args.heat_hosts, args.seed);
     let next_minute = live::this_minute()?;
@@ -102,11 +105,17 @@ pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
         report: Report::new(args.hosts),
         progress,
         saved,
-        status: args.state_dir.as_deref().map(|dir| StatusFile::new(dir, Some(&args.server))),
+        status: args
+            .state_dir
+            .as_deref()
+            .map(|dir| StatusFile::new(dir, Some(&args.server))),
     };
     backfill::load(&stage, &mut hosts, next_minute)?;
     stage.saved.flush()?;
-    stage.progress.say(&format!("history of {} hosts is complete, sending live", args.hosts));
+    stage.progress.say(&format!(
+        "history of {} hosts is complete, sending live",
+        args.hosts
+    ));
     live::send(&stage, hosts, args.minutes)?;
     stage.saved.flush()?;
     stage.report.finish(args.json)

@@ -47,9 +47,20 @@ impl Reel {
         let gains = renamed
             .iter()
             .enumerate()
-            .map(|(column, (name, _))| if is_counter(name) { gain(&samples, column) } else { 0 })
+            .map(|(column, (name, _))| {
+                if is_counter(name) {
+                    gain(&samples, column)
+                } else {
+                    0
+                }
+            })
             .collect();
-        let layout = Layout::new(renamed.into_iter().map(|(name, _)| name.into_boxed_str()).collect());
+        let layout = Layout::new(
+            renamed
+                .into_iter()
+                .map(|(name, _)| name.into_boxed_str())
+                .collect(),
+        );
         Self {
             layout: Arc::new(layout),
             inventory,
@@ -79,7 +90,9 @@ fn pick(sample: &CounterSample, names: &[(String, &str)]) -> Vec<Option<i64>> {
     names
         .iter()
         .map(|(_, recorded)| {
-            let place = sample.values.binary_search_by(|(key, _)| key.as_str().cmp(recorded));
+            let place = sample
+                .values
+                .binary_search_by(|(key, _)| key.as_str().cmp(recorded));
             place.ok().and_then(|index| sample.values[index].1)
         })
         .collect()
@@ -117,7 +130,10 @@ mod tests {
                 boot_id: Arc::from("boot"),
                 values: vec![
                     (Key::new(&Scope::Host, "vmstat", "nr_free_pages"), Some(*free)),
-                    (Key::new(&Scope::Host, "vmstat", "pgpromote_success"), Some(*promoted)),
+                    (
+                        Key::new(&Scope::Host, "vmstat", "pgpromote_success"),
+                        Some(*promoted),
+                    ),
                 ],
             })
             .collect();
@@ -157,7 +173,10 @@ mod tests {
             end_boottime_ns: None,
             boot_id: Arc::from("boot"),
             values: vec![
-                (Key::new(&Scope::Cgroup("/load".to_owned()), "memory.stat", "anon"), Some(1)),
+                (
+                    Key::new(&Scope::Cgroup("/load".to_owned()), "memory.stat", "anon"),
+                    Some(1),
+                ),
                 (Key::new(&Scope::Host, "vmstat", "pgfault"), Some(2)),
             ],
         };

@@ -115,7 +115,9 @@ impl Report {
             return Ok(());
         }
         let mut text = String::new();
-        self.with(|counts| text = serde_json::to_string_pretty(&print(self.hosts, counts)).unwrap_or_default());
+        self.with(|counts| {
+            text = serde_json::to_string_pretty(&print(self.hosts, counts)).unwrap_or_default();
+        });
         writeln!(std::io::stdout(), "{text}")?;
         Ok(())
     }
@@ -145,7 +147,11 @@ fn print(hosts: u32, counts: &mut Counts) -> Printed {
 fn quantiles(values: &mut [f64]) -> Option<Quantiles> {
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
-    let at = |share: f64| values[((values.len() as f64 * share).ceil() as usize).saturating_sub(1).min(last)];
+    let at = |share: f64| {
+        values[((values.len() as f64 * share).ceil() as usize)
+            .saturating_sub(1)
+            .min(last)]
+    };
     Some(Quantiles {
         p50: at(0.5),
         p95: at(0.95),

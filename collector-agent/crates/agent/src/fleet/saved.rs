@@ -42,7 +42,12 @@ pub(crate) struct Saved {
 
 impl Saved {
     /// Remembers a fleet that has just enrolled.
-    pub(crate) fn new(path: Option<PathBuf>, seed: u64, first_minute: i64, hosts: &[SimHost]) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        path: Option<PathBuf>,
+        seed: u64,
+        first_minute: i64,
+        hosts: &[SimHost],
+    ) -> anyhow::Result<Self> {
         let hosts = hosts
             .iter()
             .map(|host| Member {
@@ -51,11 +56,18 @@ impl Saved {
                 sent_until: first_minute,
             })
             .collect();
-        let document = Document { seed, first_minute, hosts };
+        let document = Document {
+            seed,
+            first_minute,
+            hosts,
+        };
         if let Some(path) = &path {
             write(path, &document).with_context(|| format!("{} cannot be written", path.display()))?;
         }
-        Ok(Self { path, state: Mutex::new((document, Instant::now())) })
+        Ok(Self {
+            path,
+            state: Mutex::new((document, Instant::now())),
+        })
     }
 
     /// Goes on with the fleet of an earlier run: gives its hosts their credentials and places. `None` when there was none.
@@ -81,7 +93,10 @@ impl Saved {
             host.start_at(document.first_minute);
             host.skip_to(member.sent_until);
         }
-        Ok(Some(Self { path: Some(path.to_owned()), state: Mutex::new((document, Instant::now())) }))
+        Ok(Some(Self {
+            path: Some(path.to_owned()),
+            state: Mutex::new((document, Instant::now())),
+        }))
     }
 
     /// Notes how far a host has got.
@@ -89,7 +104,11 @@ impl Saved {
         let Some(path) = &self.path else { return };
         let Ok(mut state) = self.state.lock() else { return };
         let (document, written) = &mut *state;
-        if let Some(member) = document.hosts.iter_mut().find(|member| member.host_id == host.host_id) {
+        if let Some(member) = document
+            .hosts
+            .iter_mut()
+            .find(|member| member.host_id == host.host_id)
+        {
             member.sent_until = host.next_minute();
         }
         if written.elapsed() >= WRITE_EVERY {
@@ -113,7 +132,12 @@ fn write(path: &Path, document: &Document) -> std::io::Result<()> {
         fs::create_dir_all(parent)?;
     }
     let temporary = path.with_extension("new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)?;
     file.write_all(serde_json::to_string(document)?.as_bytes())?;
     fs::rename(&temporary, path)
 }

@@ -40,7 +40,10 @@ pub(crate) fn send(stage: &Stage, credential: &str, sealed: &Sealed) -> anyhow::
         };
         stage.report.count_retry();
         if first_try.elapsed() > PATIENCE {
-            bail!("the service did not take a batch for {} s: {cause}", PATIENCE.as_secs());
+            bail!(
+                "the service did not take a batch for {} s: {cause}",
+                PATIENCE.as_secs()
+            );
         }
         std::thread::sleep(backoff.next_wait(after));
     }

@@ -23,7 +23,12 @@ impl Trace {
         let reader = PageTraceReader::open(&spec.file)?;
         let mut minutes = Vec::new();
         let mut current: Vec<Access> = Vec::new();
-        for (index, interval) in reader.intervals().skip(spec.first).take(spec.intervals).enumerate() {
+        for (index, interval) in reader
+            .intervals()
+            .skip(spec.first)
+            .take(spec.intervals)
+            .enumerate()
+        {
             let interval = interval?;
             current.extend(interval.accesses);
             if (index + 1) % spec.stride == 0 {
@@ -48,7 +53,13 @@ impl Trace {
     }
 
     /// Starts a host's own page state.
-    pub(crate) fn start(self: &Arc<Self>, service: &str, group: &str, seed: u64, interval_ns: i64) -> Playing {
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        service: &str,
+        group: &str,
+        seed: u64,
+        interval_ns: i64,
+    ) -> Playing {
         let identity = TraceIdentity {
             service: Arc::from(service),
             group: Arc::from(group),

@@ -1,0 +1,62 @@
+"""What a benchmark reports, and how a run is written down."""
+
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured line: ours, the reference, their ratio and the target it is held against."""
+
+    name: str
+    ours: str
+    reference: str
+    ratio: float
+    target: str
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The rows of one benchmark with what a reader must know to judge them."""
+
+    title: str
+    rows: Sequence[Row]
+    notes: Sequence[str]
+
+
+def median(values: Sequence[float]) -> float:
+    """Median of at least one value."""
+    return float(statistics.median(values))
+
+
+def machine() -> str:
+    """One line about the machine: what the figures depend on."""
+    model = "unknown CPU"
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.partition(":")[2].strip()
+            break
+    memory_kib = int(Path("/proc/meminfo").read_text().split()[1])
+    return f"{model}, {os.cpu_count()} cores, {memory_kib / 2**20:.0f} GiB, Linux {platform.release()}"
+
+
+def render(section: Section) -> str:
+    """The section as Markdown."""
+    lines = [
+        f"### {section.title}",
+        "",
+        "| measured | ours | reference | ratio | target | met |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.name} | {row.ours} | {row.reference} | {row.ratio:.3g} | {row.target} | {'yes' if row.met else 'no'} |"
+        for row in section.rows
+    ]
+    lines.append("")
+    lines += [f"- {note}" for note in section.notes]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,90 @@
+"""The demonstration on real servers, and a real Chromium to look at it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
+
+from cli.commands import fresh_tierscope
+from tierscope.cli.instance.source_tree import find_agent
+
+LOAD_SECONDS = 420
+"""Generous: the machine may be busy with other tests. How long it takes is measured elsewhere."""
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def fetch(url: str) -> Any:
+    """The JSON answer of the service."""
+    with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - an address of our own service
+        return json.loads(answer.read())
+
+
+@pytest.fixture(scope="session")
+def demo_url() -> Iterator[str]:
+    """The address of a demonstration whose history is loaded and worked up."""
+    if find_agent() is None:
+        pytest.skip("the agent's program is not built")
+    with fresh_tierscope() as tierscope:
+        tierscope.run("up", "--demo", "--detach", "--port", "0")
+        url = str(tierscope.status("--demo", "--wait", "120", expect=None)["url"])
+        deadline = time.monotonic() + LOAD_SECONDS
+        while not _is_loaded(url):
+            assert time.monotonic() < deadline, f"the demo was not loaded: {fetch(url + '/v1/status')}"
+            time.sleep(3)
+        yield url
+
+
+def _is_loaded(url: str) -> bool:
+    hosts = fetch(f"{url}/v1/hosts?limit=200")["items"]
+    status = fetch(f"{url}/v1/status")
+    # A live minute may be waiting at any moment; the history's marks are thousands.
+    return len(hosts) == 50 and all(host["last_seen"] for host in hosts) and status["marks_pending"] < 200
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium of the machine."""
+    binary = shutil.which("chromium") or shutil.which("google-chrome")
+    if binary is None:
+        pytest.skip("Chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=binary, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page of its own; the test fails when the page logs an error."""
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    page = context.new_page()
+    faults: list[str] = []
+
+    def note_console(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            faults.append(message.text)
+
+    def note_crash(error: Error) -> None:
+        faults.append(str(error))
+
+    page.on("console", note_console)
+    page.on("pageerror", note_crash)
+    yield page
+    context.close()
+    assert not faults, "the page reported errors:\n" + "\n".join(faults)

@@ -1,0 +1,73 @@
+"""The three pages show the demonstration's data, say that it is simulated, and keep their state in the address."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, Page, expect
+
+from e2e.conftest import fetch
+
+SLOW_MS = 30_000
+
+
+def open_page(page: Page, url: str, test_id: str) -> None:
+    """Open an address and wait for its page to stand."""
+    page.goto(url)
+    expect(page.get_by_test_id(test_id)).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("simulated-banner")).to_be_visible()
+
+
+def service_id(demo_url: str, name: str) -> str:
+    """The id of a service of the demonstration."""
+    services = fetch(f"{demo_url}/v1/services?limit=100")["items"]
+    return str(next(service["id"] for service in services if service["name"] == name))
+
+
+def test_the_fleet_page_shows_hosts_services_and_heat(page: Page, demo_url: str) -> None:
+    open_page(page, demo_url, "page-fleet")
+    expect(page.get_by_test_id("headline")).to_contain_text(re.compile(r"\d"), timeout=SLOW_MS)
+    for name in ("checkout", "session-cache", "warehouse", "message-queue"):
+        expect(page.get_by_text(name).first).to_be_visible(timeout=SLOW_MS)
+    hot = page.get_by_test_id(re.compile(r"^figure-.*hot_ratio")).first
+    expect(hot).to_contain_text("%", timeout=SLOW_MS)
+
+
+def test_the_service_page_draws_heat_over_time_and_the_heatmap(page: Page, demo_url: str) -> None:
+    service = service_id(demo_url, "checkout")
+    open_page(page, f"{demo_url}/services/{service}", "page-service")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=SLOW_MS)
+    page.get_by_role("tab", name="Heatmap").click()
+    expect(page).to_have_url(re.compile("heatmap", re.IGNORECASE))
+    expect(page.locator(".js-plotly-plot .heatmaplayer").first).to_be_attached(timeout=SLOW_MS)
+    page.reload()
+    expect(page.get_by_role("tab", name="Heatmap")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_host_page_shows_nodes_ledger_and_why_collectors_are_off(page: Page, demo_url: str) -> None:
+    hosts = fetch(f"{demo_url}/v1/hosts?limit=200")["items"]
+    host = next(host for host in hosts if "session-cache" in host["name"])
+    open_page(page, f"{demo_url}/hosts/{host['id']}", "page-host")
+    expect(page.get_by_test_id("node-0")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("node-1")).to_be_visible()
+    page.get_by_role("tab", name=re.compile("moves", re.IGNORECASE)).click()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("ping-pong-kind")).to_contain_text(re.compile("bound|measured", re.IGNORECASE))
+
+
+def test_the_pages_can_be_reached_by_keyboard(page: Page, demo_url: str) -> None:
+    open_page(page, demo_url, "page-fleet")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.type("warehouse")
+    expect(page.get_by_role("dialog").get_by_text("warehouse").first).to_be_visible(timeout=SLOW_MS)
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("page-service")).to_be_visible(timeout=SLOW_MS)
+
+
+def test_an_unknown_host_is_explained(browser: Browser, demo_url: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{demo_url}/hosts/h_unknown")
+    expect(page.get_by_test_id("problem-state")).to_be_visible(timeout=SLOW_MS)
+    context.close()
