@@ -9,6 +9,10 @@ use tempfile::TempDir;
 
 use crate::unpack::unpack;
 
+/// A file system in memory, where there is one.
+const MEMORY_DIRECTORY: &str = "/dev/shm";
+/// Most bytes that are unpacked in memory.
+const MEMORY_BYTES: u64 = 256 << 20;
 /// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
 /// `_recorder` and the directory's name may differ by this much before the name is believed.
@@ -115,10 +119,34 @@ pub fn open_with(path: &Path, limits: Limits) -> Result<SnapshotTree, TreeError>
     if metadata.is_dir() {
         return read_directory(path, path, None).map_err(fail);
     }
-    let unpacked = TempDir::new().map_err(|error| fail(TreeProblem::Unpack(error)))?;
-    unpack(path, unpacked.path(), limits).map_err(fail)?;
+    let unpacked = unpack_somewhere(path, limits).map_err(fail)?;
     let directory = unpacked.path().to_owned();
     read_directory(path, &directory, Some(unpacked)).map_err(fail)
+}
+
+/// Unpacks in memory where the host offers it, because making thousands of small files on a disk takes seconds; what
+/// is too large for that goes to the directory for temporary files.
+fn unpack_somewhere(archive: &Path, limits: Limits) -> Result<TempDir, TreeProblem> {
+    if let Ok(in_memory) = TempDir::new_in(MEMORY_DIRECTORY) {
+        let total_bytes = limits.total_bytes.min(MEMORY_BYTES);
+        let unpacked = unpack(
+            archive,
+            in_memory.path(),
+            Limits {
+                total_bytes,
+                ..limits
+            },
+        );
+        let is_too_large = matches!(
+            unpacked,
+            Err(TreeProblem::TooLarge { .. } | TreeProblem::Unpack(_))
+        );
+        if !is_too_large {
+            return unpacked.map(|()| in_memory);
+        }
+    }
+    let on_disk = TempDir::new().map_err(TreeProblem::Unpack)?;
+    unpack(archive, on_disk.path(), limits).map(|()| on_disk)
 }
 
 fn read_directory(
