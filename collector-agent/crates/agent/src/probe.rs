@@ -175,12 +175,7 @@ mod tests {
         let all = collectors(&mut Reader::new(root.root()));
         assert!(
             all.iter()
-                .all(|collector| collector.active != collector.reason.is_empty() || collector.active)
-        );
-        assert!(
-            all.iter()
-                .filter(|collector| !collector.active)
-                .all(|collector| !collector.reason.is_empty())
+                .all(|collector| collector.active == collector.reason.is_empty())
         );
     }
 }

@@ -1,7 +1,9 @@
 //! What a host is: the agent-side twin of `Inventory` in the contract. Absent is `None`.
 
+use serde::Serialize;
+
 /// Description of a host, sent on change.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(
     missing_docs,
     reason = "each field is described in contract/proto/tierscope/v1/inventory.proto"
@@ -30,7 +32,7 @@ pub struct Inventory {
 }
 
 /// One NUMA node.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Node {
     pub id: u32,
@@ -46,7 +48,7 @@ pub struct Node {
 }
 
 /// One kernel memory tier; rank 0 is the fastest.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Tier {
     pub kernel_number: u32,
@@ -55,7 +57,7 @@ pub struct Tier {
 }
 
 /// A kernel setting as it stands.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Knob {
     pub path: String,
@@ -64,7 +66,7 @@ pub struct Knob {
 }
 
 /// A collector, on or off, and why.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Collector {
     pub name: String,
@@ -76,7 +78,7 @@ pub struct Collector {
 }
 
 /// A service found on the host.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Service {
     pub namespace: String,
@@ -88,7 +90,7 @@ pub struct Service {
 }
 
 /// A swap device.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct SwapDevice {
     pub name: String,
@@ -100,7 +102,7 @@ pub struct SwapDevice {
 }
 
 /// Something wrong or noteworthy, with cause and fix.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Finding {
     pub id: String,
@@ -111,7 +113,7 @@ pub struct Finding {
 }
 
 /// A CXL memory device.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct CxlDevice {
     pub name: String,

@@ -239,7 +239,7 @@ pub(super) fn text(
     }
     writeln!(
         out,
-        "  {} control groups, {} services",
+        "  control groups: {}, services: {}",
         sections.cgroups.len(),
         inventory.services.len()
     )?;

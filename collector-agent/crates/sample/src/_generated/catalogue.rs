@@ -25,7 +25,7 @@ pub static METRICS: &[Metric] = &[
         source: "cpu.stat",
         unit: "us",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -33,7 +33,7 @@ pub static METRICS: &[Metric] = &[
         source: "cpu.stat",
         unit: "us",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -41,7 +41,7 @@ pub static METRICS: &[Metric] = &[
         source: "cpu.stat",
         unit: "us",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -49,7 +49,7 @@ pub static METRICS: &[Metric] = &[
         source: "cpu.stat",
         unit: "count",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -57,7 +57,7 @@ pub static METRICS: &[Metric] = &[
         source: "cpu.stat",
         unit: "count",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -65,7 +65,7 @@ pub static METRICS: &[Metric] = &[
         source: "cpu.stat",
         unit: "count",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -73,7 +73,7 @@ pub static METRICS: &[Metric] = &[
         source: "cpu.stat",
         unit: "us",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -81,7 +81,7 @@ pub static METRICS: &[Metric] = &[
         source: "cpu.stat",
         unit: "us",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -97,7 +97,7 @@ pub static METRICS: &[Metric] = &[
         source: "cpu.stat",
         unit: "us",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -673,7 +673,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.events",
         unit: "events",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -689,7 +689,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.events",
         unit: "events",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -697,7 +697,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.events",
         unit: "events",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -713,7 +713,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.events",
         unit: "events",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -881,7 +881,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -889,7 +889,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -897,7 +897,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -905,7 +905,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -913,7 +913,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -937,7 +937,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -945,7 +945,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -993,7 +993,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1001,7 +1001,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1009,7 +1009,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1017,7 +1017,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1025,7 +1025,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1033,7 +1033,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1041,7 +1041,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1049,7 +1049,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1057,7 +1057,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1065,7 +1065,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1081,7 +1081,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1089,7 +1089,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1097,7 +1097,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1105,7 +1105,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1121,7 +1121,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1129,7 +1129,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1137,7 +1137,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "count",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1161,7 +1161,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1169,7 +1169,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.numa_stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1313,7 +1313,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1321,7 +1321,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1329,7 +1329,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1337,7 +1337,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1345,7 +1345,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1377,7 +1377,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1409,7 +1409,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1417,7 +1417,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1425,7 +1425,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1433,7 +1433,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1481,7 +1481,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1489,7 +1489,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1513,7 +1513,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1529,7 +1529,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1537,7 +1537,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1545,7 +1545,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1553,7 +1553,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1569,7 +1569,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1577,7 +1577,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1585,7 +1585,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1593,7 +1593,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1617,7 +1617,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1633,7 +1633,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1641,7 +1641,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1649,7 +1649,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1657,7 +1657,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1665,7 +1665,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1673,7 +1673,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1681,7 +1681,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1689,7 +1689,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1697,7 +1697,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "huge_pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1705,7 +1705,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "huge_pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1713,7 +1713,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "huge_pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1721,7 +1721,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "huge_pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1737,7 +1737,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1745,7 +1745,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1753,7 +1753,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1761,7 +1761,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "count",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1785,7 +1785,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1793,7 +1793,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1809,7 +1809,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "bytes",
         kind: Kind::Gauge,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1825,7 +1825,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1833,7 +1833,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
@@ -1841,7 +1841,7 @@ pub static METRICS: &[Metric] = &[
         source: "memory.stat",
         unit: "pages",
         kind: Kind::Counter,
-        scopes: &[ScopeKind::Cgroup, ScopeKind::Service],
+        scopes: &[ScopeKind::Cgroup],
         rollup: false,
     },
     Metric {
