@@ -18,7 +18,7 @@ use tierscope_sample::vma_fold::{ProcessKey, VmaFolder};
 use crate::clocks;
 use crate::names::NamePolicy;
 
-/// Largest process that is measured unless the owner says otherwise: a visit costs some 30 ms per GiB.
+/// Largest process that is measured unless the owner says otherwise: a visit costs some 50 ms per GiB.
 pub(crate) const DEFAULT_RSS_LIMIT_BYTES: u64 = 16 << 30;
 /// Shares of the nominal interval between which a visit's activity counts as that of one interval.
 const INTERVAL_SHARES: std::ops::RangeInclusive<f64> = 0.8..=1.25;

@@ -91,11 +91,6 @@ impl History {
         self.validity.trailing_ones()
     }
 
-    /// Active intervals among the newest `window`.
-    pub const fn active_count(self, window: u32) -> u32 {
-        (self.activity & mask(window)).count_ones()
-    }
-
     /// The class in the `recency` scheme.
     pub const fn recency(self) -> Recency {
         if self.active(2) {

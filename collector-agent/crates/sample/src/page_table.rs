@@ -4,15 +4,24 @@
 
 use hashbrown::HashTable;
 
-use crate::heat::ACTIVE_COUNTS;
+use crate::heat::{ACTIVE_COUNTS, WINDOWS};
 use crate::history::History;
 
 /// Intervals of sample counts kept per page.
 const RING_INTERVALS: u32 = ACTIVE_COUNTS as u32 - 1;
 const RING_BITS: u32 = 2 * RING_INTERVALS;
 const RING_MASK: u32 = (1 << RING_BITS) - 1;
-/// The low bit of each two-bit count.
-const LOW_BITS: u32 = 0x5_5555;
+/// Sum of five two-bit counts.
+const SUM_OF_FIVE: [u8; 1 << 10] = {
+    let mut table = [0; 1 << 10];
+    let mut counts = 0;
+    while counts < table.len() {
+        let low = (counts & 3) + (counts >> 2 & 3) + (counts >> 4 & 3);
+        table[counts] = (low + (counts >> 6 & 3) + (counts >> 8)) as u8;
+        counts += 1;
+    }
+    table
+};
 /// Classes that fit beside the ring.
 pub(crate) const MAX_CLASSES: usize = 1 << (u32::BITS - RING_BITS);
 
@@ -43,14 +52,13 @@ impl Marks {
         self.0 = (self.0 & !RING_MASK) | ((self.0 << 2) & RING_MASK);
     }
 
-    /// Samples in the newest `window` intervals, as far as 1 and 2 are told apart: `Some(1)`, `Some(2)`, else `None`.
-    pub(crate) fn few_samples(self, window: u32) -> Option<u32> {
-        let ring = self.0 & RING_MASK & ((1 << (2 * window)) - 1);
-        match (ring.count_ones(), ring & LOW_BITS == ring) {
-            (1, true) => Some(1),
-            (1, false) | (2, true) => Some(2),
-            _ => None,
-        }
+    /// Samples in the newest 1, 2, 5 and 10 intervals; right where below 3, else at least 3.
+    pub(crate) fn samples(self) -> [u8; WINDOWS.len()] {
+        let ring = (self.0 & RING_MASK) as usize;
+        let one = (ring & 3) as u8;
+        let two = one + (ring >> 2 & 3) as u8;
+        let five = two + SUM_OF_FIVE[ring >> 4 & 0x3f];
+        [one, two, five, five + SUM_OF_FIVE[ring >> 10]]
     }
 
     /// No sample in the newest ten intervals.
@@ -189,23 +197,27 @@ mod tests {
         let mut marks = Marks::new(5);
         assert!(marks.is_silent());
         marks.count(1);
-        assert_eq!(
-            [1, 10].map(|window| marks.few_samples(window)),
-            [Some(1), Some(1)]
-        );
+        assert_eq!(marks.samples(), [1, 1, 1, 1]);
         for _ in 0..4 {
             marks.shift();
         }
         marks.count(1);
-        assert_eq!(
-            [2, 5, 10].map(|window| marks.few_samples(window)),
-            [Some(1), Some(2), Some(2)]
-        );
+        assert_eq!(marks.samples(), [1, 1, 2, 2]);
         marks.count(1);
-        assert_eq!([1, 5].map(|window| marks.few_samples(window)), [Some(2), None]);
+        assert_eq!(marks.samples(), [2, 2, 3, 3]);
         marks.count(u64::MAX / 2);
-        assert_eq!(marks.few_samples(1), None);
-        for _ in 0..10 {
+        assert_eq!(marks.samples(), [3, 3, 4, 4]);
+        for _ in 0..5 {
+            marks.shift();
+        }
+        assert_eq!(
+            marks.samples(),
+            [0, 0, 0, 4],
+            "the first sample is nine intervals old"
+        );
+        marks.shift();
+        assert_eq!(marks.samples(), [0, 0, 0, 3]);
+        for _ in 0..4 {
             marks.shift();
         }
         assert!(marks.is_silent());

@@ -18,6 +18,17 @@ const BUCKET_OF_AGE: [u8; HISTORY_INTERVALS as usize + 1] = {
     table
 };
 
+/// Set bits of a number below 1,024: counting them takes a dozen steps where the processor is not asked to.
+const BITS_OF_TEN: [u8; 1 << (ACTIVE_COUNTS - 1)] = {
+    let mut table = [0; 1 << (ACTIVE_COUNTS - 1)];
+    let mut number = 0_usize;
+    while number < table.len() {
+        table[number] = number.count_ones() as u8;
+        number += 1;
+    }
+    table
+};
+
 /// The window of hot pages, in intervals.
 const HOT_WINDOW: u32 = 2;
 
@@ -44,7 +55,7 @@ impl PageTally {
             return;
         }
         self.age[usize::from(BUCKET_OF_AGE[history.activity.trailing_zeros() as usize])] += 1;
-        self.active_count[history.active_count(ACTIVE_COUNTS as u32 - 1) as usize] += 1;
+        self.active_count[usize::from(BITS_OF_TEN[(history.activity & mask(10)) as usize])] += 1;
         let hot_now = history.active(HOT_WINDOW);
         for (lag, (both, either)) in OVERLAP_LAGS.iter().zip(&mut self.overlap) {
             let hot_then = (history.activity >> lag) & mask(HOT_WINDOW) != 0;
@@ -54,12 +65,9 @@ impl PageTally {
         if marks.is_silent() {
             return;
         }
-        for (index, window) in WINDOWS.into_iter().enumerate() {
-            match marks.few_samples(window) {
-                Some(1) => self.f1[index] += 1,
-                Some(_) => self.f2[index] += 1,
-                None => {}
-            }
+        for (index, samples) in marks.samples().into_iter().enumerate() {
+            self.f1[index] += i64::from(samples == 1);
+            self.f2[index] += i64::from(samples == 2);
         }
     }
 
