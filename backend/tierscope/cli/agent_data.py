@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import subprocess
 import tempfile
 from datetime import timedelta
@@ -40,8 +42,7 @@ def import_page_trace(
     demo: Demo = False,
 ) -> None:
     """Load page traces: heat of one service."""
-    arguments = ["replay", *map(str, paths), "--service", service, "--host", host]
-    _run_agent(arguments, hosts=1, origin="import", server=server, demo=demo)
+    _import(paths, ["--service", service], host=host, server=server, demo=demo)
 
 
 @import_app.command("vmstat-dir")
@@ -52,8 +53,7 @@ def import_vmstat_dir(
     demo: Demo = False,
 ) -> None:
     """Load recorded kernel files: counters of one host."""
-    arguments = ["replay", *map(str, paths), "--host", host]
-    _run_agent(arguments, hosts=1, origin="import", server=server, demo=demo)
+    _import(paths, [], host=host, server=server, demo=demo)
 
 
 def loadgen(
@@ -64,21 +64,46 @@ def loadgen(
     demo: Annotated[bool, typer.Option("--demo/--live", help="The instance that takes the load.")] = True,
 ) -> None:
     """Send the load of a simulated fleet over the real wire, to the demo instance unless told otherwise."""
-    arguments = ["fleet", "--spec", str(fleet_spec()), "--hosts", str(hosts), "--minutes", str(minutes), "--hours", "0"]
+    arguments = ["--spec", str(fleet_spec()), "--hosts", str(hosts), "--minutes", str(minutes), "--hours", "0"]
     arguments += ["--json"] if as_json else []
-    _run_agent(arguments, hosts=hosts, origin="simulated", server=server, demo=demo)
-
-
-def _run_agent(
-    arguments: list[str],
-    *,
-    hosts: int,
-    origin: Literal["import", "simulated"],
-    server: str | None,
-    demo: bool,
-) -> None:
-    """Run the agent's program with a join token of its own and a state directory that ends with it."""
     settings = Settings()
+    with tempfile.TemporaryDirectory(prefix="tierscope-") as scratch:
+        token_file = Path(scratch) / "join-token"
+        _write_join_token(settings, token_file, uses=hosts, origin="simulated", demo=demo)
+        _run_agent(settings, ["fleet", *arguments, "--join-token-file", str(token_file)], server=server, demo=demo)
+
+
+def _import(paths: list[Path], arguments: list[str], *, host: str, server: str | None, demo: bool) -> None:
+    """Replay recordings. The credential of an imported host is kept, so that a second import adds to the same host."""
+    settings = Settings()
+    places = find_instance(settings, demo=demo).places
+    state_dir = places.data / "imports" / hashlib.sha256(f"{server or ''}|{host}".encode()).hexdigest()[:16]
+    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    token_file = state_dir / "join-token"
+    words = ["replay", *map(str, paths), *arguments, "--host", host, "--state-dir", str(state_dir)]
+    if not (state_dir / "credential.json").exists():
+        _write_join_token(settings, token_file, uses=1, origin="import", demo=demo)
+        words += ["--join-token-file", str(token_file)]
+    try:
+        _run_agent(settings, words, server=server, demo=demo)
+    finally:
+        token_file.unlink(missing_ok=True)
+
+
+def _write_join_token(
+    settings: Settings, path: Path, *, uses: int, origin: Literal["import", "simulated"], demo: bool
+) -> None:
+    with open_database(settings, demo=demo) as database:
+        token = Access(database).create_join_token(
+            uses=uses, lifetime=_JOIN_LIFETIME, origin=origin, note=f"tierscope {origin}", actor=actor()
+        )
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(token.secret + "\n")
+
+
+def _run_agent(settings: Settings, arguments: list[str], *, server: str | None, demo: bool) -> None:
     binary = find_agent()
     if binary is None:
         fail("the agent's program is not built", next_step="run `make agent`, or install a release")
@@ -86,15 +111,6 @@ def _run_agent(
     address = server or (state.url if state is not None else None)
     if address is None:
         fail("no service is known", next_step="start one with `tierscope up`, or name it with --server")
-    with open_database(settings, demo=demo) as database:
-        token = Access(database).create_join_token(
-            uses=hosts, lifetime=_JOIN_LIFETIME, origin=origin, note=arguments[0], actor=actor()
-        )
-    with tempfile.TemporaryDirectory(prefix="tierscope-") as scratch:
-        token_file = Path(scratch) / "join-token"
-        token_file.touch(mode=0o600)
-        token_file.write_text(token.secret + "\n", encoding="ascii")
-        common = ["--server", address, "--join-token-file", str(token_file)]
-        done = subprocess.run([str(binary), *arguments, *common], check=False)  # noqa: S603
+    done = subprocess.run([str(binary), *arguments, "--server", address], check=False)  # noqa: S603
     if done.returncode != 0:
         raise typer.Exit(FAILED)

@@ -1,0 +1,2 @@
+-- Runs once, when the database is made.
+CREATE EXTENSION IF NOT EXISTS timescaledb;
