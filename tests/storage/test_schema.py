@@ -1,0 +1,99 @@
+"""The schema that the revisions make is the one that the tables describe, in both storage modes."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import text
+
+from tierscope.core.database import Database
+from tierscope.core.errors import ConfigurationError
+from tierscope.storage import tables
+from tierscope.storage.partitions import (
+    drop_old,
+    ensure_partitions,
+    ensure_usual_partitions,
+    partition_start,
+    storage_mode,
+)
+from tierscope.storage.schema import schema_state, upgrade
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def _ours(_: object, name: str | None, kind: str, *__: object) -> bool:
+    return kind != "table" or name in tables.metadata.tables
+
+
+def test_the_revisions_make_what_the_tables_describe(database: Database) -> None:
+    with database.read() as session:
+        context = MigrationContext.configure(session.connection, opts={"include_object": _ours})
+        assert compare_metadata(context, tables.metadata) == []
+
+
+def test_upgrading_again_changes_nothing(database_url: str, database: Database, storage_mode: str) -> None:
+    assert upgrade(database_url, storage="native") == storage_mode
+    assert schema_state(database).current
+
+
+def test_timescaledb_is_refused_where_the_server_lacks_it(empty_database_url: str, storage_mode: str) -> None:
+    if storage_mode == "timescaledb":
+        assert upgrade(empty_database_url, storage="timescaledb") == "timescaledb"
+    else:
+        with pytest.raises(ConfigurationError, match="TimescaleDB"):
+            upgrade(empty_database_url, storage="timescaledb")
+
+
+def test_native_can_be_chosen_on_any_server(empty_database_url: str) -> None:
+    assert upgrade(empty_database_url, storage="native") == "native"
+    with closing(Database(empty_database_url)) as database, database.read() as session:
+        assert storage_mode(session) == "native"
+
+
+def test_a_read_session_cannot_write(database: Database) -> None:
+    with pytest.raises(Exception, match="read-only"), database.read() as session:
+        session.execute(text("INSERT INTO installation (key, value) VALUES ('a', 'b')"))
+
+
+def test_the_audit_trail_cannot_be_changed(database: Database) -> None:
+    with database.write() as transaction:
+        transaction.execute(text("INSERT INTO audit (actor, action, subject) VALUES ('a', 'b', 'c')"))
+    for statement in ("UPDATE audit SET actor = 'x'", "DELETE FROM audit", "TRUNCATE audit"):
+        with pytest.raises(Exception, match="append-only"), database.write() as transaction:
+            transaction.execute(text(statement))
+
+
+def test_partitions_are_made_once_and_old_ones_dropped(database: Database, storage_mode: str) -> None:
+    now = datetime.now(UTC)
+    insert = text(
+        "INSERT INTO counters_live (host_id, ts, layout_id, boot_ref, flags, vals) VALUES (1, :ts, 1, 1, 0, '{1}')"
+    )
+    old = now - timedelta(days=12)
+    with database.write() as transaction:
+        assert ensure_usual_partitions(transaction, now) == 0
+        made = ensure_partitions(transaction, old, old)
+        assert (made > 0) == (storage_mode == "native")
+        for at in (old, now - timedelta(days=7), now):
+            transaction.execute(insert, {"ts": at})
+    with database.write() as transaction:
+        dropped = drop_old(transaction, now)
+        assert dropped["counters_live"] == 1
+        left = transaction.execute(text("SELECT count(*) FROM counters_live")).scalar_one()
+        assert left == 2
+        assert drop_old(transaction, now)["counters_live"] == 0
+
+
+@pytest.mark.parametrize("chunk_days", [1, 10, 90])
+def test_a_partition_holds_the_days_from_its_start(chunk_days: int) -> None:
+    day = datetime(2026, 11, 21, tzinfo=UTC).date()
+    start = partition_start(day, chunk_days)
+    assert timedelta(0) <= day - start < timedelta(days=chunk_days)
+    assert partition_start(start, chunk_days) == start
+    assert partition_start(start + timedelta(days=chunk_days), chunk_days) == start + timedelta(days=chunk_days)
