@@ -8,7 +8,7 @@ const font = "'Inter Variable', system-ui, sans-serif"
 export function baseLayout(theme: ChartTheme): Partial<Layout> {
   return {
     autosize: false,
-    margin: { l: 56, r: 16, t: 8, b: 28, pad: 0 },
+    margin: { l: 56, r: 16, t: 8, b: 40, pad: 0 },
     paper_bgcolor: theme.surface,
     plot_bgcolor: theme.surface,
     font: { family: font, size: 11, color: theme.dimmed },
@@ -36,6 +36,7 @@ export function axis(theme: ChartTheme): Partial<Layout['xaxis']> {
     tickcolor: theme.line,
     tickfont: { size: 11, color: theme.dimmed },
     automargin: false,
+    separatethousands: true,
   }
 }
 
@@ -48,7 +49,12 @@ export function timeAxis(theme: ChartTheme, startSeconds: number, endSeconds: nu
     showgrid: false,
     ticks: 'outside',
     ticklen: 4,
-    nticks: 8,
+    tickangle: 0,
+    tickformatstops: [
+      { dtickrange: [null, 60_000], value: '%H:%M:%S\n%d %b' },
+      { dtickrange: [60_000, 86_400_000 - 1], value: '%H:%M\n%d %b' },
+      { dtickrange: [86_400_000 - 1, null], value: '%d %b\n%Y' },
+    ],
     hoverformat: `%a %d %b %H:%M ${zoneName(new Date(endSeconds * 1000))}`,
     showspikes: true,
     spikemode: 'across',
@@ -74,6 +80,33 @@ export function utcHover(times: number[]): { trace: Data; axis: Partial<Layout['
     },
     axis: { overlaying: 'y', visible: false, fixedrange: true, range: [0, 1] },
   }
+}
+
+/**
+ * Hatched columns where no line has a value, so that a gap is seen as such and not as a quiet stretch. They stand on
+ * the axis of utcHover. `stepSeconds` is the width of a bucket; times are the buckets' ends.
+ */
+export function gapColumns(times: number[], lines: (number | null)[][], stepSeconds: number, theme: ChartTheme): Data {
+  const gaps = times.filter((_, index) => lines.every((values) => (values[index] ?? null) === null))
+  return {
+    type: 'bar',
+    x: gaps.map(plotTime),
+    y: gaps.map(() => 1),
+    width: stepSeconds * 1000,
+    offset: -stepSeconds * 1000,
+    yaxis: 'y9',
+    hoverinfo: 'skip',
+    marker: {
+      color: theme.absent,
+      line: { width: 0 },
+      pattern: { shape: '/', fgcolor: theme.hatch, bgcolor: theme.absent, size: 7, solidity: 0.18, fillmode: 'replace' },
+    },
+  }
+}
+
+/** The width of a bucket: as stated, or at raw resolution the usual distance of two times. */
+export function stepOf(times: number[], stepSeconds: number | null): number {
+  return stepSeconds ?? (medianStep(times) || 60)
 }
 
 /**

@@ -60,6 +60,12 @@ export function methodName(method: string | null): string {
   return methodNames[method] ?? method
 }
 
+/** The name of a method where space is short. */
+export function shortMethodName(method: string): string {
+  if (method === 'counters') return 'counters'
+  return methodName(method).replace(/[,(].*$/, '').replace(/ per mapping$/, '').trim()
+}
+
 /** Long names of the grounding tags. */
 export const groundingNames: Record<string, string> = {
   S: 'source paper',

@@ -50,6 +50,8 @@ export interface ChartTheme {
   surface: string
   /** Fill of a plot where nothing was collected; the page lays hatching over it. */
   absent: string
+  /** The lines of that hatching, where a chart draws it itself. */
+  hatch: string
   /** Address space that is not resident. */
   notResident: string
   /** Resident, but not sampled. */
@@ -65,7 +67,8 @@ export const chartThemes: Record<ThemeName, ChartTheme> = {
     grid: '#e6eaed',
     line: '#c3ccd2',
     surface: '#ffffff',
-    absent: '#eef1f3',
+    absent: '#f3f5f6',
+    hatch: '#c9d1d7',
     notResident: '#ffffff',
     unsampled: '#c9b8c9',
   },
@@ -76,7 +79,8 @@ export const chartThemes: Record<ThemeName, ChartTheme> = {
     grid: '#232c33',
     line: '#39464f',
     surface: '#151b20',
-    absent: '#1c242a',
+    absent: '#1a2127',
+    hatch: '#3a4750',
     notResident: '#151b20',
     unsampled: '#5f4c63',
   },

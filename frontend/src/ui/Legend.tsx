@@ -13,10 +13,12 @@ export function Legend({ items }: { items: LegendItem[] }) {
     <ul className={classes.legend}>
       {items.map((item) => (
         <li key={item.label} className={classes.item}>
-          <span
-            className={item.hatched ? `${classes.swatch} ts-hatch-swatch` : classes.swatch}
-            style={item.colour === undefined ? undefined : { background: item.colour }}
-          />
+          {(item.colour !== undefined || item.hatched) && (
+            <span
+              className={item.hatched ? `${classes.swatch} ts-hatch-swatch` : classes.swatch}
+              style={{ background: item.colour }}
+            />
+          )}
           {item.label}
         </li>
       ))}

@@ -1,8 +1,9 @@
 import { Popover, UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
-import { methodName, type FigureValue } from '../lib/figure'
+import { shortMethodName, type FigureValue } from '../lib/figure'
 import { formatDuration } from '../lib/time'
 import { formatCount, formatRatio } from '../lib/units'
+import { GradeTag } from './GradeTag'
 import { ProvenanceDetails } from './ProvenanceDetails'
 import classes from './ProvenanceChip.module.css'
 
@@ -13,10 +14,10 @@ function windowText(figure: FigureValue): string | null {
 
 function chipParts(figure: FigureValue): string[] {
   const parts = [
-    figure.method === null ? null : (methodName(figure.method).split(',')[0]?.split(' (')[0] ?? null),
+    figure.method === null ? null : (shortMethodName(figure.method)),
     windowText(figure),
     figure.n_hosts === null ? null : `${formatCount(figure.n_hosts)} ${figure.n_hosts === 1 ? 'host' : 'hosts'}`,
-    figure.coverage === null ? null : `${formatRatio(figure.coverage)} seen`,
+    figure.coverage === null ? null : formatRatio(figure.coverage),
   ]
   return parts.filter((part) => part !== null)
 }
@@ -24,12 +25,12 @@ function chipParts(figure: FigureValue): string[] {
 interface ProvenanceChipProps {
   figure: FigureValue
   label: string
-  /** Leave out all but the grade, where space is short. */
-  compact?: boolean
+  /** The grade stands elsewhere. */
+  gradeless?: boolean
 }
 
 /** Where a figure comes from, in one line; a click opens the whole evidence. */
-export function ProvenanceChip({ figure, label, compact = false }: ProvenanceChipProps) {
+export function ProvenanceChip({ figure, label, gradeless = false }: ProvenanceChipProps) {
   const [opened, setOpened] = useState(false)
   const grade = figure.grade ?? 'no grade'
   return (
@@ -39,11 +40,10 @@ export function ProvenanceChip({ figure, label, compact = false }: ProvenanceChi
           className={classes.chip}
           onClick={() => setOpened(!opened)}
           aria-label={`Evidence for ${label}: ${[...chipParts(figure), grade].join(', ')}`}
+          title="method · window · hosts · coverage"
         >
-          {!compact && <span className={classes.text}>{chipParts(figure).join(' · ')}</span>}
-          <span className={classes.grade} data-grade={figure.grade ?? 'none'}>
-            {grade}
-          </span>
+          <span className={classes.text}>{chipParts(figure).join(' · ')}</span>
+          {!gradeless && <GradeTag grade={figure.grade} />}
         </UnstyledButton>
       </Popover.Target>
       <Popover.Dropdown>

@@ -2,6 +2,7 @@ import { Skeleton } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { FigureValue } from '../lib/figure'
 import { formatQuantity, splitQuantity } from '../lib/units'
+import { GradeTag } from './GradeTag'
 import { Nothing } from './Nothing'
 import { ProvenanceChip } from './ProvenanceChip'
 import classes from './Stat.module.css'
@@ -29,6 +30,11 @@ export function Stat({ label, name, figure, swatch }: StatProps) {
       <div className={classes.label}>
         {swatch !== undefined && <span className={classes.swatch} style={{ background: swatch }} />}
         {label}
+        {figure !== undefined && (
+          <span className={classes.grade}>
+            <GradeTag grade={figure.grade} />
+          </span>
+        )}
       </div>
       {figure === undefined ? (
         <>
@@ -39,7 +45,7 @@ export function Stat({ label, name, figure, swatch }: StatProps) {
         <>
           <div className={classes.value}>{valueOf(figure)}</div>
           <div className={classes.interval}>{intervalText(figure) ?? '\u00a0'}</div>
-          <ProvenanceChip figure={figure} label={name} />
+          <ProvenanceChip figure={figure} label={name} gradeless />
         </>
       )}
     </div>

@@ -42,7 +42,7 @@ export const theme = createTheme({
   focusRing: 'auto',
   components: {
     Button: { defaultProps: { size: 'xs' } },
-    ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
+    ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray', c: 'dimmed' } },
     Select: { defaultProps: { size: 'xs' } },
     TextInput: { defaultProps: { size: 'xs' } },
     SegmentedControl: { defaultProps: { size: 'xs' } },

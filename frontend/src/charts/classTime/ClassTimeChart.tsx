@@ -21,7 +21,6 @@ export function ClassTimeChart({ heat, marks, ...panel }: ClassTimeChartProps) {
     <ChartPanel
       {...panel}
       name="class-time"
-      hatched
       figure={figure}
       empty={
         heat !== undefined && !drawable

@@ -3,7 +3,7 @@ import type { ServiceHeat } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
 import { plotTime } from '../../lib/time'
 import { scaleFor, unitLabel } from '../../lib/units'
-import { axis, baseLayout, seriesTable, timeAxis, utcHover } from '../baseLayout'
+import { axis, baseLayout, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markShapes, type ChartMark } from '../lines/figure'
 
@@ -33,7 +33,8 @@ export function classTimeFigure(heat: Pick<ServiceHeat, 'axis' | 'series'>, them
   const start = Date.parse(window.start) / 1000
   const end = Date.parse(window.end) / 1000
   const utc = utcHover(times)
-  const width = (step ?? (times[1] ?? 60) - (times[0] ?? 0)) * 1000
+  const width = stepOf(times, step) * 1000
+  const gaps = gapColumns(times, series.map(({ line }) => line.values), width / 1000, theme)
   const data = series.map(({ name, line }): Data => {
     return {
       type: 'bar',
@@ -47,9 +48,10 @@ export function classTimeFigure(heat: Pick<ServiceHeat, 'axis' | 'series'>, them
     }
   })
   return {
-    data: [utc.trace, ...data],
+    data: [utc.trace, gaps, ...data],
     layout: {
       ...baseLayout(theme),
+      margin: { l: 56, r: 16, t: 18, b: 40, pad: 0 },
       barmode: 'stack',
       bargap: 0,
       xaxis: timeAxis(theme, start, end),

@@ -20,6 +20,7 @@ interface HeatmapChartProps {
   selection: Box | null
   brush: boolean
   height: number
+  width: number
   hint: ReactNode
   controls: ReactNode
   onBox: (box: Box) => void
@@ -32,14 +33,14 @@ const step = 0.2
 
 /** The interactive heatmap: wheel and keys zoom, drag pans, brush selects. The view lives in the caller's URL. */
 export function HeatmapChart(props: HeatmapChartProps) {
-  const { grid, load, box, extent, selection, brush, height, onBox, onSelect, onBrush } = props
+  const { grid, load, box, extent, selection, brush, height, width, onBox, onSelect, onBrush } = props
   const theme = useChartTheme()
   const frame = useRef<HTMLDivElement>(null)
   const [hovered, setHovered] = useState<HoveredCell | null>(null)
   const hover = useHoveredCell(box, height, setHovered)
   const figure = useMemo(
-    () => (grid === undefined ? null : heatmapFigure(grid, { box, selection, brush, height }, theme)),
-    [grid, box, selection, brush, height, theme],
+    () => (grid === undefined ? null : heatmapFigure(grid, { box, selection, brush, height, width }, theme)),
+    [grid, box, selection, brush, height, width, theme],
   )
   const relayout = useCallback(
     (update: RelayoutUpdate) => {

@@ -25,10 +25,16 @@ export interface HeatmapView {
   selection: Box | null
   brush: boolean
   height: number
+  width: number
 }
 
-/** Margins and the coverage strip, in pixels; the page needs them to place its own controls. */
-export const heatmapMargins = { l: 168, r: 84, t: 26, b: 30 } as const
+/** Margins in pixels for a chart of this width; fixed, so that a pointer's place can be told without asking Plotly. */
+export function heatmapMargins(width: number): { l: number; r: number; t: number; b: number } {
+  return width < 640 ? { l: 92, r: 64, t: 8, b: 40 } : { l: 168, r: 84, t: 8, b: 40 }
+}
+
+/** The share of the plot's height that the regions take; the coverage strip has the rest. */
+export const regionShare = 0.94
 
 /** The grid's columns on an even raster, so that a missing column is a hole and its neighbours do not grow over it. */
 export function evenColumns(grid: HeatGrid): { ends: number[]; source: (number | null)[] } {
@@ -129,7 +135,8 @@ function layers(grid: HeatGrid, theme: ChartTheme): Data[] {
 
 function decorations(grid: HeatGrid, view: HeatmapView, theme: ChartTheme): Partial<Layout> {
   const { box, selection } = view
-  const inner = view.height - heatmapMargins.t - heatmapMargins.b
+  const margins = heatmapMargins(view.width)
+  const inner = view.height - margins.t - margins.b
   const borders = lanes(grid)
     .slice(1)
     .filter((lane) => lane.r0 > box.r0 && lane.r0 < box.r1)
@@ -162,12 +169,12 @@ function decorations(grid: HeatGrid, view: HeatmapView, theme: ChartTheme): Part
   return {
     shapes: [...borders, ...rectangle],
     annotations: [
-      ...labelsInView(lanes(grid), box.r0, box.r1, inner * 0.94, 30).map(({ label, at }) => ({
+      ...labelsInView(lanes(grid), box.r0, box.r1, inner * regionShare, 30).map(({ label, at }) => ({
         xref: 'paper' as const,
         yref: 'y' as const,
         x: 0,
         y: at,
-        xshift: -heatmapMargins.l + 12,
+        xshift: -margins.l + 10,
         text: `<b>${plotText(label)}</b>`,
         textangle: -90 as unknown as 'auto',
         showarrow: false,
@@ -192,13 +199,15 @@ function decorations(grid: HeatGrid, view: HeatmapView, theme: ChartTheme): Part
 /** The heatmap: time across, address regions down in lanes of one page kind, activity as log colour. */
 export function heatmapFigure(grid: HeatGrid, view: HeatmapView, theme: ChartTheme): ChartFigure {
   const { box } = view
-  const inner = view.height - heatmapMargins.t - heatmapMargins.b
-  const labels = labelsInView(mappings(grid), box.r0, box.r1, inner * 0.94)
+  const margins = heatmapMargins(view.width)
+  const inner = view.height - margins.t - margins.b
+  const longest = view.width < 640 ? 9 : 20
+  const labels = labelsInView(mappings(grid), box.r0, box.r1, inner * regionShare)
   return {
     data: layers(grid, theme),
     layout: {
       ...baseLayout(theme),
-      margin: { ...heatmapMargins, pad: 0 },
+      margin: { ...margins, pad: 0 },
       plot_bgcolor: theme.absent,
       hovermode: 'closest',
       dragmode: view.brush ? 'drawrect' : 'pan',
@@ -206,13 +215,13 @@ export function heatmapFigure(grid: HeatGrid, view: HeatmapView, theme: ChartThe
       xaxis: { ...timeAxis(theme, box.t0, box.t1), anchor: 'y', showspikes: false },
       yaxis: {
         ...axis(theme),
-        domain: [0, 0.94],
+        domain: [0, regionShare],
         range: [box.r1, box.r0],
         showgrid: false,
         zeroline: false,
         tickmode: 'array',
         tickvals: labels.map(({ at }) => at),
-        ticktext: labels.map(({ label }) => plotText(middleCut(label, 20))),
+        ticktext: labels.map(({ label }) => plotText(middleCut(label, longest))),
         tickfont: { size: 11, color: theme.text },
       },
       yaxis2: { domain: [0.965, 1], fixedrange: true, visible: false, range: [-0.5, 0.5] },

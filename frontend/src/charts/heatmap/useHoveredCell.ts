@@ -1,6 +1,6 @@
 import { useCallback, type PointerEvent } from 'react'
 import type { Box } from '../../lib/urlState'
-import { heatmapMargins } from './figure'
+import { heatmapMargins, regionShare } from './figure'
 import type { HoveredCell } from './HeatmapReadout'
 
 /**
@@ -11,10 +11,11 @@ export function useHoveredCell(box: Box, height: number, report: (cell: HoveredC
   return useCallback(
     (event: PointerEvent<HTMLElement>) => {
       const bounds = event.currentTarget.getBoundingClientRect()
-      const plotWidth = bounds.width - heatmapMargins.l - heatmapMargins.r
-      const plotHeight = (height - heatmapMargins.t - heatmapMargins.b) * 0.94
-      const across = (event.clientX - bounds.left - heatmapMargins.l) / plotWidth
-      const bottom = height - heatmapMargins.b
+      const margins = heatmapMargins(bounds.width)
+      const plotWidth = bounds.width - margins.l - margins.r
+      const plotHeight = (height - margins.t - margins.b) * regionShare
+      const across = (event.clientX - bounds.left - margins.l) / plotWidth
+      const bottom = height - margins.b
       const down = 1 - (bottom - (event.clientY - bounds.top)) / plotHeight
       if (across < 0 || across > 1 || down < 0 || down > 1) {
         report(null)

@@ -4,7 +4,7 @@ import { plotText } from '../../lib/escape'
 import { moveColours, type ChartTheme } from '../../lib/palette'
 import { plotTime } from '../../lib/time'
 import { scaleFor, unitLabel } from '../../lib/units'
-import { axis, baseLayout, seriesTable, timeAxis, utcHover } from '../baseLayout'
+import { axis, baseLayout, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markShapes } from '../lines/figure'
 
@@ -46,7 +46,8 @@ export function ledgerFigure(ledger: Flow, theme: ChartTheme): ChartFigure {
   const scale = scaleFor(unit, peak)
   const start = Date.parse(window.start) / 1000
   const end = Date.parse(window.end) / 1000
-  const width = (step ?? (times[1] ?? 60) - (times[0] ?? 0)) * 1000
+  const width = stepOf(times, step) * 1000
+  const gaps = gapColumns(times, flows.map((flow) => flow.series.values), width / 1000, theme)
   const utc = utcHover(times)
   const bars = flows.map(({ series, direction, colour }): Data => {
     const scaled = series.values.map((value) => (value === null ? null : (direction * value) / scale.divisor))
@@ -66,12 +67,12 @@ export function ledgerFigure(ledger: Flow, theme: ChartTheme): ChartFigure {
     .filter((reset) => reset.at >= start && reset.at <= end)
     .map((reset) => ({ atSeconds: reset.at, text: `left out: ${reset.cause}` }))
   return {
-    data: [utc.trace, ...bars],
+    data: [utc.trace, gaps, ...bars],
     layout: {
       ...baseLayout(theme),
       barmode: 'relative',
       bargap: 0,
-      margin: { l: 64, r: 16, t: 18, b: 28, pad: 0 },
+      margin: { l: 64, r: 16, t: 18, b: 40, pad: 0 },
       xaxis: timeAxis(theme, start, end),
       yaxis: {
         ...axis(theme),

@@ -14,10 +14,12 @@ function asShare(values: (number | null)[]): (number | null)[] {
 export function counterLines(answer: CounterAnswer | undefined, view: 'rate' | 'value'): Line[] {
   if (answer === undefined || answer.status !== 'ok') return []
   return answer.series.map((series): Line => {
-    const label = series.scope === 'host' ? series.name : series.scope
+    const pressure = series.source.includes('pressure')
+    const name = pressure ? series.name.replace('_total_us', '') : series.name
+    const label = answer.series.length === 1 ? name : series.scope
     const key = `${series.scope}|${series.source}|${series.name}`
     if (view === 'value' || series.per_s === null) return { key, label, unit: series.unit, values: series.values }
-    const stall = series.unit === 'us' && series.source.includes('pressure')
+    const stall = series.unit === 'us' && pressure
     return stall
       ? { key, label, unit: 'ratio', values: asShare(series.per_s) }
       : { key, label, unit: rateUnit(series.unit), values: series.per_s }

@@ -25,8 +25,6 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme): ChartFigure {
         // The dark end is hot, the bright end cold: bright stretches are memory that could move.
         colorscale: cividis,
         hoverongaps: false,
-        xgap: 0,
-        ygap: 2,
         customdata: rows.map((row) => times.map((time) => `${plotText(row.label)}<br>${formatUtc(new Date(time * 1000))}`)),
         hovertemplate: '%{customdata}<br><b>%{z:.1f} % cold</b><extra></extra>',
         colorbar: {
@@ -41,8 +39,20 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme): ChartFigure {
     ],
     layout: {
       ...baseLayout(theme),
+      plot_bgcolor: theme.absent,
       hovermode: 'closest',
-      margin: { l: 132, r: 8, t: 4, b: 28, pad: 0 },
+      margin: { l: 140, r: 8, t: 4, b: 40, pad: 0 },
+      // Rows are told apart by lines over the hatching rather than by gaps that would show it.
+      shapes: rows.slice(1).map((_, index) => ({
+        type: 'line' as const,
+        xref: 'paper' as const,
+        yref: 'y' as const,
+        x0: 0,
+        x1: 1,
+        y0: index + 0.5,
+        y1: index + 0.5,
+        line: { color: theme.surface, width: 2 },
+      })),
       xaxis: timeAxis(theme, Date.parse(window.start) / 1000, Date.parse(window.end) / 1000),
       yaxis: {
         ...axis(theme),
@@ -51,7 +61,7 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme): ChartFigure {
         showgrid: false,
         tickmode: 'array',
         tickvals: rows.map((row) => row.service_id),
-        ticktext: rows.map((row) => plotText(middleCut(row.label, 20))),
+        ticktext: rows.map((row) => plotText(middleCut(row.label, 18))),
         tickfont: { size: 12, color: theme.text },
       },
     },

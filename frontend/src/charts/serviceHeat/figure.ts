@@ -57,7 +57,7 @@ export function serviceHeatFigure(services: ServiceSummary[], theme: ChartTheme)
     marker: {
       color: theme.absent,
       line: { color: theme.line, width: 1 },
-      pattern: { shape: '/', fgcolor: theme.line, bgcolor: theme.absent, size: 5, fillmode: 'replace' },
+      pattern: { shape: '/', fgcolor: theme.hatch, bgcolor: theme.absent, size: 7, solidity: 0.18, fillmode: 'replace' },
     },
   }
   return {
@@ -68,7 +68,7 @@ export function serviceHeatFigure(services: ServiceSummary[], theme: ChartTheme)
       bargap: 0.35,
       hovermode: 'y unified',
       dragmode: false,
-      margin: { l: 132, r: 16, t: 4, b: 34, pad: 4 },
+      margin: { l: 140, r: 16, t: 4, b: 34, pad: 4 },
       xaxis: {
         ...axis(theme),
         fixedrange: true,
@@ -81,7 +81,7 @@ export function serviceHeatFigure(services: ServiceSummary[], theme: ChartTheme)
         type: 'category',
         tickmode: 'array',
         tickvals: names,
-        ticktext: shown.map((service) => plotText(middleCut(service.name, 20))),
+        ticktext: shown.map((service) => plotText(middleCut(service.name, 18))),
         tickfont: { size: 12, color: theme.text },
       },
     },

@@ -12,7 +12,7 @@ export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {
     fleet.hosts_silent > 0 ? `${fleet.hosts_silent} silent` : null,
   ].filter((part) => part !== null)
   return (
-    <StatStrip label="Headline figures of the fleet">
+    <StatStrip label="Headline figures of the fleet" columns={5}>
       <CountStat
         label="Hosts reporting"
         value={fleet?.hosts_reporting}

@@ -32,7 +32,7 @@ export function HostOverviewTab({ hostId, host }: HostOverviewTabProps) {
   const missing = pressure.data?.reason ?? 'Pressure stall information needs a kernel with CONFIG_PSI; see Setup.'
   return (
     <div className={classes.stack}>
-      <StatStrip label="Headline figures of the host">
+      <StatStrip label="Headline figures of the host" columns={6}>
         <Stat label="Memory" name="Memory" figure={host?.summary.memory_bytes} />
         <Stat label={<Term name="promotion">Promoted</Term>} name="Promotions" figure={host?.summary.promotion_pages_per_s} />
         <Stat label={<Term name="demotion">Demoted</Term>} name="Demotions" figure={host?.summary.demotion_pages_per_s} />

@@ -12,7 +12,7 @@ function pair(read: number | null, write: number | null, unit: string): string {
 }
 
 function bandwidth(node: NodeInfo): string {
-  const gib = (mib: number | null) => (mib === null ? null : Math.round(mib / 102.4) / 10)
+  const gib = (mib: number | null) => (mib === null ? null : Math.round(mib / 1024))
   return pair(gib(node.read_bandwidth_mib_per_s), gib(node.write_bandwidth_mib_per_s), 'GiB/s')
 }
 

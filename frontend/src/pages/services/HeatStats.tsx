@@ -25,7 +25,7 @@ export function HeatStats({ heat, reason, problem }: HeatStatsProps) {
   return (
     <>
       {reason !== null && <EmptyState title="Heat is not measured for this service" next={reason} />}
-      <StatStrip label="Heat of the service">
+      <StatStrip label="Heat of the service" columns={classes.length + 2}>
         {classes.map(({ heat_class: name, ratio }) => (
           <Stat
             key={name}

@@ -43,7 +43,8 @@ export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
   const zoomed = useMemo(() => readBox(zoom), [zoom])
   const selection = useMemo(() => readBox(sel), [sel])
   const fetched = zoomed === null ? null : fetchRange(zoomed, { t0: start, t1: end, r0: 0, r1: 1 })
-  const columns = Math.max(60, Math.min(2000, Math.round((width || 800) - heatmapMargins.l - heatmapMargins.r)))
+  const margins = heatmapMargins(width)
+  const columns = Math.max(60, Math.min(2000, Math.round(width - margins.l - margins.r)))
   const query = useQuery({
     ...tilesQuery(
       serviceId,
@@ -93,6 +94,7 @@ export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
           selection={selection}
           brush={brush}
           height={height}
+          width={width}
           hint={
             grid === undefined
               ? '\u00a0'

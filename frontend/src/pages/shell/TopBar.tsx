@@ -23,7 +23,8 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
       <div className={classes.space} />
       <Button
         variant="default"
-        className={classes.search}
+        classNames={{ root: classes.search, label: classes.searchLabel }}
+        justify="space-between"
         leftSection={<IconSearch size={14} />}
         rightSection={<kbd className={classes.key}>Ctrl K</kbd>}
         onClick={onSearch}

@@ -34,7 +34,7 @@ export function StatusPage(): ReactNode {
   return (
     <div data-testid="page-status">
       <Headline kicker={<h1>Status</h1>} sentence={status === undefined ? undefined : sentenceOf(status)} />
-      <StatStrip label="The installation in figures">
+      <StatStrip label="The installation in figures" columns={4}>
         <CountStat
           label="Work waiting"
           value={status?.marks_pending}
