@@ -18,6 +18,8 @@ PYTHON_PATHS := backend tests contract migrations
 PYTEST_PROCESSES ?= 2
 PYTEST_ARGS ?=
 LOGS := .build/logs
+# Tests use the program that users get, and do not compile it again on the way.
+WITH_AGENT := TIERSCOPE_AGENT_BINARY="$$(deploy/dev/build-agent.sh --print-path)"
 
 PYTHON_STAMP := $(VENV)/.installed
 NODE_STAMP := frontend/node_modules/.installed
@@ -81,14 +83,12 @@ test-web: $(NODE_STAMP) ## Run the dashboard's tests
 	@mkdir -p $(LOGS)
 	$(WEB) npm test 2>&1 | tee ../$(LOGS)/web.log
 
-test-python: $(PYTHON_STAMP) simcore ## Run the Python tests, end to end ones too
+test-python: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests, end to end ones too
 	@mkdir -p $(LOGS)
-	$(RUST) cargo build --locked --package tierscope-agent
-	$(BIN)/python -m pytest -n $(PYTEST_PROCESSES) $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
+	$(WITH_AGENT) $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
 
-e2e: $(PYTHON_STAMP) $(FRONTEND) ## Run the browser tests alone
-	$(RUST) cargo build --locked --package tierscope-agent
-	$(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
+e2e: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the browser tests alone
+	$(WITH_AGENT) $(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
 
 lint: $(PYTHON_STAMP) $(NODE_STAMP) ## Run all linters, type checks and the checks of layers and generated files
 	@deploy/dev/lint.sh
@@ -103,7 +103,7 @@ gen: $(PYTHON_STAMP) $(NODE_STAMP) ## Regenerate code and documents from the con
 	$(WEB) npm run --silent gen
 
 bench: $(PYTHON_STAMP) agent ## Measure against references in the same run; see docs/benchmarks.md
-	$(BIN)/python -m tests.bench $(ARGS)
+	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m bench --agent "$$(deploy/dev/build-agent.sh --print-path)" $(ARGS)
 
 clean: down ## Remove what was built; data of instances stays
 	rm -rf $(VENV) .build frontend/node_modules frontend/dist $(CARGO_DIR)/target

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles the agent for use: static against musl where that target and its C compiler are installed, else for this host.
-# build-agent.sh --print-target prints cargo's target arguments and ends.
+# build-agent.sh --print-path says where the program is then, and does not compile.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -x "$(command -v cargo)" ] || export PATH="$HOME/.cargo/bin:$PATH"
@@ -11,8 +11,8 @@ if command -v musl-gcc >/dev/null && command -v rustc >/dev/null &&
     [ -d "$(rustc --print target-libdir --target "$musl" 2>/dev/null)" ]; then
     target=(--target "$musl")
 fi
-if [ "${1:-}" = --print-target ]; then
-    echo "${target[@]}"
+if [ "${1:-}" = --print-path ]; then
+    echo "${CARGO_TARGET_DIR:-$PWD/collector-agent/target}/${target[1]:+${target[1]}/}release/tierscope-agent"
     exit
 fi
 deploy/dev/check-tools.sh rust

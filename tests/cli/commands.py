@@ -16,7 +16,7 @@ from typing import Any
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import list_with_cwd
 
-START_SECONDS = 180
+START_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
