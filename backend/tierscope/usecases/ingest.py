@@ -109,6 +109,12 @@ class Ingest:
         await asyncio.to_thread(self._writer.join)
         self._decoders.shutdown(wait=True)
 
+    @property
+    def waiting(self) -> int:
+        """Batches that wait for a commit."""
+        with self._condition:
+            return len(self._queue)
+
     def admit(self, host: HostIdentity, body_bytes: int) -> None:
         """Refuses a batch before its body is read, where that is known already.
 

@@ -1,0 +1,178 @@
+"""People and programs: links, sessions, CSRF, tokens, the Host header, the audit trail."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx
+import pytest
+from factories.services import running
+
+from tierscope.core.settings import Settings
+from tierscope.usecases.access import Access
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+@dataclass(slots=True)
+class Service:
+    """A running service."""
+
+    client: httpx.Client
+    access: Access
+
+    def log_in(self) -> dict[str, str]:
+        """Logs the client in as admin; returns the header that writes need."""
+        link = self.access.create_link(actor="test").secret
+        answer = self.client.post("/v1/session", json={"link": link})
+        assert answer.status_code == 200
+        return {"X-CSRF-Token": answer.json()["csrf_token"]}
+
+
+@pytest.fixture
+def service(database_url: str) -> Iterator[Service]:
+    with running(Settings(database_url=database_url, allowed_hosts=("tiers.example",))) as (app, client):
+        yield Service(client, app.state.access)
+
+
+def slug(answer: httpx.Response) -> str:
+    """The last part of a problem's type."""
+    return str(answer.json()["type"]).rpartition("/")[2]
+
+
+def test_a_link_logs_in_once(service: Service) -> None:
+    link = service.access.create_link(actor="test").secret
+    answer = service.client.post("/v1/session", json={"link": link})
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert service.client.get("/v1/session").json()["role"] == "admin"
+    service.client.cookies.clear()
+    again = service.client.post("/v1/session", json={"link": link})
+    assert (again.status_code, slug(again)) == (401, "unknown-token")
+
+
+def test_the_login_page_uses_the_link_only_on_its_button(service: Service) -> None:
+    link = service.access.create_link(actor="test").secret
+    page = service.client.get("/login", params={"link": link})
+    assert link in page.text
+    assert "set-cookie" not in page.headers
+    answer = service.client.post("/login", data={"link": link})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert service.client.get("/v1/session").json()["kind"] == "session"
+
+
+def test_the_login_page_escapes_what_it_is_given(service: Service) -> None:
+    page = service.client.get("/login", params={"link": '"><script>alert(1)</script>'})
+    assert "<script>" not in page.text
+
+
+def test_a_write_of_a_session_needs_its_csrf_token(service: Service) -> None:
+    header = service.log_in()
+    event = {"text": "deployed"}
+    for wrong in (b"", b"x", b"\xe9"):
+        answer = service.client.post("/v1/events", json=event, headers={b"X-CSRF-Token": wrong})
+        assert (answer.status_code, slug(answer)) == (403, "bad-csrf")
+    assert service.client.post("/v1/events", json=event, headers=header).status_code == 201
+
+
+def test_logging_out_ends_the_session_for_good(service: Service) -> None:
+    header = service.log_in()
+    stolen = dict(service.client.cookies)
+    assert service.client.delete("/v1/session", headers=header).status_code == 204
+    for name, value in stolen.items():
+        service.client.cookies.set(name, value)
+    assert service.client.get("/v1/session").json()["kind"] == "anonymous"
+
+
+def test_a_token_is_shown_once_and_revoked_at_once(service: Service) -> None:
+    header = service.log_in()
+    made = service.client.post("/v1/tokens", json={"role": "operator", "note": "ci"}, headers=header).json()
+    listed = service.client.get("/v1/tokens").text
+    assert made["id"] in listed
+    assert made["token"] not in listed
+    bearer = {"Authorization": f"Bearer {made['token']}"}
+    service.client.cookies.clear()
+    assert service.client.post("/v1/events", json={"text": "a"}, headers=bearer).status_code == 201
+    service.access.revoke_token(made["id"], actor="test")
+    assert service.client.post("/v1/events", json={"text": "a"}, headers=bearer).status_code == 401
+
+
+def test_every_write_is_in_the_audit_trail(service: Service) -> None:
+    header = service.log_in()
+    join = service.client.post("/v1/agents/join-tokens", json={"labels": {"rack": "r1"}}, headers=header).json()
+    body = {"join_token": join["token"], "hostname": "n", "labels": {"rack": "mine", "sku": "x"}}
+    host = service.client.post("/v1/agents/enrol", json=body).json()
+    service.client.post("/v1/events", json={"text": "t", "host_id": host["host_id"]}, headers=header)
+    assert service.client.post(f"/v1/agents/{host['host_id']}/revoke", headers=header).status_code == 204
+    page = service.client.get("/v1/audit", params={"limit": 3}).json()
+    rest = service.client.get("/v1/audit", params={"cursor": page["next_cursor"]}).json()
+    actions = [item["action"] for item in page["items"] + rest["items"]]
+    assert actions == [
+        "host.revoke",
+        "event.create",
+        "host.enrol",
+        "token.create",
+        "session.create",
+        "token.create",
+    ]
+    assert host["credential"] not in str(page) + str(rest)
+
+
+def test_a_join_token_has_as_many_uses_as_it_was_given(service: Service) -> None:
+    token = service.access.create_join_token(uses=2, origin="import", actor="test").secret
+    body = {"join_token": token, "hostname": "same-name"}
+    answers = [service.client.post("/v1/agents/enrol", json=body) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [201, 201, 401]
+    assert answers[0].json()["host_id"] != answers[1].json()["host_id"]
+
+
+def test_the_settings_of_an_agent_are_not_sent_twice(service: Service) -> None:
+    token = service.access.create_join_token(actor="test").secret
+    host = service.client.post("/v1/agents/enrol", json={"join_token": token, "hostname": "n"}).json()
+    bearer = {"Authorization": f"Bearer {host['credential']}"}
+    first = service.client.get("/v1/agent/config", headers=bearer)
+    assert first.json() == {"interval_seconds": 60, "paused": False, "heat": {"enabled": True}, "version": 1}
+    again = service.client.get("/v1/agent/config", headers=bearer | {"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_the_same_idempotency_key_stores_one_event(service: Service) -> None:
+    header = service.log_in() | {"Idempotency-Key": "k1"}
+    answers = [service.client.post("/v1/events", json={"text": "a"}, headers=header) for _ in range(2)]
+    assert answers[0].json() == answers[1].json()
+    other = service.client.post("/v1/events", json={"text": "b"}, headers=header)
+    assert (other.status_code, slug(other)) == (409, "conflict")
+    assert len(service.client.get("/v1/events").json()["items"]) == 1
+
+
+def test_events_are_paged_newest_first(service: Service) -> None:
+    header = service.log_in()
+    for number in range(5):
+        service.client.post("/v1/events", json={"text": f"e{number}"}, headers=header)
+    texts, cursor = [], None
+    while True:
+        page = service.client.get("/v1/events", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
+        texts += [item["text"] for item in page["items"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert texts == ["e4", "e3", "e2", "e1", "e0"]
+    assert slug(service.client.get("/v1/events", params={"cursor": "nonsense"})) == "bad-request"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:1", 200), ("127.0.0.1", 200), ("tiers.example", 200), ("[::1]:80", 200), ("evil.example", 400)],
+)
+def test_only_listed_names_reach_the_service(service: Service, host: str, status: int) -> None:
+    answer = service.client.get("/v1/session", headers={"Host": host})
+    assert answer.status_code == status
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert service.client.get("/healthz", headers={"Host": host}).status_code == 200
+
+
+def test_unknown_addresses_and_methods_are_problems(service: Service) -> None:
+    assert slug(service.client.get("/v1/nothing")) == "not-found"
+    assert slug(service.client.put("/v1/events")) == "method-not-allowed"
+    assert slug(service.client.post("/v1/agents/enrol", json={"hostname": 1})) == "invalid"
+    assert service.client.get("/readyz").json() == {"ready": True, "reason": None}

@@ -1,0 +1,138 @@
+"""Who may do what: every endpoint by every role, against the running application."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import httpx
+import pytest
+from factories.services import running
+from fastapi import APIRouter, FastAPI
+
+from tierscope.api.app import create_app
+from tierscope.api.permissions import ANONYMOUS, ROLES, Permission, check_declared, declared_permissions
+from tierscope.core.database import Database
+from tierscope.core.errors import ConfigurationError
+from tierscope.core.settings import Settings
+from tierscope.usecases.access import Access, Role
+
+ENDPOINTS: dict[str, Permission] = {
+    "GET /healthz": "public",
+    "GET /readyz": "public",
+    "GET /openapi.json": "public",
+    "GET /login": "public",
+    "POST /login": "public",
+    "GET /{path:path}": "public",
+    "GET /v1/session": "public",
+    "POST /v1/session": "public",
+    "DELETE /v1/session": "public",
+    "POST /v1/agents/enrol": "public",
+    "POST /v1/ingest/batches": "agent",
+    "POST /v1/agent/rotate": "agent",
+    "GET /v1/agent/config": "agent",
+    "GET /v1/fleet": "read:fleet",
+    "GET /v1/hosts": "read:fleet",
+    "GET /v1/hosts/{host_id}": "read:fleet",
+    "GET /v1/hosts/{host_id}/counters": "read:fleet",
+    "GET /v1/hosts/{host_id}/counters/names": "read:fleet",
+    "GET /v1/hosts/{host_id}/ledger": "read:fleet",
+    "GET /v1/services": "read:fleet",
+    "GET /v1/services/{service_id}": "read:fleet",
+    "GET /v1/services/{service_id}/heat": "read:fleet",
+    "GET /v1/services/{service_id}/ledger": "read:fleet",
+    "GET /v1/services/{service_id}/tiles": "read:tiles",
+    "GET /v1/status": "read:fleet",
+    "GET /v1/metrics": "read:fleet",
+    "GET /v1/events": "read:fleet",
+    "POST /v1/events": "write:events",
+    "POST /v1/agents/join-tokens": "write:agents",
+    "POST /v1/agents/{host_id}/revoke": "write:agents",
+    "POST /v1/tokens": "write:tokens",
+    "GET /v1/tokens": "write:tokens",
+    "DELETE /v1/tokens/{token_id}": "write:tokens",
+    "GET /v1/audit": "read:audit",
+}
+ROLE_NAMES: tuple[Role, ...] = ("viewer", "operator", "admin")
+ALLOWED = {
+    "read:fleet": {"anonymous", "viewer", "operator", "admin"},
+    "read:tiles": {"anonymous", "operator", "admin"},
+    "write:events": {"operator", "admin"},
+    "write:agents": {"admin"},
+    "write:tokens": {"admin"},
+    "read:audit": {"admin"},
+}
+CHECKED = [endpoint for endpoint, permission in ENDPOINTS.items() if permission not in ("public", "agent")]
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return create_app(Settings(database_url="postgresql://nobody@localhost/none"))
+
+
+def test_the_table_names_every_endpoint_and_its_permission(app: FastAPI) -> None:
+    found = {f"{method} {path}": permission for method, path, permission in declared_permissions(app)}
+    assert found == ENDPOINTS
+
+
+def test_a_route_without_a_permission_is_refused() -> None:
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    router = APIRouter()
+    router.add_api_route("/open", lambda: None)
+    app.include_router(router)
+    with pytest.raises(ConfigurationError, match="/open"):
+        check_declared(app)
+
+
+def test_roles_include_each_other() -> None:
+    assert ROLES["viewer"] < ROLES["operator"] < ROLES["admin"]
+    assert not any(permission.startswith("write:") for permission in ANONYMOUS)
+
+
+@pytest.fixture(scope="module")
+def tokens() -> dict[str, str]:
+    return {}
+
+
+@pytest.fixture
+def client(database_url: str, tokens: dict[str, str]) -> Iterator[httpx.Client]:
+    with closing(Database(database_url)) as database:
+        access = Access(database)
+        for role in ROLE_NAMES:
+            tokens[role] = access.create_api_token(role=role, note=role, lifetime=None, actor="test").secret
+    with running(Settings(database_url=database_url)) as (_, opened):
+        yield opened
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_every_endpoint_answers_every_role_as_the_table_says(client: httpx.Client, tokens: dict[str, str]) -> None:
+    wrong = []
+    for endpoint in CHECKED:
+        method, path = endpoint.split(" ")
+        path = path.format(host_id="none", service_id="none", token_id="none")
+        for caller in ("anonymous", *ROLE_NAMES, "forger"):
+            headers = {"Authorization": f"Bearer {tokens.get(caller, 'x')}"} if caller != "anonymous" else {}
+            status = client.request(method, path, headers=headers).status_code
+            expected = caller in ALLOWED[ENDPOINTS[endpoint]]
+            refused = 401 if caller in ("anonymous", "forger") else 403
+            if (status not in (401, 403)) != expected or (not expected and status != refused):
+                wrong.append(f"{endpoint} as {caller}: {status}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+@pytest.mark.parametrize(
+    ("setting", "header"),
+    [
+        ({"anonymous_reads": False}, {}),
+        ({"trusted_proxies": ("10.0.0.1",)}, {}),
+        ({"host": "0.0.0.0"}, {}),  # noqa: S104 - the setting alone; the test listens on loopback
+        ({}, {"X-Forwarded-For": "10.0.0.1"}),
+        ({}, {"Forwarded": "for=10.0.0.1"}),
+        ({}, {"Via": "1.1 proxy"}),
+    ],
+)
+def test_reading_needs_a_login_unless_on_plain_loopback(
+    database_url: str, setting: dict[str, object], header: dict[str, str]
+) -> None:
+    with running(Settings(database_url=database_url, **setting)) as (_, client):  # type: ignore[arg-type]
+        assert client.get("/v1/events", headers=header).status_code == 401
+        assert client.get("/v1/session", headers=header).json()["kind"] == "nobody"

@@ -1,0 +1,46 @@
+"""A running service for a test: the real application behind a real socket."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+
+from tierscope.api.app import create_app
+from tierscope.core.settings import Settings
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[str]:
+    """Serves `app` on a free port of loopback; yields its address."""
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive(), "the server did not start"
+            thread.join(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
+    """Yields the application and a client of it."""
+    app = create_app(settings)
+    with serving(app) as address, httpx.Client(base_url=address, timeout=30) as client:
+        yield app, client
+
+
+def batch_headers(credential: str) -> dict[str, str]:
+    """The headers of an upload."""
+    return {
+        "Authorization": f"Bearer {credential}",
+        "Content-Type": "application/x-protobuf",
+        "Content-Encoding": "zstd",
+    }

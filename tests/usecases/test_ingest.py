@@ -1,0 +1,184 @@
+"""The queue of ingest: shared commits, back-pressure, and one bad batch that never hurts others."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from factories import batches
+from factories.installations import Enrolled, enrol
+from sqlalchemy import text
+
+from tierscope.core.database import Database
+from tierscope.core.errors import Busy, TierscopeError, TooLarge, TooMany, Unavailable, UnknownLayout, WrongHost
+from tierscope.core.settings import Limits
+from tierscope.storage.ingest import Incoming, Outcome
+from tierscope.usecases import ingest as module
+from tierscope.usecases.ingest import Acknowledged, Ingest
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def run(database: Database, limits: Limits, work: Callable[[Ingest], Coroutine[Any, Any, None]]) -> None:
+    """Runs `work` on a started ingest and stops it."""
+
+    async def main() -> None:
+        ingest = Ingest(database, limits=limits)
+        ingest.start()
+        try:
+            await work(ingest)
+        finally:
+            await ingest.stop()
+
+    asyncio.run(main())
+
+
+def body(host: Enrolled, seq: int) -> bytes:
+    """A good batch."""
+    return batches.compress(batches.full_batch(host_id=host.id, seq=seq))
+
+
+def samples(database: Database) -> int:
+    """Number of stored samples."""
+    with database.read() as session:
+        return int(session.execute(text("SELECT count(*) FROM counters_live")).scalar_one())
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, list[int]]]:
+    """Holds back every commit until it is set; notes the size of each group."""
+    opened, sizes = threading.Event(), []
+    real = module.store_group
+
+    def held(transaction: object, group: list[Incoming], **options: Any) -> list[Outcome]:
+        opened.wait()
+        sizes.append(len(group))
+        return real(transaction, group, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "store_group", held)
+    yield opened, sizes
+    opened.set()
+
+
+def test_batches_that_arrive_during_a_commit_share_the_next_one(
+    database: Database, gate: tuple[threading.Event, list[int]]
+) -> None:
+    opened, sizes = gate
+    hosts = [enrol(database) for _ in range(6)]
+
+    async def work(ingest: Ingest) -> None:
+        tasks = [asyncio.create_task(ingest.submit(host.identity, body(host, 0))) for host in hosts]
+        while ingest.waiting + 1 < len(hosts) and not sizes:
+            await asyncio.sleep(0)
+        opened.set()
+        answers = await asyncio.gather(*tasks)
+        assert all(isinstance(answer, Acknowledged) and not answer.stored.duplicate for answer in answers)
+
+    run(database, Limits(commit_batches=4), work)
+    assert sum(sizes) == len(hosts)
+    assert len(sizes) < len(hosts)
+    assert max(sizes) <= 4
+    assert samples(database) == 2 * len(hosts)
+
+
+def test_bad_batches_fail_alone(database: Database, gate: tuple[threading.Event, list[int]]) -> None:
+    opened, _ = gate
+    hosts = [enrol(database) for _ in range(3)]
+    strange = batches.make_batch(host_id=hosts[1].id)
+    batches.add_counters(strange, [[1]], keys=("host|a|b",), with_layout=False)
+
+    async def work(ingest: Ingest) -> None:
+        bodies = [body(hosts[0], 0), batches.compress(strange), body(hosts[0], 0), b"garbage"]
+        tasks = [
+            asyncio.create_task(ingest.submit(host.identity, data))
+            for host, data in zip((hosts[0], hosts[1], hosts[2], hosts[2]), bodies, strict=True)
+        ]
+        opened.set()
+        good, unknown, foreign, garbage = await asyncio.gather(*tasks, return_exceptions=True)
+        assert isinstance(good, Acknowledged)
+        assert isinstance(unknown, UnknownLayout)
+        assert isinstance(foreign, WrongHost)
+        assert isinstance(garbage, TierscopeError)
+
+    run(database, Limits(), work)
+    assert samples(database) == 2
+
+
+def test_a_batch_that_breaks_the_transaction_is_stored_apart_from_the_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad = enrol(database, name="good"), enrol(database, name="bad")
+    real = module.store_group
+
+    def breaking(transaction: object, group: list[Incoming], **options: Any) -> list[Outcome]:
+        outcomes = real(transaction, group, **options)  # type: ignore[arg-type]
+        if any(item.host == bad.identity for item in group):
+            raise ValueError("broken")
+        return outcomes
+
+    monkeypatch.setattr(module, "store_group", breaking)
+
+    async def work(ingest: Ingest) -> None:
+        tasks = [ingest.submit(host.identity, body(host, 0)) for host in (good, bad)]
+        stored, broken = await asyncio.gather(*tasks, return_exceptions=True)
+        assert isinstance(stored, Acknowledged)
+        assert isinstance(broken, TierscopeError)
+
+    run(database, Limits(), work)
+    assert samples(database) == 2
+
+
+def test_a_full_queue_answers_busy_and_a_greedy_host_too_many(
+    database: Database, gate: tuple[threading.Event, list[int]]
+) -> None:
+    opened, sizes = gate
+    greedy, other = enrol(database), enrol(database)
+
+    async def work(ingest: Ingest) -> None:
+        tasks = [asyncio.create_task(ingest.submit(greedy.identity, body(greedy, seq))) for seq in range(3)]
+        while ingest.waiting < 2:
+            await asyncio.sleep(0)
+        with pytest.raises(TooMany) as many:
+            await ingest.submit(greedy.identity, body(greedy, 9))
+        with pytest.raises(Busy) as busy:
+            await ingest.submit(other.identity, body(other, 0))
+        assert many.value.retry_after_seconds
+        assert busy.value.retry_after_seconds
+        opened.set()
+        await asyncio.gather(*tasks)
+        assert isinstance(await ingest.submit(other.identity, body(other, 0)), Acknowledged)
+
+    run(database, Limits(queue_batches=2, host_batches_in_flight=3, commit_batches=1), work)
+    assert sizes == [1, 1, 1, 1]
+
+
+def test_stopping_stores_what_waits_and_refuses_the_rest(database: Database) -> None:
+    host = enrol(database)
+
+    async def main() -> None:
+        ingest = Ingest(database)
+        ingest.start()
+        task = asyncio.create_task(ingest.submit(host.identity, body(host, 0)))
+        while not ingest.waiting and not task.done():
+            await asyncio.sleep(0)
+        await ingest.stop()
+        assert isinstance(await task, Acknowledged)
+        with pytest.raises(Unavailable):
+            await ingest.submit(host.identity, body(host, 1))
+
+    asyncio.run(main())
+    assert samples(database) == 2
+
+
+def test_a_body_over_the_limit_is_refused(database: Database) -> None:
+    host = enrol(database)
+    with pytest.raises(TooLarge):
+        Ingest(database, limits=Limits(batch_bytes=10)).admit(host.identity, 11)
