@@ -3,30 +3,17 @@
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::collections::BTreeMap;
+mod whole_past;
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use tierscope_sample::fold::{Changes, Folded, IntervalEnd, Measured, PageClass, PageFolder, Touch};
 use tierscope_sample::heat::{Backend, GAP_BINS, GapRow, Granularity, HeatRow, PageKind};
-use tierscope_sample::history::{HISTORY_INTERVALS, Recency};
+use tierscope_sample::history::Recency;
+use whole_past::{Ended, KINDS, Life, Past, Step, kind_of};
 
-const KINDS: [PageKind; 3] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
 const PAGE_BYTES: i64 = 4096;
-
-/// One interval: pages unmapped, pages that appear untouched, and pages touched with their counts.
-#[derive(Debug, Clone)]
-struct Step {
-    observed: bool,
-    freed: Vec<u64>,
-    appeared: Vec<u64>,
-    touched: Vec<(u64, u32, u32)>,
-}
-
-/// The kind of a page is fixed by its key.
-fn kind_of(key: u64) -> PageKind {
-    KINDS[key as usize % KINDS.len()]
-}
 
 fn step() -> impl Strategy<Value = Step> {
     let keys = || 0..24_u64;
@@ -104,187 +91,6 @@ fn fold(folder: &mut PageFolder, now: usize, step: &Step, mine: impl Fn(u64) -> 
     )
 }
 
-/// What happened to a page in an interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Seen {
-    Missing,
-    Idle,
-    Active(u64),
-}
-
-/// A page's life, from the interval in which it became resident.
-#[derive(Debug, Clone, Default)]
-struct Life {
-    seen: Vec<Seen>,
-}
-
-impl Life {
-    fn newest(&self, age: usize) -> Option<Seen> {
-        self.seen.iter().rev().nth(age).copied()
-    }
-
-    fn active(&self, age: usize) -> bool {
-        matches!(self.newest(age), Some(Seen::Active(_)))
-    }
-
-    fn age(&self) -> Option<usize> {
-        (0..HISTORY_INTERVALS as usize).find(|age| self.active(*age))
-    }
-
-    fn valid_run(&self) -> usize {
-        (0..64)
-            .take_while(|age| !matches!(self.newest(*age), None | Some(Seen::Missing)))
-            .count()
-    }
-
-    fn samples(&self, window: usize) -> u64 {
-        let counted = self.seen.iter().rev().take(window);
-        counted
-            .map(|seen| {
-                if let Seen::Active(samples) = seen {
-                    *samples
-                } else {
-                    0
-                }
-            })
-            .sum()
-    }
-
-    fn recency(&self) -> Recency {
-        let whole = |window: usize| self.valid_in(window) == window;
-        if (0..2).any(|age| self.active(age)) {
-            Recency::Hot
-        } else if !whole(2) {
-            Recency::Unknown
-        } else if (0..10).any(|age| self.active(age)) {
-            Recency::Warm
-        } else if !whole(10) {
-            Recency::Unknown
-        } else {
-            Recency::Cold
-        }
-    }
-
-    fn valid_in(&self, window: usize) -> usize {
-        (0..window)
-            .filter(|age| !matches!(self.newest(*age), None | Some(Seen::Missing)))
-            .count()
-    }
-
-    /// Lengths of the gaps that ended, and how; the open one is left to the caller. `unmapped` in the interval after
-    /// the life, which was observed or not.
-    fn gaps(&self, unmapped: Option<bool>, ended: &mut Ended) {
-        let mut last: Option<usize> = None;
-        for (now, seen) in self.seen.iter().enumerate() {
-            match seen {
-                Seen::Missing => {
-                    if let Some(start) = last.take() {
-                        ended.censor(now - start - 1);
-                    }
-                }
-                Seen::Active(_) => {
-                    if let Some(start) = last.replace(now) {
-                        if now - start > GAP_BINS {
-                            ended.censor(GAP_BINS);
-                        } else {
-                            ended.closed[now - start - 1] += 1;
-                        }
-                    }
-                }
-                Seen::Idle => {}
-            }
-        }
-        let Some(lag) = last.map(|start| self.seen.len() - 1 - start) else {
-            return;
-        };
-        match unmapped {
-            Some(true) if lag < GAP_BINS => ended.freed[lag] += 1,
-            Some(_) => ended.censor(lag),
-            None if lag > GAP_BINS => ended.censor(lag),
-            None if lag > 0 => ended.open[lag - 1] += 1,
-            None => {}
-        }
-    }
-}
-
-/// Gaps by how they ended; index i counts those of i + 1 intervals.
-#[derive(Debug, Clone, PartialEq)]
-struct Ended {
-    closed: [i64; GAP_BINS],
-    freed: [i64; GAP_BINS],
-    open: [i64; GAP_BINS],
-    censored: [i64; GAP_BINS],
-}
-
-impl Ended {
-    fn none() -> Self {
-        let zero = [0; GAP_BINS];
-        Self {
-            closed: zero,
-            freed: zero,
-            open: zero,
-            censored: zero,
-        }
-    }
-
-    fn censor(&mut self, length: usize) {
-        if length > 0 {
-            self.censored[length.min(GAP_BINS) - 1] += 1;
-        }
-    }
-}
-
-/// The lives of all pages, and the gaps of those that were unmapped.
-struct Past {
-    lives: BTreeMap<u64, Life>,
-    ended: [Ended; 3],
-}
-
-impl Past {
-    fn new() -> Self {
-        Self {
-            lives: BTreeMap::new(),
-            ended: [Ended::none(), Ended::none(), Ended::none()],
-        }
-    }
-
-    fn step(&mut self, step: &Step) {
-        for key in &step.freed {
-            if let Some(life) = self.lives.remove(key) {
-                life.gaps(Some(step.observed), &mut self.ended[kind_of(*key) as usize]);
-            }
-        }
-        let idle = if step.observed { Seen::Idle } else { Seen::Missing };
-        self.lives.values_mut().for_each(|life| life.seen.push(idle));
-        let touched = if step.observed {
-            step.touched.as_slice()
-        } else {
-            &[]
-        };
-        for key in step.appeared.iter().chain(touched.iter().map(|(key, ..)| key)) {
-            self.lives
-                .entry(*key)
-                .or_insert_with(|| Life { seen: vec![idle] });
-        }
-        for (key, loads, stores) in touched {
-            let newest = self.lives.get_mut(key).unwrap().seen.last_mut().unwrap();
-            let before = if let Seen::Active(samples) = newest {
-                *samples
-            } else {
-                0
-            };
-            *newest = Seen::Active(before + u64::from(loads + stores));
-        }
-    }
-
-    fn of(&self, kind: PageKind) -> impl Iterator<Item = &Life> {
-        self.lives
-            .iter()
-            .filter(move |(key, _)| kind_of(**key) == kind)
-            .map(|(_, life)| life)
-    }
-}
-
 fn bucket(age: usize) -> usize {
     [0, 1, 2, 3, 5, 10, 20, 40, 64]
         .iter()
@@ -360,6 +166,23 @@ fn check_row(row: &HeatRow, past: &Past) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Overlap of the hot sets now and some intervals ago, where all intervals that it looks at were observed.
+fn check_overlap(row: &HeatRow, past: &Past) -> Result<(), TestCaseError> {
+    let lags = [10, 30, 60];
+    let known = lags.map(|lag| (row.validity & 3) == 3 && (row.validity >> lag & 3) == 3);
+    prop_assert_eq!(row.hot_overlap_bytes.is_some(), known.contains(&true));
+    for (index, lag) in lags.into_iter().enumerate() {
+        let hot = |life: &Life, age: usize| life.active(age) || life.active(age + 1);
+        let (mut both, mut either) = (0, 0);
+        for life in past.of(row.kind).filter(|_| known[index]) {
+            both += i64::from(hot(life, 0) && hot(life, lag)) * PAGE_BYTES;
+            either += i64::from(hot(life, 0) || hot(life, lag)) * PAGE_BYTES;
+        }
+        prop_assert_eq!(row.hot_overlap_bytes.unwrap_or_default()[index], (both, either));
+    }
+    Ok(())
+}
+
 fn sum_of(blocks: &[GapRow], kind: PageKind) -> Ended {
     let mut sum = Ended::none();
     for block in blocks.iter().filter(|block| block.kind == kind) {
@@ -387,6 +210,7 @@ proptest! {
                 prop_assert_eq!(row.is_some(), past.of(kind).next().is_some());
                 if let Some(row) = row {
                     check_row(row, &past)?;
+                    check_overlap(row, &past)?;
                 }
             }
         }
@@ -493,6 +317,42 @@ fn a_page_that_changes_its_tier_stays_the_same_page_and_one_that_changes_its_kin
     assert_eq!(
         (anon.closed_bytes[0], anon.freed_bytes[0]),
         (PAGE_BYTES, PAGE_BYTES)
+    );
+}
+
+#[test]
+fn a_page_that_is_touched_and_then_mapped_anew_in_one_interval_ends_its_gap_once() {
+    let mut folder = folder();
+    let [anon, file] = [PageKind::Anon, PageKind::File].map(|kind| {
+        folder.class(&PageClass {
+            kind,
+            page_size_bytes: 4096,
+            tier: None,
+        })
+    });
+    let touch = |class| Touch {
+        key: 5,
+        class,
+        loads: 1,
+        stores: 0,
+    };
+    for (now, touched) in [vec![touch(anon)], vec![], vec![touch(anon), touch(file)]]
+        .iter()
+        .enumerate()
+    {
+        folder.fold(
+            end_of(now),
+            &Changes {
+                touched: Some(touched),
+                ..Changes::default()
+            },
+        );
+    }
+    let block = folder.end_gap_block(end_of(3));
+    let anon = block.iter().find(|row| row.kind == PageKind::Anon).unwrap();
+    assert_eq!(
+        (anon.closed_bytes[1], anon.freed_bytes),
+        (PAGE_BYTES, [0; GAP_BINS])
     );
 }
 

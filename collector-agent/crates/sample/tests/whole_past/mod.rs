@@ -1,0 +1,204 @@
+//! The slow way: every page keeps its whole past, and each figure is counted from it.
+
+use std::collections::BTreeMap;
+
+use tierscope_sample::heat::{GAP_BINS, PageKind};
+use tierscope_sample::history::{HISTORY_INTERVALS, Recency};
+
+/// Kinds in the order of their numbers.
+pub(crate) const KINDS: [PageKind; 3] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
+
+/// One interval: pages unmapped, pages that appear untouched, and pages touched with their counts.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub(crate) observed: bool,
+    pub(crate) freed: Vec<u64>,
+    pub(crate) appeared: Vec<u64>,
+    pub(crate) touched: Vec<(u64, u32, u32)>,
+}
+
+/// The kind of a page is fixed by its key.
+pub(crate) fn kind_of(key: u64) -> PageKind {
+    KINDS[key as usize % KINDS.len()]
+}
+
+/// What happened to a page in an interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Seen {
+    Missing,
+    Idle,
+    Active(u64),
+}
+
+/// A page's life, from the interval in which it became resident.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Life {
+    pub(crate) seen: Vec<Seen>,
+}
+
+impl Life {
+    pub(crate) fn newest(&self, age: usize) -> Option<Seen> {
+        self.seen.iter().rev().nth(age).copied()
+    }
+
+    pub(crate) fn active(&self, age: usize) -> bool {
+        matches!(self.newest(age), Some(Seen::Active(_)))
+    }
+
+    pub(crate) fn age(&self) -> Option<usize> {
+        (0..HISTORY_INTERVALS as usize).find(|age| self.active(*age))
+    }
+
+    pub(crate) fn valid_run(&self) -> usize {
+        (0..64)
+            .take_while(|age| !matches!(self.newest(*age), None | Some(Seen::Missing)))
+            .count()
+    }
+
+    pub(crate) fn samples(&self, window: usize) -> u64 {
+        let counted = self.seen.iter().rev().take(window);
+        counted
+            .map(|seen| {
+                if let Seen::Active(samples) = seen {
+                    *samples
+                } else {
+                    0
+                }
+            })
+            .sum()
+    }
+
+    pub(crate) fn recency(&self) -> Recency {
+        let whole = |window: usize| self.valid_in(window) == window;
+        if (0..2).any(|age| self.active(age)) {
+            Recency::Hot
+        } else if !whole(2) {
+            Recency::Unknown
+        } else if (0..10).any(|age| self.active(age)) {
+            Recency::Warm
+        } else if !whole(10) {
+            Recency::Unknown
+        } else {
+            Recency::Cold
+        }
+    }
+
+    pub(crate) fn valid_in(&self, window: usize) -> usize {
+        (0..window)
+            .filter(|age| !matches!(self.newest(*age), None | Some(Seen::Missing)))
+            .count()
+    }
+
+    /// Lengths of the gaps that ended, and how; the open one is left to the caller. `unmapped` in the interval after
+    /// the life, which was observed or not.
+    pub(crate) fn gaps(&self, unmapped: Option<bool>, ended: &mut Ended) {
+        let mut last: Option<usize> = None;
+        for (now, seen) in self.seen.iter().enumerate() {
+            match seen {
+                Seen::Missing => {
+                    if let Some(start) = last.take() {
+                        ended.censor(now - start - 1);
+                    }
+                }
+                Seen::Active(_) => {
+                    if let Some(start) = last.replace(now) {
+                        if now - start > GAP_BINS {
+                            ended.censor(GAP_BINS);
+                        } else {
+                            ended.closed[now - start - 1] += 1;
+                        }
+                    }
+                }
+                Seen::Idle => {}
+            }
+        }
+        let Some(lag) = last.map(|start| self.seen.len() - 1 - start) else {
+            return;
+        };
+        match unmapped {
+            Some(true) if lag < GAP_BINS => ended.freed[lag] += 1,
+            Some(_) => ended.censor(lag),
+            None if lag > GAP_BINS => ended.censor(lag),
+            None if lag > 0 => ended.open[lag - 1] += 1,
+            None => {}
+        }
+    }
+}
+
+/// Gaps by how they ended; index i counts those of i + 1 intervals.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) closed: [i64; GAP_BINS],
+    pub(crate) freed: [i64; GAP_BINS],
+    pub(crate) open: [i64; GAP_BINS],
+    pub(crate) censored: [i64; GAP_BINS],
+}
+
+impl Ended {
+    pub(crate) fn none() -> Self {
+        let zero = [0; GAP_BINS];
+        Self {
+            closed: zero,
+            freed: zero,
+            open: zero,
+            censored: zero,
+        }
+    }
+
+    pub(crate) fn censor(&mut self, length: usize) {
+        if length > 0 {
+            self.censored[length.min(GAP_BINS) - 1] += 1;
+        }
+    }
+}
+
+/// The lives of all pages, and the gaps of those that were unmapped.
+pub(crate) struct Past {
+    pub(crate) lives: BTreeMap<u64, Life>,
+    pub(crate) ended: [Ended; 3],
+}
+
+impl Past {
+    pub(crate) fn new() -> Self {
+        Self {
+            lives: BTreeMap::new(),
+            ended: [Ended::none(), Ended::none(), Ended::none()],
+        }
+    }
+
+    pub(crate) fn step(&mut self, step: &Step) {
+        for key in &step.freed {
+            if let Some(life) = self.lives.remove(key) {
+                life.gaps(Some(step.observed), &mut self.ended[kind_of(*key) as usize]);
+            }
+        }
+        let idle = if step.observed { Seen::Idle } else { Seen::Missing };
+        self.lives.values_mut().for_each(|life| life.seen.push(idle));
+        let touched = if step.observed {
+            step.touched.as_slice()
+        } else {
+            &[]
+        };
+        for key in step.appeared.iter().chain(touched.iter().map(|(key, ..)| key)) {
+            self.lives
+                .entry(*key)
+                .or_insert_with(|| Life { seen: vec![idle] });
+        }
+        for (key, loads, stores) in touched {
+            let newest = self.lives.get_mut(key).unwrap().seen.last_mut().unwrap();
+            let before = if let Seen::Active(samples) = newest {
+                *samples
+            } else {
+                0
+            };
+            *newest = Seen::Active(before + u64::from(loads + stores));
+        }
+    }
+
+    pub(crate) fn of(&self, kind: PageKind) -> impl Iterator<Item = &Life> {
+        self.lives
+            .iter()
+            .filter(move |(key, _)| kind_of(**key) == kind)
+            .map(|(_, life)| life)
+    }
+}
