@@ -3,6 +3,7 @@
 //! The collector keeps its buffers and its list of names, so that a reading whose names are those of the time before
 //! allocates next to nothing. Costly files have a cadence of their own: what is not read has no value, never the old one.
 
+mod cadence;
 mod frame;
 mod groups;
 mod host;
@@ -14,9 +15,15 @@ use tierscope_rootfs::{Missing, ReadError, Reader, Root};
 use tierscope_sample::counters::CounterSample;
 use tierscope_sysfs::cgroup::{Groups, Version};
 
-use crate::services::{Discovered, Rules, Walker};
+use crate::services::{Discovered, FoundService, Rules, Walker};
+use cadence::{Backoff, Timer};
 use frame::Frame;
+
+pub use cadence::Rescan;
 pub use processes::largest as largest_processes;
+
+/// Nanoseconds of a second.
+const SECOND_NS: i64 = 1_000_000_000;
 
 /// Limits and cadences.
 #[derive(Debug, Clone)]
@@ -25,8 +32,8 @@ pub struct CollectorConfig {
     pub max_names: usize,
     /// Control groups that are read.
     pub max_cgroups: usize,
-    /// Groups, nodes, services and processes are looked for again every so many collections.
-    pub rescan_every: u32,
+    /// When nodes, groups, services and processes are looked for again.
+    pub rescan: Rescan,
     /// Shortest time between two readings of `/proc/zoneinfo`, which takes zone locks.
     pub zoneinfo_min_ns: i64,
     /// Files of single processes; `None` leaves them out.
@@ -38,8 +45,8 @@ pub struct CollectorConfig {
 /// How much is read of single processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessFiles {
-    /// Every so many collections.
-    pub every: u32,
+    /// Shortest time between two readings.
+    pub min_ns: i64,
     /// The largest processes of the host, at most so many.
     pub max_processes: usize,
     /// Resident bytes of all of them together: reading walks their page tables.
@@ -51,7 +58,7 @@ pub struct ProcessFiles {
 impl Default for ProcessFiles {
     fn default() -> Self {
         Self {
-            every: 5,
+            min_ns: 300 * SECOND_NS,
             max_processes: 50,
             max_resident_bytes: 16 << 30,
             max_file_bytes: 1 << 20,
@@ -64,8 +71,8 @@ impl Default for CollectorConfig {
         Self {
             max_names: 4096,
             max_cgroups: 200,
-            rescan_every: 10,
-            zoneinfo_min_ns: 5_000_000_000,
+            rescan: Rescan::default(),
+            zoneinfo_min_ns: 5 * SECOND_NS,
             process_files: Some(ProcessFiles::default()),
             services: true,
         }
@@ -76,12 +83,12 @@ impl CollectorConfig {
     /// For recordings: every snapshot is read whole, whatever the time between them.
     pub fn for_recordings() -> Self {
         let process_files = ProcessFiles {
-            every: 1,
+            min_ns: 0,
             max_file_bytes: 64 << 20,
             ..ProcessFiles::default()
         };
         Self {
-            rescan_every: 1,
+            rescan: Rescan::ALWAYS,
             zoneinfo_min_ns: 0,
             process_files: Some(process_files),
             ..Self::default()
@@ -142,12 +149,16 @@ pub struct Collector {
     frame: Frame,
     walker: Walker,
     discovered: Discovered,
+    /// Services that have counters of their own: those of the last rescan, so that the layout holds in between.
+    services: Vec<FoundService>,
     nodes: Vec<u32>,
     version: Version,
     groups: Groups,
     absent_files: Vec<u32>,
-    collections: u32,
-    zoneinfo_at_ns: Option<i64>,
+    rescan: Backoff,
+    walk: Timer,
+    zoneinfo: Timer,
+    process_files: Timer,
 }
 
 /// What a reading finds wrong, collected on the way.
@@ -185,12 +196,15 @@ impl Collector {
             reader: Reader::new(root),
             walker: Walker::default(),
             discovered: Discovered::default(),
+            services: Vec::new(),
             nodes: Vec::new(),
             version: Version::None,
             groups: Groups::default(),
             absent_files: Vec::new(),
-            collections: 0,
-            zoneinfo_at_ns: None,
+            rescan: Backoff::new(config.rescan),
+            walk: Timer::default(),
+            zoneinfo: Timer::default(),
+            process_files: Timer::default(),
             config,
             rules,
         }
@@ -220,22 +234,21 @@ impl Collector {
     /// Reads everything that is due.
     pub fn collect(&mut self, stamp: Stamp) -> Collected {
         let mut notes = Notes::default();
-        if self.collections.is_multiple_of(self.config.rescan_every.max(1)) {
-            self.rescan();
+        let now_ns = stamp.boottime_ns.unwrap_or(stamp.wall_ns);
+        if self.config.services && self.walk.take(now_ns, self.config.rescan.walk_min_ns) {
+            self.discovered = self.walker.walk(&mut self.reader, &self.rules);
+        }
+        if self.rescan.take(now_ns) {
+            let changed = self.look_again();
+            self.rescan.settle(changed);
         }
         self.frame.begin();
-        let zoneinfo_due = self
-            .zoneinfo_at_ns
-            .is_none_or(|at_ns| (stamp.wall_ns - at_ns).abs() >= self.config.zoneinfo_min_ns);
         host::read_host(&mut self.reader, &mut self.frame, &mut notes);
         host::read_nodes(&mut self.reader, &mut self.frame, &mut notes, &self.nodes);
-        if zoneinfo_due {
+        if self.zoneinfo.take(now_ns, self.config.zoneinfo_min_ns) {
             host::read_zones(&mut self.reader, &mut self.frame, &mut notes);
-            self.zoneinfo_at_ns = Some(stamp.wall_ns);
         }
-        if self.config.services {
-            self.read_processes_if_due();
-        }
+        self.read_processes(now_ns);
         self.read_groups(&mut notes);
         let dropped = Dropped {
             names: self.frame.refused(),
@@ -243,7 +256,6 @@ impl Collector {
             services: self.discovered.dropped,
         };
         host::put_limits(&mut self.frame, dropped);
-        self.collections = self.collections.wrapping_add(1);
         let sample = CounterSample {
             end_wall_ns: stamp.wall_ns,
             end_boottime_ns: stamp.boottime_ns,
@@ -258,41 +270,45 @@ impl Collector {
         }
     }
 
-    fn rescan(&mut self) {
-        self.nodes = tierscope_sysfs::nodes::ids(&mut self.reader).unwrap_or_default();
-        self.version = tierscope_sysfs::cgroup::detect(&self.reader);
-        self.groups =
-            tierscope_sysfs::cgroup::groups(&mut self.reader, self.version, self.config.max_cgroups);
-        self.absent_files = vec![0; self.groups.paths.len()];
-        if self.config.services {
-            self.discovered = self.walker.walk(&mut self.reader, &self.rules);
-        }
-        if self.collections > 0 {
-            self.frame.forget_unused();
-        }
+    /// Looks for nodes, groups and services; whether any came or went.
+    fn look_again(&mut self) -> bool {
+        let nodes = tierscope_sysfs::nodes::ids(&mut self.reader).unwrap_or_default();
+        let version = tierscope_sysfs::cgroup::detect(&self.reader);
+        let groups = tierscope_sysfs::cgroup::groups(&mut self.reader, version, self.config.max_cgroups);
+        let same_services = self.services.iter().map(|service| &service.id).eq(self
+            .discovered
+            .services
+            .iter()
+            .map(|service| &service.id));
+        let changed = !same_services || nodes != self.nodes || groups != self.groups;
+        self.absent_files = vec![0; groups.paths.len()];
+        self.services.clone_from(&self.discovered.services);
+        (self.nodes, self.version, self.groups) = (nodes, version, groups);
+        self.frame.forget_unused();
+        changed
     }
 
-    fn read_processes_if_due(&mut self) {
+    fn read_processes(&mut self, now_ns: i64) {
         let Some(limits) = self.config.process_files else {
             return;
         };
-        if self.collections.is_multiple_of(limits.every.max(1)) {
-            processes::read(&mut self.reader, &mut self.frame, &self.discovered, &limits);
-        } else {
-            processes::keep(&mut self.frame, &self.discovered);
+        processes::keep(&mut self.frame, &self.services);
+        if self.process_files.take(now_ns, limits.min_ns) {
+            processes::read(
+                &mut self.reader,
+                &mut self.frame,
+                &self.discovered,
+                &self.services,
+                &limits,
+            );
         }
     }
 
     fn read_groups(&mut self, notes: &mut Notes) {
-        let services = if self.config.services {
-            self.discovered.services.as_slice()
-        } else {
-            &[]
-        };
         let plan = groups::Plan::new(
             self.version,
             &self.groups,
-            services,
+            &self.services,
             self.nodes.len(),
             self.config.max_names,
         );

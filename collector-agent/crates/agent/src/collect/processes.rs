@@ -7,15 +7,15 @@ use tierscope_rootfs::Reader;
 
 use super::ProcessFiles;
 use super::frame::Frame;
-use crate::services::{Discovered, Process};
+use crate::services::{Discovered, FoundService, Process};
 
 const SOURCES: [&str; 2] = ["smaps_rollup", "numa_maps"];
 /// Resident size is only used to choose, so the usual page size will do.
 const PAGE_BYTES: i64 = 4096;
 
 /// Keeps the sections of services in the frame while they are not due.
-pub(super) fn keep(frame: &mut Frame, discovered: &Discovered) {
-    for service in &discovered.services {
+pub(super) fn keep(frame: &mut Frame, services: &[FoundService]) {
+    for service in services {
         let scope = format!("service:{}", service.id);
         for source in SOURCES {
             frame.section(&scope, source);
@@ -25,10 +25,19 @@ pub(super) fn keep(frame: &mut Frame, discovered: &Discovered) {
 
 /// Sums `smaps_rollup` and `numa_maps` of the largest processes by service. Processes that may not be read, or are
 /// beyond the limits, are not in the sums; `processes_read` says how many are.
-pub(super) fn read(reader: &mut Reader, frame: &mut Frame, discovered: &Discovered, limits: &ProcessFiles) {
-    keep(frame, discovered);
+pub(super) fn read(
+    reader: &mut Reader,
+    frame: &mut Frame,
+    discovered: &Discovered,
+    services: &[FoundService],
+    limits: &ProcessFiles,
+) {
     let mut sums: BTreeMap<String, [BTreeMap<String, i64>; 2]> = BTreeMap::new();
-    for process in largest(reader, discovered, limits) {
+    let has_counters = |process: &&Process| services.iter().any(|service| service.id == process.service);
+    for process in largest(reader, discovered, limits)
+        .into_iter()
+        .filter(has_counters)
+    {
         let service = sums.entry(format!("service:{}", process.service)).or_default();
         add_smaps_rollup(reader, process.pid, &mut service[0]);
         add_numa_maps(reader, process.pid, limits.max_file_bytes, &mut service[1]);

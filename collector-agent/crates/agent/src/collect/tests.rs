@@ -174,49 +174,55 @@ fn costly_files_have_a_cadence_and_are_absent_in_between() {
     let mut collector = collector(&root, CollectorConfig::default());
     let rss = "service:host/a|smaps_rollup|Rss";
     let free = "zone:0/DMA32|zoneinfo|free";
-    let first = collector.collect(stamp(1));
-    assert_eq!(
-        (value(&first, rss), value(&first, free)),
-        (Ok(Some(4096)), Ok(Some(10)))
-    );
-    let second = collector.collect(stamp(3));
-    assert_eq!((value(&second, rss), value(&second, free)), (Ok(None), Ok(None)));
-    let third = collector.collect(stamp(7));
-    assert_eq!(
-        (value(&third, rss), value(&third, free)),
-        (Ok(None), Ok(Some(10)))
-    );
-    let keys = |collected: &Collected| {
-        collected
+    let mut both = |seconds: i64| {
+        let collected = collector.collect(stamp(seconds));
+        let keys: Vec<_> = collected
             .sample
             .values
             .iter()
             .map(|(key, _)| key.clone())
-            .collect::<Vec<_>>()
+            .collect();
+        (value(&collected, rss), value(&collected, free), keys)
     };
-    assert_eq!(keys(&first), keys(&second), "one layout for all of them");
+    let (first_rss, first_free, first_keys) = both(1);
+    assert_eq!((first_rss, first_free), (Ok(Some(4096)), Ok(Some(10))));
+    let (second_rss, second_free, second_keys) = both(3);
+    assert_eq!((second_rss, second_free), (Ok(None), Ok(None)));
+    assert_eq!(first_keys, second_keys, "one layout for all of them");
+    let (third_rss, third_free, _) = both(7);
+    assert_eq!((third_rss, third_free), (Ok(None), Ok(Some(10))));
+    let (late_rss, _, _) = both(302);
+    assert_eq!(late_rss, Ok(Some(4096)));
 }
 
 #[test]
 fn a_group_that_goes_away_leaves_after_a_rescan_and_a_counter_that_comes_is_added() {
     let root = host();
-    let config = CollectorConfig {
-        rescan_every: 2,
-        ..CollectorConfig::default()
-    };
-    let mut collector = collector(&root, config);
+    let mut collector = collector(&root, CollectorConfig::default());
     let key = "cgroup:/a.service|memory.stat|anon";
     assert_eq!(value(&collector.collect(stamp(60)), key), Ok(Some(100)));
     std::fs::remove_dir_all(root.root().join("sys/fs/cgroup/a.service")).unwrap();
     root.write("proc/vmstat", "nr_free_pages 30\npgdemote_proactive 2\n");
-    let second = collector.collect(stamp(120));
+    let second = collector.collect(stamp(90));
     assert_eq!(value(&second, key), Ok(None));
     assert_eq!(value(&second, "host|vmstat|pgpromote_success"), Ok(None));
     assert_eq!(value(&second, "host|vmstat|pgdemote_proactive"), Ok(Some(2)));
-    for seconds in [180, 240, 300] {
-        collector.collect(stamp(seconds));
-    }
-    assert_eq!(value(&collector.collect(stamp(360)), key), Err("no such key"));
+    let without_group =
+        (1..60).find(|minute| value(&collector.collect(stamp(90 + 60 * minute)), key).is_err());
+    assert!(without_group.is_some(), "the group is forgotten within the hour");
+}
+
+#[test]
+fn a_service_that_starts_is_discovered_soon_and_gets_counters_with_the_next_rescan() {
+    let root = host();
+    let mut collector = collector(&root, CollectorConfig::default());
+    let key = "service:host/b|memory.stat|anon";
+    collector.collect(stamp(0));
+    add_service(&root, 30, "b");
+    let soon = collector.collect(stamp(30));
+    assert_eq!(collector.discovered().services.len(), 2);
+    assert_eq!(value(&soon, key), Err("no such key"));
+    assert_eq!(value(&collector.collect(stamp(60)), key), Ok(Some(100)));
 }
 
 #[test]
