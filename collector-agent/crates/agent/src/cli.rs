@@ -41,7 +41,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-#[allow(clippy::print_stderr, reason = "the one place where a failed command says why")]
+#[allow(
+    clippy::print_stderr,
+    reason = "the one place where a failed command says why"
+)]
 fn report(error: &anyhow::Error) {
     eprintln!("tierscope-agent: {error:#}");
 }

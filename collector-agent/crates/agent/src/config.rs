@@ -85,7 +85,10 @@ pub(crate) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { counters: 4096, services: 200 }
+        Self {
+            counters: 4096,
+            services: 200,
+        }
     }
 }
 
@@ -118,14 +121,21 @@ fn default_state_dir() -> PathBuf {
     }
     let state_home = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".local/state"));
-    state_home.or_else(home).unwrap_or_else(std::env::temp_dir).join("tierscope-agent")
+    state_home
+        .or_else(home)
+        .unwrap_or_else(std::env::temp_dir)
+        .join("tierscope-agent")
 }
 
 impl Config {
     /// Reads and checks a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("{} cannot be read; name another file with --config", path.display()))?;
+        let text = fs::read_to_string(path).with_context(|| {
+            format!(
+                "{} cannot be read; name another file with --config",
+                path.display()
+            )
+        })?;
         Self::parse(&text).with_context(|| format!("{} is not right", path.display()))
     }
 
@@ -133,7 +143,10 @@ impl Config {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let config: Self = toml::from_str(text)?;
         if let Err((key, fix)) = config.check() {
-            let line = text.lines().position(|line| line.trim_start().starts_with(key)).map_or(0, |index| index + 1);
+            let line = text
+                .lines()
+                .position(|line| line.trim_start().starts_with(key))
+                .map_or(0, |index| index + 1);
             bail!("line {line}, `{key}`: {fix}");
         }
         Ok(config)
@@ -142,7 +155,10 @@ impl Config {
     /// Checks what the types do not say; names the key and the fix.
     pub(crate) fn check(&self) -> Result<(), (&'static str, &'static str)> {
         if self.interval_seconds.is_some_and(|seconds| !is_interval(seconds)) {
-            return Err(("interval_seconds", "use a divisor of 60, or a multiple of it up to 3600"));
+            return Err((
+                "interval_seconds",
+                "use a divisor of 60, or a multiple of it up to 3600",
+            ));
         }
         if self.upload_spread_seconds > 600 {
             return Err(("upload_spread_seconds", "use at most 600"));
@@ -156,9 +172,17 @@ impl Config {
         if self.labels.len() > MAX_LABELS {
             return Err(("[labels]", "use at most 64 labels"));
         }
-        let is_bad = |text: &str| text.chars().count() > MAX_LABEL_CHARS || text.chars().any(char::is_control);
-        if self.labels.iter().any(|(key, value)| key.is_empty() || is_bad(key) || is_bad(value)) {
-            return Err(("[labels]", "keys and values have at most 200 printable characters"));
+        let is_bad =
+            |text: &str| text.chars().count() > MAX_LABEL_CHARS || text.chars().any(char::is_control);
+        if self
+            .labels
+            .iter()
+            .any(|(key, value)| key.is_empty() || is_bad(key) || is_bad(value))
+        {
+            return Err((
+                "[labels]",
+                "keys and values have at most 200 printable characters",
+            ));
         }
         if !(1..=65_536).contains(&self.limits.counters) {
             return Err(("counters", "use 1 to 65536"));
@@ -171,7 +195,9 @@ impl Config {
 
     /// Where the credential is kept.
     pub(crate) fn credential_path(&self) -> PathBuf {
-        self.credential_file.clone().unwrap_or_else(|| self.state_dir.join("credential.json"))
+        self.credential_file
+            .clone()
+            .unwrap_or_else(|| self.state_dir.join("credential.json"))
     }
 }
 
@@ -179,7 +205,7 @@ impl Config {
 pub(crate) fn is_interval(seconds: u32) -> bool {
     match seconds {
         1..=59 => 60 % seconds == 0,
-        60..=3600 => seconds % 60 == 0,
+        60..=3600 => seconds.is_multiple_of(60),
         _ => false,
     }
 }
@@ -216,7 +242,11 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         let cases = [
-            ("server = \"x\"\nintervall_seconds = 60\n", "line 2", "intervall_seconds"),
+            (
+                "server = \"x\"\nintervall_seconds = 60\n",
+                "line 2",
+                "intervall_seconds",
+            ),
             ("\n\ninterval_seconds = 7\n", "line 3", "divisor of 60"),
             ("nice = -5\n", "line 1", "0 to 19"),
             ("[heat]\nprocesses = \"all\"\n", "line 2", "listed"),

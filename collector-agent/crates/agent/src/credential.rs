@@ -36,10 +36,18 @@ pub(crate) fn load(path: &Path) -> Result<Option<Credential>> {
     };
     let mode = fs::metadata(path)?.permissions().mode();
     if mode & 0o077 != 0 {
-        bail!("{} can be read by others; run `chmod 600 {}`", path.display(), path.display());
+        bail!(
+            "{} can be read by others; run `chmod 600 {}`",
+            path.display(),
+            path.display()
+        );
     }
-    let credential = serde_json::from_str(&text)
-        .with_context(|| format!("{} is damaged; remove it and enrol again with a join token", path.display()))?;
+    let credential = serde_json::from_str(&text).with_context(|| {
+        format!(
+            "{} is damaged; remove it and enrol again with a join token",
+            path.display()
+        )
+    })?;
     Ok(Some(credential))
 }
 
@@ -51,7 +59,12 @@ fn save(path: &Path, credential: &Credential) -> Result<()> {
     let temporary = path.with_extension("new");
     let write = || -> std::io::Result<()> {
         let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&temporary)?;
         file.write_all(serde_json::to_string(credential)?.as_bytes())?;
         file.sync_all()?;
         fs::rename(&temporary, path)
@@ -65,7 +78,10 @@ pub(crate) fn read_join_token(path: &Path) -> Result<String> {
         .with_context(|| format!("join token file {} cannot be read", path.display()))?;
     let token = text.trim();
     if token.is_empty() {
-        bail!("join token file {} is empty; make a token with `tierscope token join`", path.display());
+        bail!(
+            "join token file {} is empty; make a token with `tierscope token join`",
+            path.display()
+        );
     }
     Ok(token.to_owned())
 }
@@ -91,7 +107,10 @@ pub(crate) fn enrol(
         labels: introduction.labels.clone(),
         origin: introduction.origin,
     })?;
-    Ok(Credential { host_id: enrolled.host_id, credential: enrolled.credential })
+    Ok(Credential {
+        host_id: enrolled.host_id,
+        credential: enrolled.credential,
+    })
 }
 
 /// Buys a credential and keeps it at `path`.
@@ -115,9 +134,16 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("state/credential.json");
         assert!(load(&path).expect("no file is fine").is_none());
-        let credential = Credential { host_id: "h1".to_owned(), credential: "secret".to_owned() };
+        let credential = Credential {
+            host_id: "h1".to_owned(),
+            credential: "secret".to_owned(),
+        };
         save(&path, &credential).expect("saved");
-        assert!(load(&path).expect("readable").is_some_and(|loaded| loaded == credential));
+        assert!(
+            load(&path)
+                .expect("readable")
+                .is_some_and(|loaded| loaded == credential)
+        );
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("changed");
         let error = load(&path).err().expect("refused").to_string();
         assert!(error.contains("chmod 600"), "{error}");

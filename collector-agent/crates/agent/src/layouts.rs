@@ -20,7 +20,10 @@ impl LayoutStore {
     /// The store in `directory`, which is made when it is missing.
     pub(crate) fn open(directory: &Path) -> Result<Self> {
         fs::create_dir_all(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
-        Ok(Self { directory: directory.to_owned(), newest: None })
+        Ok(Self {
+            directory: directory.to_owned(),
+            newest: None,
+        })
     }
 
     fn path(&self, hash_hex: &str) -> PathBuf {
@@ -29,7 +32,11 @@ impl LayoutStore {
 
     /// Keeps a layout.
     pub(crate) fn keep(&mut self, layout: &Arc<Layout>) -> Result<()> {
-        if self.newest.as_ref().is_some_and(|newest| newest.hash() == layout.hash()) {
+        if self
+            .newest
+            .as_ref()
+            .is_some_and(|newest| newest.hash() == layout.hash())
+        {
             return Ok(());
         }
         let path = self.path(&layout.hash_hex());
@@ -46,14 +53,18 @@ impl LayoutStore {
 
     /// The layout with this hash; `None` when it is not known or its file is damaged.
     pub(crate) fn load(&self, hash: &[u8]) -> Option<Arc<Layout>> {
-        let hash_hex = hash.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        let hash_hex = hash
+            .iter()
+            .fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         let text = fs::read_to_string(self.path(&hash_hex)).ok()?;
         let layout = Layout::new(text.lines().map(Box::from).collect());
         (layout.hash()[..] == *hash).then(|| Arc::new(layout))
     }
 
     fn forget_oldest(&self) {
-        let Ok(entries) = fs::read_dir(&self.directory) else { return };
+        let Ok(entries) = fs::read_dir(&self.directory) else {
+            return;
+        };
         let mut files: Vec<_> = entries
             .filter_map(|entry| {
                 let entry = entry.ok()?;
@@ -75,7 +86,12 @@ mod tests {
     fn layouts_come_back_and_are_bounded() {
         let directory = tempfile::tempdir().expect("a directory");
         let mut store = LayoutStore::open(directory.path()).expect("opened");
-        let layout = |number: usize| Arc::new(Layout::new(vec![format!("host|vmstat|a{number}").into(), "b".into()]));
+        let layout = |number: usize| {
+            Arc::new(Layout::new(vec![
+                format!("host|vmstat|a{number}").into(),
+                "b".into(),
+            ]))
+        };
         for number in 0..100 {
             store.keep(&layout(number)).expect("kept");
         }

@@ -44,7 +44,10 @@ impl LiveSource {
             max_services: config.limits.services,
             ..Rules::new(names.clone())
         };
-        let limits = CollectorConfig { max_names: config.limits.counters, ..CollectorConfig::default() };
+        let limits = CollectorConfig {
+            max_names: config.limits.counters,
+            ..CollectorConfig::default()
+        };
         let boot_id = tierscope_procfs::host::boot_id(&mut reader).unwrap_or_default();
         Self {
             config: config.clone(),
@@ -60,7 +63,10 @@ impl LiveSource {
     /// What the host is, read anew once a minute.
     fn describe(&mut self) -> &Inventory {
         let now_ns = clocks::boottime_ns();
-        let old = self.described.take().filter(|(at_ns, _)| now_ns - at_ns < DESCRIBE_EVERY_NS);
+        let old = self
+            .described
+            .take()
+            .filter(|(at_ns, _)| now_ns - at_ns < DESCRIBE_EVERY_NS);
         let described = old.unwrap_or_else(|| (now_ns, inventory::describe(&mut self.counters)));
         &self.described.insert(described).1
     }
@@ -77,20 +83,32 @@ impl LiveSource {
             cpu_ns: clocks::thread_cpu_ns() - cpu_before_ns,
             runs: 1,
             failures: collected.problems.len() as u64,
-            last_error: collected.problems.last().map(ToString::to_string).unwrap_or_default(),
+            last_error: collected
+                .problems
+                .last()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
         };
         (collected, cost)
     }
 
     /// One round over the listed processes; says how many are listed.
     fn collect_heat(&mut self, end: IntervalEnd, interval_ns: i64) -> (usize, HeatRound, Option<String>) {
-        let (targets, problem) = heat_targets::choose(&self.config.heat, &self.counters.discovered().processes);
+        let (targets, problem) =
+            heat_targets::choose(&self.config.heat, &self.counters.discovered().processes);
         let (settings, names) = (self.heat_settings(interval_ns), self.names.clone());
-        let is_stale = self.heat.as_ref().is_none_or(|(length_ns, _)| *length_ns != interval_ns);
+        let is_stale = self
+            .heat
+            .as_ref()
+            .is_none_or(|(length_ns, _)| *length_ns != interval_ns);
         if is_stale {
             self.heat = Some((interval_ns, HeatCollector::new(Root::live(), settings, names)));
         }
-        let round = self.heat.as_mut().map(|(_, heat)| heat.collect(&targets, end)).unwrap_or_default();
+        let round = self
+            .heat
+            .as_mut()
+            .map(|(_, heat)| heat.collect(&targets, end))
+            .unwrap_or_default();
         (targets.len(), round, problem)
     }
 
@@ -111,14 +129,19 @@ impl LiveSource {
             inventory.hostname.clone_from(hostname);
         }
         let heat = heat::describe(&self.probed, listed, round);
-        inventory.collectors.retain(|collector| collector.name != heat.name);
+        inventory
+            .collectors
+            .retain(|collector| collector.name != heat.name);
         inventory.collectors.push(heat);
         for service in &mut inventory.services {
             let id = format!("{}/{}", service.namespace, service.name);
             service.heat_measured =
                 round.is_some_and(|round| round.folded.rows.iter().any(|row| *row.service == *id));
-            service.heat_reason =
-                if service.heat_measured { String::new() } else { "none of its processes is listed".to_owned() };
+            service.heat_reason = if service.heat_measured {
+                String::new()
+            } else {
+                "none of its processes is listed".to_owned()
+            };
         }
         inventory
     }
@@ -128,7 +151,9 @@ impl LiveSource {
 fn only_tier(inventory: &Inventory) -> Option<Arc<str>> {
     let mut classes = inventory.nodes.iter().map(|node| &node.tier_class);
     let first = classes.next()?;
-    classes.all(|class| class == first).then(|| Arc::from(first.as_str()))
+    classes
+        .all(|class| class == first)
+        .then(|| Arc::from(first.as_str()))
 }
 
 impl Source for LiveSource {

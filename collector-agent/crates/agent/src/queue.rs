@@ -44,7 +44,12 @@ impl Queue {
             self_report: Some(report),
             ..Content::default()
         };
-        let header = header(&shared.credential.host_id, spool.stream_id(), spool.next_seq(), &boot_id);
+        let header = header(
+            &shared.credential.host_id,
+            spool.stream_id(),
+            spool.next_seq(),
+            &boot_id,
+        );
         for batch in self.sealer.seal(content, &header)? {
             spool.append(batch.seq, &batch.body)?;
         }
@@ -57,7 +62,9 @@ impl Queue {
 
     /// Whether anything changed besides figures that change all the time.
     fn is_new(&self, inventory: &Inventory) -> bool {
-        self.sent_inventory.as_ref().is_none_or(|sent| steady(sent) != steady(inventory))
+        self.sent_inventory
+            .as_ref()
+            .is_none_or(|sent| steady(sent) != steady(inventory))
     }
 
     fn add_costs(&mut self, costs: Vec<CollectorCost>) {
@@ -99,13 +106,20 @@ impl Queue {
 fn steady(inventory: &Inventory) -> Inventory {
     let mut steady = inventory.clone();
     steady.swaps.iter_mut().for_each(|swap| swap.used_bytes = 0);
-    steady.services.iter_mut().for_each(|service| service.processes = 0);
+    steady
+        .services
+        .iter_mut()
+        .for_each(|service| service.processes = 0);
     steady
 }
 
 /// Resident memory of this process; 0 where `/proc` does not tell.
 fn resident_bytes() -> i64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: i64 = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    let pages: i64 = statm
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse().ok())
+        .unwrap_or(0);
     pages * rustix::param::page_size() as i64
 }

@@ -38,7 +38,7 @@ pub(crate) struct RunArgs {
     /// Settings (TOML); options override them.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Base address of the service, such as https://tierscope.example.
+    /// Base address of the service, such as `https://tierscope.example`.
     #[arg(long)]
     server: Option<String>,
     /// Certificates (PEM) of a private authority that signed the service's certificate.
@@ -73,7 +73,12 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// The settings in force.
     fn settings(self) -> Result<Config> {
-        let mut config = self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
+        let mut config = self
+            .config
+            .as_deref()
+            .map(Config::read)
+            .transpose()?
+            .unwrap_or_default();
         config.server = self.server.or(config.server);
         config.ca_file = self.ca_file.or(config.ca_file);
         config.state_dir = self.state_dir.unwrap_or(config.state_dir);
@@ -112,7 +117,10 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     // A host that refuses is measured all the same, at its usual priority.
     let _ = rustix::process::nice(config.nice);
     std::fs::create_dir_all(&config.state_dir).with_context(|| {
-        format!("state directory {} cannot be made; choose another with --state-dir", config.state_dir.display())
+        format!(
+            "state directory {} cannot be made; choose another with --state-dir",
+            config.state_dir.display()
+        )
     })?;
     let stop = stop_on_signals()?;
     let status = StatusFile::new(&config.state_dir, config.server.as_deref());
@@ -123,8 +131,14 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     let shared = Arc::new(open_shared(&config, credential, status)?);
     let (signals, uplink) = start_uplink(&config, client, Arc::clone(&shared))?;
     let mut source = LiveSource::new(&config);
-    Collector { config: &config, shared: &shared, signals: &signals, stop: &stop, queue: Queue::default() }
-        .run(&mut source);
+    Collector {
+        config: &config,
+        shared: &shared,
+        signals: &signals,
+        stop: &stop,
+        queue: Queue::default(),
+    }
+    .run(&mut source);
     shared.status.update(|status| status.state = "stopped");
     let _ = signals.send(Signal::Stop);
     drop(uplink);
@@ -144,8 +158,12 @@ fn stop_on_signals() -> Result<Receiver<()>> {
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let builder = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
-    builder.spawn(work).with_context(|| format!("thread {name} cannot be started"))
+    let builder = std::thread::Builder::new()
+        .name(name.to_owned())
+        .stack_size(STACK_BYTES);
+    builder
+        .spawn(work)
+        .with_context(|| format!("thread {name} cannot be started"))
 }
 
 /// The kept credential, or a new one; `None` when the process is to end. Waits for a service that does not answer.
@@ -167,7 +185,11 @@ fn obtain_credential(
         );
     };
     let hostname = config.hostname.clone().unwrap_or_else(machine::hostname);
-    let introduction = Introduction { hostname: &hostname, labels: &config.labels, origin: "live" };
+    let introduction = Introduction {
+        hostname: &hostname,
+        labels: &config.labels,
+        origin: "live",
+    };
     let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30), seed());
     loop {
         let join_token = credential::read_join_token(token_file)?;
@@ -216,7 +238,11 @@ fn start_uplink(
 ) -> Result<(SyncSender<Signal>, JoinHandle<()>)> {
     let (sender, receiver) = sync_channel(4);
     // On this machine there is no fleet to spread.
-    let spread_seconds = if client.is_loopback() { 0 } else { config.upload_spread_seconds };
+    let spread_seconds = if client.is_loopback() {
+        0
+    } else {
+        config.upload_spread_seconds
+    };
     let host_hash = u64::from(spread_hash(&shared.credential.host_id));
     let spread = Duration::from_millis(host_hash % (u64::from(spread_seconds) * 1000 + 1));
     let uplink = Uplink::new(shared, client, receiver, spread, seed());
@@ -225,7 +251,9 @@ fn start_uplink(
 
 /// FNV-1a: spreads host ids evenly, which is all that is asked of it.
 fn spread_hash(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 /// The collecting loop.
@@ -256,7 +284,11 @@ impl Collector<'_> {
     /// The host's own setting wins over the service's wish.
     fn interval_seconds(&self) -> u32 {
         let wished = lock(&self.shared.plan).interval_seconds;
-        let wished = if crate::config::is_interval(wished) { wished } else { Plan::default().interval_seconds };
+        let wished = if crate::config::is_interval(wished) {
+            wished
+        } else {
+            Plan::default().interval_seconds
+        };
         self.config.interval_seconds.unwrap_or(wished)
     }
 
@@ -267,7 +299,10 @@ impl Collector<'_> {
             self.shared.status.update(|status| status.state = "paused");
             return;
         }
-        let end = IntervalEnd { wall_ns: end_wall_ns, boottime_ns: Some(boottime_ns()) };
+        let end = IntervalEnd {
+            wall_ns: end_wall_ns,
+            boottime_ns: Some(boottime_ns()),
+        };
         let collection = source.collect(end, interval_seconds, plan.heat.enabled);
         let (counters, heat_rows) = (collection.sample.values.len(), collection.heat.rows.len());
         let failures: Vec<String> = collection

@@ -59,7 +59,10 @@ impl StatusFile {
             started_at: rfc3339(wall_ns()),
             ..Status::default()
         };
-        Self { path: state_dir.join("status.json"), status: Arc::new(Mutex::new(status)) }
+        Self {
+            path: state_dir.join("status.json"),
+            status: Arc::new(Mutex::new(status)),
+        }
     }
 
     /// Changes the document and writes it. A failure to write is passed over: the disk's trouble shows elsewhere.

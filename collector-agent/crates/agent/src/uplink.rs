@@ -76,7 +76,14 @@ impl Uplink {
         seed: u64,
     ) -> Self {
         let backoff = Backoff::new(RETRY_FIRST, RETRY_MOST, seed);
-        Self { shared, client, signals, spread, backoff, plan_etag: None }
+        Self {
+            shared,
+            client,
+            signals,
+            spread,
+            backoff,
+            plan_etag: None,
+        }
     }
 
     /// Delivers until it is told to stop.
@@ -85,7 +92,10 @@ impl Uplink {
         let mut attempt_due: Option<Instant> = Some(Instant::now());
         loop {
             let due = attempt_due.map_or(plan_due, |attempt| attempt.min(plan_due));
-            match self.signals.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            match self
+                .signals
+                .recv_timeout(due.saturating_duration_since(Instant::now()))
+            {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 // A wait after a failure is not cut short by new data.
                 Ok(Signal::Queued) => {
@@ -109,7 +119,9 @@ impl Uplink {
 
     /// A failure changes nothing: the last plan stays in force.
     fn ask_for_plan(&mut self) {
-        let answer = self.client.plan(&self.shared.credential.credential, self.plan_etag.as_deref());
+        let answer = self
+            .client
+            .plan(&self.shared.credential.credential, self.plan_etag.as_deref());
         if let Ok(PlanAnswer::Changed(plan, etag)) = answer {
             *lock(&self.shared.plan) = plan;
             self.plan_etag = etag;
@@ -124,16 +136,18 @@ impl Uplink {
             let record = match head {
                 Ok(Some(record)) => record,
                 Ok(None) => return Next::Idle,
-                Err(error) => return self.failed(error.to_string(), None),
+                Err(error) => return self.failed(&error.to_string(), None),
             };
-            let outcome = self.client.send_batch(&self.shared.credential.credential, &record.payload);
+            let outcome = self
+                .client
+                .send_batch(&self.shared.credential.credential, &record.payload);
             if let Outcome::UnknownLayout(problem) = &outcome {
                 layout_answers += 1;
                 if layout_answers > MAX_LAYOUT_ANSWERS {
-                    return self.failed(problem.to_string(), Some(HELD_WAIT));
+                    return self.failed(&problem.to_string(), Some(HELD_WAIT));
                 }
                 if let Err(error) = self.send_layouts(&record) {
-                    return self.failed(format!("{error:#}"), None);
+                    return self.failed(&format!("{error:#}"), None);
                 }
                 continue;
             }
@@ -155,15 +169,18 @@ impl Uplink {
             Outcome::Rejected(problem) => {
                 let reason = problem.to_string();
                 let result = lock(&self.shared.spool).reject(record, &reason);
-                self.report_failure(&format!("batch {} was refused and set aside: {reason}", record.seq));
+                self.report_failure(&format!(
+                    "batch {} was refused and set aside: {reason}",
+                    record.seq
+                ));
                 result
             }
             Outcome::UnknownLayout(problem) | Outcome::Held(problem) => {
-                return Some(self.failed(problem.to_string(), Some(HELD_WAIT)));
+                return Some(self.failed(&problem.to_string(), Some(HELD_WAIT)));
             }
-            Outcome::Retry { after, cause } => return Some(self.failed(cause, after)),
+            Outcome::Retry { after, cause } => return Some(self.failed(&cause, after)),
         };
-        settled.err().map(|error| self.failed(error.to_string(), None))
+        settled.err().map(|error| self.failed(&error.to_string(), None))
     }
 
     fn delivered(&mut self) {
@@ -176,8 +193,8 @@ impl Uplink {
         });
     }
 
-    fn failed(&mut self, cause: String, at_least: Option<Duration>) -> Next {
-        self.report_failure(&cause);
+    fn failed(&mut self, cause: &str, at_least: Option<Duration>) -> Next {
+        self.report_failure(cause);
         Next::Wait(self.backoff.next_wait(at_least))
     }
 
@@ -205,9 +222,18 @@ impl Uplink {
             (spool.reserve_seq()?, spool.stream_id())
         };
         let header = header(&self.shared.credential.host_id, stream_id, seq, "");
-        let sealed = Sealer::default().seal(Content { layouts, ..Content::default() }, &header)?;
+        let sealed = Sealer::default().seal(
+            Content {
+                layouts,
+                ..Content::default()
+            },
+            &header,
+        )?;
         let batch = sealed.first().context("a layout too large to send")?;
-        match self.client.send_batch(&self.shared.credential.credential, &batch.body) {
+        match self
+            .client
+            .send_batch(&self.shared.credential.credential, &batch.body)
+        {
             Outcome::Accepted(_) | Outcome::Duplicate(_) => {
                 lock(&self.shared.spool).count_sent(batch.body.len() as u64);
                 Ok(())
@@ -242,3 +268,6 @@ pub(crate) fn header(host_id: &str, stream_id: [u8; 16], seq: u64, boot_id: &str
         sealed_boottime_ns: Some(boottime_ns()),
     }
 }
+
+#[cfg(test)]
+mod tests;

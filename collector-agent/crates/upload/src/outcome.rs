@@ -96,7 +96,7 @@ pub(crate) fn classify(status: u16, retry_after: Option<Duration>, body: &[u8]) 
     let problem = read_problem(status, body);
     match (status, problem.slug()) {
         (409, "unknown-layout") => Outcome::UnknownLayout(problem),
-        (408 | 425 | 429, _) | (500.., _) => Outcome::Retry {
+        (408 | 425 | 429 | 500.., _) => Outcome::Retry {
             after: retry_after,
             cause: problem.to_string(),
         },

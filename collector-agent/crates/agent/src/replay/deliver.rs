@@ -97,7 +97,10 @@ impl<'a> Delivery<'a> {
                     bail!("the service refused batch {}: {problem}", self.next_seq);
                 }
                 Outcome::Retry { cause, .. } if first_try.elapsed() > PATIENCE => {
-                    bail!("the service did not take a batch for {} s: {cause}", PATIENCE.as_secs());
+                    bail!(
+                        "the service did not take a batch for {} s: {cause}",
+                        PATIENCE.as_secs()
+                    );
                 }
                 Outcome::Retry { after, .. } => std::thread::sleep(backoff.next_wait(after)),
             }

@@ -2,6 +2,7 @@
 
 mod deliver;
 mod recording;
+mod summary;
 mod timing;
 mod traces;
 
@@ -13,7 +14,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tierscope_sample::inventory::{Inventory, Service};
 use tierscope_upload::{Client, Settings};
@@ -24,6 +24,7 @@ use crate::credential::{self, Credential, Introduction};
 use crate::heat_targets::service_name;
 use deliver::{Delivered, Delivery};
 pub(crate) use recording::{Recording, read_recording};
+use summary::{RecordingSummary, Summary, describe};
 use timing::{TimeChoice, shift_ns};
 use traces::{Identity, Trace};
 
@@ -70,41 +71,17 @@ pub(crate) struct ReplayArgs {
 
 /// What was read of one path.
 enum Source {
-    Snapshots(Recording),
-    Pages(Trace),
-}
-
-/// The outcome of a replay, as it is printed.
-#[derive(Debug, Serialize)]
-struct Summary {
-    host: String,
-    host_id: Option<String>,
-    recordings: Vec<RecordingSummary>,
-    /// Absent after a dry run.
-    delivered: Option<Delivered>,
-}
-
-/// One recording of a [`Summary`].
-#[derive(Debug, Serialize)]
-struct RecordingSummary {
-    path: PathBuf,
-    /// `snapshots` or `page-trace`.
-    kind: &'static str,
-    /// Snapshots, or intervals of a trace.
-    samples: usize,
-    /// Different counter names; absent for a trace.
-    counters: Option<usize>,
-    from: String,
-    to: String,
-    /// Added to the recorded times; absent where none are recorded.
-    shift_seconds: Option<f64>,
-    /// Lines that could not be understood.
-    problems: Vec<String>,
+    Snapshots(Box<Recording>),
+    Pages(Box<Trace>),
 }
 
 /// Reads, then sends.
 pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
-    let sources = args.paths.iter().map(|path| open(path)).collect::<Result<Vec<_>>>()?;
+    let sources = args
+        .paths
+        .iter()
+        .map(|path| open(path))
+        .collect::<Result<Vec<_>>>()?;
     let has_pages = sources.iter().any(|source| matches!(source, Source::Pages(_)));
     if has_pages && args.service.is_none() {
         bail!("a page trace belongs to a service: name it with --service [NAMESPACE/]NAME");
@@ -117,13 +94,23 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
         (Some(host_id), Some(delivered))
     };
     let summary = plan.summary(host_id, delivered);
-    let text = if args.json { serde_json::to_string_pretty(&summary)? } else { describe(&summary) };
+    let text = if args.json {
+        serde_json::to_string_pretty(&summary)?
+    } else {
+        describe(&summary)
+    };
     writeln!(std::io::stdout(), "{text}").context("the summary cannot be printed")
 }
 
 fn open(path: &Path) -> Result<Source> {
-    let is_parquet = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
-    if is_parquet { Trace::open(path).map(Source::Pages) } else { read_recording(path).map(Source::Snapshots) }
+    let is_parquet = path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+    if is_parquet {
+        Trace::open(path).map(|trace| Source::Pages(Box::new(trace)))
+    } else {
+        read_recording(path).map(|recording| Source::Snapshots(Box::new(recording)))
+    }
 }
 
 /// What is sent, and at which time.
@@ -202,12 +189,28 @@ impl Plan {
             .iter()
             .map(|sample| {
                 let row = CounterRow::new(sample, &mut layouts);
-                CounterRow { end_wall_ns: row.end_wall_ns + self.shift_ns, ..row }
+                CounterRow {
+                    end_wall_ns: row.end_wall_ns + self.shift_ns,
+                    ..row
+                }
             })
             .collect();
-        let boot_id = recording.samples.first().map_or_else(|| Arc::from(""), |sample| Arc::clone(&sample.boot_id));
-        let inventory = Inventory { hostname: self.host.clone(), ..recording.inventory.clone() };
-        delivery.send(Content { inventory: Some(inventory), counters, ..Content::default() }, &boot_id)
+        let boot_id = recording
+            .samples
+            .first()
+            .map_or_else(|| Arc::from(""), |sample| Arc::clone(&sample.boot_id));
+        let inventory = Inventory {
+            hostname: self.host.clone(),
+            ..recording.inventory.clone()
+        };
+        delivery.send(
+            Content {
+                inventory: Some(inventory),
+                counters,
+                ..Content::default()
+            },
+            &boot_id,
+        )
     }
 
     fn send_pages(
@@ -218,48 +221,77 @@ impl Plan {
         delivery: &mut Delivery<'_>,
     ) -> Result<()> {
         let service = service_name(args.service.as_deref().unwrap_or_default());
-        if !self.sources.iter().any(|source| matches!(source, Source::Snapshots(_))) {
+        if !self
+            .sources
+            .iter()
+            .any(|source| matches!(source, Source::Snapshots(_)))
+        {
             let inventory = Some(inventory_of_trace(&self.host, &service));
-            delivery.send(Content { inventory, ..Content::default() }, "")?;
+            delivery.send(
+                Content {
+                    inventory,
+                    ..Content::default()
+                },
+                "",
+            )?;
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let digest = Sha256::digest(format!("{}\n{service}\n{stem}\n{}", self.host, self.traces_end_ns));
+        let digest = Sha256::digest(format!(
+            "{}\n{service}\n{stem}\n{}",
+            self.host, self.traces_end_ns
+        ));
         let identity = Identity {
             service,
             group: Arc::from(&*stem),
-            epoch_seed: digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte)),
+            epoch_seed: digest
+                .iter()
+                .take(8)
+                .fold(0, |seed, byte| seed << 8 | u64::from(*byte)),
         };
-        trace.fold(&identity, self.traces_end_ns, |content| delivery.send(content, ""))
+        trace.fold(&identity, self.traces_end_ns, |content| {
+            delivery.send(content, "")
+        })
     }
 
     fn summary(&self, host_id: Option<String>, delivered: Option<Delivered>) -> Summary {
-        let recordings = self.paths.iter().zip(&self.sources).map(|(path, source)| match source {
-            Source::Snapshots(recording) => {
-                let ends = recording.samples.first().zip(recording.samples.last());
-                let ends = ends.map(|(first, last)| (first.end_wall_ns, last.end_wall_ns)).unwrap_or_default();
-                RecordingSummary {
-                    path: path.clone(),
-                    kind: "snapshots",
-                    samples: recording.samples.len(),
-                    counters: recording.samples.iter().map(|sample| sample.values.len()).max(),
-                    from: rfc3339(ends.0 + self.shift_ns),
-                    to: rfc3339(ends.1 + self.shift_ns),
-                    shift_seconds: Some(self.shift_ns as f64 / SECOND_NS as f64),
-                    problems: recording.problems.clone(),
+        let recordings = self
+            .paths
+            .iter()
+            .zip(&self.sources)
+            .map(|(path, source)| match source {
+                Source::Snapshots(recording) => {
+                    let ends = recording.samples.first().zip(recording.samples.last());
+                    let ends = ends
+                        .map(|(first, last)| (first.end_wall_ns, last.end_wall_ns))
+                        .unwrap_or_default();
+                    RecordingSummary {
+                        path: path.clone(),
+                        kind: "snapshots",
+                        samples: recording.samples.len(),
+                        counters: recording.samples.iter().map(|sample| sample.values.len()).max(),
+                        from: rfc3339(ends.0 + self.shift_ns),
+                        to: rfc3339(ends.1 + self.shift_ns),
+                        shift_seconds: Some(self.shift_ns as f64 / SECOND_NS as f64),
+                        problems: recording.problems.clone(),
+                    }
                 }
-            }
-            Source::Pages(trace) => RecordingSummary {
-                path: path.clone(),
-                kind: "page-trace",
-                samples: trace.intervals() as usize,
-                counters: None,
-                from: rfc3339(self.traces_end_ns - trace.duration_ns()),
-                to: rfc3339(self.traces_end_ns),
-                shift_seconds: None,
-                problems: Vec::new(),
-            },
-        });
-        Summary { host: self.host.clone(), host_id, recordings: recordings.collect(), delivered }
+                Source::Pages(trace) => RecordingSummary {
+                    path: path.clone(),
+                    kind: "page-trace",
+                    samples: trace.intervals() as usize,
+                    counters: None,
+                    from: rfc3339(self.traces_end_ns - trace.duration_ns()),
+                    to: rfc3339(self.traces_end_ns),
+                    shift_seconds: None,
+                    problems: Vec::new(),
+                },
+            });
+        Summary {
+            host: self.host.clone(),
+            host_id,
+            recordings: recordings.collect(),
+            delivered,
+        }
     }
 }
 
@@ -280,12 +312,19 @@ fn inventory_of_trace(host: &str, service: &str) -> Inventory {
         heat_measured: true,
         heat_reason: String::new(),
     };
-    Inventory { hostname: host.to_owned(), services: vec![service], ..Inventory::default() }
+    Inventory {
+        hostname: host.to_owned(),
+        services: vec![service],
+        ..Inventory::default()
+    }
 }
 
 /// The kept credential, or a new one; it is kept if there is a place for it.
 fn obtain_credential(args: &ReplayArgs, client: &Client, host: &str) -> Result<Credential> {
-    let in_state_dir = args.state_dir.as_ref().map(|directory| directory.join("credential.json"));
+    let in_state_dir = args
+        .state_dir
+        .as_ref()
+        .map(|directory| directory.join("credential.json"));
     let path = args.credential_file.clone().or(in_state_dir);
     if let Some(path) = &path
         && let Some(credential) = credential::load(path)?
@@ -293,7 +332,9 @@ fn obtain_credential(args: &ReplayArgs, client: &Client, host: &str) -> Result<C
         return Ok(credential);
     }
     let Some(token_file) = &args.join_token_file else {
-        bail!("this host is new: make a token with `tierscope token join` and name its file with --join-token-file");
+        bail!(
+            "this host is new: make a token with `tierscope token join` and name its file with --join-token-file"
+        );
     };
     let join_token = credential::read_join_token(token_file)?;
     let mut labels = BTreeMap::new();
@@ -303,36 +344,13 @@ fn obtain_credential(args: &ReplayArgs, client: &Client, host: &str) -> Result<C
         };
         labels.insert(key.to_owned(), value.to_owned());
     }
-    let introduction = Introduction { hostname: host, labels: &labels, origin: "import" };
+    let introduction = Introduction {
+        hostname: host,
+        labels: &labels,
+        origin: "import",
+    };
     match path {
         Some(path) => credential::enrol_and_save(client, &join_token, &introduction, &path),
         None => Ok(credential::enrol(client, &join_token, &introduction)?),
     }
-}
-
-/// The summary for people.
-fn describe(summary: &Summary) -> String {
-    let mut lines = vec![format!("host {} ({})", summary.host, summary.host_id.as_deref().unwrap_or("not sent"))];
-    for recording in &summary.recordings {
-        let counters = recording.counters.map_or_else(String::new, |counters| format!(" of {counters} counters"));
-        lines.push(format!(
-            "{}: {} samples{counters}, {} to {}",
-            recording.path.display(),
-            recording.samples,
-            recording.from,
-            recording.to
-        ));
-        if let Some(shift) = recording.shift_seconds.filter(|shift| *shift != 0.0) {
-            lines.push(format!("  sent {shift:.0} s from its recorded time, because the service keeps raw data for 7 days"));
-        }
-        lines.extend(recording.problems.iter().map(|problem| format!("  {problem}")));
-    }
-    if let Some(delivered) = &summary.delivered {
-        lines.push(format!(
-            "{} batches stored, {} were stored before, {} bytes sent; too late {}, set aside {}",
-            delivered.accepted, delivered.duplicates, delivered.sent_bytes, delivered.too_late, delivered.set_aside
-        ));
-        lines.extend(delivered.warnings.iter().map(|warning| format!("  {warning}")));
-    }
-    lines.join("\n")
 }

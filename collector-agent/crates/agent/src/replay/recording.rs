@@ -49,7 +49,9 @@ pub(crate) fn read_recording(path: &Path) -> Result<Recording> {
             recording.inventory = crate::inventory::describe(&mut collector);
         }
         recording.samples.push(collected.sample);
-        recording.problems.extend(collected.problems.iter().map(ToString::to_string));
+        recording
+            .problems
+            .extend(collected.problems.iter().map(ToString::to_string));
     }
     Ok(recording)
 }
@@ -60,8 +62,8 @@ mod tests {
 
     #[test]
     fn every_snapshot_of_the_ping_pong_recording_gives_its_raw_vmstat() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../../tests/data/kernel-lab/04-pingpong.tar.zst");
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/data/kernel-lab/04-pingpong.tar.zst");
         let recording = read_recording(&path).expect("readable");
         assert_eq!(recording.samples.len(), 103);
         assert_eq!(recording.problems, Vec::<String>::new());

@@ -33,7 +33,11 @@ impl Trace {
             interval?;
             intervals += 1;
         }
-        Ok(Self { reader, interval_ns: (seconds * SECOND_NS as f64) as i64, intervals })
+        Ok(Self {
+            reader,
+            interval_ns: (seconds * SECOND_NS as f64) as i64,
+            intervals,
+        })
     }
 
     /// Time from the first interval's begin to the last one's end.
@@ -63,7 +67,10 @@ impl Trace {
         };
         let mut folder = TraceFolder::new(&identity, &self.reader.page_ranges(MAPPING_GAP_BYTES)?);
         let mut content = Content::default();
-        let mut end = IntervalEnd { wall_ns: last_ns - self.duration_ns(), boottime_ns: None };
+        let mut end = IntervalEnd {
+            wall_ns: last_ns - self.duration_ns(),
+            boottime_ns: None,
+        };
         for (index, interval) in self.reader.intervals().enumerate() {
             end.wall_ns += self.interval_ns;
             add(&mut content, folder.fold(end, &interval?.accesses));

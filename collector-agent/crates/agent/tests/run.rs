@@ -1,0 +1,199 @@
+//! The program itself: killed and started again while its service comes and goes, it delivers every batch once.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use tierscope_wire::{Content, Opened, Origin, open};
+
+/// Longer than any step can take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A service that refuses some batches and takes the others; hands over what it took.
+fn serve(listener: TcpListener, taken: Sender<Opened>) {
+    std::thread::spawn(move || {
+        let (mut layouts, mut batches) = (Vec::new(), 0_u32);
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            let Some((line, body)) = read_request(&stream) else {
+                continue;
+            };
+            if line.contains("/v1/agents/enrol") {
+                answer(&stream, "201 Created", r#"{"host_id":"h1","credential":"c1"}"#);
+            } else if line.contains("/v1/agent/config") {
+                answer(
+                    &stream,
+                    "200 OK",
+                    r#"{"interval_seconds":60,"paused":false,"heat":{"enabled":true}}"#,
+                );
+            } else {
+                batches += 1;
+                if batches.is_multiple_of(3) {
+                    answer(&stream, "503 Service Unavailable", "");
+                    continue;
+                }
+                let opened = open(&body, &layouts).expect("a batch");
+                layouts.extend(opened.content.layouts.clone());
+                answer(&stream, "200 OK", r#"{"result":"accepted"}"#);
+                let _ = taken.send(opened);
+            }
+        }
+    });
+}
+
+fn read_request(stream: &TcpStream) -> Option<(String, Vec<u8>)> {
+    let mut reader = BufReader::new(stream);
+    let (mut first, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if first.is_empty() {
+            first = line;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((first, body))
+}
+
+fn answer(mut stream: &TcpStream, status: &str, body: &str) {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    // An agent that was killed does not wait for its answer.
+    let _ = stream.write_all(format!("{head}{body}").as_bytes());
+}
+
+fn start(server: &str, directory: &Path) -> Child {
+    let token = directory.join("token");
+    std::fs::write(&token, "join\n").expect("written");
+    Command::new(env!("CARGO_BIN_EXE_tierscope-agent"))
+        .args(["run", "--server", server, "--interval", "1", "--label", "rack=r1"])
+        .arg("--state-dir")
+        .arg(directory.join("state"))
+        .arg("--join-token-file")
+        .arg(token)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("started")
+}
+
+fn receive(taken: &Receiver<Opened>, count: usize) -> Vec<Opened> {
+    (0..count)
+        .map(|_| taken.recv_timeout(PATIENCE).expect("a batch"))
+        .collect()
+}
+
+fn terminate(mut child: Child) {
+    let done = Command::new("kill")
+        .arg(child.id().to_string())
+        .status()
+        .expect("signalled");
+    assert!(done.success());
+    assert!(child.wait().expect("ended").success(), "SIGTERM ends it cleanly");
+}
+
+fn check_content_of_live_host(content: &Content) {
+    let row = &content.counters[0];
+    assert!(
+        row.layout
+            .keys()
+            .iter()
+            .any(|key| &**key == "host|vmstat|pgfault")
+    );
+    assert!(row.end_boottime_ns.is_some() && row.values.iter().any(Option::is_some));
+    let report = content.self_report.as_ref().expect("a self report");
+    assert!(report.rss_bytes > 0 && report.cpu_ns > 0);
+}
+
+#[test]
+fn killed_and_started_again_it_delivers_every_batch_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let server = format!("http://{}", listener.local_addr().expect("an address"));
+    let (sender, taken) = channel();
+    serve(listener, sender);
+    let mut agent = start(&server, directory.path());
+    let mut batches = receive(&taken, 4);
+    agent.kill().expect("killed");
+    agent.wait().expect("ended");
+    let agent = start(&server, directory.path());
+    batches.extend(receive(&taken, 4));
+    terminate(agent);
+
+    let inventory = batches[0]
+        .content
+        .inventory
+        .as_ref()
+        .expect("the first batch says what the host is");
+    assert_eq!(inventory.labels, [("rack".to_owned(), "r1".to_owned())]);
+    for batch in &batches {
+        check_content_of_live_host(&batch.content);
+    }
+    assert!(
+        batches
+            .iter()
+            .all(|batch| batch.header.origin == Origin::Live && batch.header.host_id == "h1")
+    );
+    let streams: BTreeSet<_> = batches.iter().map(|batch| batch.header.stream_id).collect();
+    assert_eq!(streams.len(), 1, "the stream lives as long as the spool");
+    // A batch whose acknowledgement was lost with the process may come twice, with the same number and data.
+    let mut ends: Vec<_> = batches
+        .iter()
+        .map(|batch| (batch.header.seq, batch.content.counters[0].end_wall_ns))
+        .collect();
+    ends.dedup();
+    assert!(
+        ends.windows(2)
+            .all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1),
+        "{ends:?}"
+    );
+    assert!(
+        ends.windows(2).all(|pair| pair[1].0 == pair[0].0 + 1),
+        "no number is left out: {ends:?}"
+    );
+    let status = std::fs::read_to_string(directory.path().join("state/status.json")).expect("written");
+    assert!(status.contains(r#""state": "stopped""#), "{status}");
+}
+
+#[test]
+fn without_a_way_to_enrol_it_says_what_to_do() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let done = Command::new(env!("CARGO_BIN_EXE_tierscope-agent"))
+        .args(["run", "--server", "http://127.0.0.1:1", "--state-dir"])
+        .arg(directory.path())
+        .output()
+        .expect("ended");
+    assert_eq!(done.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(message.contains("tierscope token join"), "{message}");
+}
+
+#[test]
+fn a_mistake_in_the_settings_is_named_with_its_line() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let config = directory.path().join("agent.toml");
+    std::fs::write(&config, "server = \"http://127.0.0.1:1\"\ninterval_seconds = 7\n").expect("written");
+    let done = Command::new(env!("CARGO_BIN_EXE_tierscope-agent"))
+        .args(["run", "--config"])
+        .arg(&config)
+        .output()
+        .expect("ended");
+    assert_eq!(done.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(
+        message.contains("line 2") && message.contains("divisor of 60"),
+        "{message}"
+    );
+}
