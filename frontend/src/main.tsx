@@ -8,7 +8,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiProblem } from './api/problem'
-import { router } from './router'
+import { createAppRouter } from './router'
 import { theme } from './ui/theme'
 
 const queries = new QueryClient({
@@ -28,7 +28,7 @@ createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto">
       <QueryClientProvider client={queries}>
-        <RouterProvider router={router} />
+        <RouterProvider router={createAppRouter()} />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, retainSearchParams, type RouterHistory } from '@tanstack/react-router'
 import { readHostSearch, readListSearch, readServiceSearch, readTimeSearch } from './lib/urlState'
 import { FleetPage } from './pages/fleet/FleetPage'
 import { HostPage } from './pages/hosts/HostPage'
@@ -46,11 +46,13 @@ const statusRoute = createRoute({ getParentRoute: () => rootRoute, path: '/statu
 
 const routeTree = rootRoute.addChildren([fleetRoute, servicesRoute, serviceRoute, hostsRoute, hostRoute, statusRoute])
 
-/** The routes; the URL holds all view state (lib/urlState.ts). */
-export const router = createRouter({ routeTree, scrollRestoration: true, defaultPreload: false })
+/** The routes; the URL holds all view state (lib/urlState.ts). Specs give a history of their own. */
+export function createAppRouter(history?: RouterHistory) {
+  return createRouter({ routeTree, scrollRestoration: true, defaultPreload: false, ...(history && { history }) })
+}
 
 declare module '@tanstack/react-router' {
   interface Register {
-    router: typeof router
+    router: ReturnType<typeof createAppRouter>
   }
 }

@@ -2,6 +2,9 @@
 import { vi } from 'vitest'
 
 if (typeof window !== 'undefined') {
+  // Long enough for a busy machine: a spec fails on what it sees, not on how fast it sees it.
+  const { configure } = await import('@testing-library/react')
+  configure({ asyncUtilTimeout: 20_000 })
   window.matchMedia = (query: string) => ({
     matches: false,
     media: query,

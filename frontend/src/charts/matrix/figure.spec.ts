@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { chartThemes } from '../../lib/palette'
+import { fleet } from '../../mock-api/fleet'
+import { largestServices, serviceHeatFigure } from '../serviceHeat/figure'
+import { matrixFigure } from './figure'
+
+const overview = fleet()
+
+it('draws cold shares in per cent, the first service on top, and leaves what was not measured empty', () => {
+  const figure = matrixFigure(overview, chartThemes.dark)
+  const map = figure.data[0] as { y: string[]; z: (number | null)[][]; hoverongaps: boolean }
+  expect(map.y.at(-1)).toBe(overview.matrix[0]?.service_id)
+  const unmeasured = map.z[map.y.indexOf('svc-batch')]
+  expect(unmeasured?.every((value) => value === null)).toBe(true)
+  expect(map.z.flat().every((value) => value === null || (value >= 0 && value <= 100))).toBe(true)
+  expect(map.hoverongaps).toBe(false)
+})
+
+it('escapes service names on axes', () => {
+  const layout = matrixFigure(overview, chartThemes.light).layout
+  expect(JSON.stringify(layout.yaxis?.ticktext)).not.toContain('<b>')
+})
+
+it('stacks the classes of each service up to its size, and hatches the rest', () => {
+  const figure = serviceHeatFigure(overview.services, chartThemes.light)
+  const bars = figure.data as unknown as { y: string[]; x: number[] }[]
+  const place = bars[0]?.y.indexOf('svc-batch') ?? -1
+  const [hot, warm, cold, rest] = bars.map((bar) => bar.x[place] ?? 0)
+  expect([hot, warm, cold]).toEqual([0, 0, 0])
+  expect(rest).toBeGreaterThan(0)
+  const other = bars[0]?.y.indexOf('svc-redis') ?? -1
+  expect(bars[3]?.x[other]).toBeCloseTo(0)
+})
+
+it('shows the largest services first', () => {
+  expect(largestServices(overview.services, 2).map(({ id }) => id)).toEqual(['svc-pg', 'svc-redis'])
+})

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { activityCode, cellActivity, cellState, largestCode, type HeatGrid } from './heatGrid'
+import { summariseSelection } from './heatSelection'
+
+const grid: HeatGrid = {
+  hostId: 'h',
+  group: 'g',
+  groups: ['g'],
+  hosts: ['h'],
+  backend: 'abit_walk',
+  granularity: 'page',
+  window: { start: '2026-11-21T00:00:00Z', end: '2026-11-21T00:03:00Z' },
+  columnSeconds: 60,
+  columnEnds: [60, 120, 180],
+  regionBytes: 4096,
+  rowsPerCell: 1,
+  measure: 'active_share',
+  unit: 0.01,
+  base: 2,
+  rows: [
+    { kind: 'anon', mapping: 'heap', offsetBytes: 0, sizeBytes: 4096 },
+    { kind: 'anon', mapping: 'heap', offsetBytes: 4096, sizeBytes: 4096 },
+    { kind: 'file', mapping: 'lib', offsetBytes: 0, sizeBytes: 8192 },
+  ],
+  cells: Uint8Array.from([0, 1, 3, 0, 255, 2, 254, 253, 255]),
+  knownShare: [1, 1, 1],
+  notes: [],
+  epochs: 1,
+  simulated: false,
+}
+
+describe('cells', () => {
+  it('mean what the contract says', () => {
+    expect([0, 1, 250, 253, 254, 255].map(cellState)).toEqual(['idle', 'active', 'active', 'unsampled', 'not resident', 'not collected'])
+    expect(cellActivity(grid, 0)).toBe(0)
+    expect(cellActivity(grid, 3)).toBeCloseTo(0.04)
+    expect(cellActivity(grid, 254)).toBeNull()
+    expect(activityCode(grid, 0.04)).toBeCloseTo(3)
+    expect(largestCode(grid)).toBe(3)
+  })
+})
+
+describe('a selection', () => {
+  it('adds up to one over the kinds of cells', () => {
+    const summary = summariseSelection(grid, { t0: 0, t1: 180, r0: 0, r1: 3 })
+    expect(summary).toMatchObject({ rows: 3, columns: 3, bytes: 16384, startSeconds: 0, endSeconds: 180 })
+    const shares = [summary?.activeShare, summary?.idleShare, summary?.unsampledShare, summary?.notResidentShare, summary?.notCollectedShare]
+    expect(shares.reduce((sum: number, share) => sum + (share ?? 0), 0)).toBeCloseTo(1)
+    expect(summary?.notCollectedShare).toBeCloseTo((4096 + 8192) / (3 * 16384))
+  })
+
+  it('weights activity by bytes and leaves unknown cells out', () => {
+    const summary = summariseSelection(grid, { t0: 60, t1: 180, r0: 0, r1: 2 })
+    expect(summary?.meanActivity).toBeCloseTo((0.01 + 0.04 + 0.02) / 3)
+    expect(summary?.peakActivity).toBeCloseTo(0.04)
+  })
+
+  it('has no activity where nothing is known', () => {
+    expect(summariseSelection(grid, { t0: 0, t1: 180, r0: 2, r1: 3 })?.meanActivity).toBeNull()
+  })
+
+  it('names each mapping once with the stretch it covers', () => {
+    expect(summariseSelection(grid, { t0: 0, t1: 60, r0: 0, r1: 3 })?.mappings).toEqual([
+      { kind: 'anon', mapping: 'heap', fromBytes: 0, toBytes: 8192 },
+      { kind: 'file', mapping: 'lib', fromBytes: 0, toBytes: 8192 },
+    ])
+  })
+
+  it('outside the grid is none', () => {
+    expect(summariseSelection(grid, { t0: 900, t1: 960, r0: 0, r1: 1 })).toBeNull()
+    expect(summariseSelection(grid, { t0: 0, t1: 60, r0: 7, r1: 9 })).toBeNull()
+  })
+})

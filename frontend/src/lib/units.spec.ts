@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { formatBytes, formatQuantity, formatRatio, rateUnit, scaleFor, splitQuantity, threeDigits, unitLabel } from './units'
+
+describe('three digits', () => {
+  it.each([
+    [0, '0'],
+    [1.234, '1.23'],
+    [12.34, '12.3'],
+    [123.4, '123'],
+    [99.96, '100'],
+    [1234567, '1,234,567'],
+    [0.0123, '0.012'],
+    [0.0000123, '1.2e-5'],
+    [-12.34, '-12.3'],
+  ])('%d is %s', (value, text) => expect(threeDigits(value)).toBe(text))
+})
+
+describe('quantities with units', () => {
+  it('uses binary units for memory and never prints 1,024 of one', () => {
+    expect(formatBytes(0)).toBe('0 B')
+    expect(formatBytes(1023)).toBe('1,023 B')
+    expect(formatBytes(1024 * 1024 - 1)).toBe('1 MiB')
+    expect(formatBytes(14.2 * 1024 ** 4)).toBe('14.2 TiB')
+  })
+
+  it('uses decimal units for flows', () => {
+    expect(formatQuantity(3.4e6, 'bytes_per_s')).toBe('3.4 MB/s')
+    expect(formatQuantity(412, 'pages_per_s')).toBe('412 pages/s')
+  })
+
+  it('tells a tiny share from zero and an almost whole one from all', () => {
+    expect(formatRatio(0)).toBe('0 %')
+    expect(formatRatio(0.00001)).toBe('< 0.01 %')
+    expect(formatRatio(0.99999)).toBe('> 99.9 %')
+    expect(formatRatio(1)).toBe('100 %')
+    expect(formatRatio(0.6312)).toBe('63.1 %')
+  })
+
+  it('keeps units that it does not know readable', () => {
+    expect(formatQuantity(5, 'huge_pages_per_s')).toBe('5 huge pages/s')
+    expect(unitLabel('ptes')).toBe('ptes')
+  })
+
+  it('splits a value from its unit for headlines', () => {
+    expect(splitQuantity(61.3 * 1024 ** 3, 'bytes')).toEqual({ number: '61.3', unit: 'GiB' })
+    expect(splitQuantity(0.38, 'pages_per_s_per_gib')).toEqual({ number: '0.38', unit: 'pages/s per GiB' })
+  })
+})
+
+describe('scales of charts', () => {
+  it('are chosen by the largest value', () => {
+    expect(scaleFor('bytes', 3 * 1024 ** 3)).toEqual({ divisor: 1024 ** 3, unit: 'GiB' })
+    expect(scaleFor('bytes', 0)).toEqual({ divisor: 1, unit: 'B' })
+    expect(scaleFor('ratio', 0.2)).toEqual({ divisor: 0.01, unit: '%' })
+  })
+
+  it('know the unit of a rate', () => {
+    expect(rateUnit('pages')).toBe('pages_per_s')
+    expect(rateUnit('count')).toBe('count_per_s')
+  })
+})

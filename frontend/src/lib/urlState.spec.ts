@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { readBox, readHostSearch, readListSearch, readServiceSearch, readTimeSearch, writeBox } from './urlState'
+
+describe('the URL', () => {
+  it('gives back every part of a view', () => {
+    const search = {
+      from: '-24h',
+      live: 'off',
+      tab: 'heatmap',
+      scheme: 'frequency',
+      threshold: 5,
+      host: 'h-1',
+      group: 'redis-server',
+      zoom: '100~200~0~10',
+      sel: '120~180~2~4',
+    }
+    expect(readServiceSearch(search)).toEqual({ ...search, to: undefined })
+  })
+
+  it('drops what it cannot read, so that a bad link opens the default view', () => {
+    expect(readServiceSearch({ tab: '<script>', threshold: 'many', zoom: '1~2~3', from: 'long ago' })).toEqual({
+      from: undefined,
+      to: undefined,
+      live: undefined,
+      tab: undefined,
+      scheme: undefined,
+      threshold: undefined,
+      host: undefined,
+      group: undefined,
+      zoom: undefined,
+      sel: undefined,
+    })
+    expect(readTimeSearch({ from: {}, to: 17, live: 'on' })).toEqual({ from: undefined, to: undefined, live: undefined })
+    expect(readHostSearch({ tab: 'counters', counter: 'pswpin', view: 'both' })).toMatchObject({ counter: 'pswpin', view: undefined })
+  })
+
+  it('keeps a filter that looks like a number as text', () => expect(readListSearch({ q: 17 }).q).toBe('17'))
+})
+
+describe('a box in the URL', () => {
+  it('comes back as written, in whole seconds and rows', () => {
+    const box = { t0: 1000, t1: 2000, r0: 3, r1: 9 }
+    expect(readBox(writeBox(box))).toEqual(box)
+    expect(writeBox({ t0: 1000.7, t1: 1999.2, r0: -2, r1: 8.1 })).toBe('1000~2000~0~9')
+  })
+
+  it('is refused when empty, turned or not numbers', () => {
+    for (const text of [undefined, '', '5~5~0~1', '9~5~0~1', '1~2~4~3', 'a~b~c~d', '1~2~3~4~5', '-5~2~0~1']) {
+      expect(readBox(text)).toBeNull()
+    }
+  })
+})

@@ -1,0 +1,99 @@
+// @vitest-environment jsdom
+import { cleanup, screen, waitFor } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { openApp, problem } from '../mock-api/render'
+
+vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
+
+afterEach(cleanup)
+
+describe('the fleet page', () => {
+  it('answers first, labels simulated data, and gives figures their evidence', async () => {
+    openApp('/')
+    expect((await screen.findByTestId('headline')).textContent).toContain('is cold')
+    expect(await screen.findByTestId('simulated-banner')).toBeTruthy()
+    expect(screen.getByTestId('page-fleet')).toBeTruthy()
+    expect(screen.getAllByTestId('figure-heat.cold_ratio/1').length).toBeGreaterThan(1)
+    expect(screen.getByTestId('chart-matrix')).toBeTruthy()
+  })
+
+  it('shows the problem that the service names, and recovers on retry', async () => {
+    let broken = true
+    openApp('/', (url) => (broken && url.pathname === '/v1/fleet' ? problem(503, 'The database restarts.', 'Wait a minute.') : undefined))
+    const alert = await screen.findByTestId('problem-state')
+    expect(alert.textContent).toContain('The database restarts.')
+    expect(alert.textContent).toContain('Wait a minute.')
+    broken = false
+    await userEvent.click(screen.getByRole('button', { name: 'Retry' }))
+    expect(await screen.findByTestId('headline')).toBeTruthy()
+  })
+
+  it('says how to begin when no host reports', async () => {
+    openApp('/', async (url) => {
+      if (url.pathname !== '/v1/fleet') return undefined
+      const { fleet } = await import('../mock-api/fleet')
+      return Response.json({ ...fleet(), hosts_total: 0, hosts_reporting: 0, services: [], worst_hosts: [], matrix: [], moves: [], psi: [] })
+    })
+    expect(await screen.findByText('No host reports yet')).toBeTruthy()
+    expect(screen.getByText('No service has been measured yet')).toBeTruthy()
+  })
+
+  it('asks for the range of the URL', async () => {
+    const asked: string[] = []
+    openApp('/?from=-24h', (url) => {
+      asked.push(url.pathname + url.search)
+      return undefined
+    })
+    await screen.findByTestId('headline')
+    expect(asked).toContain('/v1/fleet?from=-24h')
+  })
+})
+
+describe('the service page', () => {
+  it('keeps tab and scheme in the URL, and the range across pages', async () => {
+    const router = openApp('/services/svc-redis?from=-1h')
+    await screen.findByTestId('scheme-words')
+    await userEvent.click(screen.getByRole('radio', { name: 'Frequency' }))
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ scheme: 'frequency', from: '-1h' }))
+    await userEvent.click(screen.getByRole('tab', { name: 'Tier moves' }))
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ tab: 'moves', scheme: 'frequency' }))
+    expect((await screen.findByTestId('ping-pong-kind')).textContent).toBe('upper bound')
+    await userEvent.click(screen.getByRole('link', { name: 'Hosts' }))
+    await screen.findByTestId('page-hosts')
+    expect(router.state.location.search).toMatchObject({ from: '-1h' })
+  })
+
+  it('says where heat is not collected, and why', async () => {
+    openApp('/services/svc-batch')
+    expect(await screen.findByText(/Heat is opt-in/)).toBeTruthy()
+  })
+
+  it('names an unknown service as a problem', async () => {
+    openApp('/services/none')
+    expect((await screen.findByTestId('problem-state')).textContent).toContain('There is no service none.')
+  })
+})
+
+describe('the host page', () => {
+  it('shows nodes by tier, findings with their fix, the worst first', async () => {
+    openApp('/hosts/h-1')
+    expect(await screen.findByTestId('node-2')).toBeTruthy()
+    const findings = await screen.findByTestId('findings')
+    expect(findings.textContent?.indexOf('demoted before')).toBeLessThan(findings.textContent?.indexOf('clock') ?? -1)
+    expect(findings.textContent).toContain('Fix:')
+  })
+
+  it('says why a counter is missing', async () => {
+    openApp('/hosts/h-1?tab=counters&counter=pgnope')
+    const chart = await screen.findByTestId('chart-counter')
+    await waitFor(() => expect(chart.textContent).toContain('This kernel has no pgnope'))
+  })
+
+  it('says why a collector is off and what would turn it on', async () => {
+    openApp('/hosts/h-1?tab=setup')
+    const collectors = await screen.findByTestId('collectors')
+    await waitFor(() => expect(collectors.textContent).toContain('perf_event_paranoid is 3'))
+    expect(collectors.textContent).toContain('Root would add: pebs.')
+  })
+})
