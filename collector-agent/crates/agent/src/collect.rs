@@ -36,6 +36,8 @@ pub struct CollectorConfig {
     pub rescan: Rescan,
     /// Shortest time between two readings of `/proc/zoneinfo`, which takes zone locks.
     pub zoneinfo_min_ns: i64,
+    /// Shortest time between two readings of control groups, whose counters the kernel sums over CPUs for it.
+    pub groups_min_ns: i64,
     /// Files of single processes; `None` leaves them out.
     pub process_files: Option<ProcessFiles>,
     /// Whether numbers of services are collected: their control groups, and their processes.
@@ -73,6 +75,7 @@ impl Default for CollectorConfig {
             max_cgroups: 200,
             rescan: Rescan::default(),
             zoneinfo_min_ns: 5 * SECOND_NS,
+            groups_min_ns: 10 * SECOND_NS,
             process_files: Some(ProcessFiles::default()),
             services: true,
         }
@@ -90,6 +93,7 @@ impl CollectorConfig {
         Self {
             rescan: Rescan::ALWAYS,
             zoneinfo_min_ns: 0,
+            groups_min_ns: 0,
             process_files: Some(process_files),
             ..Self::default()
         }
@@ -158,6 +162,7 @@ pub struct Collector {
     rescan: Backoff,
     walk: Timer,
     zoneinfo: Timer,
+    group_files: Timer,
     process_files: Timer,
 }
 
@@ -204,6 +209,7 @@ impl Collector {
             rescan: Backoff::new(config.rescan),
             walk: Timer::default(),
             zoneinfo: Timer::default(),
+            group_files: Timer::default(),
             process_files: Timer::default(),
             config,
             rules,
@@ -249,7 +255,9 @@ impl Collector {
             host::read_zones(&mut self.reader, &mut self.frame, &mut notes);
         }
         self.read_processes(now_ns);
-        self.read_groups(&mut notes);
+        if self.group_files.take(now_ns, self.config.groups_min_ns) {
+            self.read_groups(&mut notes);
+        }
         let dropped = Dropped {
             names: self.frame.refused(),
             cgroups: self.groups.dropped,

@@ -174,6 +174,7 @@ fn costly_files_have_a_cadence_and_are_absent_in_between() {
     let mut collector = collector(&root, CollectorConfig::default());
     let rss = "service:host/a|smaps_rollup|Rss";
     let free = "zone:0/DMA32|zoneinfo|free";
+    let anon = "cgroup:/a.service|memory.stat|anon";
     let mut both = |seconds: i64| {
         let collected = collector.collect(stamp(seconds));
         let keys: Vec<_> = collected
@@ -182,6 +183,12 @@ fn costly_files_have_a_cadence_and_are_absent_in_between() {
             .iter()
             .map(|(key, _)| key.clone())
             .collect();
+        let group_read = value(&collected, anon) == Ok(Some(100));
+        assert_eq!(
+            group_read,
+            seconds != 3 && seconds != 7,
+            "groups every ten seconds: {seconds}"
+        );
         (value(&collected, rss), value(&collected, free), keys)
     };
     let (first_rss, first_free, first_keys) = both(1);
