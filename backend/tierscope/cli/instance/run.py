@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tierscope.cli.instance.agent import make_agent
 from tierscope.cli.instance.claim import find_port, forget_demo, hold_lock
@@ -35,6 +36,7 @@ from tierscope.storage.schema import upgrade
 from tierscope.usecases.readiness import Readiness
 
 _READY_SECONDS = 120.0
+_API_TRIES = 3
 _BUILD_REPORT_SECONDS = 10.0
 _SERVICES = {
     "database": "tierscope/database",
@@ -157,9 +159,12 @@ class InstanceRun:
             self._publish("setting-up")
             if self._status("api") == "healthy":
                 return
-            if time.monotonic() >= deadline:
+            api = next(item for item in self.supervisor.items if item.name == "api")
+            if api.failures >= _API_TRIES or time.monotonic() >= deadline:
+                log = self.instance.places.logs / "api.log"
                 raise EmbeddedError(
-                    cause="the API did not become ready", next_step=f"read {self.instance.places.logs / 'api.log'}"
+                    cause=f"the API did not become ready; its log ends with: {last_line(log)}",
+                    next_step=f"read {log}",
                 )
 
     def _start_build(self) -> None:
@@ -266,6 +271,15 @@ def database_answers(url: str) -> bool:
         return Readiness(database).obstacle() is None
     finally:
         database.close()
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a log that says something."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return "(no log)"
+    return next((line.strip() for line in reversed(lines) if line.strip()), "(empty)")
 
 
 def notes_for_user(*, agent: bool) -> list[str]:
