@@ -45,7 +45,7 @@ class _Sink(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(raw)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
         """Requests are not logged: the terminal belongs to the report."""
 
 

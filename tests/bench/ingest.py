@@ -167,10 +167,13 @@ def _copy_again(url: str) -> tuple[float, int]:
             encoded = b"".join(bytes(block) for block in out)
         connection.execute("CREATE TABLE copy_twin (LIKE counters_live INCLUDING ALL)")
         start = time.perf_counter()
-        with connection.transaction(), connection.cursor() as cursor:
-            with cursor.copy("COPY copy_twin FROM STDIN BINARY") as into:
-                for offset in range(0, len(encoded), 1 << 20):
-                    into.write(encoded[offset : offset + (1 << 20)])
+        with (
+            connection.transaction(),
+            connection.cursor() as cursor,
+            cursor.copy("COPY copy_twin FROM STDIN BINARY") as into,
+        ):
+            for offset in range(0, len(encoded), 1 << 20):
+                into.write(encoded[offset : offset + (1 << 20)])
         elapsed = time.perf_counter() - start
         size = connection.execute("SELECT pg_total_relation_size('copy_twin')").fetchone()
     assert size is not None

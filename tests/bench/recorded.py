@@ -5,6 +5,7 @@ import subprocess
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -25,9 +26,12 @@ class Recorded:
 
 def unpack(directory: Path) -> Path:
     """Unpack the recording under `directory` and return its root."""
-    with RECORDING.open("rb") as source, zstandard.ZstdDecompressor().stream_reader(source) as plain:
-        with tarfile.open(fileobj=plain, mode="r|") as archive:
-            archive.extractall(directory, filter="data")
+    with (
+        RECORDING.open("rb") as source,
+        zstandard.ZstdDecompressor().stream_reader(source) as plain,
+        tarfile.open(fileobj=plain, mode="r|") as archive,
+    ):
+        archive.extractall(directory, filter="data")
     return directory / "04-pingpong"
 
 
@@ -49,7 +53,7 @@ def read(agent: Path, directory: Path) -> Recorded:
     return Recorded(keys=keys, values=values, present=present)
 
 
-def _flatten(document: dict[str, dict[str, dict[str, int | None]]]) -> dict[str, int | None]:
+def _flatten(document: dict[str, Any]) -> dict[str, int | None]:
     flat: dict[str, int | None] = {}
     for source, counters in document["host"].items():
         flat |= {f"host|{source}|{name}": value for name, value in counters.items()}

@@ -29,7 +29,7 @@ CHROMIUM_FLAGS = [
 ]
 
 
-def fetch(url: str) -> Any:
+def fetch(url: str) -> Any:  # noqa: ANN401 - answers differ
     """The JSON answer of the service."""
     with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - an address of our own service
         return json.loads(answer.read())
