@@ -36,8 +36,11 @@ pub fn run(args: &OnceArgs, out: &mut impl Write) -> anyhow::Result<()> {
         let snapshot = snapshot_of(&args.root)?;
         return print(&snapshot, args.json, out);
     }
-    let recording = tree::open(&args.root)
-        .with_context(|| "give a directory that stands for the root of a host, or a recording of such")?;
+    let recording = tree::open(&args.root).map_err(|error| {
+        anyhow::anyhow!(
+            "{error}; give a directory that stands for the root of a host, or a recording of such"
+        )
+    })?;
     for snapshot in &recording.snapshots {
         print(snapshot, args.json, out)?;
     }
