@@ -50,7 +50,7 @@ def make_agent(instance: Instance, binary: Path, url: str) -> ServiceProcess:
     files = AgentFiles(instance.places.agent_state)
 
     def prepare() -> None:
-        provide_join_token(instance, files)
+        provide_join_token(instance, files, enrolled=files.credential)
         write_config(files, server=url, heat_pids=instance.heat_pids_file)
 
     return ServiceProcess(
@@ -76,9 +76,11 @@ def write_config(files: AgentFiles, *, server: str, heat_pids: Path) -> None:
     files.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def provide_join_token(instance: Instance, files: AgentFiles, *, uses: int = 1, origin: str = "live") -> None:
-    """Leave a join token for an agent that has no credential yet, or for a fleet."""
-    if files.credential.exists():
+def provide_join_token(
+    instance: Instance, files: AgentFiles, *, enrolled: Path, uses: int = 1, origin: str = "live"
+) -> None:
+    """Leave a join token for an agent or a fleet that has not enrolled yet: `enrolled` is what it writes then."""
+    if enrolled.exists():
         return
     database = Database(instance.read_database_url(), pool_size=1)
     try:

@@ -1,9 +1,8 @@
-"""Claiming what an instance needs for itself: its data directory, a port, a clean slate for the demo."""
+"""Claiming what an instance needs for itself: its data directory, a port, room for its logs."""
 
 from __future__ import annotations
 
 import fcntl
-import shutil
 import socket
 from typing import IO
 
@@ -11,6 +10,34 @@ from tierscope.cli.instance.find import Instance
 from tierscope.core.embedded.errors import EmbeddedError
 
 _PORTS_TRIED = 100
+_LARGE_LOG_BYTES = 16 << 20
+
+
+class AlreadyRunningError(EmbeddedError):
+    """Another supervisor looks after this data directory."""
+
+    def __init__(self) -> None:
+        """Say so."""
+        super().__init__(cause="it is already running", next_step="see `tierscope status`")
+
+
+def hold_lock(instance: Instance) -> IO[str]:
+    """Return the locked lock file of an instance. Raises AlreadyRunningError when another supervisor holds it."""
+    instance.places.data.mkdir(parents=True, exist_ok=True)
+    file = instance.places.lock_file.open("a", encoding="ascii")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise AlreadyRunningError from error
+    return file
+
+
+def trim_logs(instance: Instance) -> None:
+    """Put logs aside that have grown large; the ones put aside before are dropped."""
+    for log in instance.places.logs.glob("*.log"):
+        if log.stat().st_size > _LARGE_LOG_BYTES:
+            log.replace(log.with_suffix(".log.old"))
 
 
 class AlreadyRunningError(EmbeddedError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import tierscope
 from tierscope.cli.instance.agent import AgentFiles, provide_join_token
@@ -14,7 +15,7 @@ from tierscope.core.embedded.service import ServiceProcess
 
 HOSTS = 50
 HISTORY_HOURS = 24
-_ALL_SENT = re.compile(r"history of (\d+) of \1 hosts sent")
+_COMPLETE = re.compile(r"history of \d+ hosts is complete")
 _PACKAGE = Path(tierscope.__file__).resolve().parent
 
 
@@ -26,6 +27,11 @@ class FleetLog:
     offset: int = 0
     loaded: bool = False
 
+    @classmethod
+    def at_end_of(cls, path: Path) -> Self:
+        """Begin behind what an earlier fleet wrote."""
+        return cls(path=path, offset=path.stat().st_size if path.exists() else 0)
+
     def new_lines(self) -> list[str]:
         """Return the complete lines since the last call."""
         try:
@@ -36,25 +42,27 @@ class FleetLog:
             return []
         self.offset += len(text) + len(newline)
         lines = text.decode("utf-8", errors="replace").splitlines()
-        self.loaded = self.loaded or any(_ALL_SENT.search(line) for line in lines)
+        self.loaded = self.loaded or any(_COMPLETE.search(line) for line in lines)
         return lines
 
 
 def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog) -> ServiceProcess:
-    """Return the fleet. It counts as healthy once its history is loaded."""
+    """Return the fleet. It counts as healthy once its history is loaded. Started again it goes on with its hosts."""
     files = AgentFiles(instance.places.agent_state)
+    remembered = files.state_dir / "fleet.json"
     return ServiceProcess(
         command=[
             str(binary),
             "fleet",
             *("--server", url),
+            *("--state-dir", str(files.state_dir)),
             *("--join-token-file", str(files.join_token)),
             *("--spec", str(fleet_spec())),
             *("--hosts", str(HOSTS)),
             *("--hours", str(HISTORY_HOURS)),
         ],
         log=log.path,
-        prepare=lambda: provide_join_token(instance, files, uses=HOSTS, origin="simulated"),
+        prepare=lambda: provide_join_token(instance, files, enrolled=remembered, uses=HOSTS, origin="simulated"),
         probe=lambda: log.loaded,
     )
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tierscope.cli.instance.agent import make_agent
-from tierscope.cli.instance.claim import find_port, forget_demo, hold_lock
+from tierscope.cli.instance.claim import find_port, hold_lock, trim_logs
 from tierscope.cli.instance.components import (
     ConfiguredServer,
     instance_environment,
@@ -85,8 +85,6 @@ class InstanceRun:
         """
         self.supervisor.catch_signals()
         lock = hold_lock(self.instance)
-        if self.instance.demo:
-            forget_demo(self.instance)
         try:
             self._bring_up()
             while self.supervisor.pause():
@@ -108,6 +106,7 @@ class InstanceRun:
         if self.instance.demo:
             fleet_spec()  # says at once where the recordings are missing
         prepare(self.instance.places, choose_account())
+        trim_logs(self.instance)
         self.state.url = f"http://127.0.0.1:{find_port(self.options.port)}"
         self._start_build()
         self._start_database()
@@ -206,10 +205,8 @@ class InstanceRun:
         if name == "agent":
             self.supervisor.add(name, make_agent(self.instance, binary, self.state.url))
         else:
-            self.fleet_log = FleetLog(self.instance.places.logs / "fleet.log")
-            # Started again it would enrol a second fleet.
-            fleet = make_fleet(self.instance, binary, self.state.url, log=self.fleet_log)
-            self.supervisor.add(name, fleet, restart=False)
+            self.fleet_log = FleetLog.at_end_of(self.instance.places.logs / "fleet.log")
+            self.supervisor.add(name, make_fleet(self.instance, binary, self.state.url, log=self.fleet_log))
         self.say(f"{name}: started")
 
     def _follow_fleet(self) -> None:
