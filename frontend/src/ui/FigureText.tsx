@@ -1,6 +1,6 @@
 import { Popover, UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
-import type { FigureValue } from '../lib/figure'
+import { nothingText, type FigureValue } from '../lib/figure'
 import { formatQuantity } from '../lib/units'
 import { Nothing } from './Nothing'
 import { ProvenanceDetails } from './ProvenanceDetails'
@@ -9,6 +9,8 @@ import classes from './FigureText.module.css'
 /** A figure inside a table or a sentence: its value or its kind of nothing; a click opens the evidence. */
 export function FigureText({ figure, label }: { figure: FigureValue; label: string }) {
   const [opened, setOpened] = useState(false)
+  const text = figure.status === 'ok' && figure.value !== null ? formatQuantity(figure.value, figure.unit) : null
+  const status = figure.status === 'ok' ? 'not_collected' : figure.status
   const button = (
     <UnstyledButton
       className={classes.figure}
@@ -17,13 +19,9 @@ export function FigureText({ figure, label }: { figure: FigureValue; label: stri
         event.stopPropagation()
         setOpened(!opened)
       }}
-      aria-label={`${label}: show evidence`}
+      aria-label={`${label}: ${text ?? nothingText[status]}, show evidence`}
     >
-      {figure.status === 'ok' && figure.value !== null ? (
-        formatQuantity(figure.value, figure.unit)
-      ) : (
-        <Nothing status={figure.status === 'ok' ? 'not_collected' : figure.status} reason={figure.reason} />
-      )}
+      {text ?? <Nothing status={status} reason={figure.reason} />}
     </UnstyledButton>
   )
   // Tables hold hundreds of figures: the popover exists only while it is open.

@@ -28,7 +28,7 @@ function lines(figure: FigureValue): [string, string, string?][] {
     ['Coverage', figure.coverage === null ? 'not stated' : formatRatio(figure.coverage)],
     ['Interval', intervalText(figure)],
     ['Grade', figure.grade ?? 'none'],
-    ['Grounding', `${figure.grounding}: ${groundingNames[figure.grounding.slice(0, 1)] ?? 'see the method'}`],
+    ['Grounding', groundingNames[figure.grounding] ?? figure.grounding],
   ]
 }
 

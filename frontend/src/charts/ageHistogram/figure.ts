@@ -46,7 +46,7 @@ export function ageHistogramFigure(buckets: AgeBucket[], theme: ChartTheme): Cha
         ...axis(theme),
         type: 'category',
         tickangle: 0,
-        tickfont: { size: 10, color: theme.dimmed },
+        tickfont: { size: 9, color: theme.dimmed },
         fixedrange: true,
         showgrid: false,
         title: { text: 'age, intervals since last activity', font: { size: 11 }, standoff: 6 },

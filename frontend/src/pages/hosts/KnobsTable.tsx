@@ -15,7 +15,7 @@ const columns: Column<KnobInfo>[] = [
         <span className="ts-mono">{knob.value}</span>
       ),
   },
-  { key: 'why', header: '', cell: (knob) => knob.unavailable ?? '' },
+  { key: 'why', header: 'Why not', cell: (knob) => knob.unavailable ?? '' },
 ]
 
 /** Kernel settings; those that do not exist or cannot be read say why. */

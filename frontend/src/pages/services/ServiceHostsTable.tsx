@@ -28,7 +28,7 @@ export function ServiceHostsTable({ hosts }: { hosts: HostHeat[] | undefined }) 
     ...base,
     {
       key: 'map',
-      header: '',
+      header: 'Open',
       numeric: true,
       cell: (host) => (
         <Link to="/services/$serviceId" params={{ serviceId }} search={{ tab: 'heatmap', host: host.host_id }}>

@@ -73,7 +73,7 @@ export function SearchDialog({ opened, onClose }: { opened: boolean; onClose: ()
     if (event.key === 'Enter') open(hits[chosen])
   }
   return (
-    <Modal opened={opened} onClose={close} withCloseButton={false} padding={0} size={520} yOffset="12vh" aria-label="Search">
+    <Modal opened={opened} onClose={close} withCloseButton={false} padding={0} size={520} yOffset="12vh" attributes={{ content: { 'aria-label': 'Search' } }}>
       <TextInput
         data-autofocus
         size="md"

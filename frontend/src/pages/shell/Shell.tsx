@@ -53,11 +53,11 @@ export function Shell(): ReactNode {
         <Navigation onNavigate={nav.close} />
         <div className={classes.foot}>{status.data === undefined ? '\u00a0' : `Tierscope ${status.data.version}`}</div>
       </AppShell.Navbar>
-      <AppShell.Main>
+      <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.frame}>
         {status.data?.simulated === true && <SimulatedBanner />}
-        <main id="main" ref={main} tabIndex={-1} className={classes.main}>
+        <div className={classes.main}>
           <Outlet />
-        </main>
+        </div>
       </AppShell.Main>
       <SearchDialog opened={searchOpened} onClose={search.close} />
       <ShortcutsDialog opened={helpOpened} onClose={help.close} />

@@ -20,7 +20,7 @@ import classes from './StatusPage.module.css'
 function sentenceOf(status: InstallationStatus): string {
   const sick = status.components.filter(({ status: health }) => health === 'down' || health === 'degraded')
   if (sick.length === 0) return 'All parts of this installation work.'
-  return sick.map((part) => `${part.name} is ${part.status}: ${part.detail}`).join(' ')
+  return sick.map((part) => `The ${part.name} is ${part.status}: ${part.detail}.`).join(' ').replaceAll('..', '.')
 }
 
 /** Health of the installation itself, its agents, and what it is. */
@@ -34,7 +34,7 @@ export function StatusPage(): ReactNode {
   return (
     <div data-testid="page-status">
       <Headline kicker={<h1>Status</h1>} sentence={status === undefined ? undefined : sentenceOf(status)} />
-      <StatStrip label="The installation in figures" columns={4}>
+      <StatStrip label="The installation in figures" columns={2}>
         <CountStat
           label="Work waiting"
           value={status?.marks_pending}
@@ -49,13 +49,13 @@ export function StatusPage(): ReactNode {
         />
       </StatStrip>
       <div className={classes.two}>
-        <Panel title="Components" flush>
+        <Panel title="Components" hint="parts of this installation" flush>
           <ComponentsTable components={status?.components} />
         </Panel>
         <Panel title="Agents" hint="versions in use" flush>
           <AgentVersions hosts={hosts.data?.items} />
         </Panel>
-        <Panel title="About">
+        <Panel title="About" hint="this installation">
           <dl className={classes.about}>
             <dt>Version</dt>
             <dd>{status?.version ?? '…'}</dd>
