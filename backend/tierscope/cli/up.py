@@ -18,6 +18,8 @@ from tierscope.cli.instance.claim import AlreadyRunningError
 from tierscope.cli.instance.find import Instance, find_instance
 from tierscope.cli.instance.run import InstanceRun, Options
 from tierscope.cli.status import describe, unhealthy
+from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.places import prepare
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
 
@@ -46,6 +48,7 @@ def up(
         typer.echo(f"Tierscope is already running ({instance.name}): {running.url}")
         return
     stop_orphans(instance, running)
+    prepare(instance.places, choose_account())
     options = Options(port=settings.port if port is None else port, agent=not no_agent)
     if detach:
         _detach(instance, options, wait=not no_wait)
@@ -64,7 +67,6 @@ def _say(line: str) -> None:
 def _detach(instance: Instance, options: Options, *, wait: bool) -> None:
     """Start a supervisor of its own session, show its progress, and return when the instance is healthy."""
     instance.places.state_file.unlink(missing_ok=True)
-    instance.places.logs.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "tierscope.cli", "up", "--port", str(options.port)]
     command += ["--demo"] if instance.demo else []
     command += [] if options.agent else ["--no-agent"]

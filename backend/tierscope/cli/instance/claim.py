@@ -23,7 +23,6 @@ class AlreadyRunningError(EmbeddedError):
 
 def hold_lock(instance: Instance) -> IO[str]:
     """Return the locked lock file of an instance. Raises AlreadyRunningError when another supervisor holds it."""
-    instance.places.data.mkdir(parents=True, exist_ok=True)
     file = instance.places.lock_file.open("a", encoding="ascii")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -38,36 +37,6 @@ def trim_logs(instance: Instance) -> None:
     for log in instance.places.logs.glob("*.log"):
         if log.stat().st_size > _LARGE_LOG_BYTES:
             log.replace(log.with_suffix(".log.old"))
-
-
-class AlreadyRunningError(EmbeddedError):
-    """Another supervisor looks after this data directory."""
-
-    def __init__(self) -> None:
-        """Say so."""
-        super().__init__(cause="it is already running", next_step="see `tierscope status`")
-
-
-def hold_lock(instance: Instance) -> IO[str]:
-    """Return the locked lock file of an instance. Raises AlreadyRunningError when another supervisor holds it."""
-    instance.places.data.mkdir(parents=True, exist_ok=True)
-    file = instance.places.lock_file.open("a", encoding="ascii")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        file.close()
-        raise AlreadyRunningError from error
-    return file
-
-
-def forget_demo(instance: Instance) -> None:
-    """Remove the data of an earlier demo: each one begins with an empty database and a fleet of its own."""
-    places = instance.places
-    for directory in (places.database, places.agent_state, places.logs):
-        for entry in directory.iterdir() if directory.is_dir() else ():
-            if entry == instance.log:
-                continue
-            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
 
 def find_port(first: int) -> int:

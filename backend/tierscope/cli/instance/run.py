@@ -24,7 +24,6 @@ from tierscope.cli.instance.source_tree import AgentBuild, find_agent, shipped_a
 from tierscope.core.database import Database
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.errors import EmbeddedError
-from tierscope.core.embedded.places import prepare
 from tierscope.core.embedded.postgres import open_cluster
 from tierscope.core.embedded.process import identify, list_children
 from tierscope.core.embedded.queue import open_queue
@@ -105,7 +104,6 @@ class InstanceRun:
     def _bring_up(self) -> None:
         if self.instance.demo:
             fleet_spec()  # says at once where the recordings are missing
-        prepare(self.instance.places, choose_account())
         trim_logs(self.instance)
         self.state.url = f"http://127.0.0.1:{find_port(self.options.port)}"
         self._start_build()
