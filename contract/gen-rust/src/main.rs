@@ -12,6 +12,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: gen-rust DESCRIPTORS OUT_DIR".into());
     };
     let set = FileDescriptorSet::decode(std::fs::read(descriptors)?.as_slice())?;
-    prost_build::Config::new().out_dir(out_dir).compile_fds(set)?;
+    prost_build::Config::new()
+        .out_dir(out_dir)
+        .compile_fds(set)?;
     Ok(())
 }
