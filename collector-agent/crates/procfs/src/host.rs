@@ -18,7 +18,7 @@ pub fn uptime_ns(reader: &mut Reader) -> Outcome<i64> {
 fn parse_uptime_ns(text: &str) -> Option<i64> {
     let (seconds, hundredths) = text.split_ascii_whitespace().next()?.split_once('.')?;
     let whole_ns = seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?;
-    whole_ns.checked_add(hundredths.parse::<i64>().ok()? * 10_000_000)
+    whole_ns.checked_add(hundredths.parse::<i64>().ok()?.checked_mul(10_000_000)?)
 }
 
 /// Kernel release, such as `6.12.95+deb12-amd64`.

@@ -60,7 +60,7 @@ pub fn read(reader: &mut Reader, pid: u32, limit_bytes: u64) -> Result<NumaMaps,
 /// One mapping: `address policy [words] [name=value ...]`.
 fn add_line(maps: &mut NumaMaps, line: &str) {
     let mut file = None;
-    let (mut anon_pages, mut total_pages) = (0, 0);
+    let (mut anon_pages, mut total_pages) = (0_i64, 0_i64);
     let mut huge = false;
     let mut page_bytes = 4096;
     for word in line.split(' ').skip(2) {
@@ -70,7 +70,9 @@ fn add_line(maps: &mut NumaMaps, line: &str) {
             Some(("kernelpagesize_kB", kib)) => {
                 page_bytes = text::number(kib).unwrap_or(4).saturating_mul(1024);
             }
-            Some((name, pages)) if node_of(name).is_some() => total_pages += text::number(pages).unwrap_or(0),
+            Some((name, pages)) if node_of(name).is_some() => {
+                total_pages = total_pages.saturating_add(text::number(pages).unwrap_or(0));
+            }
             None if word == "huge" => huge = true,
             _ => {}
         }

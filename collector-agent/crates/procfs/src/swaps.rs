@@ -17,6 +17,17 @@ pub struct Swap {
     pub priority: i32,
 }
 
+/// Size and use of all devices together, in bytes.
+pub fn totals(swaps: &[Swap]) -> (i64, i64) {
+    let add = |(size_bytes, used_bytes): (i64, i64), swap: &Swap| {
+        (
+            size_bytes.saturating_add(swap.size_bytes),
+            used_bytes.saturating_add(swap.used_bytes),
+        )
+    };
+    swaps.iter().fold((0, 0), add)
+}
+
 /// Reads the swap devices; a host without swap has an empty list.
 pub fn read(reader: &mut Reader) -> Outcome<Vec<Swap>> {
     reader.parse("/proc/swaps", parse)
@@ -59,6 +70,7 @@ mod tests {
         assert_eq!(swaps[0].size_bytes, 4096);
         assert_eq!(swaps[0].used_bytes, 2048);
         assert_eq!(swaps[0].priority, -2);
+        assert_eq!(totals(&swaps), (4096, 2048));
     }
 
     #[test]

@@ -145,7 +145,9 @@ pub fn list(text: &str) -> Result<Vec<u32>, ParseError> {
             .ok()
             .zip(last.trim().parse::<u32>().ok());
         match range {
-            Some((first, last)) if first <= last && last - first < MAX_LIST_LENGTH => {
+            Some((first, last))
+                if first <= last && numbers.len() + ((last - first) as usize) < MAX_LIST_LENGTH =>
+            {
                 numbers.extend(first..=last);
             }
             _ => return Err(ParseError::new(1, part, "not a number or an ascending range")),
@@ -154,8 +156,8 @@ pub fn list(text: &str) -> Result<Vec<u32>, ParseError> {
     Ok(numbers)
 }
 
-/// Longest range that is believed: far above any count of CPUs or nodes, far below what would hurt.
-const MAX_LIST_LENGTH: u32 = 1 << 16;
+/// Longest list that is believed: far above any count of CPUs or nodes, far below what would hurt.
+const MAX_LIST_LENGTH: usize = 1 << 16;
 
 fn without_node(name: &str) -> &str {
     name.strip_prefix("Node ")
@@ -231,6 +233,7 @@ mod tests {
         assert_eq!(list("\n").unwrap(), Vec::<u32>::new());
         assert!(list("3-1").is_err());
         assert!(list("0-4294967295").is_err());
+        assert!(list(&"0-60000,".repeat(3)).is_err());
     }
 
     #[test]

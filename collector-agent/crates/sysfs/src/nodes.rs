@@ -151,7 +151,9 @@ pub fn physical_ranges(reader: &mut Reader, node: u32) -> Vec<(u64, u64)> {
     for block in blocks {
         let start = block.saturating_mul(block_bytes);
         match ranges.last_mut() {
-            Some((first, length)) if first.saturating_add(*length) == start => *length += block_bytes,
+            Some((first, length)) if first.saturating_add(*length) == start => {
+                *length = length.saturating_add(block_bytes);
+            }
             _ => ranges.push((start, block_bytes)),
         }
     }

@@ -37,16 +37,9 @@ fn read_swaps(reader: &mut Reader, frame: &mut Frame, notes: &mut Notes) {
     let section = frame.section("host", "swaps");
     let outcome = swaps::read(reader).map(|parsed| {
         parsed.map(|swaps| {
-            frame.put(
-                section,
-                "size",
-                Some(swaps.iter().map(|swap| swap.size_bytes).sum()),
-            );
-            frame.put(
-                section,
-                "used",
-                Some(swaps.iter().map(|swap| swap.used_bytes).sum()),
-            );
+            let (size_bytes, used_bytes) = swaps::totals(&swaps);
+            frame.put(section, "size", Some(size_bytes));
+            frame.put(section, "used", Some(used_bytes));
         })
     });
     notes.take("/proc/swaps", outcome);

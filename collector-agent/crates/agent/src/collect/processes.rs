@@ -78,7 +78,7 @@ pub fn largest<'d>(
 }
 
 fn add_smaps_rollup(reader: &mut Reader, pid: u32, sums: &mut BTreeMap<String, i64>) {
-    let mut add = |name: &str, value: i64| *sums.entry(name.to_owned()).or_default() += value;
+    let mut add = |name: &str, value: i64| add_to(sums, name.to_owned(), value);
     // Absent: the process is gone, or the recording has none this time. Unreadable: it belongs to somebody else.
     if let Ok(Ok(())) = counters::smaps_rollup(reader, pid, &mut add) {
         add("processes_read", 1);
@@ -89,7 +89,7 @@ fn add_numa_maps(reader: &mut Reader, pid: u32, max_file_bytes: u64, sums: &mut 
     let Ok(maps) = numa_maps::read(reader, pid, max_file_bytes) else {
         return;
     };
-    let mut add = |name: String, value: i64| *sums.entry(name).or_default() += value;
+    let mut add = |name: String, value: i64| add_to(sums, name, value);
     for ((kind, node), bytes) in maps.resident_bytes {
         add(format!("{}[N{node}]", kind.name()), bytes);
     }
@@ -98,4 +98,9 @@ fn add_numa_maps(reader: &mut Reader, pid: u32, max_file_bytes: u64, sums: &mut 
         "processes_read".to_owned(),
         i64::from(!maps.cut && maps.file_bytes > 0),
     );
+}
+
+fn add_to(sums: &mut BTreeMap<String, i64>, name: String, value: i64) {
+    let sum = sums.entry(name).or_default();
+    *sum = sum.saturating_add(value);
 }

@@ -162,8 +162,19 @@ fn numa_stat_off(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn swap_over_half(facts: &Facts<'_>) -> Option<Finding> {
-    let size_bytes: i64 = facts.inventory.swaps.iter().map(|swap| swap.size_bytes).sum();
-    let used_bytes: i64 = facts.inventory.swaps.iter().map(|swap| swap.used_bytes).sum();
+    let add = |sum: i64, bytes: i64| sum.saturating_add(bytes);
+    let size_bytes = facts
+        .inventory
+        .swaps
+        .iter()
+        .map(|swap| swap.size_bytes)
+        .fold(0, add);
+    let used_bytes = facts
+        .inventory
+        .swaps
+        .iter()
+        .map(|swap| swap.used_bytes)
+        .fold(0, add);
     (size_bytes > 0 && used_bytes > size_bytes / 2).then(|| {
         let cause = format!(
             "{} % of swap is used: above half the kernel frees a slot at every swap-in, and writes the page again later",
