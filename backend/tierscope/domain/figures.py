@@ -1,0 +1,101 @@
+"""Figures: a number with its evidence, or the reason why there is none. Attributes are those of the API's models.
+
+A number that could not be had is `not_collected` (nobody measured it), `not_supported` (this host cannot tell) or
+`not_enough_data`; it is never zero.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+FigureStatus = Literal["ok", "not_collected", "not_supported", "not_enough_data"]
+AbsentStatus = Literal["not_collected", "not_supported", "not_enough_data"]
+Grade = Literal["early", "partial", "good"]
+Resolution = Literal["raw", "1m", "10m", "1h", "1d"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval around a value; `level` None for hard bounds."""
+
+    lo: float
+    hi: float
+    level: float | None
+    kind: Literal["confidence", "bounds", "range"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Half-open [start, end), UTC."""
+
+    start: datetime
+    end: datetime
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return (self.end - self.start).total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number with its evidence; `value` is None unless `status` is ok."""
+
+    definition: str
+    status: FigureStatus
+    value: float | None
+    unit: str
+    reason: str | None = None
+    method: str | None = None
+    window: Window | None = None
+    interval: Interval | None = None
+    n_hosts: int | None = None
+    n_intervals: int | None = None
+    n_samples: int | None = None
+    coverage: float | None = None
+    grade: Grade | None = None
+    grounding: str = "A"
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A named line over time; gaps are None."""
+
+    key: str
+    label: str
+    unit: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeAxis:
+    """Times of all series of one answer: ends of buckets in Unix seconds."""
+
+    window: Window
+    resolution: Resolution
+    step_seconds: float | None
+    times: tuple[float, ...]
+
+
+def absent(
+    definition: str,
+    unit: str,
+    status: AbsentStatus,
+    reason: str,
+    *,
+    window: Window | None = None,
+    method: str | None = None,
+) -> Figure:
+    """A figure without a number: which kind of nothing, and what is missing."""
+    return Figure(definition, status, None, unit, reason=reason, window=window, method=method)
+
+
+def gaps_to_none(values: npt.NDArray[np.float64] | Sequence[float]) -> tuple[float | None, ...]:
+    """NaN and infinities as None, the others as Python floats."""
+    return tuple(float(value) if math.isfinite(value) else None for value in values)
