@@ -140,7 +140,8 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     }
     .run(&mut source);
     shared.status.update(|status| status.state = "stopped");
-    let _ = signals.send(Signal::Stop);
+    // Without waiting: a request that is under way ends with the process, and its batch stays queued.
+    let _ = signals.try_send(Signal::Stop);
     drop(uplink);
     Ok(())
 }

@@ -168,6 +168,33 @@ fn killed_and_started_again_it_delivers_every_batch_once() {
 }
 
 #[test]
+fn a_service_that_never_answers_does_not_hold_up_the_end() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let server = format!("http://{}", listener.local_addr().expect("an address"));
+    let (sender, hung) = channel();
+    std::thread::spawn(move || {
+        let mut open_connections = Vec::new();
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            match read_request(&stream) {
+                Some((line, _)) if line.contains("/v1/agents/enrol") => {
+                    answer(&stream, "201 Created", r#"{"host_id":"h1","credential":"c1"}"#);
+                }
+                _ => {
+                    open_connections.push(stream);
+                    let _ = sender.send(());
+                }
+            }
+        }
+    });
+    let agent = start(&server, directory.path());
+    hung.recv_timeout(PATIENCE)
+        .expect("a request that is never answered");
+    terminate(agent);
+}
+
+#[test]
 fn without_a_way_to_enrol_it_says_what_to_do() {
     let directory = tempfile::tempdir().expect("a directory");
     let done = Command::new(env!("CARGO_BIN_EXE_tierscope-agent"))
