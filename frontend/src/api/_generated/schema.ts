@@ -4,6 +4,190 @@
  */
 
 export interface paths {
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The process answers
+         * @description Say that the process is alive; it does not look at the database.
+         */
+        get: operations["read_health_healthz_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The service can take work
+         * @description Say whether the database answers and has this release's schema.
+         */
+        get: operations["read_readiness_readyz_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The calling host's settings
+         * @description What the calling host is asked to do; 304 while it does not change.
+         */
+        get: operations["read_config_v1_agent_config_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a new credential
+         * @description Give the calling host a new credential; the one it used stays valid for 24 h.
+         */
+        post: operations["rotate_v1_agent_rotate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/enrol": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Trade a join token
+         * @description Make a new host: always a new one, whatever its name. The join token is what authorises it.
+         */
+        post: operations["enrol_v1_agents_enrol_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/join-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a join token
+         * @description Make a token that lets hosts enrol.
+         */
+        post: operations["create_join_token_v1_agents_join_tokens_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/{host_id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a host's access at once
+         * @description Revoke a host's credentials. What it sent stays.
+         */
+        post: operations["revoke_v1_agents__host_id__revoke_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who changed what
+         * @description List changes, newest first.
+         */
+        get: operations["list_audit_v1_audit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Marks, newest first
+         * @description List marks of a window; default the last seven days.
+         */
+        get: operations["list_events_v1_events_get"];
+        put?: never;
+        /**
+         * Mark a deploy or another change
+         * @description Store a mark. The same Idempotency-Key with the same body stores it once.
+         */
+        post: operations["create_event_v1_events_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/fleet": {
         parameters: {
             query?: never;
@@ -118,6 +302,26 @@ export interface paths {
         get: operations["read_host_ledger_v1_hosts__host_id__ledger_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/ingest/batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Store a batch
+         * @description Store one `tierscope.v1.Batch`, compressed with zstd, exactly once.
+         */
+        post: operations["ingest_batch_v1_ingest_batches_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -244,6 +448,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who is asking
+         * @description Say who the caller is, what it may do, and its CSRF token.
+         */
+        get: operations["read_session_v1_session_get"];
+        put?: never;
+        /**
+         * Log in with a one-time link
+         * @description Trade a one-time link for a session cookie.
+         */
+        post: operations["log_in_v1_session_post"];
+        /**
+         * Log out
+         * @description End the session at once.
+         */
+        delete: operations["log_out_v1_session_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/status": {
         parameters: {
             query?: never;
@@ -259,6 +491,50 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tokens, without their secrets
+         * @description List join tokens, API tokens and login links, newest first.
+         */
+        get: operations["list_tokens_v1_tokens_get"];
+        put?: never;
+        /**
+         * Make an API token
+         * @description Make an API token of a role.
+         */
+        post: operations["create_token_v1_tokens_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a token
+         * @description Revoke a token at once.
+         */
+        delete: operations["revoke_token_v1_tokens__token_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -281,6 +557,51 @@ export interface components {
             never_bytes: number;
             /** To Intervals */
             to_intervals: number | null;
+        };
+        /**
+         * AgentConfigAnswer
+         * @description What a host is asked to do. It never names a URL, a path or a command.
+         */
+        AgentConfigAnswer: {
+            heat: components["schemas"]["HeatConfig"];
+            /** Interval Seconds */
+            interval_seconds: number;
+            /** Paused */
+            paused: boolean;
+            /** Version */
+            version: number;
+        };
+        /**
+         * Alive
+         * @description The process answers.
+         */
+        Alive: {
+            /**
+             * Status
+             * @constant
+             */
+            status: "alive";
+        };
+        /**
+         * AuditItem
+         * @description One change, and who made it.
+         */
+        AuditItem: {
+            /** Action */
+            action: string;
+            /** Actor */
+            actor: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Detail */
+            detail: {
+                [key: string]: unknown;
+            };
+            /** Subject */
+            subject: string;
         };
         /**
          * Catalogue
@@ -435,6 +756,36 @@ export interface components {
             values: (number | null)[];
         };
         /**
+         * EnrolAnswer
+         * @description The host's id and its credential, shown this once.
+         */
+        EnrolAnswer: {
+            /** Credential */
+            credential: string;
+            /** Host Id */
+            host_id: string;
+        };
+        /**
+         * EnrolRequest
+         * @description What a new host says of itself. `origin` and labels give way to what the join token fixes.
+         */
+        EnrolRequest: {
+            /** Hostname */
+            hostname: string;
+            /** Join Token */
+            join_token: string;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            };
+            /**
+             * Origin
+             * @default live
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+        };
+        /**
          * Event
          * @description A mark on charts: deploy, knob change, reboot.
          */
@@ -450,6 +801,49 @@ export interface components {
             kind: string;
             /** Service Id */
             service_id: string | null;
+            /** Text */
+            text: string;
+        };
+        /**
+         * EventItem
+         * @description A stored mark.
+         */
+        EventItem: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Author */
+            author: string | null;
+            /** Host Id */
+            host_id: string | null;
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Service Id */
+            service_id: string | null;
+            /** Text */
+            text: string;
+        };
+        /**
+         * EventRequest
+         * @description A mark: what happened, when, and to what. `at` absent = now.
+         */
+        EventRequest: {
+            /** At */
+            at?: string | null;
+            /** Host Id */
+            host_id?: string | null;
+            /**
+             * Kind
+             * @default deploy
+             * @enum {string}
+             */
+            kind: "deploy" | "knob" | "note" | "incident";
+            /** Service Id */
+            service_id?: string | null;
             /** Text */
             text: string;
         };
@@ -583,6 +977,14 @@ export interface components {
             detail?: components["schemas"]["ValidationError"][];
         };
         /**
+         * HeatConfig
+         * @description Whether this host measures heat.
+         */
+        HeatConfig: {
+            /** Enabled */
+            enabled: boolean;
+        };
+        /**
          * HostDetail
          * @description Everything that is known of one host now.
          */
@@ -695,6 +1097,33 @@ export interface components {
             verdict: string;
         };
         /**
+         * IngestAnswer
+         * @description What became of a batch. It is answered after the commit: `accepted` and `duplicate` both mean stored.
+         */
+        IngestAnswer: {
+            /** Host Id */
+            host_id: string;
+            /**
+             * Result
+             * @enum {string}
+             */
+            result: "accepted" | "duplicate";
+            /** Seq */
+            seq: number;
+            /** Set Aside */
+            set_aside: number;
+            /** Stored */
+            stored: {
+                [key: string]: number;
+            };
+            /** Stream Id */
+            stream_id: string;
+            /** Too Late */
+            too_late: number;
+            /** Warnings */
+            warnings: string[];
+        };
+        /**
          * InstallationStatus
          * @description Answer of /v1/status.
          */
@@ -736,6 +1165,46 @@ export interface components {
             level: number | null;
             /** Lo */
             lo: number;
+        };
+        /**
+         * JoinToken
+         * @description A join token, shown this once.
+         */
+        JoinToken: {
+            /** Expires At */
+            expires_at: string | null;
+            /** Id */
+            id: string;
+            /** Token */
+            token: string;
+        };
+        /**
+         * JoinTokenRequest
+         * @description How many hosts may join with the token, how long, and what it fixes.
+         */
+        JoinTokenRequest: {
+            /**
+             * Hours
+             * @default 24
+             */
+            hours: number;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            };
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Origin */
+            origin?: ("live" | "import" | "simulated") | null;
+            /**
+             * Uses
+             * @description Null = any number.
+             * @default 1
+             */
+            uses: number | null;
         };
         /**
          * KindHeat
@@ -825,6 +1294,14 @@ export interface components {
             columns: string[];
         };
         /**
+         * LoginRequest
+         * @description A one-time login link's secret.
+         */
+        LoginRequest: {
+            /** Link */
+            link: string;
+        };
+        /**
          * Metric
          * @description An entry of the catalogue.
          */
@@ -845,6 +1322,36 @@ export interface components {
             source: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * NewToken
+         * @description A token, shown this once.
+         */
+        NewToken: {
+            /** Expires At */
+            expires_at: string | null;
+            /** Id */
+            id: string;
+            /** Token */
+            token: string;
+        };
+        /**
+         * NewTokenRequest
+         * @description An API token to make; `days` null = until revoked.
+         */
+        NewTokenRequest: {
+            /**
+             * Days
+             * @default 90
+             */
+            days: number | null;
+            /** Note */
+            note: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
         };
         /**
          * NodeInfo
@@ -886,6 +1393,20 @@ export interface components {
             /** Write Latency Ns */
             write_latency_ns: number | null;
         };
+        /** Page[AuditItem] */
+        Page_AuditItem_: {
+            /** Items */
+            items: components["schemas"]["AuditItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** Page[EventItem] */
+        Page_EventItem_: {
+            /** Items */
+            items: components["schemas"]["EventItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[HostSummary] */
         Page_HostSummary_: {
             /** Items */
@@ -920,6 +1441,16 @@ export interface components {
             tier_move_bytes_per_s: components["schemas"]["Figure"];
             /** Verdict */
             verdict: string;
+        };
+        /**
+         * Ready
+         * @description Whether the service can take work, and what keeps it from it.
+         */
+        Ready: {
+            /** Ready */
+            ready: boolean;
+            /** Reason */
+            reason: string | null;
         };
         /**
          * SchemeInfo
@@ -1063,6 +1594,30 @@ export interface components {
             warm_ratio: components["schemas"]["Figure"];
         };
         /**
+         * Session
+         * @description Who is asking, and what they may do.
+         */
+        Session: {
+            /** Anonymous Reads */
+            anonymous_reads: boolean;
+            /**
+             * Csrf Token
+             * @description Sent back as X-CSRF-Token with every write of this session.
+             */
+            csrf_token: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "anonymous" | "session" | "token" | "nobody";
+            /** Name */
+            name: string | null;
+            /** Permissions */
+            permissions: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "read:agents" | "write:agents" | "read:audit" | "write:tokens")[];
+            /** Role */
+            role: ("viewer" | "operator" | "admin") | null;
+        };
+        /**
          * SwapInfo
          * @description A swap device.
          */
@@ -1168,6 +1723,42 @@ export interface components {
             times: number[];
             window: components["schemas"]["Window"];
         };
+        /**
+         * TokenInfo
+         * @description A token without its secret.
+         */
+        TokenInfo: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "join" | "api" | "link" | "session";
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Note */
+            note: string;
+            /** Origin */
+            origin: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+            /** Role */
+            role: ("viewer" | "operator" | "admin") | null;
+            /** Uses Left */
+            uses_left: number | null;
+        };
         /** ValidationError */
         ValidationError: {
             /** Context */
@@ -1214,6 +1805,9 @@ export interface components {
     pathItems: never;
 }
 export type AgeBucket = components['schemas']['AgeBucket'];
+export type AgentConfigAnswer = components['schemas']['AgentConfigAnswer'];
+export type Alive = components['schemas']['Alive'];
+export type AuditItem = components['schemas']['AuditItem'];
 export type Catalogue = components['schemas']['Catalogue'];
 export type ClassFigures = components['schemas']['ClassFigures'];
 export type CollectorInfo = components['schemas']['CollectorInfo'];
@@ -1222,42 +1816,347 @@ export type CounterAnswer = components['schemas']['CounterAnswer'];
 export type CounterName = components['schemas']['CounterName'];
 export type CounterNames = components['schemas']['CounterNames'];
 export type CounterSeries = components['schemas']['CounterSeries'];
+export type EnrolAnswer = components['schemas']['EnrolAnswer'];
+export type EnrolRequest = components['schemas']['EnrolRequest'];
 export type Event = components['schemas']['Event'];
+export type EventItem = components['schemas']['EventItem'];
+export type EventRequest = components['schemas']['EventRequest'];
 export type Figure = components['schemas']['Figure'];
 export type Finding = components['schemas']['Finding'];
 export type FleetOverview = components['schemas']['FleetOverview'];
 export type HttpValidationError = components['schemas']['HTTPValidationError'];
+export type HeatConfig = components['schemas']['HeatConfig'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostHeat = components['schemas']['HostHeat'];
 export type HostService = components['schemas']['HostService'];
 export type HostSummary = components['schemas']['HostSummary'];
+export type IngestAnswer = components['schemas']['IngestAnswer'];
 export type InstallationStatus = components['schemas']['InstallationStatus'];
 export type Interval = components['schemas']['Interval'];
+export type JoinToken = components['schemas']['JoinToken'];
+export type JoinTokenRequest = components['schemas']['JoinTokenRequest'];
 export type KindHeat = components['schemas']['KindHeat'];
 export type KnobInfo = components['schemas']['KnobInfo'];
 export type Ledger = components['schemas']['Ledger'];
 export type LedgerColumn = components['schemas']['LedgerColumn'];
 export type LedgerReset = components['schemas']['LedgerReset'];
+export type LoginRequest = components['schemas']['LoginRequest'];
 export type Metric = components['schemas']['Metric'];
+export type NewToken = components['schemas']['NewToken'];
+export type NewTokenRequest = components['schemas']['NewTokenRequest'];
 export type NodeInfo = components['schemas']['NodeInfo'];
+export type PageAuditItem = components['schemas']['Page_AuditItem_'];
+export type PageEventItem = components['schemas']['Page_EventItem_'];
 export type PageHostSummary = components['schemas']['Page_HostSummary_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
 export type PingPong = components['schemas']['PingPong'];
+export type Ready = components['schemas']['Ready'];
 export type SchemeInfo = components['schemas']['SchemeInfo'];
 export type Series = components['schemas']['Series'];
 export type ServiceDetail = components['schemas']['ServiceDetail'];
 export type ServiceHeat = components['schemas']['ServiceHeat'];
 export type ServiceMatrixRow = components['schemas']['ServiceMatrixRow'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
+export type Session = components['schemas']['Session'];
 export type SwapInfo = components['schemas']['SwapInfo'];
 export type TileGrid = components['schemas']['TileGrid'];
 export type TileRow = components['schemas']['TileRow'];
 export type TimeAxis = components['schemas']['TimeAxis'];
+export type TokenInfo = components['schemas']['TokenInfo'];
 export type ValidationError = components['schemas']['ValidationError'];
 export type Window = components['schemas']['Window'];
 export type WindowHeat = components['schemas']['WindowHeat'];
 export type $defs = Record<string, never>;
 export interface operations {
+    read_health_healthz_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alive"];
+                };
+            };
+        };
+    };
+    read_readiness_readyz_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ready"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ready"];
+                };
+            };
+        };
+    };
+    read_config_v1_agent_config_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentConfigAnswer"];
+                };
+            };
+        };
+    };
+    rotate_v1_agent_rotate_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnrolAnswer"];
+                };
+            };
+        };
+    };
+    enrol_v1_agents_enrol_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnrolRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnrolAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    create_join_token_v1_agents_join_tokens_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JoinTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JoinToken"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    revoke_v1_agents__host_id__revoke_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_audit_v1_audit_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_AuditItem_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_events_v1_events_get: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                to?: string | null;
+                /** @description Service id. */
+                service?: string | null;
+                /** @description Host id. */
+                host?: string | null;
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_EventItem_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    create_event_v1_events_post: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventItem"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     read_fleet_v1_fleet_get: {
         parameters: {
             query?: {
@@ -1471,6 +2370,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Ledger"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    ingest_batch_v1_ingest_batches_post: {
+        parameters: {
+            query?: never;
+            header?: {
+                "x-tierscope-sent-wall-ns"?: number | null;
+                "x-tierscope-sent-boottime-ns"?: number | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-protobuf": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IngestAnswer"];
                 };
             };
             /** @description Validation Error */
@@ -1707,6 +2642,77 @@ export interface operations {
             };
         };
     };
+    read_session_v1_session_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+        };
+    };
+    log_in_v1_session_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    log_out_v1_session_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     read_status_v1_status_get: {
         parameters: {
             query?: never;
@@ -1723,6 +2729,88 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InstallationStatus"];
+                };
+            };
+        };
+    };
+    list_tokens_v1_tokens_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenInfo"][];
+                };
+            };
+        };
+    };
+    create_token_v1_tokens_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    revoke_token_v1_tokens__token_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };

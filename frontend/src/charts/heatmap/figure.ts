@@ -174,7 +174,7 @@ function decorations(grid: HeatGrid, view: HeatmapView, theme: ChartTheme): Part
         yref: 'y' as const,
         x: 0,
         y: at,
-        xshift: -margins.l + 10,
+        xshift: -margins.l + 8,
         text: `<b>${plotText(label)}</b>`,
         textangle: -90 as unknown as 'auto',
         showarrow: false,
@@ -201,7 +201,7 @@ export function heatmapFigure(grid: HeatGrid, view: HeatmapView, theme: ChartThe
   const { box } = view
   const margins = heatmapMargins(view.width)
   const inner = view.height - margins.t - margins.b
-  const longest = view.width < 640 ? 9 : 20
+  const longest = view.width < 640 ? 8 : 20
   const labels = labelsInView(mappings(grid), box.r0, box.r1, inner * regionShare)
   return {
     data: layers(grid, theme),

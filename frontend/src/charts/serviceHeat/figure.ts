@@ -68,12 +68,12 @@ export function serviceHeatFigure(services: ServiceSummary[], theme: ChartTheme)
       bargap: 0.35,
       hovermode: 'y unified',
       dragmode: false,
-      margin: { l: 140, r: 16, t: 4, b: 34, pad: 4 },
+      margin: { l: 140, r: 16, t: 4, b: 44, pad: 4 },
       xaxis: {
         ...axis(theme),
         fixedrange: true,
         nticks: 6,
-        title: { text: `resident, ${scale.unit}`, font: { size: 11 }, standoff: 4 },
+        title: { text: `resident, ${scale.unit}`, font: { size: 11 }, standoff: 10 },
       },
       yaxis: {
         ...axis(theme),

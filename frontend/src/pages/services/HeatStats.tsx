@@ -1,5 +1,4 @@
 import type { ServiceHeat } from '../../api/_generated/schema'
-import type { ProblemText } from '../../lib/loadState'
 import { heatColours, tierColour } from '../../lib/palette'
 import { EmptyState } from '../../ui/EmptyState'
 import { Stat } from '../../ui/Stat'
@@ -13,14 +12,10 @@ interface HeatStatsProps {
   heat: ServiceHeat | undefined
   /** Why the service has no heat at all; null where it has some. */
   reason: string | null
-  problem: ProblemText | null
 }
 
 /** The classes of the scheme in force as headline figures, and the two that say what to do. */
-export function HeatStats({ heat, reason, problem }: HeatStatsProps) {
-  if (heat === undefined && problem !== null) {
-    return <EmptyState title={problem.title} next={`${problem.detail} ${problem.nextStep}`} />
-  }
+export function HeatStats({ heat, reason }: HeatStatsProps) {
   const classes = heat?.classes ?? loading.map((heat_class) => ({ heat_class, ratio: undefined }))
   return (
     <>

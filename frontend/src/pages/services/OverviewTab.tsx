@@ -10,6 +10,7 @@ import { ClassTimeChart } from '../../charts/classTime/ClassTimeChart'
 import { WindowBarsChart } from '../../charts/windowBars/WindowBarsChart'
 import type { SchemeName } from '../../lib/urlState'
 import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
 import { useTimeRange } from '../shell/useTimeRange'
 import { HeatStats } from './HeatStats'
 import { KindsTable } from './KindsTable'
@@ -47,6 +48,7 @@ export function OverviewTab({ serviceId, service }: OverviewTabProps) {
       search: (before) => ({ ...before, scheme: next === 'recency' ? undefined : next, threshold: nextThreshold }),
       resetScroll: false,
     })
+  if (load.problem !== null && heat === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   return (
     <div className={classes.stack}>
       <div className={classes.scheme}>
@@ -55,7 +57,7 @@ export function OverviewTab({ serviceId, service }: OverviewTabProps) {
           {heat === undefined ? '\u00a0' : schemeWords(heat.scheme)}
         </p>
       </div>
-      <HeatStats heat={heat} reason={service?.heat_reason ?? null} problem={load.problem} />
+      <HeatStats heat={heat} reason={service?.heat_reason ?? null} />
       <ClassTimeChart
         title="Hot, warm and cold over time"
         label="Hot, warm and cold memory over time"

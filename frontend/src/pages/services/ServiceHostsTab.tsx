@@ -21,11 +21,16 @@ export function ServiceHostsTab({ serviceId }: { serviceId: string }) {
   const hosts = useQuery(hostsQuery(range.refreshMs, serviceId))
   const heat = useQuery(heatQuery(serviceId, { scheme, threshold }, range))
   const load = loadStateOf(hosts)
+  const heatLoad = loadStateOf(heat)
   if (load.problem !== null && hosts.data === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   return (
     <div className={classes.stack}>
       <Panel title="Hosts that measure heat" flush>
-        <ServiceHostsTable hosts={heat.data?.hosts} />
+        {heatLoad.problem !== null && heat.data === undefined ? (
+          <ProblemState problem={heatLoad.problem} onRetry={heatLoad.retry} />
+        ) : (
+          <ServiceHostsTable hosts={heat.data?.hosts} />
+        )}
       </Panel>
       <Panel title="All hosts of this service" hint={hosts.data === undefined ? undefined : `${hosts.data.items.length}`} flush>
         <HostsTable hosts={hosts.data?.items} sort={sort} onSort={setSort} />

@@ -1,4 +1,5 @@
-import { ActionIcon, Burger, Button, CopyButton, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { ActionIcon, Burger, Button, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconKeyboard, IconLink, IconMoon, IconSearch, IconSun } from '@tabler/icons-react'
 import { Brand } from './Brand'
 import { TimeRangeControl } from './TimeRangeControl'
@@ -15,6 +16,7 @@ interface TopBarProps {
 export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps) {
   const scheme = useComputedColorScheme('light')
   const { setColorScheme } = useMantineColorScheme()
+  const clipboard = useClipboard()
   const other = scheme === 'dark' ? 'light' : 'dark'
   return (
     <div className={classes.bar}>
@@ -36,19 +38,11 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
         <IconSearch size={17} />
       </ActionIcon>
       <TimeRangeControl />
-      <CopyButton value={window.location.href}>
-        {({ copied }) => (
-          <Tooltip label={copied ? 'Copied' : 'Copy a link to exactly this view'}>
-            <ActionIcon
-              aria-label="Copy link to this view"
-              visibleFrom="xs"
-              onClick={() => void navigator.clipboard.writeText(window.location.href)}
-            >
-              {copied ? <IconCheck size={17} /> : <IconLink size={17} />}
-            </ActionIcon>
-          </Tooltip>
-        )}
-      </CopyButton>
+      <Tooltip label={clipboard.copied ? 'Copied' : 'Copy a link to exactly this view'}>
+        <ActionIcon aria-label="Copy link to this view" visibleFrom="xs" onClick={() => clipboard.copy(window.location.href)}>
+          {clipboard.copied ? <IconCheck size={17} /> : <IconLink size={17} />}
+        </ActionIcon>
+      </Tooltip>
       <Tooltip label="Keyboard shortcuts (?)">
         <ActionIcon aria-label="Keyboard shortcuts" onClick={onShortcuts} visibleFrom="sm">
           <IconKeyboard size={17} />

@@ -4,6 +4,7 @@ import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import type { LoadState } from '../../lib/loadState'
 import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
 import { LedgerColumns } from './LedgerColumns'
 import classes from './LedgerView.module.css'
 import { PingPongPanel } from './PingPongPanel'
@@ -20,6 +21,7 @@ const swapKeys = /^(swap_in|swap_out|refault_anon|refault_file)/
 /** A ledger: moves over time, ping-pong or its bound, every column with its trust, what was left out. */
 export function LedgerView({ ledger, load, onTimeZoom }: LedgerViewProps) {
   const swap = useMemo(() => (ledger?.series ?? []).filter((line) => swapKeys.test(line.key)), [ledger])
+  if (load.problem !== null && ledger === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   return (
     <div className={classes.stack}>
       <div className={classes.wide}>
