@@ -7,7 +7,7 @@ import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import type { RelayoutUpdate } from '../Plot'
 import { boxOfBrush, boxOfChange } from './changes'
-import { heatmapFigure } from './figure'
+import { heatmapFigure, heatmapLayers } from './figure'
 import { HeatmapReadout, type HoveredCell } from './HeatmapReadout'
 import { useHoveredCell } from './useHoveredCell'
 import classes from './HeatmapChart.module.css'
@@ -38,10 +38,11 @@ export function HeatmapChart(props: HeatmapChartProps) {
   const frame = useRef<HTMLDivElement>(null)
   const [hovered, setHovered] = useState<HoveredCell | null>(null)
   const hover = useHoveredCell(box, height, setHovered)
-  const figure = useMemo(
-    () => (grid === undefined ? null : heatmapFigure(grid, { box, selection, brush, height, width }, theme)),
-    [grid, box, selection, brush, height, width, theme],
-  )
+  const layers = useMemo(() => (grid === undefined ? null : heatmapLayers(grid, theme)), [grid, theme])
+  const figure = useMemo(() => {
+    if (grid === undefined || layers === null) return null
+    return heatmapFigure(grid, { box, selection, brush, height, width }, theme, layers)
+  }, [grid, layers, box, selection, brush, height, width, theme])
   const relayout = useCallback(
     (update: RelayoutUpdate) => {
       const drawn = boxOfBrush(update)

@@ -64,7 +64,11 @@ function colourTicks(grid: HeatGrid, largest: number): { tickvals: number[]; tic
   return { tickvals, ticktext }
 }
 
-function layers(grid: HeatGrid, theme: ChartTheme): Data[] {
+/**
+ * The cells as Plotly traces. They depend on the grid alone, not on the view: kept by the caller, they let Plotly see
+ * that a pan or zoom changed no data.
+ */
+export function heatmapLayers(grid: HeatGrid, theme: ChartTheme): Data[] {
   const { ends, source } = evenColumns(grid)
   const width = grid.columnEnds.length
   const x = ends.map((end) => plotTime(end - grid.columnSeconds / 2))
@@ -197,14 +201,14 @@ function decorations(grid: HeatGrid, view: HeatmapView, theme: ChartTheme): Part
 }
 
 /** The heatmap: time across, address regions down in lanes of one page kind, activity as log colour. */
-export function heatmapFigure(grid: HeatGrid, view: HeatmapView, theme: ChartTheme): ChartFigure {
+export function heatmapFigure(grid: HeatGrid, view: HeatmapView, theme: ChartTheme, layers = heatmapLayers(grid, theme)): ChartFigure {
   const { box } = view
   const margins = heatmapMargins(view.width)
   const inner = view.height - margins.t - margins.b
   const longest = view.width < 640 ? 8 : 20
   const labels = labelsInView(mappings(grid), box.r0, box.r1, inner * regionShare)
   return {
-    data: layers(grid, theme),
+    data: layers,
     layout: {
       ...baseLayout(theme),
       margin: { ...margins, pad: 0 },
@@ -227,7 +231,10 @@ export function heatmapFigure(grid: HeatGrid, view: HeatmapView, theme: ChartThe
       yaxis2: { domain: [0.965, 1], fixedrange: true, visible: false, range: [-0.5, 0.5] },
       ...decorations(grid, view, theme),
     },
-    table: heatmapTable(grid),
+    // Half a million cells are spelled out only when someone asks for them.
+    get table() {
+      return heatmapTable(grid)
+    },
   }
 }
 
