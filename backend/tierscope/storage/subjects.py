@@ -1,0 +1,88 @@
+"""Whom a read is about: a host, or a service with its hosts, and what their inventory says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import Row, text
+
+from tierscope.core.database import ReadSession
+
+Origin = Literal["live", "import", "simulated"]
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectHost:
+    """A host by both its ids; `layout_id` is that of its newest counters."""
+
+    id: int
+    public_id: str
+    name: str
+    origin: Origin
+    layout_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectService:
+    """A service by both its ids."""
+
+    id: int
+    public_id: str
+    namespace: str
+    name: str
+    origin: Origin
+
+
+def find_host(session: ReadSession, public_id: str) -> SubjectHost | None:
+    """The host with this public id."""
+    statement = text("SELECT id, public_id, name, origin, layout_id FROM hosts WHERE public_id = :id")
+    row = session.execute(statement, {"id": public_id}).one_or_none()
+    return None if row is None else _host(row)
+
+
+def find_service(session: ReadSession, public_id: str) -> SubjectService | None:
+    """The service with this public id."""
+    statement = text("SELECT id, public_id, namespace, name, origin FROM services WHERE public_id = :id")
+    row = session.execute(statement, {"id": public_id}).one_or_none()
+    return None if row is None else SubjectService(row[0], row[1], row[2], row[3], row[4])
+
+
+def hosts_of_service(session: ReadSession, service_id: int) -> list[SubjectHost]:
+    """All hosts on which the service was ever found, by name."""
+    statement = text(
+        "SELECT h.id, h.public_id, h.name, h.origin, h.layout_id FROM host_services s JOIN hosts h ON h.id = s.host_id"
+        " WHERE s.service_id = :service ORDER BY h.name, h.public_id"
+    )
+    return [_host(row) for row in session.execute(statement, {"service": service_id})]
+
+
+def hosts_by_id(session: ReadSession, host_ids: Sequence[int]) -> list[SubjectHost]:
+    """These hosts, by name."""
+    statement = text(
+        "SELECT id, public_id, name, origin, layout_id FROM hosts WHERE id = ANY(:ids) ORDER BY name, public_id"
+    )
+    return [_host(row) for row in session.execute(statement, {"ids": list(host_ids)})]
+
+
+def newest_inventories(session: ReadSession, host_ids: Sequence[int], before: datetime) -> dict[int, Mapping[str, Any]]:
+    """The newest inventory up to `before` of each host, else its first one."""
+    statement = text(
+        "SELECT DISTINCT ON (host_id) host_id, body FROM inventory WHERE host_id = ANY(:ids)"
+        " ORDER BY host_id, (at <= :before) DESC, abs(extract(epoch FROM at - CAST(:before AS timestamptz)))"
+    )
+    rows = session.execute(statement, {"ids": list(host_ids), "before": before})
+    return {row.host_id: row.body for row in rows}
+
+
+def layouts_in(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[int]:
+    """The layouts of a host's live counters in (start, end]."""
+    statement = text(
+        "SELECT DISTINCT layout_id FROM counters_live WHERE host_id = :host AND ts > :start AND ts <= :end"
+    )
+    values = {"host": host_id, "start": start, "end": end}
+    return [int(found) for found in session.execute(statement, values).scalars()]
+
+
+def _host(row: Row[Any]) -> SubjectHost:
+    return SubjectHost(row[0], row[1], row[2], row[3], row[4])

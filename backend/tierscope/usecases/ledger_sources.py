@@ -1,0 +1,85 @@
+"""Where the ledger of a window comes from: rows that the worker has built, and what is newer straight from counters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.counters import nominal_step
+from tierscope.domain.figures import Window
+from tierscope.domain.tier_moves import Ledger, Plan, Tiers, build_ledger, concatenate, plan_host
+from tierscope.domain.tier_moves.flows import cut
+from tierscope.domain.tier_moves.machine import Machine, read_machine
+from tierscope.storage.counters import find_before, read_live_keys
+from tierscope.storage.layouts import read_layouts
+from tierscope.storage.marks import pending_buckets
+from tierscope.storage.subjects import SubjectHost, layouts_in, newest_inventories
+from tierscope.storage.tier_moves import read_ledger
+
+_DIALECT_MARKS = ("host|vmstat|pgpromote", "host|vmstat|pgdemote", "host|vmstat|pgmigrate")
+
+
+@dataclass(frozen=True, slots=True)
+class HostLedger:
+    """The ledger of one host over the window, with the plan that its columns follow."""
+
+    host: SubjectHost
+    machine: Machine
+    plan: Plan
+    ledger: Ledger
+
+
+def read_host_ledgers(session: ReadSession, hosts: Sequence[SubjectHost], window: Window) -> list[HostLedger]:
+    """The ledgers of whole hosts. Hosts without any counters in the window have an empty one."""
+    ids = [host.id for host in hosts]
+    inventories = newest_inventories(session, ids, window.end)
+    stored = {part.host_id: part.ledger for part in read_ledger(session, ids, 0, window.start, window.end)}
+    pending: dict[int, datetime] = {}
+    for host_id, bucket in pending_buckets(session, ["counters"], ids):
+        pending[host_id] = min(bucket, pending.get(host_id, bucket))
+    found = []
+    for host in hosts:
+        machine = read_machine(inventories.get(host.id))
+        layouts = read_layouts(session, [] if host.layout_id is None else [host.layout_id])
+        keys = next(iter(layouts.values()), ())
+        ledger = stored.get(host.id) or concatenate([])
+        fresh_from = _fresh_from(ledger, pending.get(host.id), window)
+        fresh = compute_ledger(session, host.id, machine.tiers, fresh_from, window.end)
+        if fresh is not None:
+            kept = cut(ledger, ledger.times_s <= fresh_from.timestamp())
+            ledger = concatenate([kept, fresh])
+        found.append(HostLedger(host, machine, plan_host(keys, machine.tiers), ledger))
+    return found
+
+
+def _fresh_from(stored: Ledger, pending: datetime | None, window: Window) -> datetime:
+    """From when on the stored rows are missing or no longer the last word."""
+    start = window.start
+    if len(stored.times_s):
+        step = timedelta(seconds=float(stored.times_s[-1]))
+        start = max(start, datetime.fromtimestamp(0, tz=start.tzinfo) + step)
+    return start if pending is None else max(min(start, pending), window.start)
+
+
+def compute_ledger(session: ReadSession, host_id: int, tiers: Tiers, start: datetime, end: datetime) -> Ledger | None:
+    """The rows of (start, end] from raw counters, None without any. The sample before is the first base."""
+    layout_ids = layouts_in(session, host_id, start, end)
+    if not layout_ids:
+        return None
+    before = find_before(session, host_id, start)
+    base = start if before is None else before - timedelta(microseconds=1)
+    if before is not None:
+        layout_ids = sorted({*layout_ids, *layouts_in(session, host_id, base, start)})
+    keys = tuple(sorted({key for names in read_layouts(session, layout_ids).values() for key in names}))
+    plan = plan_host(keys, tiers)
+    places = {place for column in plan.columns for place in (*column.plus, *column.minus)}
+    wanted = [key for i, key in enumerate(keys) if i in places or key.startswith(_DIALECT_MARKS)]
+    block = read_live_keys(session, host_id, wanted, layout_ids, base, end)
+    if len(block) == 0:
+        return None
+    times_s = block.times_us / 1e6
+    plan = plan_host(block.keys, tiers)
+    ledger = build_ledger(times_s, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times_s))
+    return cut(ledger, np.round(ledger.times_s, 6) > start.timestamp())
