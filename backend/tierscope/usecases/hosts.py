@@ -1,8 +1,274 @@
-"""Reads of hosts."""
+"""Reads of hosts: the list, and everything known of one host now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tierscope.core.database import ReadSession
+from tierscope.core.errors import BadRequest
+from tierscope.domain.figures import Figure, absent
+from tierscope.domain.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS
+from tierscope.domain.node_state import NodeInfo, describe_nodes
+from tierscope.domain.packing import Block
+from tierscope.storage.counters import read_live
+from tierscope.storage.hosts import (
+    HostFilter,
+    HostRow,
+    HostServiceRow,
+    SelfReportRow,
+    list_hosts,
+    newest_self_report,
+)
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.headlines import describe_host
+from tierscope.usecases.host_summaries import HostSummary, Summarised, summarise
+from tierscope.usecases.subjects import decode_cursor, encode_cursor, require_host
+
+SELF_REPORT_SPAN = timedelta(days=1)
+NEWEST_SAMPLE_SPAN = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class HostPage:
+    """One page of the list."""
+
+    items: tuple[HostSummary, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A kernel setting; `value` None with the reason in `unavailable`."""
+
+    path: str
+    value: str | None
+    unavailable: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Collector:
+    """A collector of the agent."""
+
+    name: str
+    active: bool
+    reason: str | None
+    enable_hint: str | None
+    granularity: str | None
+    privilege: str | None
+    cpu_ratio: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A swap device."""
+
+    name: str
+    kind: str
+    size_bytes: int
+    used_bytes: int
+    priority: int
+    zoned: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostDetail:
+    """Everything that is known of one host now."""
+
+    summary: HostSummary
+    headline: str
+    architecture: str | None
+    cpu_model: str | None
+    cpus_online: int | None
+    cgroup_version: str | None
+    boot_id: str | None
+    inventory_at: datetime | None
+    nodes: tuple[NodeInfo, ...]
+    knobs: tuple[Knob, ...]
+    collectors: tuple[Collector, ...]
+    services: tuple[HostServiceRow, ...]
+    swaps: tuple[Swap, ...]
+    agent_rss_bytes: Figure
+    agent_cpu_ratio: Figure
+    clock_skew_seconds: float | None
 
 
 class HostReads:
-    """Placeholder."""
+    """Reads of hosts."""
 
-    def __init__(self, context: object) -> None:
+    def __init__(self, context: ReadContext) -> None:
         self._context = context
+
+    def list(
+        self,
+        *,
+        limit: int,
+        cursor: str | None,
+        state: str | None,
+        service: str | None,
+        origin: str | None,
+        labels: Sequence[str],
+    ) -> HostPage:
+        """Hosts by name, then id.
+
+        Raises:
+            BadRequest: a label is not `key=value`, or the cursor is not one of ours.
+        """
+        now = self._context.clock()
+        wanted = _filter(now, state=state, service=service, origin=origin, labels=labels)
+        after = None
+        if cursor is not None:
+            name, host_id = decode_cursor(cursor, (str, int))
+            after = (str(name), int(host_id))
+        with self._context.database.read() as session:
+            rows = list_hosts(session, wanted=wanted, after=after, limit=limit + 1)
+            items = summarise(session, rows[:limit], now=now)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return HostPage(
+            items=tuple(item.summary for item in items),
+            next_cursor=None if last is None else encode_cursor(last.name, last.id),
+        )
+
+    def detail(self, public_id: str) -> HostDetail:
+        """Everything known of one host now.
+
+        Raises:
+            NotFound: there is no such host.
+        """
+        now = self._context.clock()
+        with self._context.database.read() as session:
+            row = require_host(session, public_id)
+            host = summarise(session, [row], now=now)[0]
+            block = _newest(session, row)
+            report = newest_self_report(session, row.id, since=(row.last_seen_at or now) - SELF_REPORT_SPAN)
+        body = host.inventory or {}
+        rss = float(report.rss_bytes) if report else None
+        cpu = _ratio(report.cpu_ns, report.window_ns) if report else None
+        return HostDetail(
+            summary=host.summary,
+            headline=describe_host(host, now=now),
+            architecture=_text(body.get("architecture")),
+            cpu_model=_text(body.get("cpu_model")),
+            cpus_online=_number(body.get("cpus_online")),
+            cgroup_version=_text(body.get("cgroup_version")),
+            boot_id=row.boot_id,
+            inventory_at=host.inventory_at,
+            nodes=describe_nodes(body, block, page_bytes=host.facts.page_bytes),
+            knobs=_knobs(host),
+            collectors=_collectors(host, report),
+            services=host.services,
+            swaps=_swaps(host),
+            agent_rss_bytes=_agent_figure(
+                "agent.rss_bytes/1", "bytes", report, float(report.rss_bytes) if report else None
+            ),
+            agent_cpu_ratio=_agent_figure(
+                "agent.cpu_ratio/1", "ratio", report, _ratio(report.cpu_ns, report.window_ns) if report else None
+            ),
+            clock_skew_seconds=row.clock_skew_seconds,
+        )
+
+
+def _filter(
+    now: datetime, *, state: str | None, service: str | None, origin: str | None, labels: Sequence[str]
+) -> HostFilter:
+    pairs = []
+    for label in labels:
+        key, equals, value = label.partition("=")
+        if not equals or not key:
+            raise BadRequest(f"the label {label[:80]!r} is not `key=value`")
+        pairs.append((key, value))
+    late = now - timedelta(seconds=LATE_INTERVALS * NOMINAL_SECONDS)
+    silent = now - timedelta(seconds=SILENT_SECONDS)
+    return HostFilter(
+        service=service,
+        origin=origin,
+        labels=tuple(pairs),
+        seen_after={"reporting": late - timedelta(microseconds=1), "late": silent - timedelta(microseconds=1)}.get(
+            state or ""
+        ),
+        seen_until={"late": late - timedelta(microseconds=1), "silent": silent - timedelta(microseconds=1)}.get(
+            state or ""
+        ),
+        retired=None if state is None else state == "retired",
+    )
+
+
+def _newest(session: ReadSession, row: HostRow) -> Block | None:
+    if row.last_end_at is None:
+        return None
+    block = read_live(session, row.id, row.last_end_at - NEWEST_SAMPLE_SPAN, row.last_end_at)
+    return block.rows(slice(len(block) - 1, None)) if len(block) else None
+
+
+def _items(host: Summarised, name: str) -> list[dict[str, object]]:
+    found = (host.inventory or {}).get(name)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def _knobs(host: Summarised) -> tuple[Knob, ...]:
+    return tuple(
+        Knob(
+            path=str(knob.get("path", "")),
+            value=None if knob.get("value") is None else str(knob["value"]),
+            unavailable=_text(knob.get("unavailable")),
+        )
+        for knob in _items(host, "knobs")
+    )
+
+
+def _collectors(host: Summarised, report: SelfReportRow | None) -> tuple[Collector, ...]:
+    costs = {str(item.get("name")): item for item in report.collectors} if report else {}
+    found = []
+    for item in _items(host, "collectors"):
+        name, active = str(item.get("name", "")), bool(item.get("active"))
+        cost = costs.get(name)
+        ratio = None if cost is None or report is None else _ratio(int(cost.get("cpu_ns") or 0), report.window_ns)
+        definition = "agent.collector_cpu_ratio/1"
+        figure = _agent_figure(definition, "ratio", report, ratio)
+        if not active:
+            figure = absent(definition, "ratio", "not_collected", "The collector is off.")
+        found.append(
+            Collector(
+                name=name,
+                active=active,
+                reason=_text(item.get("reason")),
+                enable_hint=_text(item.get("enable_hint")),
+                granularity=_text(item.get("granularity")),
+                privilege=_text(item.get("privilege")),
+                cpu_ratio=figure,
+            )
+        )
+    return tuple(found)
+
+
+def _swaps(host: Summarised) -> tuple[Swap, ...]:
+    return tuple(
+        Swap(
+            name=str(swap.get("name", "")),
+            kind=str(swap.get("kind", "")),
+            size_bytes=_number(swap.get("size_bytes")) or 0,
+            used_bytes=_number(swap.get("used_bytes")) or 0,
+            priority=_number(swap.get("priority")) or 0,
+            zoned=_text(swap.get("zoned")),
+        )
+        for swap in _items(host, "swaps")
+    )
+
+
+def _agent_figure(definition: str, unit: str, report: SelfReportRow | None, value: float | None) -> Figure:
+    if report is None or value is None:
+        return absent(definition, unit, "not_collected", "The agent has not reported on itself within the last day.")
+    return Figure(
+        definition, "ok", value, unit, method="counters", n_hosts=1, n_intervals=1, grade="good", grounding="L"
+    )
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole > 0 else None
+
+
+def _text(value: object) -> str | None:
+    return str(value) if value else None
+
+
+def _number(value: object) -> int | None:
+    return int(value) if isinstance(value, int | float | str) and str(value) else None

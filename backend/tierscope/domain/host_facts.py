@@ -1,0 +1,116 @@
+"""What an inventory says about a host's memory and tiering, in the terms that figures need.
+
+The body is the contract's Inventory with its field names; every part of it may be missing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from tierscope.domain.tier_moves import Tiers
+
+HostState = Literal["reporting", "late", "silent", "retired"]
+
+FAST_CLASSES = ("hbm", "dram")
+NOT_MEMORY = ("zswap", "swap")
+LATE_INTERVALS = 3.0
+SILENT_SECONDS = 600.0
+NOMINAL_SECONDS = 60.0
+_BALANCING = "kernel/numa_balancing"
+_RATE_LIMIT = "kernel/numa_balancing_promote_rate_limit_MBps"
+_DEMOTION = "mm/numa/demotion_enabled"
+_TIERING_BIT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What a host has. None where its inventory does not say."""
+
+    memory_bytes: int | None
+    dram_bytes: int | None
+    tier_classes: tuple[str, ...]
+    tiers: Tiers
+    n_tiers: int
+    page_bytes: int
+    demotion: bool | None
+    balancing: int | None
+    promote_limit_mib_per_s: float | None
+
+    @property
+    def tiering_off(self) -> bool | None:
+        """Whether slower tiers exist and the kernel is told not to use them; None where it does not say."""
+        if self.n_tiers <= 1:
+            return False
+        if self.demotion is False or (self.balancing is not None and not self.balancing & _TIERING_BIT):
+            return True
+        return None if self.demotion is None or self.balancing is None else False
+
+
+def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
+    """Read an inventory; None reads as one that says nothing."""
+    body = body or {}
+    nodes = list(body.get("nodes") or ())
+    sizes = [node.get("memory_bytes") for node in nodes]
+    known = [size for size in sizes if size is not None]
+    fast = [node.get("memory_bytes") for node in nodes if node.get("tier_class") in FAST_CLASSES]
+    classes = dict.fromkeys(str(node.get("tier_class") or "unknown") for node in nodes if node.get("memory_bytes") != 0)
+    tiers, n_tiers = _find_tiers(nodes, list(body.get("tiers") or ()))
+    demotion = _knob(body, _DEMOTION)
+    return HostFacts(
+        memory_bytes=sum(known) if known else None,
+        dram_bytes=sum(size for size in fast if size is not None) if fast else None,
+        tier_classes=tuple(sorted(classes, key=_speed)),
+        tiers=tiers,
+        n_tiers=n_tiers,
+        page_bytes=int(body.get("page_size_bytes") or 4096),
+        demotion=None if demotion is None else demotion.strip().lower() in ("1", "true", "y", "on"),
+        balancing=_whole(_knob(body, _BALANCING)),
+        promote_limit_mib_per_s=_whole(_knob(body, _RATE_LIMIT)),
+    )
+
+
+def find_state(now: datetime, last_seen: datetime | None, retired: datetime | None) -> HostState:
+    """Whether a host reports: late after three intervals without a batch, silent after ten minutes."""
+    if retired is not None:
+        return "retired"
+    if last_seen is None:
+        return "silent"
+    silence = (now - last_seen).total_seconds()
+    if silence > SILENT_SECONDS:
+        return "silent"
+    return "late" if silence > LATE_INTERVALS * NOMINAL_SECONDS else "reporting"
+
+
+def _find_tiers(nodes: list[Any], tiers: list[Any]) -> tuple[Tiers, int]:
+    """The top tier by the kernel's own tiers where it has several, else by the classes of nodes; and how many."""
+    if len(tiers) > 1:
+        top = min(tiers, key=lambda tier: int(tier.get("rank") or 0))
+        return Tiers(frozenset(int(node) for node in top.get("nodes") or ()), known=True), len(tiers)
+    memory = [node for node in nodes if node.get("tier_class") not in NOT_MEMORY]
+    classes = {str(node.get("tier_class") or "unknown") for node in memory} - {"unknown"}
+    fast = frozenset(int(node["id"]) for node in memory if node.get("tier_class") in FAST_CLASSES)
+    if fast and classes - set(FAST_CLASSES):
+        return Tiers(fast, known=True), len(classes)
+    everything = frozenset(int(node["id"]) for node in memory)
+    return Tiers(everything, known=bool(tiers) or bool(classes)), 1
+
+
+def _speed(tier_class: str) -> tuple[int, str]:
+    order = ("hbm", "dram", "cxl", "pmem", "zswap", "swap")
+    return (order.index(tier_class) if tier_class in order else len(order), tier_class)
+
+
+def _knob(body: Mapping[str, Any], path_end: str) -> str | None:
+    for knob in body.get("knobs") or ():
+        if str(knob.get("path", "")).endswith(path_end):
+            value = knob.get("value")
+            return None if value is None else str(value)
+    return None
+
+
+def _whole(text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None

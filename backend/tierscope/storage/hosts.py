@@ -1,0 +1,176 @@
+"""Hosts as stored: the list, inventories, services on them, findings, reports of their agents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, select, text, tuple_
+
+from tierscope.core.database import ReadSession
+from tierscope.storage.tables import host_services, hosts, services
+
+_COLUMNS = (
+    hosts.c.id,
+    hosts.c.public_id,
+    hosts.c.name,
+    hosts.c.origin,
+    hosts.c.labels,
+    hosts.c.last_seen_at,
+    hosts.c.last_end_at,
+    hosts.c.boot_id,
+    hosts.c.agent_version,
+    hosts.c.clock_skew_seconds,
+    hosts.c.layout_id,
+    hosts.c.retired_at,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HostRow:
+    """A host."""
+
+    id: int
+    public_id: str
+    name: str
+    origin: str
+    labels: dict[str, str]
+    last_seen_at: datetime | None
+    last_end_at: datetime | None
+    boot_id: str | None
+    agent_version: str | None
+    clock_skew_seconds: float | None
+    layout_id: int | None
+    retired_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostFilter:
+    """Which hosts. `seen_after` and `seen_until` bound the last sighting; `retired` None = both."""
+
+    service: str | None = None
+    origin: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    seen_after: datetime | None = None
+    seen_until: datetime | None = None
+    retired: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """A finding that holds now."""
+
+    id: str
+    severity: str
+    cause: str
+    fix: str
+    confidence: str
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostServiceRow:
+    """A service on a host."""
+
+    host_id: int
+    id: str
+    namespace: str
+    name: str
+    rule: str
+    processes: int
+    heat_measured: bool
+    heat_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SelfReportRow:
+    """The newest report of an agent on itself."""
+
+    ts: datetime
+    window_ns: int
+    cpu_ns: int
+    rss_bytes: int
+    collectors: list[dict[str, Any]]
+
+
+def list_hosts(
+    session: ReadSession, *, wanted: HostFilter, after: tuple[str, int] | None, limit: int | None
+) -> list[HostRow]:
+    """Hosts by name, then id; `after` is (name, id) of the last one seen. Revoked hosts are left out."""
+    statement: Select[Any] = select(*_COLUMNS).where(hosts.c.revoked_at.is_(None), *_conditions(wanted))
+    if after is not None:
+        statement = statement.where(tuple_(hosts.c.name, hosts.c.id) > after)
+    statement = statement.order_by(hosts.c.name, hosts.c.id)
+    if limit is not None:
+        statement = statement.limit(limit)
+    return [HostRow(**row) for row in session.execute(statement).mappings()]
+
+
+def _conditions(wanted: HostFilter) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if wanted.origin is not None:
+        found.append(hosts.c.origin == wanted.origin)
+    if wanted.service is not None:
+        inner = select(host_services.c.host_id).join(services, services.c.id == host_services.c.service_id)
+        found.append(hosts.c.id.in_(inner.where(services.c.public_id == wanted.service)))
+    found += [hosts.c.labels[key].astext == value for key, value in wanted.labels]
+    if wanted.seen_after is not None:
+        found.append(hosts.c.last_seen_at > wanted.seen_after)
+    if wanted.seen_until is not None:
+        found.append((hosts.c.last_seen_at <= wanted.seen_until) | hosts.c.last_seen_at.is_(None))
+    if wanted.retired is not None:
+        found.append(hosts.c.retired_at.is_not(None) if wanted.retired else hosts.c.retired_at.is_(None))
+    return found
+
+
+def find_host(session: ReadSession, public_id: str) -> HostRow | None:
+    """One host by its public id."""
+    statement = select(*_COLUMNS).where(hosts.c.public_id == public_id, hosts.c.revoked_at.is_(None))
+    row = session.execute(statement).mappings().one_or_none()
+    return None if row is None else HostRow(**row)
+
+
+def read_inventories(session: ReadSession, host_ids: Sequence[int]) -> dict[int, tuple[datetime, dict[str, Any]]]:
+    """The newest inventory of each host, without the services that are listed in it."""
+    statement = text(
+        "SELECT DISTINCT ON (host_id) host_id, at, body - 'services' AS body FROM inventory"
+        " WHERE host_id = ANY(:hosts) ORDER BY host_id, at DESC"
+    )
+    return {row.host_id: (row.at, row.body) for row in session.execute(statement, {"hosts": list(host_ids)})}
+
+
+def read_host_services(session: ReadSession, host_ids: Sequence[int]) -> dict[int, list[HostServiceRow]]:
+    """Services of each host, by namespace and name."""
+    statement = text(
+        "SELECT h.host_id, s.public_id AS id, s.namespace, s.name, h.rule, h.processes, h.heat_measured, h.heat_reason"
+        " FROM host_services h JOIN services s ON s.id = h.service_id WHERE h.host_id = ANY(:hosts)"
+        " ORDER BY h.host_id, s.namespace, s.name, s.id"
+    )
+    found: dict[int, list[HostServiceRow]] = {}
+    for row in session.execute(statement, {"hosts": list(host_ids)}).mappings():
+        found.setdefault(row["host_id"], []).append(HostServiceRow(**row))
+    return found
+
+
+def read_findings(session: ReadSession, host_ids: Sequence[int]) -> dict[int, list[FindingRow]]:
+    """Findings that hold now, the gravest first."""
+    statement = text(
+        "SELECT host_id, finding_id AS id, severity, cause, fix, confidence, since FROM findings"
+        " WHERE host_id = ANY(:hosts) AND until IS NULL"
+        " ORDER BY host_id, array_position(ARRAY['critical', 'warning', 'info'], severity), finding_id"
+    )
+    found: dict[int, list[FindingRow]] = {}
+    for row in session.execute(statement, {"hosts": list(host_ids)}).mappings():
+        fields = {name: value for name, value in row.items() if name != "host_id"}
+        found.setdefault(row["host_id"], []).append(FindingRow(**fields))
+    return found
+
+
+def newest_self_report(session: ReadSession, host_id: int, *, since: datetime) -> SelfReportRow | None:
+    """The newest report of the host's agent after `since`."""
+    statement = text(
+        "SELECT ts, window_ns, cpu_ns, rss_bytes, collectors FROM self_reports"
+        " WHERE host_id = :host AND ts > :since ORDER BY ts DESC LIMIT 1"
+    )
+    row = session.execute(statement, {"host": host_id, "since": since}).mappings().one_or_none()
+    return None if row is None else SelfReportRow(**row)
