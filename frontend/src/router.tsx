@@ -1,4 +1,10 @@
-import { createRootRoute, createRoute, createRouter, retainSearchParams, type RouterHistory } from '@tanstack/react-router'
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  retainSearchParams,
+  type RouterHistory,
+} from '@tanstack/react-router'
 import { readHostSearch, readListSearch, readServiceSearch, readTimeSearch } from './lib/urlState'
 import { FleetPage } from './pages/fleet/FleetPage'
 import { HostPage } from './pages/hosts/HostPage'
@@ -17,7 +23,12 @@ const rootRoute = createRootRoute({
   search: { middlewares: [retainSearchParams(['from', 'to', 'live'])] },
 })
 
-const fleetRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: FleetPage, validateSearch: readListSearch })
+const fleetRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  component: FleetPage,
+  validateSearch: readListSearch,
+})
 const servicesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/services',

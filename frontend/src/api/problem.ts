@@ -32,7 +32,12 @@ function isProblem(body: unknown): body is ProblemBody {
 /** The problem in an answer's body, or one made from the status where the body is something else. */
 export function problemOf(status: number, body: unknown): ApiProblem {
   if (isProblem(body)) {
-    return new ApiProblem({ status, title: body.title, detail: body.detail, nextStep: body.next_step ?? 'Correct the request, then retry.' })
+    return new ApiProblem({
+      status,
+      title: body.title,
+      detail: body.detail,
+      nextStep: body.next_step ?? 'Correct the request, then retry.',
+    })
   }
   return new ApiProblem({
     status,

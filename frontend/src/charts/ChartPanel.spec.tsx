@@ -11,11 +11,23 @@ vi.mock('./Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="im
 afterEach(cleanup)
 
 const idle = { pending: false, refreshing: false, problem: null, retry: () => undefined }
-const figure: ChartFigure = { data: [], layout: {}, table: { columns: ['time', 'hot'], rows: [['now', 1], ['then', null]] } }
+const figure: ChartFigure = {
+  data: [],
+  layout: {},
+  table: {
+    columns: ['time', 'hot'],
+    rows: [
+      ['now', 1],
+      ['then', null],
+    ],
+  },
+}
 const failed = { status: 503, title: 'Busy', detail: 'The database is full.', nextStep: 'Free some space.' }
 
 function panel(over: Partial<Parameters<typeof ChartPanel>[0]>) {
-  return renderBare(<ChartPanel name="example" title="Example" label="Example" load={idle} figure={figure} height={200} {...over} />)
+  return renderBare(
+    <ChartPanel name="example" title="Example" label="Example" load={idle} figure={figure} height={200} {...over} />,
+  )
 }
 
 describe('a chart', () => {

@@ -42,7 +42,8 @@ export interface ChartPanelProps {
 
 /** A chart with all that every chart has: evidence, legend, table view, downloads, and its four states at one size. */
 export function ChartPanel(props: ChartPanelProps) {
-  const { name, title, label, hint, load, figure, empty, height, evidence, legend, controls, onTimeZoom, onRelayout } = props
+  const { name, title, label, hint, load, figure, empty, height, evidence, legend, controls, onTimeZoom, onRelayout } =
+    props
   const [asTable, setAsTable] = useState(false)
   const plot = useRef<PlotHandle>(null)
   const fileName = safeFileName(`tierscope-${name}`)
@@ -95,7 +96,9 @@ export function ChartPanel(props: ChartPanelProps) {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => figure && downloadText(`${fileName}.csv`, toCsv(figure.table), 'text/csv')}>CSV</Menu.Item>
+          <Menu.Item onClick={() => figure && downloadText(`${fileName}.csv`, toCsv(figure.table), 'text/csv')}>
+            CSV
+          </Menu.Item>
           <Menu.Item disabled={asTable} onClick={() => plot.current?.downloadPng(fileName)}>
             PNG
           </Menu.Item>

@@ -99,7 +99,14 @@ export function gapColumns(times: number[], lines: (number | null)[][], stepSeco
     marker: {
       color: theme.absent,
       line: { width: 0 },
-      pattern: { shape: '/', fgcolor: theme.hatch, bgcolor: theme.absent, size: 7, solidity: 0.18, fillmode: 'replace' },
+      pattern: {
+        shape: '/',
+        fgcolor: theme.hatch,
+        bgcolor: theme.absent,
+        size: 7,
+        solidity: 0.18,
+        fillmode: 'replace',
+      },
     },
   }
 }

@@ -21,7 +21,15 @@ describe('CSV', () => {
   })
 
   it('writes a header and CRLF line ends', () => {
-    expect(toCsv({ columns: ['a', 'b'], rows: [[1, null], ['x', 2]] })).toBe('a,b\r\n1,\r\nx,2\r\n')
+    expect(
+      toCsv({
+        columns: ['a', 'b'],
+        rows: [
+          [1, null],
+          ['x', 2],
+        ],
+      }),
+    ).toBe('a,b\r\n1,\r\nx,2\r\n')
   })
 
   it('makes harmless file names', () => {

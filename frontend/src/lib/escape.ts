@@ -3,12 +3,14 @@
  * text: without this a service called `<a href=…>` would draw a link.
  */
 export function plotText(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    // `%{…}` would be read as a hover template variable.
-    .replaceAll('%{', '%&#123;')
+  return (
+    text
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      // `%{…}` would be read as a hover template variable.
+      .replaceAll('%{', '%&#123;')
+  )
 }
 
 /** A text shortened in the middle, so that both the beginning and the distinguishing end stay readable. */

@@ -63,7 +63,10 @@ export function methodName(method: string | null): string {
 /** The name of a method where space is short. */
 export function shortMethodName(method: string): string {
   if (method === 'counters') return 'counters'
-  return methodName(method).replace(/[,(].*$/, '').replace(/ per mapping$/, '').trim()
+  return methodName(method)
+    .replace(/[,(].*$/, '')
+    .replace(/ per mapping$/, '')
+    .trim()
 }
 
 /** Long names of the grounding tags. */

@@ -11,7 +11,8 @@ const confidenceRank = { certain: 0, likely: 1, possible: 2 } as const
 export function byUrgency<T extends Ranked>(findings: T[]): T[] {
   return [...findings].sort(
     (a, b) =>
-      severityRank[a.severity] - severityRank[b.severity] || confidenceRank[a.confidence] - confidenceRank[b.confidence],
+      severityRank[a.severity] - severityRank[b.severity] ||
+      confidenceRank[a.confidence] - confidenceRank[b.confidence],
   )
 }
 

@@ -31,7 +31,14 @@ const grid: HeatGrid = {
 
 describe('cells', () => {
   it('mean what the contract says', () => {
-    expect([0, 1, 250, 253, 254, 255].map(cellState)).toEqual(['idle', 'active', 'active', 'unsampled', 'not resident', 'not collected'])
+    expect([0, 1, 250, 253, 254, 255].map(cellState)).toEqual([
+      'idle',
+      'active',
+      'active',
+      'unsampled',
+      'not resident',
+      'not collected',
+    ])
     expect(cellActivity(grid, 0)).toBe(0)
     expect(cellActivity(grid, 3)).toBeCloseTo(0.04)
     expect(cellActivity(grid, 254)).toBeNull()
@@ -44,7 +51,13 @@ describe('a selection', () => {
   it('adds up to one over the kinds of cells', () => {
     const summary = summariseSelection(grid, { t0: 0, t1: 180, r0: 0, r1: 3 })
     expect(summary).toMatchObject({ rows: 3, columns: 3, bytes: 16384, startSeconds: 0, endSeconds: 180 })
-    const shares = [summary?.activeShare, summary?.idleShare, summary?.unsampledShare, summary?.notResidentShare, summary?.notCollectedShare]
+    const shares = [
+      summary?.activeShare,
+      summary?.idleShare,
+      summary?.unsampledShare,
+      summary?.notResidentShare,
+      summary?.notCollectedShare,
+    ]
     expect(shares.reduce((sum: number, share) => sum + (share ?? 0), 0)).toBeCloseTo(1)
     expect(summary?.notCollectedShare).toBeCloseTo((4096 + 8192) / (3 * 16384))
   })

@@ -6,7 +6,11 @@ const view = { t0: 10_000, t1: 20_000, r0: 200, r1: 400 }
 
 describe('the view of the heatmap', () => {
   it('never leaves the extent, however it is moved', () => {
-    for (const [time, row] of [[9, 9], [-9, -9], [9, -9]] as const) {
+    for (const [time, row] of [
+      [9, 9],
+      [-9, -9],
+      [9, -9],
+    ] as const) {
       const moved = panBox(view, time, row, extent)
       expect(moved.t0).toBeGreaterThanOrEqual(extent.t0)
       expect(moved.t1).toBeLessThanOrEqual(extent.t1)
@@ -29,7 +33,12 @@ describe('the view of the heatmap', () => {
   })
 
   it('copes with fewer rows than the smallest view', () => {
-    expect(clampBox({ t0: 0, t1: 100, r0: 0, r1: 1 }, { t0: 0, t1: 100, r0: 0, r1: 2 })).toEqual({ t0: 0, t1: 100, r0: 0, r1: 2 })
+    expect(clampBox({ t0: 0, t1: 100, r0: 0, r1: 1 }, { t0: 0, t1: 100, r0: 0, r1: 2 })).toEqual({
+      t0: 0,
+      t1: 100,
+      r0: 0,
+      r1: 2,
+    })
   })
 
   it('fetches more than it shows, and the same for small pans', () => {

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { formatAgo, formatDuration, formatUtc, isTime, plotTime, plotTimeSeconds, relativeLabel, relativeSeconds, toRfc3339 } from './time'
+import {
+  formatAgo,
+  formatDuration,
+  formatUtc,
+  isTime,
+  plotTime,
+  plotTimeSeconds,
+  relativeLabel,
+  relativeSeconds,
+  toRfc3339,
+} from './time'
 import { resolveRange } from './timeRange'
 
 const noon = Date.parse('2026-11-21T12:00:00Z') / 1000
@@ -30,7 +40,8 @@ describe('times of the URL', () => {
 
 describe('times on charts', () => {
   it('survive the way through Plotly in the viewer’s zone', () => {
-    for (const seconds of [noon, noon + 0.0, noon - 86_400 * 200]) expect(plotTimeSeconds(plotTime(seconds))).toBe(seconds)
+    for (const seconds of [noon, noon + 0.0, noon - 86_400 * 200])
+      expect(plotTimeSeconds(plotTime(seconds))).toBe(seconds)
   })
 
   it('are read in the shorter forms that Plotly hands back', () => {

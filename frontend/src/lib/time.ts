@@ -23,7 +23,9 @@ export function relativeLabel(text: string): string | null {
 /** True for a time that the API takes: relative, or RFC 3339 with a zone. */
 export function isTime(text: string): boolean {
   if (relativeSeconds(text) !== null) return true
-  return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text) && !Number.isNaN(Date.parse(text))
+  return (
+    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text) && !Number.isNaN(Date.parse(text))
+  )
 }
 
 const pad = (value: number): string => String(value).padStart(2, '0')
@@ -51,7 +53,13 @@ export function zoneName(at: Date): string {
 
 /** `21 Nov 2026, 03:04` in the viewer's zone. */
 export function formatLocal(at: Date): string {
-  return at.toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' })
+  return at.toLocaleString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+  })
 }
 
 /** `2026-11-21 03:04:05 UTC`. */
@@ -92,5 +100,7 @@ export function toRfc3339(unixSeconds: number): string {
 
 /** A Date as the value of an `<input type="datetime-local">`, in the viewer's zone. */
 export function toLocalInput(at: Date): string {
-  return plotTime(at.getTime() / 1000).slice(0, 16).replace(' ', 'T')
+  return plotTime(at.getTime() / 1000)
+    .slice(0, 16)
+    .replace(' ', 'T')
 }

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { formatBytes, formatQuantity, formatRatio, rateUnit, scaleFor, splitQuantity, threeDigits, unitLabel } from './units'
+import {
+  formatBytes,
+  formatQuantity,
+  formatRatio,
+  rateUnit,
+  scaleFor,
+  splitQuantity,
+  threeDigits,
+  unitLabel,
+} from './units'
 
 describe('three digits', () => {
   it.each([

@@ -53,6 +53,7 @@ const unitLabels: Record<string, string> = {
   events: 'events',
   events_per_s: 'events/s',
   intervals: 'intervals',
+  kib: 'KiB',
   mib_per_s: 'MiB/s',
   ms: 'ms',
   ns: 'ns',
@@ -103,6 +104,8 @@ export function formatQuantity(value: number, unit: string): string {
   switch (unit) {
     case 'bytes':
       return formatBytes(value)
+    case 'kib':
+      return formatBytes(value * 1024)
     case 'ratio':
       return formatRatio(value)
     case 'us':

@@ -30,8 +30,15 @@ describe('the URL', () => {
       zoom: undefined,
       sel: undefined,
     })
-    expect(readTimeSearch({ from: {}, to: 17, live: 'on' })).toEqual({ from: undefined, to: undefined, live: undefined })
-    expect(readHostSearch({ tab: 'counters', counter: 'pswpin', view: 'both' })).toMatchObject({ counter: 'pswpin', view: undefined })
+    expect(readTimeSearch({ from: {}, to: 17, live: 'on' })).toEqual({
+      from: undefined,
+      to: undefined,
+      live: undefined,
+    })
+    expect(readHostSearch({ tab: 'counters', counter: 'pswpin', view: 'both' })).toMatchObject({
+      counter: 'pswpin',
+      view: undefined,
+    })
   })
 
   it('keeps a filter that looks like a number as text', () => expect(readListSearch({ q: 17 }).q).toBe('17'))

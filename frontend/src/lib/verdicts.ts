@@ -13,7 +13,11 @@ const verdicts: Record<string, VerdictText> = {
     meaning: 'Pages are demoted and rarely come back.',
     tone: 'good',
   },
-  spill: { label: 'spill', meaning: 'New memory is allocated on a slower tier because the top tier is full.', tone: 'warning' },
+  spill: {
+    label: 'spill',
+    meaning: 'New memory is allocated on a slower tier because the top tier is full.',
+    tone: 'warning',
+  },
   futile_ping_pong: {
     label: 'ping-pong',
     meaning: 'The same pages move up and down: the moves cost bandwidth and gain nothing.',
@@ -34,14 +38,28 @@ const verdicts: Record<string, VerdictText> = {
     meaning: 'The hot set changes and tiering follows it.',
     tone: 'info',
   },
-  swap_pressure: { label: 'swap pressure', meaning: 'Pages come back from swap: memory is too small.', tone: 'critical' },
+  swap_pressure: {
+    label: 'swap pressure',
+    meaning: 'Pages come back from swap: memory is too small.',
+    tone: 'critical',
+  },
   limit_reclaim: { label: 'limit reclaim', meaning: 'A cgroup limit, not the host, forces reclaim.', tone: 'warning' },
   stalled: { label: 'stalled', meaning: 'Tasks wait for memory.', tone: 'critical' },
-  tiering_off: { label: 'tiering off', meaning: 'Slower tiers exist, but nothing moves pages between them.', tone: 'warning' },
-  not_enough_data: { label: 'not enough data', meaning: 'Too little has been measured for a verdict.', tone: 'neutral' },
+  tiering_off: {
+    label: 'tiering off',
+    meaning: 'Slower tiers exist, but nothing moves pages between them.',
+    tone: 'warning',
+  },
+  not_enough_data: {
+    label: 'not enough data',
+    meaning: 'Too little has been measured for a verdict.',
+    tone: 'neutral',
+  },
 }
 
 /** A verdict in words; one that is new to this dashboard is shown by its id. */
 export function verdictText(id: string): VerdictText {
-  return verdicts[id] ?? { label: id.replaceAll('_', ' '), meaning: 'See the explanation in the ledger.', tone: 'neutral' }
+  return (
+    verdicts[id] ?? { label: id.replaceAll('_', ' '), meaning: 'See the explanation in the ledger.', tone: 'neutral' }
+  )
 }

@@ -14,7 +14,14 @@ function json(body: unknown, code = 200): Response {
 
 function notFound(what: string): Response {
   return json(
-    { type: 'https://tierscope.dev/problems/not-found', title: 'Not found', status: 404, detail: `There is no ${what}.`, next_step: 'Check the link, or search with Ctrl K.', instance: null },
+    {
+      type: 'https://tierscope.dev/problems/not-found',
+      title: 'Not found',
+      status: 404,
+      detail: `There is no ${what}.`,
+      next_step: 'Check the link, or search with Ctrl K.',
+      instance: null,
+    },
     404,
   )
 }
@@ -31,7 +38,10 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/hosts\/([^/]+)\/counters$/, (id, query) => json(counter(id, query.get('name') ?? ''))],
   [/^\/v1\/(?:hosts|services)\/([^/]+)\/ledger$/, (id) => json(ledger(id))],
   [/^\/v1\/services$/, () => json({ items: services, next_cursor: null })],
-  [/^\/v1\/services\/([^/]+)$/, (id) => (serviceDetail(id) === undefined ? notFound(`service ${id}`) : json(serviceDetail(id)))],
+  [
+    /^\/v1\/services\/([^/]+)$/,
+    (id) => (serviceDetail(id) === undefined ? notFound(`service ${id}`) : json(serviceDetail(id))),
+  ],
   [
     /^\/v1\/services\/([^/]+)\/heat$/,
     (id, query) => {

@@ -2,7 +2,15 @@ import type { CounterAnswer, CounterNames } from '../api/_generated/schema'
 import { mockWindow, timeAxis, wave } from './figures'
 
 const count = 72
-const names = ['pgpromote_success', 'pgdemote_kswapd', 'pgdemote_direct', 'numa_hint_faults', 'pswpin', 'pswpout', 'nr_free_pages']
+const names = [
+  'pgpromote_success',
+  'pgdemote_kswapd',
+  'pgdemote_direct',
+  'numa_hint_faults',
+  'pswpin',
+  'pswpout',
+  'nr_free_pages',
+]
 
 /** The counters that the mock host offers. */
 export function counterNames(hostId: string): CounterNames {
@@ -38,7 +46,15 @@ export function counter(hostId: string, name: string): CounterAnswer {
     points: count,
   }
   if (name.includes('pressure')) {
-    const series = { scope: 'host', source: 'pressure.memory', name: 'some_total_us', kind: 'counter' as const, unit: 'us', resets: 0, trust: null }
+    const series = {
+      scope: 'host',
+      source: 'pressure.memory',
+      name: 'some_total_us',
+      kind: 'counter' as const,
+      unit: 'us',
+      resets: 0,
+      trust: null,
+    }
     return { ...answer, series: [{ ...series, values: wave(count, 5e8, 1e6), per_s: wave(count, 4200, 4000) }] }
   }
   if (!names.includes(name)) return { ...answer, status: 'not_supported', reason: `This kernel has no ${name}.` }

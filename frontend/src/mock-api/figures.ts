@@ -42,7 +42,12 @@ export function heatShare(definition: string, value: number, over: Partial<Figur
 }
 
 /** A figure without a value, of one of the three kinds of nothing. */
-export function nothing(definition: string, unit: string, status: 'not_collected' | 'not_supported' | 'not_enough_data', reason: string): Figure {
+export function nothing(
+  definition: string,
+  unit: string,
+  status: 'not_collected' | 'not_supported' | 'not_enough_data',
+  reason: string,
+): Figure {
   return figure(definition, null, unit, { status, reason, grade: null, coverage: null, method: null })
 }
 

@@ -8,7 +8,12 @@ const count = 72
 
 /** The fleet as the API answers it. */
 export function fleet(): FleetOverview {
-  const rate = (key: string, label: string, level: number, phase: number) => ({ key, label, unit: 'pages_per_s', values: wave(count, level, level / 2, phase) })
+  const rate = (key: string, label: string, level: number, phase: number) => ({
+    key,
+    label,
+    unit: 'pages_per_s',
+    values: wave(count, level, level / 2, phase),
+  })
   return {
     headline: '47 % of 5.9 TiB is cold; 61.3 GiB of hot memory lies outside DRAM, and 1 host needs a look.',
     window: mockWindow,
@@ -40,7 +45,9 @@ export function fleet(): FleetOverview {
       cold_ratio:
         service.cold_ratio.value === null
           ? Array.from({ length: count }, () => null)
-          : wave(count, service.cold_ratio.value, 0.12, index).map((value) => (value === null ? null : Math.min(1, value))),
+          : wave(count, service.cold_ratio.value, 0.12, index).map((value) =>
+              value === null ? null : Math.min(1, value),
+            ),
     })),
     moves_axis: timeAxis(count, 300),
     moves: [rate('promoted', 'Promoted', 2310, 0), rate('demoted', 'Demoted', 2544, 1)],

@@ -13,7 +13,9 @@ function heatClass(name: ClassFigures['heat_class'], share: number, total: numbe
 }
 
 function bounds(value: number): Figure {
-  return heatShare('heat.active_ratio/1', value, { interval: { lo: value * 0.8, hi: Math.min(1, value * 1.2), level: null, kind: 'bounds' } })
+  return heatShare('heat.active_ratio/1', value, {
+    interval: { lo: value * 0.8, hi: Math.min(1, value * 1.2), level: null, kind: 'bounds' },
+  })
 }
 
 const ages: [number, number | null, number, number][] = [
@@ -59,7 +61,11 @@ export function serviceHeat(serviceId: string, scheme: ServiceHeat['scheme']['na
     by_kind: (['anon', 'file', 'tmpfs'] as const).map((kind, index) => ({
       kind,
       resident_bytes: figure('heat.resident_bytes/1', total / (index + 2), 'bytes'),
-      classes: [heatClass('hot', 0.4 - index * 0.1, total / 2), heatClass('warm', 0.2, total / 2), heatClass('cold', 0.4 + index * 0.1, total / 2)],
+      classes: [
+        heatClass('hot', 0.4 - index * 0.1, total / 2),
+        heatClass('warm', 0.2, total / 2),
+        heatClass('cold', 0.4 + index * 0.1, total / 2),
+      ],
     })),
     by_window: [1, 2, 5, 10].map((intervals, index) => ({ intervals, active_ratio: bounds(0.21 + index * 0.12) })),
     age_histogram: ages.map(([from, to, active, never]) => ({

@@ -10,14 +10,21 @@ import { answer } from './answer'
 
 /** Render a component with the theme alone. */
 export function renderBare(node: ReactNode) {
-  return render(<MantineProvider theme={theme} env="test">{node}</MantineProvider>)
+  return render(
+    <MantineProvider theme={theme} env="test">
+      {node}
+    </MantineProvider>,
+  )
 }
 
 /**
  * Open the whole app at a URL, on the mock API. `respond` may answer a path in its own way; undefined falls back to
  * the mock. Returns the router, whose location is the state of the app.
  */
-export function openApp(path: string, respond: (url: URL) => Response | undefined | Promise<Response | undefined> = () => undefined) {
+export function openApp(
+  path: string,
+  respond: (url: URL) => Response | undefined | Promise<Response | undefined> = () => undefined,
+) {
   vi.stubGlobal('fetch', async (request: Request) => (await respond(new URL(request.url))) ?? answer(request.url))
   const router = createAppRouter(createMemoryHistory({ initialEntries: [path] }))
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
@@ -31,6 +38,13 @@ export function openApp(path: string, respond: (url: URL) => Response | undefine
 
 /** An answer in problem+json. */
 export function problem(status: number, detail: string, nextStep: string): Response {
-  const body = { type: 'https://tierscope.dev/problems/example', title: 'It failed', status, detail, next_step: nextStep, instance: null }
+  const body = {
+    type: 'https://tierscope.dev/problems/example',
+    title: 'It failed',
+    status,
+    detail,
+    next_step: nextStep,
+    instance: null,
+  }
   return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/problem+json' } })
 }

@@ -3,7 +3,15 @@ import { figure, heatShare, mockNow, nothing } from './figures'
 
 const gib = 1024 ** 3
 
-function service(id: string, namespace: string, name: string, bytes: number, hot: number, warm: number, verdict: string): ServiceSummary {
+function service(
+  id: string,
+  namespace: string,
+  name: string,
+  bytes: number,
+  hot: number,
+  warm: number,
+  verdict: string,
+): ServiceSummary {
   return {
     id,
     namespace,
@@ -32,8 +40,18 @@ const unmeasured: ServiceSummary = {
   hot_ratio: nothing('heat.hot_ratio/1', 'ratio', 'not_collected', 'Heat is not switched on for this service.'),
   warm_ratio: nothing('heat.warm_ratio/1', 'ratio', 'not_collected', 'Heat is not switched on for this service.'),
   cold_ratio: nothing('heat.cold_ratio/1', 'ratio', 'not_collected', 'Heat is not switched on for this service.'),
-  psi_memory_some_ratio: nothing('psi.memory_some_ratio/1', 'ratio', 'not_supported', 'The kernel is built without PSI.'),
-  promotion_pages_per_s: nothing('tier_moves.promoted_pages_per_s/1', 'pages_per_s', 'not_enough_data', 'One interval is not enough for a rate.'),
+  psi_memory_some_ratio: nothing(
+    'psi.memory_some_ratio/1',
+    'ratio',
+    'not_supported',
+    'The kernel is built without PSI.',
+  ),
+  promotion_pages_per_s: nothing(
+    'tier_moves.promoted_pages_per_s/1',
+    'pages_per_s',
+    'not_enough_data',
+    'One interval is not enough for a rate.',
+  ),
 }
 
 /** The services of the mock fleet; one has a hostile name, one has no heat. */
@@ -55,8 +73,19 @@ export function serviceDetail(id: string): ServiceDetail | undefined {
     summary,
     headline: `${Math.round((summary.cold_ratio.value ?? 0) * 100)} % of ${summary.name}’s memory has been cold for 10 min; 41.2 GiB of hot memory lies outside DRAM.`,
     aliases: [],
-    heat_reason: summary.n_hosts_with_heat === 0 ? 'Heat is opt-in: list the service under heat.services in the agent’s file.' : null,
+    heat_reason:
+      summary.n_hosts_with_heat === 0
+        ? 'Heat is opt-in: list the service under heat.services in the agent’s file.'
+        : null,
     hosts: ['h-1', 'h-2', 'h-3'],
-    events: [{ at: new Date((mockNow - 7200) * 1000).toISOString(), kind: 'deploy', text: 'release 2026.47', host_id: null, service_id: id }],
+    events: [
+      {
+        at: new Date((mockNow - 7200) * 1000).toISOString(),
+        kind: 'deploy',
+        text: 'release 2026.47',
+        host_id: null,
+        service_id: id,
+      },
+    ],
   }
 }

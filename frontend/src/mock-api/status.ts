@@ -8,9 +8,19 @@ export function status(): InstallationStatus {
     storage: 'native',
     simulated: true,
     components: [
-      { name: 'database', status: 'healthy', detail: 'PostgreSQL 15.18, 412 MiB', since: new Date((mockNow - 90_000) * 1000).toISOString() },
+      {
+        name: 'database',
+        status: 'healthy',
+        detail: 'PostgreSQL 15.18, 412 MiB',
+        since: new Date((mockNow - 90_000) * 1000).toISOString(),
+      },
       { name: 'api', status: 'healthy', detail: 'answers in 12 ms', since: null },
-      { name: 'worker', status: 'degraded', detail: 'rollups are 4 min behind', since: new Date((mockNow - 600) * 1000).toISOString() },
+      {
+        name: 'worker',
+        status: 'degraded',
+        detail: 'rollups are 4 min behind',
+        since: new Date((mockNow - 600) * 1000).toISOString(),
+      },
       { name: 'queue', status: 'absent', detail: 'the worker polls the database', since: null },
       { name: 'agent', status: 'healthy', detail: '16 of 18 hosts report', since: null },
     ],
@@ -24,8 +34,26 @@ export function status(): InstallationStatus {
 export function catalogue(): Catalogue {
   return {
     items: [
-      { name: 'pgpromote_success', source: 'vmstat', unit: 'pages', kind: 'counter', scopes: ['host', 'node'], kernel: '5.18', added_in: '0.1', help: 'Pages promoted to a faster tier.' },
-      { name: 'MemFree', source: 'meminfo', unit: 'bytes', kind: 'gauge', scopes: ['host', 'node'], kernel: 'all', added_in: '0.1', help: 'Free memory.' },
+      {
+        name: 'pgpromote_success',
+        source: 'vmstat',
+        unit: 'pages',
+        kind: 'counter',
+        scopes: ['host', 'node'],
+        kernel: '5.18',
+        added_in: '0.1',
+        help: 'Pages promoted to a faster tier.',
+      },
+      {
+        name: 'MemFree',
+        source: 'meminfo',
+        unit: 'bytes',
+        kind: 'gauge',
+        scopes: ['host', 'node'],
+        kernel: 'all',
+        added_in: '0.1',
+        help: 'Free memory.',
+      },
     ],
   }
 }

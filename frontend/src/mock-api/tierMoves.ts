@@ -3,7 +3,13 @@ import { figure, mockNow, mockWindow, nothing, timeAxis, wave } from './figures'
 
 const count = 72
 
-function column(key: string, label: string, rate: number | null, trust: LedgerColumn['trust'], note: string): LedgerColumn {
+function column(
+  key: string,
+  label: string,
+  rate: number | null,
+  trust: LedgerColumn['trust'],
+  note: string,
+): LedgerColumn {
   const missing = (unit: string) => nothing(`tier_moves.${key}/1`, unit, 'not_supported', note)
   return {
     key,
@@ -32,10 +38,22 @@ export function ledger(subject: string): Ledger {
     window: mockWindow,
     axis: timeAxis(count, 300),
     columns: [
-      column('promoted_pages', 'Promoted', 412, 'exact', 'Counted while kernel.numa_balancing has bit 2; a huge page counts 512.'),
+      column(
+        'promoted_pages',
+        'Promoted',
+        412,
+        'exact',
+        'Counted while kernel.numa_balancing has bit 2; a huge page counts 512.',
+      ),
       column('demoted_kswapd_pages', 'Demoted by kswapd', 380, 'exact', ''),
       column('demoted_direct_pages', 'Demoted by allocating tasks', 44, 'exact', 'Holds memory.reclaim work too.'),
-      column('promoted_anon_pages', 'Promoted, anon', null, 'not_supported', 'Mainline does not split promotions by kind.'),
+      column(
+        'promoted_anon_pages',
+        'Promoted, anon',
+        null,
+        'not_supported',
+        'Mainline does not split promotions by kind.',
+      ),
       column('other_moves_pages', 'Moves of other causes', 0, 'bound', 'All moves less promotions and demotions.'),
     ],
     series: [
@@ -49,7 +67,10 @@ export function ledger(subject: string): Ledger {
     ping_pong: {
       kind: 'upper_bound',
       estimate: 'the smaller of promotions and demotions, over promotions',
-      ratio: figure('ping_pong.ratio/1', 0.71, 'ratio', { grade: 'partial', interval: { lo: 0, hi: 0.71, level: null, kind: 'bounds' } }),
+      ratio: figure('ping_pong.ratio/1', 0.71, 'ratio', {
+        grade: 'partial',
+        interval: { lo: 0, hi: 0.71, level: null, kind: 'bounds' },
+      }),
       churn_pages_per_s: figure('ping_pong.churn_pages_per_s/1', 292, 'pages_per_s'),
       churn_pages_per_s_per_gib: figure('ping_pong.churn_per_gib/1', 0.38, 'pages_per_s_per_gib'),
       tier_move_bytes_per_s: figure('tier_moves.bytes_per_s/1', 3.4e6, 'bytes_per_s'),

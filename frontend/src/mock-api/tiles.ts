@@ -54,7 +54,9 @@ export function tiles(serviceId: string, columns = 360): { header: TileGrid; cel
     cell_log2_base: 2 ** (1 / 15),
     rows: list,
     cells: [],
-    known_share: Array.from({ length: columns }, (_, index) => (index / columns > 0.55 && index / columns < 0.6 ? 0 : 0.9)),
+    known_share: Array.from({ length: columns }, (_, index) =>
+      index / columns > 0.55 && index / columns < 0.6 ? 0 : 0.9,
+    ),
     groups: ['redis-server', 'sentinel'],
     hosts: hosts.slice(0, 6).map((host) => host.id),
     notes: [],

@@ -20,7 +20,9 @@ describe('the fleet page', () => {
 
   it('shows the problem that the service names, and recovers on retry', async () => {
     let broken = true
-    openApp('/', (url) => (broken && url.pathname === '/v1/fleet' ? problem(503, 'The database restarts.', 'Wait a minute.') : undefined))
+    openApp('/', (url) =>
+      broken && url.pathname === '/v1/fleet' ? problem(503, 'The database restarts.', 'Wait a minute.') : undefined,
+    )
     const alert = await screen.findByTestId('problem-state')
     expect(alert.textContent).toContain('The database restarts.')
     expect(alert.textContent).toContain('Wait a minute.')
@@ -33,7 +35,16 @@ describe('the fleet page', () => {
     openApp('/', async (url) => {
       if (url.pathname !== '/v1/fleet') return undefined
       const { fleet } = await import('../mock-api/fleet')
-      return Response.json({ ...fleet(), hosts_total: 0, hosts_reporting: 0, services: [], worst_hosts: [], matrix: [], moves: [], psi: [] })
+      return Response.json({
+        ...fleet(),
+        hosts_total: 0,
+        hosts_reporting: 0,
+        services: [],
+        worst_hosts: [],
+        matrix: [],
+        moves: [],
+        psi: [],
+      })
     })
     expect(await screen.findByText('No host reports yet')).toBeTruthy()
     expect(screen.getByText('No service has been measured yet')).toBeTruthy()

@@ -53,7 +53,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const active = sort?.replace(/^-/, '') === column.key
     const Icon = sort?.startsWith('-') ? IconChevronDown : IconChevronUp
     return (
-      <UnstyledButton className={classes.sort} onClick={() => onSort(nextSort(column.key, column.numeric ?? false, sort))}>
+      <UnstyledButton
+        className={classes.sort}
+        onClick={() => onSort(nextSort(column.key, column.numeric ?? false, sort))}
+      >
         {column.header}
         <span className={classes.arrow}>{active && <Icon size={12} aria-hidden />}</span>
       </UnstyledButton>

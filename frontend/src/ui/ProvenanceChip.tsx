@@ -14,7 +14,7 @@ function windowText(figure: FigureValue): string | null {
 
 function chipParts(figure: FigureValue): string[] {
   const parts = [
-    figure.method === null ? null : (shortMethodName(figure.method)),
+    figure.method === null ? null : shortMethodName(figure.method),
     windowText(figure),
     figure.n_hosts === null ? null : `${formatCount(figure.n_hosts)} ${figure.n_hosts === 1 ? 'host' : 'hosts'}`,
     figure.coverage === null ? null : formatRatio(figure.coverage),

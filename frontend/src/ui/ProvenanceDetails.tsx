@@ -8,7 +8,8 @@ function intervalText(figure: FigureValue): string {
   const { interval, unit } = figure
   if (interval === null) return 'none: no uncertainty is stated'
   const range = `${formatQuantity(interval.lo, unit)} – ${formatQuantity(interval.hi, unit)}`
-  if (interval.kind === 'confidence' && interval.level !== null) return `${range} at ${formatRatio(interval.level)} confidence`
+  if (interval.kind === 'confidence' && interval.level !== null)
+    return `${range} at ${formatRatio(interval.level)} confidence`
   return interval.kind === 'bounds' ? `${range}, hard bounds` : `${range}, range over hosts`
 }
 
@@ -21,7 +22,11 @@ function lines(figure: FigureValue): [string, string, string?][] {
     ['Method', methodName(figure.method)],
     start === null || end === null
       ? ['Window', 'now']
-      : ['Window', formatWindow(start, end), `${formatUtc(start)} – ${formatUtc(end)} (shown in ${zoneName(end)}, ${formatLocal(end)})`],
+      : [
+          'Window',
+          formatWindow(start, end),
+          `${formatUtc(start)} – ${formatUtc(end)} (shown in ${zoneName(end)}, ${formatLocal(end)})`,
+        ],
     ['Hosts', counted(figure.n_hosts)],
     ['Intervals', counted(figure.n_intervals)],
     ['Samples', counted(figure.n_samples)],

@@ -19,14 +19,24 @@ describe('a headline figure', () => {
       </>,
     )
     expect(screen.getByTestId('figure-a/1').textContent).toContain('0 pages/s')
-    expect(screen.getByTestId('figure-b/1').querySelector('[data-nothing="not_collected"]')?.textContent).toBe('not collected')
+    expect(screen.getByTestId('figure-b/1').querySelector('[data-nothing="not_collected"]')?.textContent).toBe(
+      'not collected',
+    )
     expect(screen.getByTestId('figure-c/1').querySelector('[data-nothing="not_supported"]')?.textContent).toBe('–')
-    expect(screen.getByTestId('figure-d/1').querySelector('[data-nothing="not_enough_data"]')?.textContent).toBe('not enough data')
+    expect(screen.getByTestId('figure-d/1').querySelector('[data-nothing="not_enough_data"]')?.textContent).toBe(
+      'not enough data',
+    )
     expect(screen.getByLabelText(/not enough data: One interval only\./)).toBeTruthy()
   })
 
   it('opens its evidence: definition, method, interval, coverage, warnings', async () => {
-    renderBare(<Stat label="Hot" name="Hot share" figure={heatShare('heat.hot_ratio/1', 0.3, { warnings: ['Sampled on 6 of 20 hosts.'] })} />)
+    renderBare(
+      <Stat
+        label="Hot"
+        name="Hot share"
+        figure={heatShare('heat.hot_ratio/1', 0.3, { warnings: ['Sampled on 6 of 20 hosts.'] })}
+      />,
+    )
     await userEvent.click(screen.getByRole('button', { name: /Evidence for Hot share/ }))
     expect(await screen.findByText('heat.hot_ratio/1')).toBeTruthy()
     expect(screen.getByText(/at 95 % confidence/)).toBeTruthy()

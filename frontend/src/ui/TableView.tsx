@@ -27,7 +27,13 @@ export function TableView({ table, label }: { table: TableData; label: string })
             <Table.Tr key={index}>
               {row.map((cell, column) => (
                 <Table.Td key={column}>
-                  {cell === null ? <span className={classes.absent}>no value</span> : typeof cell === 'number' ? roundForScreen(cell) : cell}
+                  {cell === null ? (
+                    <span className={classes.absent}>no value</span>
+                  ) : typeof cell === 'number' ? (
+                    roundForScreen(cell)
+                  ) : (
+                    cell
+                  )}
                 </Table.Td>
               ))}
             </Table.Tr>

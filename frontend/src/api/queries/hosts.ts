@@ -20,7 +20,8 @@ export function hostsQuery(refreshMs: number | null, service?: string) {
 export function hostQuery(hostId: string, refreshMs: number | null) {
   return queryOptions({
     queryKey: ['host', hostId],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/hosts/{host_id}', { params: { path: { host_id: hostId } }, signal })),
+    queryFn: ({ signal }) =>
+      dataOf(client.GET('/v1/hosts/{host_id}', { params: { path: { host_id: hostId } }, signal })),
     refetchInterval: refreshMs ?? false,
     staleTime: 15_000,
   })

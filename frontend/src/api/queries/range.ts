@@ -12,5 +12,8 @@ export function rangeQuery(range: TimeRange): { from: string; to?: string } {
 
 /** The options that every query over a range shares: old data stays on screen while the new one loads. */
 export function refreshing(range: TimeRange): { refetchInterval: number | false; staleTime: number } {
-  return { refetchInterval: range.refreshMs ?? false, staleTime: range.refreshMs === null ? 60_000 : range.refreshMs / 2 }
+  return {
+    refetchInterval: range.refreshMs ?? false,
+    staleTime: range.refreshMs === null ? 60_000 : range.refreshMs / 2,
+  }
 }

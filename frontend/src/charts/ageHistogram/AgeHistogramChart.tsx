@@ -27,7 +27,10 @@ export function AgeHistogramChart({ buckets, evidence, load, hint, height }: Age
       evidence={evidence}
       empty={
         buckets !== undefined && !drawable
-          ? { title: 'No ages in this time range', next: 'Ages need at least one interval with heat: widen the time range.' }
+          ? {
+              title: 'No ages in this time range',
+              next: 'Ages need at least one interval with heat: widen the time range.',
+            }
           : null
       }
       legend={[

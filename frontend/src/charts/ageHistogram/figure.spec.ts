@@ -13,12 +13,21 @@ it('labels buckets by the ages they hold', () => {
 it('keeps bytes never seen active apart from those that were', () => {
   const figure = ageHistogramFigure(heat.age_histogram, chartThemes.light)
   expect(figure.data.map((trace) => trace.name)).toEqual(['seen active', 'never seen active'])
-  expect(figure.table.rows.at(-1)).toEqual(['≥ 64', heat.age_histogram.at(-1)?.active_bytes, heat.age_histogram.at(-1)?.never_bytes])
+  expect(figure.table.rows.at(-1)).toEqual([
+    '≥ 64',
+    heat.age_histogram.at(-1)?.active_bytes,
+    heat.age_histogram.at(-1)?.never_bytes,
+  ])
 })
 
 it('draws the bounds of each window, and no bar where there is no value', () => {
   const windows = heat.by_window.map((window, index) =>
-    index === 3 ? { ...window, active_ratio: { ...window.active_ratio, status: 'not_enough_data' as const, value: null, interval: null } } : window,
+    index === 3
+      ? {
+          ...window,
+          active_ratio: { ...window.active_ratio, status: 'not_enough_data' as const, value: null, interval: null },
+        }
+      : window,
   )
   const bar = windowBarsFigure(windows, chartThemes.light).data[0] as {
     y: (number | null)[]

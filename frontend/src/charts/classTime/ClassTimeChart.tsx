@@ -24,7 +24,10 @@ export function ClassTimeChart({ heat, marks, ...panel }: ClassTimeChartProps) {
       figure={figure}
       empty={
         heat !== undefined && !drawable
-          ? { title: 'No heat in this time range', next: 'Widen the time range, or see Hosts for where heat is measured and why not elsewhere.' }
+          ? {
+              title: 'No heat in this time range',
+              next: 'Widen the time range, or see Hosts for where heat is measured and why not elsewhere.',
+            }
           : null
       }
       legend={[

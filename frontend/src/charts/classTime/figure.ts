@@ -24,7 +24,11 @@ export function classSeries(heat: Pick<ServiceHeat, 'series'>) {
 }
 
 /** Bytes by heat class over time as stacked columns: a missing interval is a hole, not a slope. */
-export function classTimeFigure(heat: Pick<ServiceHeat, 'axis' | 'series'>, theme: ChartTheme, marks: ChartMark[]): ChartFigure {
+export function classTimeFigure(
+  heat: Pick<ServiceHeat, 'axis' | 'series'>,
+  theme: ChartTheme,
+  marks: ChartMark[],
+): ChartFigure {
   const { times, window, step_seconds: step } = heat.axis
   const series = classSeries(heat)
   const unit = series[0]?.line.unit ?? 'bytes'
@@ -34,7 +38,12 @@ export function classTimeFigure(heat: Pick<ServiceHeat, 'axis' | 'series'>, them
   const end = Date.parse(window.end) / 1000
   const utc = utcHover(times)
   const width = stepOf(times, step) * 1000
-  const gaps = gapColumns(times, series.map(({ line }) => line.values), width / 1000, theme)
+  const gaps = gapColumns(
+    times,
+    series.map(({ line }) => line.values),
+    width / 1000,
+    theme,
+  )
   const data = series.map(({ name, line }): Data => {
     return {
       type: 'bar',
@@ -63,7 +72,10 @@ export function classTimeFigure(heat: Pick<ServiceHeat, 'axis' | 'series'>, them
         title: { text: scale.unit, font: { size: 11 }, standoff: 6 },
       },
       yaxis9: utc.axis,
-      ...markShapes(theme, marks.filter((mark) => mark.atSeconds >= start && mark.atSeconds <= end)),
+      ...markShapes(
+        theme,
+        marks.filter((mark) => mark.atSeconds >= start && mark.atSeconds <= end),
+      ),
     },
     table: seriesTable(
       times,

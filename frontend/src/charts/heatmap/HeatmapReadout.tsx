@@ -12,7 +12,9 @@ export interface HoveredCell {
 function cellUnder(grid: HeatGrid, hovered: HoveredCell) {
   const index = Math.floor(hovered.row / grid.rowsPerCell)
   const row = grid.rows[index]
-  const column = grid.columnEnds.findIndex((end) => hovered.atSeconds <= end && hovered.atSeconds > end - grid.columnSeconds)
+  const column = grid.columnEnds.findIndex(
+    (end) => hovered.atSeconds <= end && hovered.atSeconds > end - grid.columnSeconds,
+  )
   if (row === undefined) return null
   const code = column < 0 ? 255 : (grid.cells[index * grid.columnEnds.length + column] ?? 255)
   const end = column < 0 ? hovered.atSeconds : (grid.columnEnds[column] ?? hovered.atSeconds)
@@ -25,7 +27,9 @@ export function HeatmapReadout({ grid, hovered }: { grid: HeatGrid; hovered: Hov
   if (cell === null) {
     return (
       <div className={classes.readout}>
-        <span className={classes.hint}>Point at a cell to read it. Wheel or + − zooms, drag or arrows pan, B selects an area.</span>
+        <span className={classes.hint}>
+          Point at a cell to read it. Wheel or + − zooms, drag or arrows pan, B selects an area.
+        </span>
       </div>
     )
   }
@@ -35,7 +39,9 @@ export function HeatmapReadout({ grid, hovered }: { grid: HeatGrid; hovered: Hov
   return (
     <div className={classes.readout} data-testid="heatmap-readout">
       <strong>
-        {activity === null || code === 0 ? cellState(code) : `${formatActivity(grid.measure, activity)} ${measureLabel(grid.measure)}`}
+        {activity === null || code === 0
+          ? cellState(code)
+          : `${formatActivity(grid.measure, activity)} ${measureLabel(grid.measure)}`}
       </strong>
       <span>{row.kind}</span>
       <span className="ts-mono">{row.mapping}</span>

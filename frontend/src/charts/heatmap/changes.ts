@@ -30,7 +30,8 @@ export function boxOfBrush(update: Update): Box | null {
   if (typeof shape !== 'object' || shape === null) return null
   const { x0, x1, y0, y1, yref, type } = shape as Update
   const times = [seconds(x0), seconds(x1)].filter((value) => value !== null)
-  if (type !== 'rect' || yref !== 'y' || times.length !== 2 || typeof y0 !== 'number' || typeof y1 !== 'number') return null
+  if (type !== 'rect' || yref !== 'y' || times.length !== 2 || typeof y0 !== 'number' || typeof y1 !== 'number')
+    return null
   const box = { t0: Math.min(...times), t1: Math.max(...times), r0: Math.min(y0, y1), r1: Math.max(y0, y1) }
   return box.t1 > box.t0 && box.r1 > box.r0 ? box : null
 }

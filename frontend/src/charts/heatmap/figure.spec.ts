@@ -5,7 +5,8 @@ import { chartThemes } from '../../lib/palette'
 import { plotTime } from '../../lib/time'
 import { tilesBody } from '../../mock-api/tiles'
 import { boxOfBrush, boxOfChange } from './changes'
-import { evenColumns, heatmapFigure } from './figure'
+import { heatmapFigure } from './figure'
+import { evenColumns } from './layers'
 import { labelsInView, lanes, mappings } from './lanes'
 
 const grid = decodeGrid(tilesBody('s'))
@@ -71,7 +72,11 @@ describe('what the viewer does', () => {
   it('is a new view where axes moved, whichever of them', () => {
     const moved = boxOfChange({ 'yaxis.range[0]': 80, 'yaxis.range[1]': 20 }, box)
     expect(moved).toEqual({ ...box, r0: 20, r1: 80 })
-    expect(boxOfChange({ 'xaxis.range[0]': plotTime(1000), 'xaxis.range[1]': plotTime(2000) }, box)).toMatchObject({ t0: 1000, t1: 2000, r0: 0 })
+    expect(boxOfChange({ 'xaxis.range[0]': plotTime(1000), 'xaxis.range[1]': plotTime(2000) }, box)).toMatchObject({
+      t0: 1000,
+      t1: 2000,
+      r0: 0,
+    })
     expect(boxOfChange({ width: 3 }, box)).toBeNull()
   })
 

@@ -29,7 +29,10 @@ export function LedgerChart({ ledger, load, height, onTimeZoom }: LedgerChartPro
       height={height}
       empty={
         ledger !== undefined && flows.length === 0
-          ? { title: 'No tier moves in this time range', next: reason ?? 'Widen the time range, or see the columns below for what this kernel counts.' }
+          ? {
+              title: 'No tier moves in this time range',
+              next: reason ?? 'Widen the time range, or see the columns below for what this kernel counts.',
+            }
           : null
       }
       evidence={ledger?.columns.find((column) => column.key.startsWith('promoted'))?.rate}

@@ -47,7 +47,12 @@ export function ledgerFigure(ledger: Flow, theme: ChartTheme): ChartFigure {
   const start = Date.parse(window.start) / 1000
   const end = Date.parse(window.end) / 1000
   const width = stepOf(times, step) * 1000
-  const gaps = gapColumns(times, flows.map((flow) => flow.series.values), width / 1000, theme)
+  const gaps = gapColumns(
+    times,
+    flows.map((flow) => flow.series.values),
+    width / 1000,
+    theme,
+  )
   const utc = utcHover(times)
   const bars = flows.map(({ series, direction, colour }): Data => {
     const scaled = series.values.map((value) => (value === null ? null : (direction * value) / scale.divisor))

@@ -11,7 +11,13 @@ const theme = chartThemes.dark
 const axis = timeAxis(4, 60)
 
 function traces(figure: ReturnType<typeof linesFigure>) {
-  return figure.data as unknown as { type: string; name?: string; x: string[]; y: (number | null)[]; connectgaps?: boolean }[]
+  return figure.data as unknown as {
+    type: string
+    name?: string
+    x: string[]
+    y: (number | null)[]
+    connectgaps?: boolean
+  }[]
 }
 
 describe('lines over time', () => {
@@ -26,7 +32,11 @@ describe('lines over time', () => {
   })
 
   it('scale bytes by the largest value and say the unit on the axis', () => {
-    const figure = linesFigure(axis, [{ key: 'a', label: 'a', unit: 'bytes', values: [0, 1024 ** 3, 2 * 1024 ** 3, null] }], theme)
+    const figure = linesFigure(
+      axis,
+      [{ key: 'a', label: 'a', unit: 'bytes', values: [0, 1024 ** 3, 2 * 1024 ** 3, null] }],
+      theme,
+    )
     expect(traces(figure)[2]?.y).toEqual([0, 1, 2, null])
     expect(figure.layout.yaxis?.title).toMatchObject({ text: 'GiB' })
   })
@@ -38,7 +48,10 @@ describe('lines over time', () => {
 
   it('fix the range to the window, and show only marks inside it', () => {
     const inside = { atSeconds: axis.times[0] ?? 0, text: 'deploy' }
-    const figure = linesFigure(axis, [{ key: 'a', label: 'a', unit: '', values: [1, 1, 1, 1] }], theme, [inside, { atSeconds: 0, text: 'old' }])
+    const figure = linesFigure(axis, [{ key: 'a', label: 'a', unit: '', values: [1, 1, 1, 1] }], theme, [
+      inside,
+      { atSeconds: 0, text: 'old' },
+    ])
     expect(figure.layout.shapes).toHaveLength(1)
     expect(figure.layout.xaxis?.range).toHaveLength(2)
   })

@@ -4,7 +4,16 @@ import { plotText } from '../../lib/escape'
 import { seriesColour, type ChartTheme } from '../../lib/palette'
 import { plotTime } from '../../lib/time'
 import { scaleFor, unitLabel } from '../../lib/units'
-import { axis as axisStyle, baseLayout, breakGaps, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
+import {
+  axis as axisStyle,
+  baseLayout,
+  breakGaps,
+  gapColumns,
+  seriesTable,
+  stepOf,
+  timeAxis,
+  utcHover,
+} from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 /** A moment to mark on a chart: a reset, a deploy, a knob change. */
@@ -74,7 +83,16 @@ export function linesFigure(time: TimeAxis, lines: Line[], theme: ChartTheme, ma
     }
   })
   return {
-    data: [utc.trace, gapColumns(time.times, lines.map((line) => line.values), stepOf(time.times, time.step_seconds), theme), ...data],
+    data: [
+      utc.trace,
+      gapColumns(
+        time.times,
+        lines.map((line) => line.values),
+        stepOf(time.times, time.step_seconds),
+        theme,
+      ),
+      ...data,
+    ],
     layout: {
       ...baseLayout(theme),
       margin: { l: 60, r: 16, t: marks.length > 0 ? 18 : 8, b: 40, pad: 0 },
@@ -88,7 +106,10 @@ export function linesFigure(time: TimeAxis, lines: Line[], theme: ChartTheme, ma
         ...(peakOf(lines) === 0 ? { range: [0, 1] } : {}),
       },
       yaxis9: utc.axis,
-      ...markShapes(theme, marks.filter((mark) => mark.atSeconds >= start && mark.atSeconds <= end)),
+      ...markShapes(
+        theme,
+        marks.filter((mark) => mark.atSeconds >= start && mark.atSeconds <= end),
+      ),
     },
     table: seriesTable(
       time.times,

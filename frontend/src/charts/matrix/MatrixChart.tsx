@@ -29,7 +29,10 @@ export function MatrixChart({ fleet, load, onService, onTimeZoom }: MatrixChartP
       height={300}
       empty={
         fleet !== undefined && !drawable
-          ? { title: 'No heat in this time range', next: 'Widen the time range, or open a service to see where heat is measured.' }
+          ? {
+              title: 'No heat in this time range',
+              next: 'Widen the time range, or open a service to see where heat is measured.',
+            }
           : null
       }
       evidence={fleet?.cold_ratio}

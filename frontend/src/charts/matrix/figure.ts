@@ -25,7 +25,9 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme): ChartFigure {
         // The dark end is hot, the bright end cold: bright stretches are memory that could move.
         colorscale: cividis,
         hoverongaps: false,
-        customdata: rows.map((row) => times.map((time) => `${plotText(row.label)}<br>${formatUtc(new Date(time * 1000))}`)),
+        customdata: rows.map((row) =>
+          times.map((time) => `${plotText(row.label)}<br>${formatUtc(new Date(time * 1000))}`),
+        ),
         hovertemplate: '%{customdata}<br><b>%{z:.1f} % cold</b><extra></extra>',
         colorbar: {
           title: { text: 'cold, %', side: 'right', font: { size: 11 } },

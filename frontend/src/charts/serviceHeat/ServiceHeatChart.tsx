@@ -22,13 +22,20 @@ export function ServiceHeatChart({ fleet, load, onService }: ServiceHeatChartPro
       name="service-heat"
       title="Memory by service and heat"
       label="Memory by service and heat"
-      hint={fleet !== undefined && fleet.services.length > shown ? `the ${shown} largest of ${fleet.services.length}` : undefined}
+      hint={
+        fleet !== undefined && fleet.services.length > shown
+          ? `the ${shown} largest of ${fleet.services.length}`
+          : undefined
+      }
       load={load}
       figure={figure}
       height={300}
       empty={
         fleet !== undefined && shown === 0
-          ? { title: 'No service has been measured yet', next: 'Services appear within two minutes of an agent’s first upload. Check Status for the agents.' }
+          ? {
+              title: 'No service has been measured yet',
+              next: 'Services appear within two minutes of an agent’s first upload. Check Status for the agents.',
+            }
           : null
       }
       evidence={fleet?.hot_ratio}

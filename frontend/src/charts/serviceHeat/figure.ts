@@ -40,7 +40,9 @@ export function serviceHeatFigure(services: ServiceSummary[], theme: ChartTheme)
       x: shown.map((service) => (classBytes(service, name) ?? 0) / scale.divisor),
       customdata: shown.map((service) => {
         const ratio = service[`${name}_ratio`].value
-        return ratio === null ? 'not collected' : `${formatBytes(classBytes(service, name) ?? 0)} (${formatRatio(ratio)})`
+        return ratio === null
+          ? 'not collected'
+          : `${formatBytes(classBytes(service, name) ?? 0)} (${formatRatio(ratio)})`
       }),
       hovertemplate: '%{customdata}',
       marker: { color: heatColours[name], line: { color: theme.surface, width: 1 } },
@@ -57,7 +59,14 @@ export function serviceHeatFigure(services: ServiceSummary[], theme: ChartTheme)
     marker: {
       color: theme.absent,
       line: { color: theme.line, width: 1 },
-      pattern: { shape: '/', fgcolor: theme.hatch, bgcolor: theme.absent, size: 7, solidity: 0.18, fillmode: 'replace' },
+      pattern: {
+        shape: '/',
+        fgcolor: theme.hatch,
+        bgcolor: theme.absent,
+        size: 7,
+        solidity: 0.18,
+        fillmode: 'replace',
+      },
     },
   }
   return {

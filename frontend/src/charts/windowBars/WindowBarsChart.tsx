@@ -29,7 +29,10 @@ export function WindowBarsChart({ windows, load, height }: WindowBarsChartProps)
       evidence={windows?.[0]?.active_ratio}
       empty={
         windows !== undefined && !drawable
-          ? { title: 'No windows in this time range', next: reason ?? 'Windows need at least one interval with heat: widen the time range.' }
+          ? {
+              title: 'No windows in this time range',
+              next: reason ?? 'Windows need at least one interval with heat: widen the time range.',
+            }
           : null
       }
     />

@@ -47,7 +47,9 @@ export function FleetPage(): ReactNode {
           title="No host reports yet"
           next={
             <>
-              Install the agent on a host and enrol it with a join token: <code>tierscope token create --role join</code>. <Link to="/status">Status</Link> shows the parts of this installation.
+              Install the agent on a host and enrol it with a join token:{' '}
+              <code>tierscope token create --role join</code>. <Link to="/status">Status</Link> shows the parts of this
+              installation.
             </>
           }
         />
@@ -65,7 +67,10 @@ export function FleetPage(): ReactNode {
           height={200}
           evidence={fleet?.promotion_pages_per_s}
           onTimeZoom={zoomTo}
-          emptyText={{ title: 'No tier moves in this time range', next: 'Hosts with one tier have none. Widen the time range, or see Hosts for their tiers.' }}
+          emptyText={{
+            title: 'No tier moves in this time range',
+            next: 'Hosts with one tier have none. Widen the time range, or see Hosts for their tiers.',
+          }}
         />
         <LinesChart
           name="fleet-psi"
@@ -77,11 +82,19 @@ export function FleetPage(): ReactNode {
           height={200}
           evidence={fleet?.psi_memory_some_ratio}
           onTimeZoom={zoomTo}
-          emptyText={{ title: 'No pressure data in this time range', next: 'Pressure stall information needs a kernel with CONFIG_PSI; see the collectors of a host.' }}
+          emptyText={{
+            title: 'No pressure data in this time range',
+            next: 'Pressure stall information needs a kernel with CONFIG_PSI; see the collectors of a host.',
+          }}
         />
       </div>
       <div className={classes.stack}>
-        <Panel title="Services" hint={fleet === undefined ? undefined : `${fleet.services.length} in this time range`} flush testId="fleet-services">
+        <Panel
+          title="Services"
+          hint={fleet === undefined ? undefined : `${fleet.services.length} in this time range`}
+          flush
+          testId="fleet-services"
+        >
           <ServicesTable services={fleet?.services} sort={sort} onSort={setSort} />
         </Panel>
         <Panel title="Hosts that need a look" hint="by worst finding" flush testId="fleet-worst-hosts">

@@ -7,10 +7,13 @@ import { Term } from '../../ui/Term'
 
 /** The headline figures of the fleet, each with its evidence. */
 export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {
-  const loud = fleet === undefined ? [] : [
-    fleet.hosts_late > 0 ? `${fleet.hosts_late} late` : null,
-    fleet.hosts_silent > 0 ? `${fleet.hosts_silent} silent` : null,
-  ].filter((part) => part !== null)
+  const loud =
+    fleet === undefined
+      ? []
+      : [
+          fleet.hosts_late > 0 ? `${fleet.hosts_late} late` : null,
+          fleet.hosts_silent > 0 ? `${fleet.hosts_silent} silent` : null,
+        ].filter((part) => part !== null)
   return (
     <StatStrip label="Headline figures of the fleet" columns={5}>
       <CountStat
@@ -22,8 +25,18 @@ export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {
       />
       <Stat label="Memory" name="Memory" figure={fleet?.memory_bytes} />
       <Stat label={<Term name="hot">Hot</Term>} name="Hot share" figure={fleet?.hot_ratio} swatch={heatColours.hot} />
-      <Stat label={<Term name="warm">Warm</Term>} name="Warm share" figure={fleet?.warm_ratio} swatch={heatColours.warm} />
-      <Stat label={<Term name="cold">Cold</Term>} name="Cold share" figure={fleet?.cold_ratio} swatch={heatColours.cold} />
+      <Stat
+        label={<Term name="warm">Warm</Term>}
+        name="Warm share"
+        figure={fleet?.warm_ratio}
+        swatch={heatColours.warm}
+      />
+      <Stat
+        label={<Term name="cold">Cold</Term>}
+        name="Cold share"
+        figure={fleet?.cold_ratio}
+        swatch={heatColours.cold}
+      />
       <Stat
         label={<Term name="hotOutside">Hot outside DRAM</Term>}
         name="Hot bytes outside DRAM"

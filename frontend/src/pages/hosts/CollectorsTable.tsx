@@ -9,7 +9,9 @@ const columns: Column<CollectorInfo>[] = [
   {
     key: 'state',
     header: 'State',
-    cell: (collector) => <ToneTag tone={collector.active ? 'good' : 'neutral'} label={collector.active ? 'on' : 'off'} />,
+    cell: (collector) => (
+      <ToneTag tone={collector.active ? 'good' : 'neutral'} label={collector.active ? 'on' : 'off'} />
+    ),
   },
   { key: 'reason', header: 'Why off', cell: (collector) => collector.reason ?? '' },
   { key: 'hint', header: 'What would turn it on', cell: (collector) => collector.enable_hint ?? '' },
@@ -25,14 +27,20 @@ const columns: Column<CollectorInfo>[] = [
 
 /** What the agent collects here, at which cost, and why the rest is off. */
 export function CollectorsTable({ collectors }: { collectors: CollectorInfo[] | undefined }) {
-  const ranked = collectors === undefined ? undefined : [...collectors].sort((a, b) => Number(b.active) - Number(a.active))
+  const ranked =
+    collectors === undefined ? undefined : [...collectors].sort((a, b) => Number(b.active) - Number(a.active))
   return (
     <DataTable
       label="Collectors"
       columns={columns}
       rows={ranked}
       rowKey={(collector) => collector.name}
-      empty={<EmptyState title="No collectors reported" next="The agent sends them with its inventory; check that it is up to date." />}
+      empty={
+        <EmptyState
+          title="No collectors reported"
+          next="The agent sends them with its inventory; check that it is up to date."
+        />
+      }
     />
   )
 }

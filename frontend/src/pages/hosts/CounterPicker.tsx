@@ -42,14 +42,26 @@ export function CounterPicker({ names, load, chosen, onChoose }: CounterPickerPr
   const words = filter.toLowerCase().split(/\s+/)
   const found = all.filter((item) => words.every((word) => `${item.source} ${item.name}`.toLowerCase().includes(word)))
   const body = () => {
-    if (load.problem !== null && names === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+    if (load.problem !== null && names === undefined)
+      return <ProblemState problem={load.problem} onRetry={load.retry} />
     if (names === undefined) return <Skeleton height={400} m="sm" />
-    if (found.length === 0) return <EmptyState title="No counter is called that" next="Try a part of its kernel name, such as demote or refault." />
+    if (found.length === 0)
+      return (
+        <EmptyState
+          title="No counter is called that"
+          next="Try a part of its kernel name, such as demote or refault."
+        />
+      )
     return (
       <ul className={classes.list}>
         {found.slice(0, mostShown).map((item) => (
           <li key={`${item.source}|${item.name}`}>
-            <UnstyledButton className={classes.item} data-chosen={item.name === chosen} aria-pressed={item.name === chosen} onClick={() => onChoose(item.name)}>
+            <UnstyledButton
+              className={classes.item}
+              data-chosen={item.name === chosen}
+              aria-pressed={item.name === chosen}
+              onClick={() => onChoose(item.name)}
+            >
               <span className={classes.name}>{item.name}</span>
               <span className={classes.source}>
                 {item.source}
@@ -62,7 +74,12 @@ export function CounterPicker({ names, load, chosen, onChoose }: CounterPickerPr
     )
   }
   return (
-    <Panel title="Counters" hint={names === undefined ? undefined : `${Math.min(found.length, mostShown)} of ${all.length} names`} flush testId="counter-picker">
+    <Panel
+      title="Counters"
+      hint={names === undefined ? undefined : `${Math.min(found.length, mostShown)} of ${all.length} names`}
+      flush
+      testId="counter-picker"
+    >
       <TextInput
         aria-label="Filter counters"
         placeholder="Filter by name or source"

@@ -40,7 +40,12 @@ export function CounterSeriesTable({ answer }: { answer: CounterAnswer | undefin
   if (answer === undefined || answer.series.length === 0) return null
   return (
     <Panel title="Series" hint={`${answer.series.length} in ${answer.points} points`} flush>
-      <DataTable label="Series of the counter" columns={columns} rows={answer.series} rowKey={(series) => `${series.scope}|${series.source}|${series.name}`} />
+      <DataTable
+        label="Series of the counter"
+        columns={columns}
+        rows={answer.series}
+        rowKey={(series) => `${series.scope}|${series.source}|${series.name}`}
+      />
     </Panel>
   )
 }

@@ -16,8 +16,10 @@ const route = getRouteApi('/hosts/$hostId')
 const first = 'pgpromote_success'
 
 function emptyText(answer: CounterAnswer | undefined, name: string) {
-  if (answer?.status === 'not_supported') return { title: `This kernel has no ${name}`, next: answer.reason ?? 'Choose another counter.' }
-  if (answer?.status === 'not_collected') return { title: `${name} is not collected`, next: answer.reason ?? 'See Setup for what would turn it on.' }
+  if (answer?.status === 'not_supported')
+    return { title: `This kernel has no ${name}`, next: answer.reason ?? 'Choose another counter.' }
+  if (answer?.status === 'not_collected')
+    return { title: `${name} is not collected`, next: answer.reason ?? 'See Setup for what would turn it on.' }
   return { title: 'No values in this time range', next: 'Widen the time range, or choose another counter.' }
 }
 
@@ -31,7 +33,8 @@ export function CountersTab({ hostId }: { hostId: string }) {
   const lines = useMemo(() => counterLines(query.data, view), [query.data, view])
   const known = names.data?.items.find((item) => item.name === (query.data?.name ?? counter))
   const monotonic = query.data?.series.some((series) => series.per_s !== null) ?? false
-  const choose = (name: string) => void navigate({ to: '.', search: (before) => ({ ...before, counter: name }), resetScroll: false })
+  const choose = (name: string) =>
+    void navigate({ to: '.', search: (before) => ({ ...before, counter: name }), resetScroll: false })
   return (
     <div className={classes.layout}>
       <CounterPicker names={names.data} load={loadStateOf(names)} chosen={counter} onChoose={choose} />
@@ -40,7 +43,9 @@ export function CountersTab({ hostId }: { hostId: string }) {
           name="counter"
           title={<span className="ts-mono">{counter}</span>}
           label={`Counter ${counter}`}
-          hint={known?.help ?? (known === undefined ? undefined : 'Not in the catalogue: shown as the kernel gives it.')}
+          hint={
+            known?.help ?? (known === undefined ? undefined : 'Not in the catalogue: shown as the kernel gives it.')
+          }
           load={loadStateOf(query)}
           axis={query.data?.axis}
           lines={lines}
@@ -52,7 +57,13 @@ export function CountersTab({ hostId }: { hostId: string }) {
               aria-label="Rate or value"
               value={monotonic ? view : 'value'}
               disabled={!monotonic}
-              onChange={(next) => void navigate({ to: '.', search: (before) => ({ ...before, view: next === 'value' ? 'value' : undefined }), resetScroll: false })}
+              onChange={(next) =>
+                void navigate({
+                  to: '.',
+                  search: (before) => ({ ...before, view: next === 'value' ? 'value' : undefined }),
+                  resetScroll: false,
+                })
+              }
               data={[
                 { value: 'rate', label: 'Rate' },
                 { value: 'value', label: 'Value' },

@@ -15,7 +15,12 @@ function factsOf(host: HostDetail): [string, string][] {
     ['Origin', host.summary.origin],
     ['Clock skew', host.clock_skew_seconds === null ? 'not stated' : `${host.clock_skew_seconds.toFixed(1)} s`],
     ['Boot', known(host.boot_id)],
-    ['Labels', Object.entries(host.summary.labels).map(([key, value]) => `${key}=${value}`).join(', ') || 'none'],
+    [
+      'Labels',
+      Object.entries(host.summary.labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(', ') || 'none',
+    ],
   ]
 }
 

@@ -34,9 +34,21 @@ export function HostOverviewTab({ hostId, host }: HostOverviewTabProps) {
     <div className={classes.stack}>
       <StatStrip label="Headline figures of the host" columns={6}>
         <Stat label="Memory" name="Memory" figure={host?.summary.memory_bytes} />
-        <Stat label={<Term name="promotion">Promoted</Term>} name="Promotions" figure={host?.summary.promotion_pages_per_s} />
-        <Stat label={<Term name="demotion">Demoted</Term>} name="Demotions" figure={host?.summary.demotion_pages_per_s} />
-        <Stat label={<Term name="psi">PSI memory, some</Term>} name="Memory pressure" figure={host?.summary.psi_memory_some_ratio} />
+        <Stat
+          label={<Term name="promotion">Promoted</Term>}
+          name="Promotions"
+          figure={host?.summary.promotion_pages_per_s}
+        />
+        <Stat
+          label={<Term name="demotion">Demoted</Term>}
+          name="Demotions"
+          figure={host?.summary.demotion_pages_per_s}
+        />
+        <Stat
+          label={<Term name="psi">PSI memory, some</Term>}
+          name="Memory pressure"
+          figure={host?.summary.psi_memory_some_ratio}
+        />
         <Stat label="Agent CPU" name="Agent CPU share of one core" figure={host?.agent_cpu_ratio} />
         <Stat label="Agent memory" name="Agent memory" figure={host?.agent_rss_bytes} />
       </StatStrip>
@@ -44,7 +56,11 @@ export function HostOverviewTab({ hostId, host }: HostOverviewTabProps) {
         <Panel title="Memory tiers" hint="nodes by tier, with use, watermarks, latency and bandwidth" testId="topology">
           <Topology nodes={host?.nodes} swaps={host?.swaps} />
         </Panel>
-        <Panel title="Findings" hint={host === undefined ? undefined : `${host.summary.findings.length}`} testId="findings">
+        <Panel
+          title="Findings"
+          hint={host === undefined ? undefined : `${host.summary.findings.length}`}
+          testId="findings"
+        >
           <FindingsList findings={host?.summary.findings} />
         </Panel>
       </div>

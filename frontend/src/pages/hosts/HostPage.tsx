@@ -33,7 +33,10 @@ export function HostPage(): ReactNode {
   if (load.problem !== null && host === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const setTab = (next: string | null) => {
     const chosen = hostTabs.find((name) => name === next)
-    void navigate({ search: (before) => ({ ...before, tab: chosen === 'overview' ? undefined : chosen }), resetScroll: false })
+    void navigate({
+      search: (before) => ({ ...before, tab: chosen === 'overview' ? undefined : chosen }),
+      resetScroll: false,
+    })
   }
   return (
     <div data-testid="page-host">

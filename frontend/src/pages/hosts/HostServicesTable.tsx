@@ -37,7 +37,12 @@ export function HostServicesTable({ services }: { services: HostService[] | unde
       rows={services}
       rowKey={(service) => service.id}
       skeletonRows={3}
-      empty={<EmptyState title="No services found" next="Services come from systemd units, pods, cgroups or rules in the agent’s file." />}
+      empty={
+        <EmptyState
+          title="No services found"
+          next="Services come from systemd units, pods, cgroups or rules in the agent’s file."
+        />
+      }
     />
   )
 }

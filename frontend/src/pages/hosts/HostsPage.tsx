@@ -22,7 +22,10 @@ function sentenceOf(hosts: HostSummary[]): string {
 function matches(host: HostSummary, words: string): boolean {
   const labels = Object.entries(host.labels).map(([key, value]) => `${key}=${value}`)
   const text = [host.name, host.kernel, ...host.tiers, ...host.services, ...labels].join(' ').toLowerCase()
-  return words.toLowerCase().split(/\s+/).every((word) => text.includes(word))
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
 }
 
 /** All hosts. */

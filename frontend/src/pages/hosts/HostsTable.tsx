@@ -26,7 +26,12 @@ function columnsAt(now: Date): Column<HostSummary>[] {
         </Link>
       ),
     },
-    { key: 'state', header: 'State', sortBy: (host) => host.state, cell: (host) => <HostStateTag state={host.state} /> },
+    {
+      key: 'state',
+      header: 'State',
+      sortBy: (host) => host.state,
+      cell: (host) => <HostStateTag state={host.state} />,
+    },
     {
       key: 'seen',
       header: 'Last seen',
@@ -74,13 +79,25 @@ function columnsAt(now: Date): Column<HostSummary>[] {
     {
       key: 'findings',
       header: 'Findings',
-      sortBy: (host) => severityOrder[worstFinding(host.findings)?.severity ?? 'info'] * (host.findings.length > 0 ? 1 : 0),
+      sortBy: (host) =>
+        severityOrder[worstFinding(host.findings)?.severity ?? 'info'] * (host.findings.length > 0 ? 1 : 0),
       cell: (host) => {
         const worst = worstFinding(host.findings)
-        return worst === null ? 'none' : <span title={worst.cause}><SeverityTag severity={worst.severity} /></span>
+        return worst === null ? (
+          'none'
+        ) : (
+          <span title={worst.cause}>
+            <SeverityTag severity={worst.severity} />
+          </span>
+        )
       },
     },
-    { key: 'kernel', header: 'Kernel', sortBy: (host) => host.kernel, cell: (host) => <span className="ts-mono">{host.kernel ?? 'unknown'}</span> },
+    {
+      key: 'kernel',
+      header: 'Kernel',
+      sortBy: (host) => host.kernel,
+      cell: (host) => <span className="ts-mono">{host.kernel ?? 'unknown'}</span>,
+    },
   ]
 }
 
@@ -102,7 +119,12 @@ export function HostsTable({ hosts, sort, onSort }: HostsTableProps) {
       sort={sort}
       onSort={onSort}
       skeletonRows={12}
-      empty={<EmptyState title="No hosts" next="Clear the filter, or enrol a host: install the agent and give it a join token (docs/operating)." />}
+      empty={
+        <EmptyState
+          title="No hosts"
+          next="Clear the filter, or enrol a host: install the agent and give it a join token (docs/operating)."
+        />
+      }
     />
   )
 }

@@ -26,7 +26,9 @@ export function KnobsTable({ knobs }: { knobs: KnobInfo[] | undefined }) {
       columns={columns}
       rows={knobs}
       rowKey={(knob) => knob.path}
-      empty={<EmptyState title="No settings to show" next="Clear the filter; the agent sends settings with its inventory." />}
+      empty={
+        <EmptyState title="No settings to show" next="Clear the filter; the agent sends settings with its inventory." />
+      }
     />
   )
 }

@@ -12,7 +12,11 @@ export function SetupTab({ host }: { host: HostDetail | undefined }) {
   const [filter, setFilter] = useState('')
   const knobs = host?.knobs.filter((knob) => knob.path.toLowerCase().includes(filter.toLowerCase()))
   const off = host?.collectors.filter((collector) => !collector.active) ?? []
-  const needRoot = off.filter((collector) => /root|CAP_|privilege/i.test(`${collector.privilege ?? ''} ${collector.enable_hint ?? ''} ${collector.reason ?? ''}`))
+  const needRoot = off.filter((collector) =>
+    /root|CAP_|privilege/i.test(
+      `${collector.privilege ?? ''} ${collector.enable_hint ?? ''} ${collector.reason ?? ''}`,
+    ),
+  )
   return (
     <div className={classes.stack}>
       <Panel

@@ -34,12 +34,20 @@ interface TopologyProps {
 /** The host's memory as a drawing: one band per tier, fastest on top, one card per NUMA node, swap at the bottom. */
 export function Topology({ nodes, swaps }: TopologyProps) {
   if (nodes === undefined) return <Skeleton height={220} />
-  if (nodes.length === 0) return <EmptyState title="No inventory yet" next="The agent sends it with its first upload and whenever it changes." />
+  if (nodes.length === 0)
+    return (
+      <EmptyState title="No inventory yet" next="The agent sends it with its first upload and whenever it changes." />
+    )
   const largest = Math.max(1, ...nodes.map((node) => node.memory_bytes ?? 0))
   return (
     <div className={classes.tiers}>
       {tiersOf(nodes).map((tier) => (
-        <section key={tier.name} className={classes.tier} style={{ borderLeftColor: tierColour(tier.name) }} aria-label={`Tier ${tier.name}`}>
+        <section
+          key={tier.name}
+          className={classes.tier}
+          style={{ borderLeftColor: tierColour(tier.name) }}
+          aria-label={`Tier ${tier.name}`}
+        >
           <h3 className={classes.name}>
             {tier.name.toUpperCase()}
             <span className={classes.total}>
@@ -64,7 +72,8 @@ export function Topology({ nodes, swaps }: TopologyProps) {
           <ul className={classes.swaps}>
             {swaps.map((swap) => (
               <li key={swap.name}>
-                <span className="ts-mono">{swap.name}</span> {swap.kind}, {formatBytes(swap.used_bytes)} of {formatBytes(swap.size_bytes)} used, priority {swap.priority}
+                <span className="ts-mono">{swap.name}</span> {swap.kind}, {formatBytes(swap.used_bytes)} of{' '}
+                {formatBytes(swap.size_bytes)} used, priority {swap.priority}
                 {swap.zoned !== null && `, ${swap.zoned}`}
               </li>
             ))}

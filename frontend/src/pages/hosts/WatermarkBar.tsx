@@ -24,7 +24,8 @@ function partsOf(node: NodeInfo, total: number, free: number): Part[] {
 /** Use of a node by kind from the left, and the watermarks measured from the right, where free memory is. */
 export function WatermarkBar({ node, largestBytes }: { node: NodeInfo; largestBytes: number }) {
   const { memory_bytes: total, free_bytes: free } = node
-  if (total === null || free === null || total === 0) return <div className={`${classes.bar} ts-hatch-swatch`} title="use not collected" />
+  if (total === null || free === null || total === 0)
+    return <div className={`${classes.bar} ts-hatch-swatch`} title="use not collected" />
   const marks = [
     { name: 'low', bytes: node.watermark_low_bytes },
     { name: 'high', bytes: node.watermark_high_bytes },
@@ -39,16 +40,29 @@ export function WatermarkBar({ node, largestBytes }: { node: NodeInfo; largestBy
   return (
     <>
       <Tooltip label={text}>
-        <div className={classes.bar} style={{ width: `${Math.max(30, (total / largestBytes) * 100)}%` }} role="img" aria-label={text}>
+        <div
+          className={classes.bar}
+          style={{ width: `${Math.max(30, (total / largestBytes) * 100)}%` }}
+          role="img"
+          aria-label={text}
+        >
           {partsOf(node, total, free).map((part) => (
             <span
               key={part.name}
               className={classes.part}
-              style={{ width: `${(part.bytes / total) * 100}%`, background: tierColour(node.tier_class), opacity: part.opacity }}
+              style={{
+                width: `${(part.bytes / total) * 100}%`,
+                background: tierColour(node.tier_class),
+                opacity: part.opacity,
+              }}
             />
           ))}
           {marks.map((mark) => (
-            <span key={mark.name} className={classes.mark} style={{ right: `${Math.min(100, (mark.bytes / total) * 100)}%` }} />
+            <span
+              key={mark.name}
+              className={classes.mark}
+              style={{ right: `${Math.min(100, (mark.bytes / total) * 100)}%` }}
+            />
           ))}
         </div>
       </Tooltip>

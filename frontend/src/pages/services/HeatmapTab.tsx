@@ -48,7 +48,12 @@ export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
   const query = useQuery({
     ...tilesQuery(
       serviceId,
-      { host, group, maxRows: zoomed === null ? 512 : 1024, maxColumns: fetched === null ? columns : Math.min(2000, columns * 2) },
+      {
+        host,
+        group,
+        maxRows: zoomed === null ? 512 : 1024,
+        maxColumns: fetched === null ? columns : Math.min(2000, columns * 2),
+      },
       fetched === null ? range : { ...range, from: toRfc3339(fetched.t0), to: toRfc3339(fetched.t1) },
     ),
     enabled: width > 0,
@@ -74,7 +79,10 @@ export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
   )
   const setSelection = useCallback(
     (next: Box | null) => {
-      void navigate({ search: (before) => ({ ...before, sel: next === null ? undefined : writeBox(next) }), resetScroll: false })
+      void navigate({
+        search: (before) => ({ ...before, sel: next === null ? undefined : writeBox(next) }),
+        resetScroll: false,
+      })
     },
     [navigate],
   )
@@ -104,7 +112,10 @@ export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
             nothing
               ? {
                   title: 'No heat tiles in this time range',
-                  next: grid.notes[0] ?? service?.heat_reason ?? 'Widen the time range, or choose a host that measures heat (Hosts tab).',
+                  next:
+                    grid.notes[0] ??
+                    service?.heat_reason ??
+                    'Widen the time range, or choose a host that measures heat (Hosts tab).',
                 }
               : null
           }
@@ -128,7 +139,13 @@ export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
         />
       </div>
       {selection !== null && grid !== undefined && (
-        <SelectionPanel serviceId={serviceId} grid={grid} selection={selection} onClose={() => setSelection(null)} onZoom={() => setBox(selection)} />
+        <SelectionPanel
+          serviceId={serviceId}
+          grid={grid}
+          selection={selection}
+          onClose={() => setSelection(null)}
+          onZoom={() => setBox(selection)}
+        />
       )}
     </div>
   )

@@ -6,7 +6,15 @@ import { HeatBar } from '../../ui/HeatBar'
 
 function ratioOf(kind: KindHeat, name: ClassFigures['heat_class']): Figure {
   const found = kind.classes.find((part) => part.heat_class === name)
-  return found?.ratio ?? { ...kind.resident_bytes, status: 'not_supported', value: null, interval: null, reason: 'This scheme has no such class.' }
+  return (
+    found?.ratio ?? {
+      ...kind.resident_bytes,
+      status: 'not_supported',
+      value: null,
+      interval: null,
+      reason: 'This scheme has no such class.',
+    }
+  )
 }
 
 const columns: Column<KindHeat>[] = [
@@ -22,8 +30,18 @@ const columns: Column<KindHeat>[] = [
     header: 'Hot · warm · cold',
     cell: (kind) => <HeatBar hot={ratioOf(kind, 'hot')} warm={ratioOf(kind, 'warm')} cold={ratioOf(kind, 'cold')} />,
   },
-  { key: 'hot', header: 'Hot', numeric: true, cell: (kind) => <FigureText figure={ratioOf(kind, 'hot')} label={`Hot share of ${kind.kind}`} /> },
-  { key: 'cold', header: 'Cold', numeric: true, cell: (kind) => <FigureText figure={ratioOf(kind, 'cold')} label={`Cold share of ${kind.kind}`} /> },
+  {
+    key: 'hot',
+    header: 'Hot',
+    numeric: true,
+    cell: (kind) => <FigureText figure={ratioOf(kind, 'hot')} label={`Hot share of ${kind.kind}`} />,
+  },
+  {
+    key: 'cold',
+    header: 'Cold',
+    numeric: true,
+    cell: (kind) => <FigureText figure={ratioOf(kind, 'cold')} label={`Cold share of ${kind.kind}`} />,
+  },
 ]
 
 /** Heat by page kind. */

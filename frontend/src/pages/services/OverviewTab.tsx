@@ -40,7 +40,11 @@ export function OverviewTab({ serviceId, service }: OverviewTabProps) {
   const load = loadStateOf(query)
   const heat = query.data
   const marks = useMemo(
-    () => (service?.events ?? []).map((event) => ({ atSeconds: Date.parse(event.at) / 1000, text: `${event.kind}: ${event.text}` })),
+    () =>
+      (service?.events ?? []).map((event) => ({
+        atSeconds: Date.parse(event.at) / 1000,
+        text: `${event.kind}: ${event.text}`,
+      })),
     [service],
   )
   const setScheme = (next: SchemeName, nextThreshold: number | undefined) =>

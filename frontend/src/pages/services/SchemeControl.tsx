@@ -45,7 +45,10 @@ export function SchemeControl({ scheme, threshold, onChange }: SchemeControlProp
         onChange={(value) => onChange(scheme, value === null || value === 'default' ? undefined : Number(value))}
         data={[
           { value: 'default', label: 'default threshold' },
-          ...thresholds[scheme].map((value) => ({ value: String(value), label: `${value} interval${value === 1 ? '' : 's'}` })),
+          ...thresholds[scheme].map((value) => ({
+            value: String(value),
+            label: `${value} interval${value === 1 ? '' : 's'}`,
+          })),
         ]}
         allowDeselect={false}
       />

@@ -30,7 +30,12 @@ interface SelectionPanelProps {
 export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: SelectionPanelProps) {
   const { scheme = 'recency', threshold } = route.useSearch()
   const cells = useMemo(
-    () => summariseSelection(grid, { ...selection, r0: selection.r0 / grid.rowsPerCell, r1: selection.r1 / grid.rowsPerCell }),
+    () =>
+      summariseSelection(grid, {
+        ...selection,
+        r0: selection.r0 / grid.rowsPerCell,
+        r1: selection.r1 / grid.rowsPerCell,
+      }),
     [grid, selection],
   )
   const kinds = [...new Set(cells?.mappings.map((mapping) => mapping.kind))]
@@ -55,7 +60,10 @@ export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: 
   if (cells === null) {
     return (
       <Panel title="Selection" actions={actions}>
-        <EmptyState title="The selection lies outside this view" next="It belongs to another host, group or time. Clear it, or go back." />
+        <EmptyState
+          title="The selection lies outside this view"
+          next="It belongs to another host, group or time. Clear it, or go back."
+        />
       </Panel>
     )
   }
@@ -69,7 +77,11 @@ export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: 
   ] as const
   return (
     <div className={classes.stack} data-testid="selection-panel">
-      <Panel title="Selection" hint={<span title={`${formatUtc(first)} – ${formatUtc(last)}`}>{formatWindow(first, last)}</span>} actions={actions}>
+      <Panel
+        title="Selection"
+        hint={<span title={`${formatUtc(first)} – ${formatUtc(last)}`}>{formatWindow(first, last)}</span>}
+        actions={actions}
+      >
         <dl className={classes.list}>
           <dt>Address space</dt>
           <dd>

@@ -22,7 +22,8 @@ export function ServiceHostsTab({ serviceId }: { serviceId: string }) {
   const heat = useQuery(heatQuery(serviceId, { scheme, threshold }, range))
   const load = loadStateOf(hosts)
   const heatLoad = loadStateOf(heat)
-  if (load.problem !== null && hosts.data === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  if (load.problem !== null && hosts.data === undefined)
+    return <ProblemState problem={load.problem} onRetry={load.retry} />
   return (
     <div className={classes.stack}>
       <Panel title="Hosts that measure heat" flush>
@@ -32,7 +33,11 @@ export function ServiceHostsTab({ serviceId }: { serviceId: string }) {
           <ServiceHostsTable hosts={heat.data?.hosts} />
         )}
       </Panel>
-      <Panel title="All hosts of this service" hint={hosts.data === undefined ? undefined : `${hosts.data.items.length}`} flush>
+      <Panel
+        title="All hosts of this service"
+        hint={hosts.data === undefined ? undefined : `${hosts.data.items.length}`}
+        flush
+      >
         <HostsTable hosts={hosts.data?.items} sort={sort} onSort={setSort} />
       </Panel>
     </div>

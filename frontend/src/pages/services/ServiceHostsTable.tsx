@@ -18,7 +18,12 @@ const base: Column<HostHeat>[] = [
     ),
   },
   { key: 'resident', header: 'Resident', numeric: true, cell: (host) => formatBytes(host.resident_bytes) },
-  { key: 'hot', header: 'Hot', numeric: true, cell: (host) => <FigureText figure={host.hot_ratio} label={`Hot share on ${host.host_name}`} /> },
+  {
+    key: 'hot',
+    header: 'Hot',
+    numeric: true,
+    cell: (host) => <FigureText figure={host.hot_ratio} label={`Hot share on ${host.host_name}`} />,
+  },
 ]
 
 /** The hosts' shares in the service's heat, each with a way to its heatmap. */
@@ -44,7 +49,12 @@ export function ServiceHostsTable({ hosts }: { hosts: HostHeat[] | undefined }) 
       rows={hosts}
       rowKey={(host) => host.host_id}
       skeletonRows={3}
-      empty={<EmptyState title="No host measures heat here" next="Heat is opt-in per host: see the collectors on a host’s Setup tab." />}
+      empty={
+        <EmptyState
+          title="No host measures heat here"
+          next="Heat is opt-in per host: see the collectors on a host’s Setup tab."
+        />
+      }
     />
   )
 }

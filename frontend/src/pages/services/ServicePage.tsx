@@ -28,11 +28,15 @@ export function ServicePage(): ReactNode {
   const query = useQuery(serviceQuery(serviceId, range))
   const load = loadStateOf(query)
   const service = query.data
-  if (load.problem !== null && service === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  if (load.problem !== null && service === undefined)
+    return <ProblemState problem={load.problem} onRetry={load.retry} />
   const verdict = service === undefined ? null : verdictText(service.summary.verdict)
   const setTab = (next: string | null) => {
     const chosen = serviceTabs.find((name) => name === next)
-    void navigate({ search: (before) => ({ ...before, tab: chosen === 'overview' ? undefined : chosen }), resetScroll: false })
+    void navigate({
+      search: (before) => ({ ...before, tab: chosen === 'overview' ? undefined : chosen }),
+      resetScroll: false,
+    })
   }
   return (
     <div data-testid="page-service">

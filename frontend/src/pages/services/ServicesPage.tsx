@@ -25,7 +25,9 @@ export function ServicesPage(): ReactNode {
     <div data-testid="page-services">
       <Headline
         kicker={<h1>Services</h1>}
-        sentence={all === undefined ? undefined : `${all.length} services; heat is measured on ${measured ?? 0} of them.`}
+        sentence={
+          all === undefined ? undefined : `${all.length} services; heat is measured on ${measured ?? 0} of them.`
+        }
         aside={
           <TextInput
             aria-label="Filter services"
@@ -38,7 +40,13 @@ export function ServicesPage(): ReactNode {
       />
       <Panel
         title="Services"
-        hint={query.data?.truncated === true ? 'the first 10,000' : shown === undefined ? undefined : `${shown.length} shown`}
+        hint={
+          query.data?.truncated === true
+            ? 'the first 10,000'
+            : shown === undefined
+              ? undefined
+              : `${shown.length} shown`
+        }
         flush
       >
         <ServicesTable services={shown} sort={sort} onSort={setSort} />

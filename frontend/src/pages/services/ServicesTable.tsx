@@ -86,7 +86,9 @@ const columns: Column<ServiceSummary>[] = [
     header: 'PSI some',
     numeric: true,
     sortBy: (service) => service.psi_memory_some_ratio.value,
-    cell: (service) => <FigureText figure={service.psi_memory_some_ratio} label={`Memory pressure of ${service.name}`} />,
+    cell: (service) => (
+      <FigureText figure={service.psi_memory_some_ratio} label={`Memory pressure of ${service.name}`} />
+    ),
   },
   {
     key: 'verdict',

@@ -4,5 +4,7 @@ import { EmptyState } from '../../ui/EmptyState'
 
 /** A page that does not exist. */
 export function NotFound(): ReactNode {
-  return <EmptyState title="There is no such page" next={<Link to="/">Go to the fleet, or press Ctrl K to search.</Link>} />
+  return (
+    <EmptyState title="There is no such page" next={<Link to="/">Go to the fleet, or press Ctrl K to search.</Link>} />
+  )
 }

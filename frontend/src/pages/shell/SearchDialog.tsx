@@ -23,27 +23,32 @@ function useHits(query: string, enabled: boolean): Hit[] {
   const services = useQuery({ ...servicesQuery(null), enabled })
   const hosts = useQuery({ ...hostsQuery(null), enabled })
   const all: Hit[] = [
-    ...destinations.map(({ to, label }): Hit => ({ key: to, kind: 'page', label, detail: 'page', open: () => void navigate({ to }) })),
-    ...(services.data?.items ?? []).map(
-      (service): Hit => ({
-        key: `s-${service.id}`,
-        kind: 'service',
-        label: service.name,
-        detail: service.namespace,
-        open: () => void navigate({ to: '/services/$serviceId', params: { serviceId: service.id } }),
-      }),
-    ),
-    ...(hosts.data?.items ?? []).map(
-      (host): Hit => ({
-        key: `h-${host.id}`,
-        kind: 'host',
-        label: host.name,
-        detail: host.state,
-        open: () => void navigate({ to: '/hosts/$hostId', params: { hostId: host.id } }),
-      }),
-    ),
+    ...destinations.map(({ to, label }): Hit => ({
+      key: to,
+      kind: 'page',
+      label,
+      detail: 'page',
+      open: () => void navigate({ to }),
+    })),
+    ...(services.data?.items ?? []).map((service): Hit => ({
+      key: `s-${service.id}`,
+      kind: 'service',
+      label: service.name,
+      detail: service.namespace,
+      open: () => void navigate({ to: '/services/$serviceId', params: { serviceId: service.id } }),
+    })),
+    ...(hosts.data?.items ?? []).map((host): Hit => ({
+      key: `h-${host.id}`,
+      kind: 'host',
+      label: host.name,
+      detail: host.state,
+      open: () => void navigate({ to: '/hosts/$hostId', params: { hostId: host.id } }),
+    })),
   ]
-  const words = query.toLowerCase().split(/\s+/).filter((word) => word !== '')
+  const words = query
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
   return all
     .filter((hit) => words.every((word) => `${hit.kind} ${hit.detail} ${hit.label}`.toLowerCase().includes(word)))
     .slice(0, mostHits)
@@ -73,7 +78,15 @@ export function SearchDialog({ opened, onClose }: { opened: boolean; onClose: ()
     if (event.key === 'Enter') open(hits[chosen])
   }
   return (
-    <Modal opened={opened} onClose={close} withCloseButton={false} padding={0} size={520} yOffset="12vh" attributes={{ content: { 'aria-label': 'Search' } }}>
+    <Modal
+      opened={opened}
+      onClose={close}
+      withCloseButton={false}
+      padding={0}
+      size={520}
+      yOffset="12vh"
+      attributes={{ content: { 'aria-label': 'Search' } }}
+    >
       <TextInput
         data-autofocus
         size="md"

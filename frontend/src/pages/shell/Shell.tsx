@@ -41,7 +41,11 @@ export function Shell(): ReactNode {
     onTheme: () => setColorScheme(scheme === 'dark' ? 'light' : 'dark'),
   })
   return (
-    <AppShell header={{ height: 48 }} navbar={{ width: 184, breakpoint: 'sm', collapsed: { mobile: !navOpened } }} padding={0}>
+    <AppShell
+      header={{ height: 48 }}
+      navbar={{ width: 184, breakpoint: 'sm', collapsed: { mobile: !navOpened } }}
+      padding={0}
+    >
       <a href="#main" className={classes.skip}>
         Skip to content
       </a>

@@ -62,7 +62,12 @@ export function TimeRangeControl() {
             }}
           >
             <Stack gap={6}>
-              <TextInput type="datetime-local" label={`From (${zoneName(now)})`} value={start} onChange={(event) => setStart(event.currentTarget.value)} />
+              <TextInput
+                type="datetime-local"
+                label={`From (${zoneName(now)})`}
+                value={start}
+                onChange={(event) => setStart(event.currentTarget.value)}
+              />
               <TextInput
                 type="datetime-local"
                 label={`To (${zoneName(now)})`}
@@ -79,7 +84,12 @@ export function TimeRangeControl() {
             <Text size="xs" c="dimmed">
               Live asks again every 30 s.
             </Text>
-            <Switch label="Live" checked={isLive} onChange={(event) => setLive(event.currentTarget.checked)} size="xs" />
+            <Switch
+              label="Live"
+              checked={isLive}
+              onChange={(event) => setLive(event.currentTarget.checked)}
+              size="xs"
+            />
           </Group>
         </Stack>
       </Popover.Dropdown>

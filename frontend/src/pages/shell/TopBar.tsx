@@ -39,7 +39,11 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
       </ActionIcon>
       <TimeRangeControl />
       <Tooltip label={clipboard.copied ? 'Copied' : 'Copy a link to exactly this view'}>
-        <ActionIcon aria-label="Copy link to this view" visibleFrom="xs" onClick={() => clipboard.copy(window.location.href)}>
+        <ActionIcon
+          aria-label="Copy link to this view"
+          visibleFrom="xs"
+          onClick={() => clipboard.copy(window.location.href)}
+        >
           {clipboard.copied ? <IconCheck size={17} /> : <IconLink size={17} />}
         </ActionIcon>
       </Tooltip>
@@ -49,7 +53,11 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
         </ActionIcon>
       </Tooltip>
       <Tooltip label={`Use the ${other} theme`}>
-        <ActionIcon aria-label={`Use the ${other} theme`} onClick={() => setColorScheme(other)} data-testid="theme-toggle">
+        <ActionIcon
+          aria-label={`Use the ${other} theme`}
+          onClick={() => setColorScheme(other)}
+          data-testid="theme-toggle"
+        >
           {scheme === 'dark' ? <IconSun size={17} /> : <IconMoon size={17} />}
         </ActionIcon>
       </Tooltip>

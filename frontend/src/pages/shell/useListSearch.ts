@@ -17,6 +17,9 @@ export function useListSearch(page: '/' | '/services' | '/hosts', defaultSort: s
     sort: search.sort ?? defaultSort,
     setQ: useCallback((q: string) => change({ q: q === '' ? undefined : q }), [change]),
     setState: useCallback((state: string | null) => change({ state: state ?? undefined }), [change]),
-    setSort: useCallback((sort: string) => change({ sort: sort === defaultSort ? undefined : sort }), [change, defaultSort]),
+    setSort: useCallback(
+      (sort: string) => change({ sort: sort === defaultSort ? undefined : sort }),
+      [change, defaultSort],
+    ),
   }
 }

@@ -27,11 +27,17 @@ export function CataloguePanel() {
   const [filter, setFilter] = useState('')
   const query = useQuery(catalogueQuery())
   const load = loadStateOf(query)
-  const found = query.data?.items.filter((metric) => `${metric.source} ${metric.name} ${metric.help}`.toLowerCase().includes(filter.toLowerCase()))
+  const found = query.data?.items.filter((metric) =>
+    `${metric.source} ${metric.name} ${metric.help}`.toLowerCase().includes(filter.toLowerCase()),
+  )
   return (
     <Panel
       title="Metric catalogue"
-      hint={found === undefined ? undefined : `${Math.min(mostRows, found.length)} of ${found.length} shown; counters that are not in it are kept too`}
+      hint={
+        found === undefined
+          ? undefined
+          : `${Math.min(mostRows, found.length)} of ${found.length} shown; counters that are not in it are kept too`
+      }
       actions={
         <TextInput
           aria-label="Filter the catalogue"

@@ -15,10 +15,16 @@ const columns: Column<ComponentStatus>[] = [
   { key: 'name', header: 'Part', cell: (part) => <strong>{part.name}</strong> },
   { key: 'status', header: 'Health', cell: (part) => <ToneTag tone={tones[part.status]} label={part.status} /> },
   { key: 'detail', header: 'Detail', cell: (part) => part.detail },
-  { key: 'since', header: 'Since', cell: (part) => (part.since === null ? 'not known' : <Timestamp at={part.since} />) },
+  {
+    key: 'since',
+    header: 'Since',
+    cell: (part) => (part.since === null ? 'not known' : <Timestamp at={part.since} />),
+  },
 ]
 
 /** The parts of the installation and how they are. */
 export function ComponentsTable({ components }: { components: ComponentStatus[] | undefined }) {
-  return <DataTable label="Components" columns={columns} rows={components} rowKey={(part) => part.name} skeletonRows={5} />
+  return (
+    <DataTable label="Components" columns={columns} rows={components} rowKey={(part) => part.name} skeletonRows={5} />
+  )
 }

@@ -20,7 +20,10 @@ import classes from './StatusPage.module.css'
 function sentenceOf(status: InstallationStatus): string {
   const sick = status.components.filter(({ status: health }) => health === 'down' || health === 'degraded')
   if (sick.length === 0) return 'All parts of this installation work.'
-  return sick.map((part) => `The ${part.name} is ${part.status}: ${part.detail}.`).join(' ').replaceAll('..', '.')
+  return sick
+    .map((part) => `The ${part.name} is ${part.status}: ${part.detail}.`)
+    .join(' ')
+    .replaceAll('..', '.')
 }
 
 /** Health of the installation itself, its agents, and what it is. */
@@ -60,11 +63,23 @@ export function StatusPage(): ReactNode {
             <dt>Version</dt>
             <dd>{status?.version ?? '…'}</dd>
             <dt>Storage</dt>
-            <dd>{status === undefined ? '…' : status.storage === 'timescaledb' ? 'PostgreSQL with TimescaleDB' : 'PostgreSQL, partitioned by day'}</dd>
+            <dd>
+              {status === undefined
+                ? '…'
+                : status.storage === 'timescaledb'
+                  ? 'PostgreSQL with TimescaleDB'
+                  : 'PostgreSQL, partitioned by day'}
+            </dd>
             <dt>Data</dt>
             <dd>{status === undefined ? '…' : status.simulated ? 'holds simulated hosts' : 'real hosts only'}</dd>
             <dt>Reading</dt>
-            <dd>{status === undefined ? '…' : status.anonymous_reads ? 'open without login, on loopback only' : 'needs a login'}</dd>
+            <dd>
+              {status === undefined
+                ? '…'
+                : status.anonymous_reads
+                  ? 'open without login, on loopback only'
+                  : 'needs a login'}
+            </dd>
             <dt>Hosts known</dt>
             <dd>{hosts.data === undefined ? '…' : <Link to="/hosts">{formatCount(hosts.data.items.length)}</Link>}</dd>
           </dl>

@@ -8,8 +8,18 @@ import classes from './LedgerColumns.module.css'
 
 const columns: Column<LedgerColumn>[] = [
   { key: 'label', header: 'Column', cell: (column) => column.label },
-  { key: 'total', header: 'Total', numeric: true, cell: (column) => <FigureText figure={column.total} label={`${column.label}, total`} /> },
-  { key: 'rate', header: 'Rate', numeric: true, cell: (column) => <FigureText figure={column.rate} label={`${column.label}, rate`} /> },
+  {
+    key: 'total',
+    header: 'Total',
+    numeric: true,
+    cell: (column) => <FigureText figure={column.total} label={`${column.label}, total`} />,
+  },
+  {
+    key: 'rate',
+    header: 'Rate',
+    numeric: true,
+    cell: (column) => <FigureText figure={column.rate} label={`${column.label}, rate`} />,
+  },
   { key: 'trust', header: 'Trust', cell: (column) => <TrustTag trust={column.trust} /> },
   {
     key: 'counters',
@@ -28,7 +38,10 @@ const columns: Column<LedgerColumn>[] = [
 
 /** Every column of the ledger with its total, rate, the counters behind it and how far they can be trusted. */
 export function LedgerColumns({ columns: rows }: { columns: LedgerColumn[] | undefined }) {
-  const ranked = rows === undefined ? undefined : [...rows].sort((a, b) => Number(a.trust === 'not_supported') - Number(b.trust === 'not_supported'))
+  const ranked =
+    rows === undefined
+      ? undefined
+      : [...rows].sort((a, b) => Number(a.trust === 'not_supported') - Number(b.trust === 'not_supported'))
   return (
     <DataTable
       label="Columns of the ledger"

@@ -39,12 +39,19 @@ export function LedgerView({ ledger, load, onTimeZoom }: LedgerViewProps) {
           height={180}
           evidence={ledger?.columns.find((column) => swapKeys.test(column.key))?.rate}
           onTimeZoom={onTimeZoom}
-          emptyText={{ title: 'No swap or refault counters', next: 'This kernel or cgroup does not count them; see the columns below.' }}
+          emptyText={{
+            title: 'No swap or refault counters',
+            next: 'This kernel or cgroup does not count them; see the columns below.',
+          }}
         />
       )}
       <Panel
         title="Ledger"
-        hint={ledger === undefined ? undefined : `${ledger.columns.length} columns · kernel dialect ${ledger.dialect} · ${ledger.n_hosts} host${ledger.n_hosts === 1 ? '' : 's'}`}
+        hint={
+          ledger === undefined
+            ? undefined
+            : `${ledger.columns.length} columns · kernel dialect ${ledger.dialect} · ${ledger.n_hosts} host${ledger.n_hosts === 1 ? '' : 's'}`
+        }
         flush
         testId="ledger-columns"
       >

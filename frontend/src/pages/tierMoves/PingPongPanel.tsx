@@ -36,7 +36,9 @@ export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) 
       testId="ping-pong"
     >
       <div className={classes.ratio}>
-        {pingPong.kind === 'upper_bound' && pingPong.ratio.status === 'ok' && <span className={classes.most}>at most</span>}
+        {pingPong.kind === 'upper_bound' && pingPong.ratio.status === 'ok' && (
+          <span className={classes.most}>at most</span>
+        )}
         <FigureText figure={pingPong.ratio} label="Ping-pong share" />
       </div>
       <p className={classes.estimate}>{pingPong.estimate}</p>
