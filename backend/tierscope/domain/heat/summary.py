@@ -1,0 +1,133 @@
+"""Heat of a window: what single hosts show, and what that says of the service that runs on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.domain.axis import Grid
+from tierscope.domain.heat.aggregate import Estimate, estimate_median, host_value
+from tierscope.domain.heat.classes import CLASSES, ClassBytes, Folded, Rule, classify
+from tierscope.domain.heat.placement import Misplaced, find_misplaced
+from tierscope.domain.heat.rows import HeatSeries
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class HostShares:
+    """Shares of resident bytes of one host: medians over its intervals, with hard bounds. None without memory."""
+
+    value: float
+    lo: float
+    hi: float
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceShare:
+    """A share of a service: the median over hosts; with one host its hard bounds, with more an interval over hosts."""
+
+    estimate: Estimate
+    lo: float
+    hi: float
+    n_hosts: int
+
+
+def host_shares(series: HeatSeries, rule: Rule, place: int) -> HostShares | None:
+    """The share of class `place` (order of CLASSES) on one host."""
+    whole = series.folded.sum(axis=1)
+    classes = classify(whole, rule)
+    resident = whole.resident.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = [
+            host_value(np.where(resident > 0, part[:, place] / resident, np.nan))
+            for part in (classes.value, classes.lo, classes.hi)
+        ]
+    value, lo, hi = found
+    if value is None or lo is None or hi is None:
+        return None
+    return HostShares(value, min(lo, value), min(max(hi, value), 1.0))
+
+
+def service_share(hosts: Sequence[HeatSeries], rule: Rule, place: int) -> ServiceShare | None:
+    """The share of class `place` over hosts, None where no host has memory."""
+    shares = [share for share in (host_shares(series, rule, place) for series in hosts) if share is not None]
+    if not shares:
+        return None
+    middle = estimate_median([share.value for share in shares])
+    lo = float(np.median([share.lo for share in shares]))
+    hi = float(np.median([share.hi for share in shares]))
+    return ServiceShare(middle, lo, hi, len(shares))
+
+
+def mean_fold(series: HeatSeries) -> tuple[Folded, float]:
+    """Sums over the window by group [g], and the number of intervals to divide by."""
+    return series.folded.sum(axis=0), float(max(int(series.n_intervals.sum()), 1))
+
+
+def mean_classes(hosts: Sequence[HeatSeries], rule: Rule) -> ClassBytes:
+    """Mean bytes of the four classes over the window, summed over hosts and groups, with hard bounds; [4]."""
+    total = ClassBytes(np.zeros(len(CLASSES)), np.zeros(len(CLASSES)), np.zeros(len(CLASSES)))
+    for series in hosts:
+        folded, n = mean_fold(series)
+        part = classify(folded.sum(axis=0), rule)
+        total = ClassBytes(total.value + part.value / n, total.lo + part.lo / n, total.hi + part.hi / n)
+    return total
+
+
+def mean_resident(hosts: Sequence[HeatSeries]) -> float:
+    """Mean resident bytes over the window, summed over hosts."""
+    return float(sum(series.folded.resident.sum() / max(int(series.n_intervals.sum()), 1) for series in hosts))
+
+
+def mean_ages(hosts: Sequence[HeatSeries]) -> tuple[Floats, Floats]:
+    """Mean bytes by age bucket, (active, never active), summed over hosts; [9] each."""
+    active, never = np.zeros(9), np.zeros(9)
+    for series in hosts:
+        folded, n = mean_fold(series)
+        active += folded.age.sum(axis=0) / n
+        never += folded.never.sum(axis=0) / n
+    return active, never
+
+
+def misplaced(hosts: Sequence[HeatSeries], rule: Rule) -> tuple[Misplaced, Misplaced] | None:
+    """(hot outside DRAM, cold in DRAM), mean bytes summed over hosts; None where placement is not known."""
+    parts: list[ClassBytes] = []
+    tiers: list[str] = []
+    for series in hosts:
+        folded, n = mean_fold(series)
+        classes = classify(folded, rule)
+        parts.append(ClassBytes(classes.value / n, classes.lo / n, classes.hi / n))
+        tiers += series.tiers
+    if not parts:
+        return None
+    joined = ClassBytes(
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.lo for part in parts]),
+        np.concatenate([part.hi for part in parts]),
+    )
+    return find_misplaced(joined, tiers)
+
+
+def class_series(hosts: Sequence[HeatSeries], rule: Rule, grid: Grid) -> Floats:
+    """Mean bytes by bucket and class [b, 4], summed over the hosts that were observed in the bucket; else NaN."""
+    total = np.full((len(grid), len(CLASSES)), np.nan)
+    for series in hosts:
+        classes = classify(series.folded.sum(axis=1), rule).value
+        place = grid.place(series.ends_us / 1e6)
+        sums = np.zeros((len(grid), len(CLASSES)))
+        np.add.at(sums, place, classes)
+        n = np.bincount(place, weights=series.n_intervals.astype(np.float64), minlength=len(grid))
+        seen = n > 0
+        mean = sums[seen] / n[seen, None]
+        total[seen] = np.where(np.isfinite(total[seen]), total[seen], 0.0) + mean
+    return total
+
+
+def observed_share(series: HeatSeries, start_s: float, end_s: float) -> float:
+    """Observed intervals of those that the host could have had since its first one in the window."""
+    interval_s = series.method.interval_ns / 1e9
+    first = max(float(series.ends_us[0]) / 1e6 - interval_s * float(series.n_intervals[0]), start_s)
+    possible = max((end_s - first) // interval_s, 1.0)
+    return min(1.0, float(series.n_intervals.sum()) / possible)

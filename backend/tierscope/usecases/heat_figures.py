@@ -1,0 +1,135 @@
+"""Figures of heat with their evidence: grade, coverage, intervals and the kind of nothing where there is none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierscope.domain.figures import Figure, Grade, Interval, Window, absent
+from tierscope.domain.heat import Misplaced, Rule, judge_enough
+from tierscope.domain.heat.rows import HeatSeries, Method
+from tierscope.domain.heat.summary import ServiceShare, observed_share
+
+GROUNDING = "S method of the source paper; A thresholds of warm and cold"
+_PAGE_NOTE = "Ages come from activity per interval; shorter idle times cannot be told apart."
+_VMA_NOTE = (
+    "Mappings are observed as a whole: within one, the same pages are taken to be active each time; bounds show how "
+    "far that can be off."
+)
+_SAMPLED_NOTE = "Samples miss pages with few accesses: hot bytes are a lower bound."
+_SAMPLED = frozenset({"pebs", "ibs", "spe"})
+_VMA = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What all figures of one answer share."""
+
+    method: str | None
+    window: Window
+    n_hosts: int
+    n_intervals: int
+    coverage: float | None
+    grade: Grade | None
+    warnings: tuple[str, ...]
+    nothing: str | None
+    notes: tuple[str, ...]
+
+    def bytes(self, definition: str, value: float, lo: float | None, hi: float | None) -> Figure:
+        """Bytes, the mean over the window summed over hosts, with hard bounds where they differ."""
+        if self.nothing is not None:
+            return self._absent(definition, "bytes")
+        bounds = None if lo is None or hi is None or lo == hi else Interval(float(lo), float(hi), None, "bounds")
+        return self._figure(definition, "bytes", float(value), bounds)
+
+    def share(self, definition: str, share: ServiceShare | None, *, always_bounds: bool = False) -> Figure:
+        """A share of resident bytes: hard bounds for one host, an interval over hosts for more."""
+        if self.nothing is not None:
+            return self._absent(definition, "ratio")
+        if share is None:
+            reason = "No resident memory of this kind in the window."
+            return absent(definition, "ratio", "not_enough_data", reason, window=self.window, method=self.method)
+        estimate = share.estimate
+        interval: Interval | None = None
+        if always_bounds or estimate.lo is None or estimate.hi is None:
+            if share.lo != share.hi:
+                interval = Interval(min(share.lo, estimate.value), max(share.hi, estimate.value), None, "bounds")
+        else:
+            interval = Interval(estimate.lo, estimate.hi, estimate.level, "confidence")
+        return self._figure(definition, "ratio", estimate.value, interval)
+
+    def placed(self, definition: str, found: Misplaced | None) -> Figure:
+        """Bytes in the wrong place; not collected where the tier of the pages is unknown."""
+        if self.nothing is not None:
+            return self._absent(definition, "bytes")
+        if found is None:
+            reason = "The collector did not say in which tier the pages are."
+            return absent(definition, "bytes", "not_collected", reason, window=self.window, method=self.method)
+        bounds = None if found.lo == found.hi else Interval(found.lo, found.hi, None, "bounds")
+        figure = self._figure(definition, "bytes", found.value, bounds)
+        if found.unplaced_share <= 0:
+            return figure
+        note = f"the tier of {found.unplaced_share:.0%} of the bytes is unknown: they are in the upper bound alone"
+        return self._figure(definition, "bytes", found.value, bounds, (*self.warnings, note))
+
+    def _absent(self, definition: str, unit: str) -> Figure:
+        return absent(definition, unit, "not_collected", self.nothing or "", window=self.window, method=self.method)
+
+    def _figure(
+        self,
+        definition: str,
+        unit: str,
+        value: float,
+        interval: Interval | None,
+        warnings: tuple[str, ...] | None = None,
+    ) -> Figure:
+        return Figure(
+            definition,
+            "ok",
+            value,
+            unit,
+            method=self.method,
+            window=self.window,
+            interval=interval,
+            n_hosts=self.n_hosts,
+            n_intervals=self.n_intervals,
+            coverage=self.coverage,
+            grade=self.grade,
+            grounding=GROUNDING,
+            warnings=self.warnings if warnings is None else warnings,
+        )
+
+
+def gather_evidence(
+    series: Sequence[HeatSeries], method: Method | None, rule: Rule, window: Window, wanted: str | None
+) -> Evidence:
+    """Judge what was measured. A claim that the data does not support yet is graded `early`, with what is missing."""
+    family = None if method is None else method.family
+    if not series:
+        what = "No heat" if wanted is None else f"No heat by {wanted}"
+        nothing = f"{what} was measured for this service in the window."
+        return Evidence(family, window, 0, 0, None, None, (), nothing, ())
+    start, end = window.start.timestamp(), window.end.timestamp()
+    coverage = sum(observed_share(part, start, end) for part in series) / len(series)
+    n_intervals = sum(int(part.n_intervals.sum()) for part in series)
+    enough = judge_enough(
+        n_hosts=len(series),
+        n_intervals=max(int(part.n_intervals.sum()) for part in series),
+        coverage=coverage,
+        history=max(part.history for part in series),
+        needed_history=rule.history,
+    )
+    notes = [_VMA_NOTE if method is not None and method.granularity == _VMA else _PAGE_NOTE]
+    if family in _SAMPLED:
+        notes.append(_SAMPLED_NOTE)
+    if rule.snapped:
+        notes.append(rule.snapped)
+    return Evidence(
+        method=family,
+        window=window,
+        n_hosts=len(series),
+        n_intervals=n_intervals,
+        coverage=coverage,
+        grade=enough.grade or "early",
+        warnings=enough.warnings,
+        nothing=None,
+        notes=tuple(notes),
+    )
