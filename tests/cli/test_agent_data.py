@@ -1,0 +1,93 @@
+"""Data through the command: this host's own agent, recordings made elsewhere, a simulated load."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.commands import Tierscope, fresh_tierscope
+
+from tierscope.cli.instance.fleet import FleetLog, fleet_spec
+from tierscope.cli.instance.source_tree import find_agent
+
+RECORDINGS = Path(__file__).resolve().parents[1] / "data"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Tierscope]:
+    if find_agent() is None:
+        pytest.skip("the agent's program is not built: run `make agent`")
+    with fresh_tierscope() as tierscope:
+        tierscope.run("up", "--detach", "--port", "0")
+        yield tierscope
+
+
+def _get(tierscope: Tierscope, path: str) -> Any:  # noqa: ANN401 - JSON
+    url = tierscope.status("--wait", "60")["url"]
+    with urllib.request.urlopen(f"{url}{path}", timeout=60) as answer:  # noqa: S310 - an address of our own service
+        return json.loads(answer.read())
+
+
+def _hosts(tierscope: Tierscope) -> dict[str, Any]:
+    return {host["name"]: host for host in _get(tierscope, "/v1/hosts?limit=200")["items"]}
+
+
+def test_up_ends_with_this_host_measured(running: Tierscope) -> None:
+    assert running.status()["components"]["agent"]["status"] == "healthy"
+    host = _hosts(running)[socket.gethostname()]
+    assert host["origin"] == "live"
+    assert host["last_seen"] is not None
+
+
+def test_only_this_installations_own_processes_are_offered_for_heat(running: Tierscope) -> None:
+    lines = (running.data_dir / "heat-pids").read_text(encoding="utf-8").splitlines()
+    services = {line.split()[2] for line in lines}
+    assert services == {"tierscope/database", "tierscope/queue", "tierscope/api", "tierscope/worker"}
+    components = running.status()["components"]
+    named = {int(line.split()[0]) for line in lines}
+    assert {components[name]["pid"] for name in ("database", "queue", "api", "worker")} <= named
+    assert components["agent"]["pid"] not in named
+
+
+def test_the_join_token_of_the_agent_is_private_and_used_up(running: Tierscope) -> None:
+    token_file = running.data_dir / "agent" / "join-token"
+    assert not token_file.exists() or token_file.stat().st_mode & 0o777 == 0o600
+    joins = [token for token in json.loads(running.run("token", "list", "--json")) if token["kind"] == "join"]
+    assert [token["uses_left"] for token in joins] == [0]
+
+
+def test_recordings_are_imported_as_a_host_of_their_own_and_again_as_the_same(running: Tierscope) -> None:
+    recording = str(RECORDINGS / "kernel-lab" / "04-pingpong.tar.zst")
+    for _ in range(2):
+        running.run("import", "vmstat-dir", recording, "--host", "lab-pingpong")
+    imported = [host for host in _get(running, "/v1/hosts?limit=200")["items"] if host["name"] == "lab-pingpong"]
+    assert [host["origin"] for host in imported] == ["import"]
+
+
+def test_the_load_generator_refuses_an_instance_that_does_not_run(running: Tierscope) -> None:
+    running.run("loadgen", "--hosts", "2", "--minutes", "1", expect=1)
+
+
+def test_the_fleets_specification_names_eight_services() -> None:
+    text = fleet_spec().read_text(encoding="utf-8")
+    assert text.count("[[service]]") == 8
+
+
+def test_the_fleets_progress_is_followed_from_where_it_stood(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.log"
+    path.write_text("history of 50 hosts is complete, sending live\n", encoding="utf-8")
+    log = FleetLog.at_end_of(path)
+    assert log.new_lines() == []
+    assert not log.loaded
+    with path.open("a", encoding="utf-8") as file:
+        file.write("history of 5 of 50 hosts sent\nhistory of 50 ho")
+    assert log.new_lines() == ["history of 5 of 50 hosts sent"]
+    with path.open("a", encoding="utf-8") as file:
+        file.write("sts is complete, sending live\n")
+    assert log.new_lines() == ["history of 50 hosts is complete, sending live"]
+    assert log.loaded
