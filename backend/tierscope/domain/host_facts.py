@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from tierscope.domain.tier_moves import Tiers
+from tierscope.domain.tier_moves.machine import read_machine
 
 HostState = Literal["reporting", "late", "silent", "retired"]
 
@@ -55,14 +56,13 @@ def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
     known = [size for size in sizes if size is not None]
     fast = [node.get("memory_bytes") for node in nodes if node.get("tier_class") in FAST_CLASSES]
     classes = dict.fromkeys(str(node.get("tier_class") or "unknown") for node in nodes if node.get("memory_bytes") != 0)
-    tiers, n_tiers = _find_tiers(nodes, list(body.get("tiers") or ()))
     demotion = _knob(body, _DEMOTION)
     return HostFacts(
         memory_bytes=sum(known) if known else None,
         dram_bytes=sum(size for size in fast if size is not None) if fast else None,
         tier_classes=tuple(sorted(classes, key=_speed)),
-        tiers=tiers,
-        n_tiers=n_tiers,
+        tiers=read_machine(body).tiers,
+        n_tiers=_count_tiers(nodes, list(body.get("tiers") or ())),
         page_bytes=int(body.get("page_size_bytes") or 4096),
         demotion=None if demotion is None else demotion.strip().lower() in ("1", "true", "y", "on"),
         balancing=_whole(_knob(body, _BALANCING)),
@@ -82,18 +82,11 @@ def find_state(now: datetime, last_seen: datetime | None, retired: datetime | No
     return "late" if silence > LATE_INTERVALS * NOMINAL_SECONDS else "reporting"
 
 
-def _find_tiers(nodes: list[Any], tiers: list[Any]) -> tuple[Tiers, int]:
-    """The top tier by the kernel's own tiers where it has several, else by the classes of nodes; and how many."""
-    if len(tiers) > 1:
-        top = min(tiers, key=lambda tier: int(tier.get("rank") or 0))
-        return Tiers(frozenset(int(node) for node in top.get("nodes") or ()), known=True), len(tiers)
-    memory = [node for node in nodes if node.get("tier_class") not in NOT_MEMORY]
-    classes = {str(node.get("tier_class") or "unknown") for node in memory} - {"unknown"}
-    fast = frozenset(int(node["id"]) for node in memory if node.get("tier_class") in FAST_CLASSES)
-    if fast and classes - set(FAST_CLASSES):
-        return Tiers(fast, known=True), len(classes)
-    everything = frozenset(int(node["id"]) for node in memory)
-    return Tiers(everything, known=bool(tiers) or bool(classes)), 1
+def _count_tiers(nodes: list[Any], tiers: list[Any]) -> int:
+    """Tiers as the kernel ranks them, or by the classes of nodes where those tell more apart."""
+    slow = {str(node.get("tier_class") or "unknown") for node in nodes} - {"unknown", *FAST_CLASSES, *NOT_MEMORY}
+    fast = any(node.get("tier_class") in FAST_CLASSES for node in nodes)
+    return max(len(tiers), len(slow) + fast, 1)
 
 
 def _speed(tier_class: str) -> tuple[int, str]:

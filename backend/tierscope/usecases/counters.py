@@ -1,8 +1,240 @@
-"""Reads of counters."""
+"""Reads of counters: raw kernel values of one host as series, and the names it offers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.axis import make_grid
+from tierscope.domain.counter_names import CounterName, describe_counter, match_counters
+from tierscope.domain.counter_series import Lines, binned_lines, raw_lines, rollup_lines
+from tierscope.domain.counters import CounterKind, nominal_step
+from tierscope.domain.figures import TimeAxis, Window, gaps_to_none
+from tierscope.domain.packing import Block, join_blocks
+from tierscope.domain.rollups import OBSERVED_KEY, Rollup
+from tierscope.storage.counters import read_live_keys, read_packed
+from tierscope.storage.hosts import HostRow
+from tierscope.storage.layouts import host_layout_ids, read_layouts
+from tierscope.storage.rollups import MetricsTable, read_metrics
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.subjects import require_host
+from tierscope.usecases.windows import parse_window
+
+RAW_SPAN = timedelta(days=2)
+RAW_KEPT = timedelta(days=8)
+TABLES: tuple[tuple[MetricsTable, int, timedelta, timedelta], ...] = (
+    ("metrics_10m", 600, timedelta(days=10), timedelta(days=30)),
+    ("metrics_1h", 3600, timedelta(days=90), timedelta(days=400)),
+    ("metrics_1d", 86_400, timedelta(days=10_000), timedelta(days=10_000)),
+)
+"""Table, width in seconds, up to which window it is used, and how long it is kept."""
+MAX_SERIES = 64
+_NOMINAL_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class CounterSeries:
+    """One counter of one scope; `per_s` None for what is no monotonic counter."""
+
+    scope: str
+    source: str
+    name: str
+    kind: CounterKind
+    unit: str
+    values: tuple[float | None, ...]
+    per_s: tuple[float | None, ...] | None
+    resets: int
+    trust: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CounterAnswer:
+    """Series of one name on one time axis."""
+
+    host_id: str
+    origin: str
+    name: str
+    window: Window
+    axis: TimeAxis
+    status: Literal["ok", "not_supported", "not_collected"]
+    reason: str | None
+    series: tuple[CounterSeries, ...]
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class CounterNames:
+    """Names of the newest layout."""
+
+    host_id: str
+    items: tuple[CounterName, ...]
+    truncated: bool
 
 
 class CounterReads:
-    """Placeholder."""
+    """Reads of counters."""
 
-    def __init__(self, context: object) -> None:
+    def __init__(self, context: ReadContext) -> None:
         self._context = context
+
+    def series(
+        self,
+        public_id: str,
+        *,
+        name: str,
+        scope: str | None,
+        source: str | None,
+        from_: str | None,
+        to: str | None,
+        max_points: int,
+    ) -> CounterAnswer:
+        """Series of one counter name over a window.
+
+        Raises:
+            NotFound: there is no such host.
+            BadRequest: the window is not understood.
+        """
+        now = self._context.clock()
+        window = parse_window(from_, to, now=now)
+        with self._context.database.read() as session:
+            host = require_host(session, public_id)
+            layouts = read_layouts(session, host_layout_ids(session, host.id))
+            known = sorted({key for keys in layouts.values() for key in keys})
+            keys = match_counters(known, name, scope=scope, source=source)[:MAX_SERIES]
+            if not keys:
+                return _nothing(host, name, window, "not_supported", _never_sent(name, scope, source, known))
+            names = [describe_counter(key) for key in keys]
+            axis, lines = _read(session, host, names, window, now=now, max_points=max_points)
+        if lines is None:
+            seen = "never" if host.last_end_at is None else host.last_end_at.isoformat(timespec="seconds")
+            reason = f"No samples in the window. The newest of this host is of {seen}."
+            return _nothing(host, name, window, "not_collected", reason)
+        return CounterAnswer(
+            host_id=host.public_id,
+            origin=host.origin,
+            name=name,
+            window=window,
+            axis=axis,
+            status="ok",
+            reason=None,
+            series=tuple(_series(counter, lines) for counter in names if counter.key in lines.keys),
+            points=len(axis.times),
+        )
+
+    def names(self, public_id: str, *, scope: str | None, contains: str | None, limit: int) -> CounterNames:
+        """Counters of the host's newest layout.
+
+        Raises:
+            NotFound: there is no such host.
+        """
+        with self._context.database.read() as session:
+            host = require_host(session, public_id)
+            layouts = read_layouts(session, [] if host.layout_id is None else [host.layout_id])
+        keys = [key for keys in layouts.values() for key in keys]
+        needle = (contains or "").lower()
+        found = [describe_counter(key) for key in keys if needle in key.lower()]
+        found = [counter for counter in found if scope is None or counter.scope == scope]
+        return CounterNames(host.public_id, tuple(found[:limit]), truncated=len(found) > limit)
+
+
+def _read(
+    session: ReadSession, host: HostRow, names: Sequence[CounterName], window: Window, *, now: datetime, max_points: int
+) -> tuple[TimeAxis, Lines | None]:
+    """Lines from the best source: rollups for long or old windows where the counters have them, else samples."""
+    raw_fits = window.end - window.start <= RAW_SPAN and window.start >= now - RAW_KEPT
+    if not raw_fits and any(counter.rolled_up for counter in names):
+        found = _read_rollups(session, host, names, window, now=now, max_points=max_points)
+        if found[1] is not None:
+            return found
+    block = _read_samples(session, host.id, [counter.key for counter in names], window)
+    interval_s = nominal_step(block.times_us / 1e6) if len(block) > 1 else _NOMINAL_SECONDS
+    grid = make_grid(window, interval_s=interval_s, max_points=max_points)
+    if len(block) == 0:
+        return grid.axis(), None
+    lines = raw_lines(block)
+    if len(lines.times_s) <= max_points:
+        return TimeAxis(window, "raw", None, tuple(lines.times_s.tolist())), lines
+    kinds = {counter.key: counter.kind for counter in names}
+    return grid.axis(), binned_lines(block, grid, tuple(kinds[key] for key in block.keys))
+
+
+def _read_samples(session: ReadSession, host_id: int, keys: Sequence[str], window: Window) -> Block:
+    layout_ids = host_layout_ids(session, host_id)
+    block = read_live_keys(session, host_id, keys, layout_ids, window.start, window.end)
+    if len(block):
+        return block
+    packed = join_blocks(read_packed(session, host_id, window.start, window.end))
+    inside = (packed.times_us > window.start.timestamp() * 1e6) & (packed.times_us <= window.end.timestamp() * 1e6)
+    picks = [i for i, key in enumerate(packed.keys) if key in set(keys)]
+    packed = packed.rows(inside)
+    return Block(
+        packed.times_us,
+        packed.boots,
+        packed.boottimes_ns,
+        packed.flags,
+        tuple(packed.keys[i] for i in picks),
+        packed.values[:, picks],
+        packed.present[:, picks],
+    )
+
+
+def _read_rollups(
+    session: ReadSession, host: HostRow, names: Sequence[CounterName], window: Window, *, now: datetime, max_points: int
+) -> tuple[TimeAxis, Lines | None]:
+    span, age = window.end - window.start, now - window.start
+    table, width_s = next((table, width) for table, width, longest, kept in TABLES if span <= longest and age <= kept)
+    keys = [counter.key for counter in names if counter.rolled_up]
+    starts = (window.start, window.end)
+    rollup = read_metrics(session, table, host.id, starts, [*keys, OBSERVED_KEY])
+    grid = make_grid(window, interval_s=float(width_s), max_points=max_points)
+    held = [key for key in keys if key in rollup.keys]
+    if not len(rollup) or not held or OBSERVED_KEY not in rollup.keys:
+        return grid.axis(), None
+    rollup = _ordered(rollup, (*held, OBSERVED_KEY))
+    kinds = {counter.key: counter.kind for counter in names}
+    return grid.axis(), rollup_lines(rollup, width_s, grid, tuple(kinds[key] for key in held))
+
+
+def _ordered(rollup: Rollup, keys: tuple[str, ...]) -> Rollup:
+    places = [rollup.keys.index(key) for key in keys]
+    return Rollup(
+        starts_us=rollup.starts_us,
+        keys=keys,
+        first=rollup.first[:, places],
+        last=rollup.last[:, places],
+        min=rollup.min[:, places],
+        max=rollup.max[:, places],
+        sum=rollup.sum[:, places],
+        n=rollup.n[:, places],
+    )
+
+
+def _series(counter: CounterName, lines: Lines) -> CounterSeries:
+    column = lines.keys.index(counter.key)
+    monotonic = counter.kind == "counter"
+    return CounterSeries(
+        scope=counter.scope,
+        source=counter.source,
+        name=counter.name,
+        kind=counter.kind,
+        unit=counter.unit,
+        values=gaps_to_none(lines.values[:, column]),
+        per_s=gaps_to_none(lines.per_s[:, column]) if monotonic else None,
+        resets=lines.resets[column] if monotonic else 0,
+        trust=counter.trust,
+    )
+
+
+def _nothing(
+    host: HostRow, name: str, window: Window, status: Literal["not_supported", "not_collected"], reason: str
+) -> CounterAnswer:
+    axis = TimeAxis(window, "raw", None, ())
+    return CounterAnswer(host.public_id, host.origin, name, window, axis, status, reason, (), 0)
+
+
+def _never_sent(name: str, scope: str | None, source: str | None, known: Sequence[str]) -> str:
+    if not known:
+        return "This host has not sent any counters."
+    where = "".join(f" of {kind} {value!r}" for kind, value in (("scope", scope), ("source", source)) if value)
+    return f"This host never sent a counter {name!r}{where}: its kernel or its agent does not have it."

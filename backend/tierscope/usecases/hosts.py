@@ -157,12 +157,8 @@ class HostReads:
             collectors=_collectors(host, report),
             services=host.services,
             swaps=_swaps(host),
-            agent_rss_bytes=_agent_figure(
-                "agent.rss_bytes/1", "bytes", report, float(report.rss_bytes) if report else None
-            ),
-            agent_cpu_ratio=_agent_figure(
-                "agent.cpu_ratio/1", "ratio", report, _ratio(report.cpu_ns, report.window_ns) if report else None
-            ),
+            agent_rss_bytes=_agent_figure("agent.rss_bytes/1", "bytes", report, rss),
+            agent_cpu_ratio=_agent_figure("agent.cpu_ratio/1", "ratio", report, cpu),
             clock_skew_seconds=row.clock_skew_seconds,
         )
 
