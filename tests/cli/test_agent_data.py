@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.commands import Tierscope, fresh_tierscope
 
+from cli.commands import Tierscope, fresh_tierscope
 from tierscope.cli.instance.fleet import FleetLog, fleet_spec
 from tierscope.cli.instance.source_tree import find_agent
 
