@@ -37,15 +37,15 @@ class SubjectService:
 def find_host(session: ReadSession, public_id: str) -> SubjectHost | None:
     """The host with this public id."""
     statement = text("SELECT id, public_id, name, origin, layout_id FROM hosts WHERE public_id = :id")
-    row = session.execute(statement, {"id": public_id}).one_or_none()
-    return None if row is None else SubjectHost(**row._mapping)
+    row = session.execute(statement, {"id": public_id}).mappings().one_or_none()
+    return None if row is None else SubjectHost(**row)
 
 
 def find_service(session: ReadSession, public_id: str) -> SubjectService | None:
     """The service with this public id."""
     statement = text("SELECT id, public_id, namespace, name, origin FROM services WHERE public_id = :id")
-    row = session.execute(statement, {"id": public_id}).one_or_none()
-    return None if row is None else SubjectService(**row._mapping)
+    row = session.execute(statement, {"id": public_id}).mappings().one_or_none()
+    return None if row is None else SubjectService(**row)
 
 
 def hosts_of_service(session: ReadSession, service_id: int) -> list[SubjectHost]:
@@ -54,7 +54,7 @@ def hosts_of_service(session: ReadSession, service_id: int) -> list[SubjectHost]
         "SELECT h.id, h.public_id, h.name, h.origin, h.layout_id FROM host_services s JOIN hosts h ON h.id = s.host_id"
         " WHERE s.service_id = :service ORDER BY h.name, h.public_id"
     )
-    return [SubjectHost(**row._mapping) for row in session.execute(statement, {"service": service_id})]
+    return [SubjectHost(**row) for row in session.execute(statement, {"service": service_id}).mappings()]
 
 
 def hosts_by_id(session: ReadSession, host_ids: Sequence[int]) -> list[SubjectHost]:
@@ -62,7 +62,7 @@ def hosts_by_id(session: ReadSession, host_ids: Sequence[int]) -> list[SubjectHo
     statement = text(
         "SELECT id, public_id, name, origin, layout_id FROM hosts WHERE id = ANY(:ids) ORDER BY name, public_id"
     )
-    return [SubjectHost(**row._mapping) for row in session.execute(statement, {"ids": list(host_ids)})]
+    return [SubjectHost(**row) for row in session.execute(statement, {"ids": list(host_ids)}).mappings()]
 
 
 def newest_inventories(session: ReadSession, host_ids: Sequence[int], before: datetime) -> dict[int, Mapping[str, Any]]:

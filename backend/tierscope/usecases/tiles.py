@@ -1,8 +1,267 @@
-"""Reads of tiles."""
+"""Reads of heat tiles: activity of one process group on one host by time and address region."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tierscope.core.database import ReadSession
+from tierscope.core.errors import NotFound
+from tierscope.domain.figures import Window
+from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS
+from tierscope.domain.tile_grid import Grid, build_grid
+from tierscope.domain.tiles import Scale
+from tierscope.storage.subjects import SubjectHost, SubjectService, find_service, hosts_by_id
+from tierscope.storage.tile_grids import EpochInWindow, EpochRows, list_epochs, read_columns, read_epoch_rows
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.windows import parse_window
+
+_EPOCH_BITS = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """One row of the grid: a stretch of a mapping, or of neighbouring ones where rows are merged."""
+
+    kind: str
+    mapping: str
+    offset_bytes: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TileView:
+    """The answer of the route. `cells` are rows of one byte per column."""
+
+    service_id: str
+    host_id: str
+    group: str
+    origin: str
+    backend: str
+    granularity: str
+    window: Window
+    level: int
+    column_seconds: float
+    column_ends: tuple[float, ...]
+    epoch_ids: tuple[str, ...]
+    region_bytes: int
+    rows_per_cell: int
+    cell_measure: str
+    cell_unit: float
+    cell_log2_base: float
+    rows: tuple[RowView, ...]
+    cells: tuple[tuple[int, ...], ...]
+    known_share: tuple[float, ...]
+    groups: tuple[str, ...]
+    hosts: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def without_cells(self) -> "TileView":
+        """The header of a binary answer."""
+        return replace(self, cells=())
+
+    def cell_bytes(self) -> bytes:
+        """All cells, row by row."""
+        return b"".join(bytes(row) for row in self.cells)
 
 
 class TileReads:
-    """Placeholder."""
+    """Grids of tiles."""
 
-    def __init__(self, context: object) -> None:
+    def __init__(self, context: ReadContext) -> None:
         self._context = context
+
+    def grid(
+        self,
+        service_id: str,
+        *,
+        host: str | None,
+        group: str | None,
+        kind: str | None,
+        from_: str | None,
+        to: str | None,
+        max_rows: int,
+        max_columns: int,
+    ) -> TileView:
+        """The newest epoch of the window, as a grid of at most `max_rows` by `max_columns`.
+
+        Raises:
+            NotFound: no such service; no tiles of that host or group in the window.
+            BadRequest: the window cannot be read.
+        """
+        window = parse_window(from_, to, now=self._context.clock())
+        with self._context.database.read() as session:
+            service = find_service(session, service_id)
+            if service is None:
+                raise NotFound(f"there is no service {service_id}")
+            epochs = list_epochs(session, service.id, window.start, window.end)
+            hosts = {found.id: found for found in hosts_by_id(session, [epoch.host_id for epoch in epochs])}
+            epochs = [epoch for epoch in epochs if epoch.host_id in hosts]
+            if not epochs and host is None and group is None:
+                return _nothing(service, window)
+            of_host = _pick_host(epochs, hosts, host)
+            of_group = _pick_group(of_host, group)
+            epoch = of_group[0]
+            rows = _pick_kind(read_epoch_rows(session, service.id, epoch), kind)
+            grid = _read_grid(session, service, epoch, rows, window, max_rows=max_rows, max_columns=max_columns)
+        return _view(service, hosts, epochs, of_host, of_group, rows=rows, grid=grid, window=window)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of an epoch that were asked for, by their places in its columns."""
+
+    places: tuple[int, ...]
+    total: int
+    rows: EpochRows
+
+
+def _pick_host(
+    epochs: Sequence[EpochInWindow], hosts: dict[int, SubjectHost], wanted: str | None
+) -> list[EpochInWindow]:
+    if wanted is None:
+        return [epoch for epoch in epochs if epoch.host_id == epochs[0].host_id] if epochs else _no_tiles("")
+    found = [epoch for epoch in epochs if hosts[epoch.host_id].public_id == wanted]
+    return found or _no_tiles(f" of host {wanted}")
+
+
+def _pick_group(epochs: Sequence[EpochInWindow], wanted: str | None) -> list[EpochInWindow]:
+    """Epochs of the group, newest first; by default of the group with most bytes in its newest epoch."""
+    if wanted is None:
+        newest = {epoch.group_name: epoch.bytes for epoch in reversed(epochs)}
+        wanted = max(newest, key=lambda name: newest[name])
+    found = [epoch for epoch in epochs if epoch.group_name == wanted]
+    return found or _no_tiles(f" of group {wanted!r}")
+
+
+def _no_tiles(what: str) -> list[EpochInWindow]:
+    raise NotFound(f"there are no tiles{what} in the window", next_step="Leave out host and group, or ask for longer.")
+
+
+def _pick_kind(rows: EpochRows, kind: str | None) -> _Rows:
+    total = len(rows.kinds)
+    places = tuple(i for i in range(total) if kind is None or KINDS[rows.kinds[i]] == kind)
+    some = EpochRows(
+        tuple(rows.kinds[i] for i in places),
+        tuple(rows.mappings[i] for i in places),
+        tuple(rows.offsets_bytes[i] for i in places),
+        tuple(rows.sizes_bytes[i] for i in places),
+    )
+    return _Rows(places, total, some)
+
+
+def _read_grid(
+    session: ReadSession,
+    service: SubjectService,
+    epoch: EpochInWindow,
+    rows: _Rows,
+    window: Window,
+    *,
+    max_rows: int,
+    max_columns: int,
+) -> Grid:
+    columns = read_columns(session, service.id, epoch, window.start, window.end)
+    if len(rows.places) < rows.total:
+        places = np.array(rows.places, np.int64)
+        columns = [
+            (end, np.frombuffer(cells, np.uint8)[places].tobytes())
+            for end, cells in columns
+            if len(cells) == rows.total
+        ]
+    return build_grid(
+        columns,
+        np.array(rows.rows.sizes_bytes, np.float64),
+        interval_s=epoch.interval_ns / 1e9,
+        scale=Scale(epoch.cell_log2_base, epoch.cell_unit),
+        max_columns=max_columns,
+        max_rows=max_rows,
+    )
+
+
+def _view(
+    service: SubjectService,
+    hosts: dict[int, SubjectHost],
+    epochs: Sequence[EpochInWindow],
+    of_host: Sequence[EpochInWindow],
+    of_group: Sequence[EpochInWindow],
+    *,
+    rows: _Rows,
+    grid: Grid,
+    window: Window,
+) -> TileView:
+    epoch = of_group[0]
+    notes = []
+    if len(of_group) > 1:
+        since = of_group[1].last_at.strftime("%H:%M")
+        notes.append(
+            f"{len(of_group) - 1} earlier lists of rows in the window are not shown: mappings changed by more than "
+            f"5 %, last at {since} UTC. Choose a window that ends before to see them."
+        )
+    if grid.rows_per_cell > 1:
+        notes.append(f"{grid.rows_per_cell} neighbouring rows make one cell.")
+    return TileView(
+        service_id=service.public_id,
+        host_id=hosts[epoch.host_id].public_id,
+        group=epoch.group_name,
+        origin=service.origin,
+        backend=_name(BACKENDS, epoch.backend),
+        granularity=_name(GRANULARITIES, epoch.granularity),
+        window=window,
+        level=grid.level,
+        column_seconds=grid.column_seconds,
+        column_ends=grid.column_ends_s,
+        epoch_ids=(f"{epoch.epoch_id % _EPOCH_BITS:016x}",),
+        region_bytes=epoch.region_bytes,
+        rows_per_cell=grid.rows_per_cell,
+        cell_measure=epoch.cell_measure,
+        cell_unit=epoch.cell_unit,
+        cell_log2_base=epoch.cell_log2_base,
+        rows=tuple(_merge_rows(rows.rows, grid.rows_per_cell)),
+        cells=tuple(tuple(row) for row in grid.cells.T.tolist()),
+        known_share=grid.known,
+        groups=tuple(sorted({found.group_name for found in of_host})),
+        hosts=tuple(dict.fromkeys(hosts[found.host_id].public_id for found in epochs)),
+        notes=tuple(notes),
+    )
+
+
+def _merge_rows(rows: EpochRows, per_cell: int) -> list[RowView]:
+    merged = []
+    for at in range(0, len(rows.kinds), per_cell):
+        names = list(dict.fromkeys(rows.mappings[at : at + per_cell]))
+        name = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+        kind = KINDS[rows.kinds[at]]
+        merged.append(RowView(kind, name, rows.offsets_bytes[at], sum(rows.sizes_bytes[at : at + per_cell])))
+    return merged
+
+
+def _name(names: Sequence[str], number: int) -> str:
+    return names[number] if number < len(names) else "unknown"
+
+
+def _nothing(service: SubjectService, window: Window) -> TileView:
+    """An empty grid: nobody measured tiles of this service in the window."""
+    return TileView(
+        service_id=service.public_id,
+        host_id="",
+        group="",
+        origin=service.origin,
+        backend="none",
+        granularity="none",
+        window=window,
+        level=0,
+        column_seconds=60.0,
+        column_ends=(),
+        epoch_ids=(),
+        region_bytes=0,
+        rows_per_cell=1,
+        cell_measure="none",
+        cell_unit=1.0,
+        cell_log2_base=2.0,
+        rows=(),
+        cells=(),
+        known_share=(),
+        groups=(),
+        hosts=(),
+        notes=("No tiles were collected for this service in the window.",),
+    )
