@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
 import { ledger } from '../../mock-api/tierMoves'
-import { flowSeries, ledgerFigure } from './figure'
+import { flowSeries, ledgerFigure, resetMarks } from './figure'
 
 const theme = chartThemes.dark
 const answer = ledger('host')
@@ -29,6 +29,15 @@ describe('the ledger over time', () => {
     const figure = ledgerFigure(answer, theme)
     expect(figure.layout.annotations).toHaveLength(1)
     expect(figure.layout.annotations?.[0]).toMatchObject({ hovertext: 'left out: reboot' })
+  })
+
+  it('draws one mark where many hosts reset at once', () => {
+    const resets = [
+      { at: 100, cause: 'reboot', columns: [] },
+      { at: 110, cause: 'gap', columns: [] },
+      { at: 500, cause: 'gap', columns: [] },
+    ]
+    expect(resetMarks(resets, 60).map(({ text }) => text)).toEqual(['left out: reboot, gap', 'left out: gap'])
   })
 
   it('shows demotions as positive numbers on hover and in the table', () => {

@@ -6,7 +6,7 @@ import { plotTime } from '../../lib/time'
 import { scaleFor, unitLabel } from '../../lib/units'
 import { axis, baseLayout, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
-import { markShapes } from '../lines/figure'
+import { markShapes, type ChartMark } from '../lines/figure'
 
 type Flow = Pick<Ledger, 'axis' | 'series' | 'resets'>
 
@@ -34,6 +34,20 @@ export function flowSeries(series: Series[]): { series: Series; direction: 1 | -
   const up = promoted === undefined ? [] : [{ series: promoted, direction: 1 as const, colour: moveColours.promotion }]
   if (causes.length > 0) return [...up, ...causes]
   return whole === undefined ? up : [...up, { series: whole, direction: -1, colour: moveColours.demotion }]
+}
+
+const mostMarks = 60
+
+/** One mark per stretch of `stepSeconds`, with all causes in it: a service's hosts may reset by the hundred. */
+export function resetMarks(resets: Ledger['resets'], stepSeconds: number): ChartMark[] {
+  const causes = new Map<number, { at: number; texts: Set<string> }>()
+  for (const reset of resets) {
+    const place = Math.floor(reset.at / stepSeconds)
+    const known = causes.get(place)
+    if (known === undefined) causes.set(place, { at: reset.at, texts: new Set([reset.cause]) })
+    else known.texts.add(reset.cause)
+  }
+  return [...causes.values()].map(({ at, texts }) => ({ atSeconds: at, text: `left out: ${[...texts].join(', ')}` }))
 }
 
 /** Promotions above the line, demotions by cause below it, over time; resets are marks, and gaps stay gaps. */
@@ -68,9 +82,10 @@ export function ledgerFigure(ledger: Flow, theme: ChartTheme): ChartFigure {
       hovertemplate: `%{customdata:,.3~g} ${scale.unit}`,
     }
   })
-  const marks = ledger.resets
-    .filter((reset) => reset.at >= start && reset.at <= end)
-    .map((reset) => ({ atSeconds: reset.at, text: `left out: ${reset.cause}` }))
+  const marks = resetMarks(
+    ledger.resets.filter((reset) => reset.at >= start && reset.at <= end),
+    Math.max(width / 1000, (end - start) / mostMarks),
+  )
   return {
     data: [utc.trace, gaps, ...bars],
     layout: {

@@ -126,7 +126,10 @@ export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
             <HeatmapControls
               host={host ?? grid?.hostId}
               group={group ?? grid?.group}
-              hosts={(grid?.hosts ?? []).map((id) => ({ value: id, label: hostNames.get(id) ?? id }))}
+              hosts={(grid?.hosts ?? hosts.data?.items.map((item) => item.id) ?? []).map((id) => ({
+                value: id,
+                label: hostNames.get(id) ?? id,
+              }))}
               groups={grid?.groups ?? []}
               brush={brush}
               box={box}

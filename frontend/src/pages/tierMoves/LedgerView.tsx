@@ -22,8 +22,14 @@ const swapKeys = /^(swap_in|swap_out|refault_anon|refault_file)/
 export function LedgerView({ ledger, load, onTimeZoom }: LedgerViewProps) {
   const swap = useMemo(() => (ledger?.series ?? []).filter((line) => swapKeys.test(line.key)), [ledger])
   if (load.problem !== null && ledger === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const warnings = [...new Set(ledger?.columns.flatMap((column) => column.total.warnings))]
   return (
     <div className={classes.stack}>
+      {warnings.map((warning) => (
+        <p key={warning} className={classes.warning} role="note">
+          {warning}
+        </p>
+      ))}
       <div className={classes.wide}>
         <LedgerChart ledger={ledger} load={load} height={280} onTimeZoom={onTimeZoom} />
         <PingPongPanel pingPong={ledger?.ping_pong} />
