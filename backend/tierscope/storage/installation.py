@@ -6,11 +6,13 @@ from datetime import datetime
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.jobs import due_table
+from tierscope.storage.marks import backlog
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """One look at the installation. `oldest_mark_at` is when the longest waiting work was noted, None without any."""
+    """One look at the installation. `oldest_mark_at` is since when the longest waiting work has been due."""
 
     storage: str
     live_hosts: int
@@ -21,17 +23,16 @@ class Installation:
     oldest_mark_at: datetime | None
 
 
-def read_installation(session: ReadSession) -> Installation:
-    """Read all of it in one statement."""
+def read_installation(session: ReadSession, now: datetime) -> Installation:
+    """Read all of it."""
+    waiting = backlog(session, now=now, due=due_table(now))
     row = session.execute(
         text(
-            "SELECT (SELECT value FROM installation WHERE key = 'storage') AS storage, h.*, m.*"
+            "SELECT (SELECT value FROM installation WHERE key = 'storage') AS storage, h.*"
             " FROM (SELECT count(*) FILTER (WHERE origin = 'live') AS live,"
             "  count(*) FILTER (WHERE origin = 'simulated') AS simulated,"
             "  count(*) FILTER (WHERE origin = 'import') AS imported,"
-            "  max(last_seen_at) FILTER (WHERE origin = 'live') AS seen FROM hosts WHERE revoked_at IS NULL) AS h,"
-            " (SELECT count(*) AS pending, min(created_at) AS oldest FROM marks"
-            "  WHERE kind <> 'counters_pack' OR bucket < now() - interval '1 hour') AS m"
+            "  max(last_seen_at) FILTER (WHERE origin = 'live') AS seen FROM hosts WHERE revoked_at IS NULL) AS h"
         )
     ).one()
     return Installation(
@@ -40,6 +41,6 @@ def read_installation(session: ReadSession) -> Installation:
         simulated_hosts=int(row.simulated),
         imported_hosts=int(row.imported),
         last_live_seen_at=row.seen,
-        marks_pending=int(row.pending),
-        oldest_mark_at=row.oldest,
+        marks_pending=waiting.pending,
+        oldest_mark_at=waiting.oldest_at,
     )

@@ -82,3 +82,13 @@ def layouts_in(session: ReadSession, host_id: int, start: datetime, end: datetim
     )
     values = {"host": host_id, "start": start, "end": end}
     return [int(found) for found in session.execute(statement, values).scalars()]
+
+
+def service_scopes(session: ReadSession, host_id: int) -> dict[int, str]:
+    """The scope (`service:<namespace>/<name>`) under which a host counts each of its services, by service id."""
+    statement = text(
+        "SELECT s.id, s.namespace, s.name FROM host_services h JOIN services s ON s.id = h.service_id"
+        " WHERE h.host_id = :host ORDER BY s.id"
+    )
+    rows = session.execute(statement, {"host": host_id})
+    return {int(row.id): f"service:{row.namespace}/{row.name}" for row in rows}

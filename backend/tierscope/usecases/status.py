@@ -62,7 +62,7 @@ class StatusReads:
         found: Installation | None
         try:
             with self._context.database.read() as session:
-                found = read_installation(session)
+                found = read_installation(session, self._context.clock())
             database = Component("database", "healthy", "answers", None)
         except TierscopeError as error:
             found, database = None, Component("database", "down", error.detail, None)

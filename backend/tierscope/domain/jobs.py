@@ -1,0 +1,49 @@
+"""What is rebuilt from what, how wide its buckets are, and when a bucket is due.
+
+A mark names a kind, a subject and a bucket. The ledger's kind is rebuilt while its bucket is still open, because people
+look at it now; all others wait until their bucket has closed, since reads take the newest stretch from live rows.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One kind of rebuilding."""
+
+    kind: str
+    width_us: int
+    open_buckets: bool
+    """Whether a bucket is worked on before it has closed."""
+    claim_limit: int
+    """Most buckets of one subject in one transaction."""
+
+    def due_before(self, now: datetime) -> datetime:
+        """Buckets that start before this moment are due."""
+        if self.open_buckets:
+            return now
+        return now - timedelta(microseconds=self.width_us) - _GRACE
+
+
+_GRACE = timedelta(seconds=90)
+"""Uploads are spread over a minute: a bucket that closes is given time for its last interval."""
+
+COUNTERS = Job("counters", TEN_MINUTES_US, open_buckets=True, claim_limit=144)
+HEAT = Job("heat", TEN_MINUTES_US, open_buckets=False, claim_limit=144)
+TILES = Job("tiles", HOUR_US, open_buckets=False, claim_limit=60)
+METRICS_1H = Job("metrics_1h", HOUR_US, open_buckets=False, claim_limit=168)
+METRICS_1D = Job("metrics_1d", DAY_US, open_buckets=False, claim_limit=31)
+HEAT_1H = Job("heat_1h", HOUR_US, open_buckets=False, claim_limit=48)
+HEAT_1D = Job("heat_1d", DAY_US, open_buckets=False, claim_limit=31)
+COUNTERS_PACK = Job("counters_pack", HOUR_US, open_buckets=False, claim_limit=24)
+
+JOBS = (COUNTERS, HEAT, HEAT_1H, TILES, METRICS_1H, METRICS_1D, HEAT_1D, COUNTERS_PACK)
+"""In the order in which they are worked: what people look at first comes first, and fine before coarse."""
+
+
+def due_table(now: datetime) -> dict[str, datetime]:
+    """For each kind, the moment before which buckets are due."""
+    return {job.kind: job.due_before(now) for job in JOBS}

@@ -1,0 +1,54 @@
+"""Counter layouts: names once, values by place. Layouts never change, so that they are kept in memory once read."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import select, text
+from sqlalchemy.dialects.postgresql import insert
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.storage.tables import layouts
+
+_KEPT_MAX = 4096
+_kept: dict[tuple[str, int], tuple[str, ...]] = {}
+
+
+def _database(session: ReadSession) -> str:
+    info = session.driver.info
+    return f"{info.host}:{info.port}/{info.dbname}"
+
+
+def read_layouts(session: ReadSession, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """Return the keys of layouts by id."""
+    database = _database(session)
+    wanted = set(ids)
+    missing = [layout_id for layout_id in wanted if (database, layout_id) not in _kept]
+    if missing:
+        if len(_kept) > _KEPT_MAX:
+            _kept.clear()
+            missing = list(wanted)
+        statement = select(layouts.c.id, layouts.c["keys"]).where(layouts.c.id.in_(missing))
+        for row in session.execute(statement):
+            _kept[database, row.id] = tuple(row[1])
+    return {layout_id: _kept[database, layout_id] for layout_id in wanted if (database, layout_id) in _kept}
+
+
+def layout_hash(keys: Sequence[str]) -> bytes:
+    """First 16 bytes of SHA-256 over the keys, each followed by a newline (as the contract says)."""
+    return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).digest()[:16]
+
+
+def ensure_layout(transaction: WriteTransaction, keys: Sequence[str]) -> int:
+    """Return the id of the layout with these keys, made if it is new."""
+    digest = layout_hash(keys)
+    statement = insert(layouts).values(hash=digest, keys=list(keys)).on_conflict_do_nothing().returning(layouts.c.id)
+    made = transaction.execute(statement).scalar_one_or_none()
+    if made is not None:
+        return int(made)
+    return int(transaction.execute(select(layouts.c.id).where(layouts.c.hash == digest)).scalar_one())
+
+
+def host_layout_ids(session: ReadSession, host_id: int) -> list[int]:
+    """Return all layouts that a host has ever sent."""
+    statement = text("SELECT layout_id FROM host_layouts WHERE host_id = :host ORDER BY first_seen_at DESC")
+    return [int(row) for row in session.execute(statement, {"host": host_id}).scalars()]

@@ -1,0 +1,101 @@
+"""Marks: the list of work to do. Appended with the data, deleted with the rebuilt bucket, in one transaction each.
+
+A worker claims keys: it takes an advisory lock per (kind, subject, service) for its transaction, deletes all marks of
+those keys that it can see, and only then reads the data. Data that commits later comes with marks of its own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select, text
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.storage.tables import marks
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """All due buckets of one subject, in order."""
+
+    kind: str
+    subject_id: int
+    service_id: int
+    buckets: tuple[datetime, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What is waiting. `oldest_at` is since when the longest waiting mark has been due."""
+
+    pending: int
+    oldest_at: datetime | None
+
+
+def due_subjects(session: ReadSession, kind: str, *, before: datetime, limit: int) -> list[tuple[int, int]]:
+    """Return (subject, service) pairs with marks of `kind` for buckets before `before`, longest waiting first."""
+    statement = text(
+        "SELECT subject_id, service_id FROM marks WHERE kind = :kind AND bucket < :before"
+        " GROUP BY subject_id, service_id ORDER BY min(id) LIMIT :limit"
+    )
+    rows = session.execute(statement, {"kind": kind, "before": before, "limit": limit})
+    return [(row.subject_id, row.service_id) for row in rows]
+
+
+def claim(
+    transaction: WriteTransaction, kind: str, subject_id: int, service_id: int, *, before: datetime, limit: int
+) -> Claim | None:
+    """Lock the subject, delete its oldest `limit` due buckets' marks and return them; None where another has it."""
+    lock = text("SELECT pg_try_advisory_xact_lock(hashtextextended(:key, 7))")
+    if not transaction.execute(lock, {"key": f"{kind}:{subject_id}:{service_id}"}).scalar_one():
+        return None
+    statement = text(
+        "DELETE FROM marks WHERE kind = :kind AND subject_id = :subject AND service_id = :service AND bucket IN ("
+        " SELECT DISTINCT bucket FROM marks WHERE kind = :kind AND subject_id = :subject AND service_id = :service"
+        "  AND bucket < :before ORDER BY bucket LIMIT :limit) RETURNING bucket"
+    )
+    values = {"kind": kind, "subject": subject_id, "service": service_id, "before": before, "limit": limit}
+    buckets = sorted(set(transaction.execute(statement, values).scalars()))
+    return Claim(kind, subject_id, service_id, tuple(buckets)) if buckets else None
+
+
+def append(
+    transaction: WriteTransaction, kind: str, subject_id: int, service_id: int, buckets: Iterable[datetime]
+) -> None:
+    """Append marks for coarser buckets, except those that wait already."""
+    wanted = sorted(set(buckets))
+    if not wanted:
+        return
+    statement = text(
+        "INSERT INTO marks (kind, subject_id, service_id, bucket)"
+        " SELECT :kind, :subject, :service, b FROM unnest(CAST(:buckets AS timestamptz[])) AS b"
+        " WHERE NOT EXISTS (SELECT FROM marks m WHERE m.kind = :kind AND m.subject_id = :subject"
+        " AND m.service_id = :service AND m.bucket = b)"
+    )
+    values = {"kind": kind, "subject": subject_id, "service": service_id, "buckets": wanted}
+    transaction.execute(statement, values)
+
+
+def pending_buckets(
+    session: ReadSession, kinds: Sequence[str], subject_ids: Sequence[int], service_id: int = 0
+) -> set[tuple[int, datetime]]:
+    """Return (subject, bucket) of all marks of these kinds that wait for these subjects."""
+    statement = select(marks.c.subject_id, marks.c.bucket).where(
+        marks.c.kind.in_(kinds), marks.c.subject_id.in_(subject_ids), marks.c.service_id == service_id
+    )
+    return {(row.subject_id, row.bucket) for row in session.execute(statement)}
+
+
+def backlog(session: ReadSession, *, now: datetime, due: Mapping[str, datetime]) -> Backlog:
+    """Count marks whose buckets are due: by kind, those that start before the moment that `due` names.
+
+    A mark that was made while its bucket was open waits only from when the bucket became due.
+    """
+    statement = text(
+        "SELECT count(*), min(greatest(m.created_at, m.bucket + (CAST(:now AS timestamptz) - d.moment))) FROM marks m"
+        " JOIN unnest(CAST(:kinds AS text[]), CAST(:moments AS timestamptz[])) AS d (kind, moment)"
+        " ON d.kind = m.kind AND m.bucket < d.moment"
+    )
+    values = {"now": now, "kinds": list(due), "moments": list(due.values())}
+    count, oldest = session.execute(statement, values).one()
+    return Backlog(int(count), oldest)

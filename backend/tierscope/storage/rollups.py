@@ -1,0 +1,71 @@
+"""Rolled-up counters as stored: metrics_10m, metrics_1h and metrics_1d."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.rollups import Rollup, widen
+from tierscope.storage import copy
+from tierscope.storage.binary import copy_out, from_us, parse_float8_array, parse_int, parse_small_array, parse_us
+from tierscope.storage.layouts import ensure_layout, read_layouts
+
+MetricsTable = Literal["metrics_10m", "metrics_1h", "metrics_1d"]
+_FLOATS = ("first", "last", "min", "max", "sum")
+_COLUMNS = ("host_id", "ts", "keys_layout_id", *_FLOATS, "n")
+
+
+def replace_metrics(transaction: WriteTransaction, table: MetricsTable, host_id: int, rollup: Rollup) -> None:
+    """Store buckets in place of what was there for the same starts."""
+    if len(rollup) == 0:
+        return
+    delete_buckets(transaction, table, host_id, 0, [from_us(start) for start in rollup.starts_us])
+    layout_id = ensure_layout(transaction, rollup.keys)
+    rows = []
+    for i, start in enumerate(rollup.starts_us.tolist()):
+        fields = [copy.int8(host_id), copy.instant(start * 1000), copy.int8(layout_id)]
+        fields += [copy.float8_array(getattr(rollup, name)[i]) for name in _FLOATS]
+        rows.append(copy.row([*fields, copy.int4_array(rollup.n[i])]))
+    copy.copy_rows(transaction, table, _COLUMNS, rows)
+
+
+def delete_buckets(
+    transaction: WriteTransaction, table: str, host_id: int, service_id: int, starts: Sequence[datetime]
+) -> None:
+    """Remove the rows of whole buckets before they are written anew. `service_id` 0 = a table without services."""
+    by_service = " AND service_id = :service" if service_id else ""
+    statement = text(
+        f'DELETE FROM "{table}" WHERE host_id = :host{by_service}'  # noqa: S608 - a table's own name
+        " AND ts >= :first AND ts <= :last AND ts = ANY(CAST(:starts AS timestamptz[]))"
+    )
+    values = {"host": host_id, "service": service_id, "starts": list(starts), "first": min(starts), "last": max(starts)}
+    transaction.execute(statement, values)
+
+
+def read_metrics(
+    session: ReadSession, table: MetricsTable, host_id: int, starts: tuple[datetime, datetime], keys: Sequence[str] | None
+) -> Rollup:
+    """Buckets that start in [starts[0], starts[1]); all keys, or those of `keys` that are there."""
+    query = (
+        f"SELECT ts, keys_layout_id, {', '.join(_FLOATS)}, n FROM {table} WHERE host_id = {int(host_id)}"  # noqa: S608
+        f" AND ts >= '{starts[0].isoformat()}' AND ts < '{starts[1].isoformat()}' ORDER BY ts"
+    )
+    by_layout: dict[int, list[list[bytes | None]]] = {}
+    for row in copy_out(session, query):
+        layout_id = parse_int(row[1])
+        assert layout_id is not None
+        by_layout.setdefault(layout_id, []).append(row)
+    names = read_layouts(session, by_layout)
+    return widen([_to_rollup(rows, names[layout_id], keys) for layout_id, rows in by_layout.items()])
+
+
+def _to_rollup(rows: Sequence[Sequence[bytes | None]], names: Sequence[str], keys: Sequence[str] | None) -> Rollup:
+    wanted = None if keys is None else set(keys)
+    picks = [i for i, name in enumerate(names) if wanted is None or name in wanted]
+    floats = [np.stack([parse_float8_array(row[2 + place])[picks] for row in rows]) for place in range(len(_FLOATS))]
+    counts = np.stack([np.array(parse_small_array(row[7]), np.int64)[picks] for row in rows])
+    starts = np.array([parse_us(row[0]) for row in rows], np.int64)
+    return Rollup(starts, tuple(names[i] for i in picks), *floats, counts)

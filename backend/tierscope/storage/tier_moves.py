@@ -1,0 +1,192 @@
+"""The ledger as stored: one row per host (and service) and interval."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.tier_moves import COLUMN_KEYS, COLUMNS, Ledger, Plan
+from tierscope.storage import copy
+from tierscope.storage.binary import copy_out, from_us, parse_float, parse_int, parse_us
+
+_COLUMNS = ("host_id", "service_id", "ts", "dt_seconds", *COLUMN_KEYS, "trust", "cause")
+_SELECT = f"host_id, service_id, ts, dt_seconds, cause, {', '.join(COLUMN_KEYS)}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLedger:
+    """Rows of one host and service."""
+
+    host_id: int
+    service_id: int
+    ledger: Ledger
+
+
+def replace_ledger(
+    transaction: WriteTransaction,
+    host_id: int,
+    service_id: int,
+    spans: Sequence[tuple[datetime, datetime]],
+    ledger: Ledger,
+    plan: Plan,
+) -> None:
+    """Store rows in place of what was there in the (start, end] spans."""
+    statement = text(
+        "DELETE FROM tier_moves WHERE host_id = :host AND service_id = :service AND ts > :start AND ts <= :end"
+    )
+    for start, end in spans:
+        transaction.execute(statement, {"host": host_id, "service": service_id, "start": start, "end": end})
+    trust = copy.jsonb(describe_trust(plan))
+    head = copy.int8(host_id) + copy.int8(service_id)
+    fields = len(_COLUMNS).to_bytes(2, "big")
+    rows = []
+    for i, at_us in enumerate(np.rint(ledger.times_s * 1e6).astype(np.int64).tolist()):
+        cells = [
+            copy.int8(value) if present else copy.NULL
+            for value, present in zip(ledger.values[i].tolist(), ledger.present[i].tolist(), strict=True)
+        ]
+        cause = int(ledger.cause[i])
+        body = [copy.instant(at_us * 1000), copy.float8(float(ledger.dt_seconds[i])), *cells, trust]
+        rows.append(b"".join([fields, head, *body, copy.int2(cause) if cause else copy.NULL]))
+    copy.copy_rows(transaction, "tier_moves", _COLUMNS, rows)
+
+
+def describe_trust(plan: Plan) -> dict[str, object]:
+    """What is stored beside the numbers: dialect and variant, and per column its counters and trust where not exact."""
+    columns = {
+        column.column.key: {"t": column.trust, "c": list(column.counters)}
+        for column in plan.columns
+        if column.trust != "not_supported"
+    }
+    return {"dialect": plan.dialect, "variant": plan.variant, "columns": columns}
+
+
+def read_ledger(
+    session: ReadSession, host_ids: Sequence[int], service_id: int, start: datetime, end: datetime
+) -> list[StoredLedger]:
+    """All rows of (start, end] by host."""
+    ids = ", ".join(str(int(host)) for host in host_ids) or "NULL"
+    query = (
+        f"SELECT {_SELECT} FROM tier_moves WHERE host_id IN ({ids}) AND service_id = {int(service_id)}"  # noqa: S608
+        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, ts"
+    )
+    return _collect(copy_out(session, query))
+
+
+def read_newest(
+    session: ReadSession, host_ids: Sequence[int], *, rows: int, since: datetime
+) -> list[StoredLedger]:
+    """The newest `rows` rows of each host after `since`, in order of time."""
+    ids = ", ".join(f"({int(host)}::bigint)" for host in host_ids)
+    if not ids:
+        return []
+    query = (
+        f"SELECT t.* FROM (VALUES {ids}) AS h (id) CROSS JOIN LATERAL (SELECT {_SELECT} FROM tier_moves"  # noqa: S608
+        f" WHERE host_id = h.id AND service_id = 0 AND ts > '{since.isoformat()}' ORDER BY ts DESC LIMIT {int(rows)}) AS t"
+        " ORDER BY 1, 3"
+    )
+    return _collect(copy_out(session, query))
+
+
+def _collect(rows: object) -> list[StoredLedger]:
+    grouped: dict[tuple[int, int], list[list[bytes | None]]] = {}
+    for row in rows:  # type: ignore[attr-defined]
+        grouped.setdefault((parse_int(row[0]) or 0, parse_int(row[1]) or 0), []).append(row)
+    return [StoredLedger(host, service, _to_ledger(found)) for (host, service), found in grouped.items()]
+
+
+def _to_ledger(rows: list[list[bytes | None]]) -> Ledger:
+    times = np.array([parse_us(row[2]) for row in rows], np.int64)
+    last = np.concatenate((times[1:] != times[:-1], [True]))
+    kept = [row for row, keep in zip(rows, last.tolist(), strict=True) if keep]
+    present = np.array([[cell is not None for cell in row[5:]] for row in kept], bool)
+    values = np.array([[0 if cell is None else int.from_bytes(cell, "big", signed=True) for cell in row[5:]] for row in kept])
+    return Ledger(
+        times[last] / 1e6,
+        np.array([parse_float(row[3]) or 0.0 for row in kept]),
+        values.astype(np.int64).reshape(len(kept), len(COLUMN_KEYS)),
+        present.reshape(len(kept), len(COLUMN_KEYS)),
+        np.array([parse_int(row[4]) or 0 for row in kept], np.int8),
+    )
+
+
+def read_trust(session: ReadSession, host_ids: Sequence[int], service_id: int, start: datetime, end: datetime) -> list[dict[str, object]]:
+    """The distinct trust descriptions of the newest row of each host in (start, end]."""
+    statement = text(
+        "SELECT DISTINCT ON (host_id) trust FROM tier_moves WHERE host_id = ANY(:hosts) AND service_id = :service"
+        " AND ts > :start AND ts <= :end ORDER BY host_id, ts DESC"
+    )
+    values = {"hosts": list(host_ids), "service": service_id, "start": start, "end": end}
+    return [dict(found) for found in session.execute(statement, values).scalars()]
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Sums over a window, per host or bucket. None where no row had the column."""
+
+    host_id: int
+    bucket_us: int
+    seconds: float
+    sums: dict[str, int | None]
+
+
+def sum_flows(
+    session: ReadSession,
+    keys: Sequence[str],
+    start: datetime,
+    end: datetime,
+    *,
+    service_id: int = 0,
+    host_ids: Sequence[int] | None = None,
+    width_us: int | None = None,
+    by_host: bool = True,
+) -> list[Flow]:
+    """Sum columns over (start, end] per host and, with a width, per bucket; one statement for all hosts."""
+    flows = {column.key for column in COLUMNS if not column.gauge}
+    picked = [key for key in keys if key in flows]
+    sums = ", ".join(f"sum({key})::bigint" for key in picked)
+    host = "host_id" if by_host else "0::bigint"
+    bucket = "0::bigint"
+    if width_us:
+        bucket = (
+            f"((extract(epoch FROM ts) * 1000000)::bigint - 1) / {int(width_us)} * {int(width_us)}"
+        )
+    some = " AND host_id = ANY(:hosts)" if host_ids is not None else ""
+    statement = text(
+        f"SELECT {host}, {bucket}, sum(dt_seconds), {sums} FROM tier_moves"  # noqa: S608 - column names of our own
+        f" WHERE service_id = :service AND ts > :start AND ts <= :end{some} GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+    values: dict[str, object] = {"service": service_id, "start": start, "end": end}
+    if host_ids is not None:
+        values["hosts"] = list(host_ids)
+    return [
+        Flow(int(row[0]), int(row[1]), float(row[2] or 0.0), dict(zip(picked, row[3:], strict=True)))
+        for row in session.execute(statement, values)
+    ]
+
+
+def first_after(session: ReadSession, host_id: int, at: datetime) -> tuple[datetime, float] | None:
+    """The first stored host row within a day after `at`: its time and how long its difference spans, in seconds."""
+    statement = text(
+        "SELECT ts, dt_seconds FROM tier_moves WHERE host_id = :host AND service_id = 0 AND ts > :at"
+        " AND ts <= CAST(:at AS timestamptz) + interval '1 day' ORDER BY ts LIMIT 1"
+    )
+    row = session.execute(statement, {"host": host_id, "at": at}).one_or_none()
+    return None if row is None else (row.ts, float(row.dt_seconds))
+
+
+def spans_of(starts_us: Sequence[int], width_us: int) -> list[tuple[datetime, datetime]]:
+    """The (start, end] spans of buckets, neighbours joined."""
+    spans: list[list[int]] = []
+    for start in sorted(starts_us):
+        if spans and spans[-1][1] == start:
+            spans[-1][1] = start + width_us
+        else:
+            spans.append([start, start + width_us])
+    return [(from_us(first), from_us(last)) for first, last in spans]
+
+

@@ -1,0 +1,1 @@
+"""Rebuilding: from marks to the ledger, rollups, packs and coarse tiles."""

@@ -1,0 +1,129 @@
+"""From raw counters: the ledger of tier moves, metrics of ten minutes, an hour and a day, packed hours."""
+
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+import numpy as np
+
+from tierscope.core.database import WriteTransaction
+from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US
+from tierscope.domain.counter_names import find_metric
+from tierscope.domain.counters import nominal_step, parse_key
+from tierscope.domain.jobs import COUNTERS, COUNTERS_PACK, METRICS_1D, METRICS_1H
+from tierscope.domain.packing import Block
+from tierscope.domain.rollups import merge_rollups, roll_up
+from tierscope.domain.tier_moves import Plan, Tiers, build_ledger, plan_host, plan_service
+from tierscope.domain.tier_moves.flows import cut
+from tierscope.domain.tier_moves.machine import read_machine
+from tierscope.storage import marks
+from tierscope.storage.counters import find_before, read_block, replace_packed
+from tierscope.storage.marks import Claim
+from tierscope.storage.rollups import MetricsTable, read_metrics, replace_metrics
+from tierscope.storage.subjects import newest_inventories, service_scopes
+from tierscope.storage.tier_moves import replace_ledger
+from tierscope.usecases.rebuild.spans import Span, coarser, join_spans
+
+_HOUR = timedelta(hours=1)
+
+
+def rebuild_counters(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Rebuild ledger and 10-minute metrics of one host, and mark what stands on them."""
+    host_id = claimed.subject_id
+    spans = join_spans(claimed.buckets, COUNTERS.width_us)
+    inventory = newest_inventories(transaction, [host_id], spans[-1][1]).get(host_id)
+    tiers = read_machine(inventory).tiers
+    services = service_scopes(transaction, host_id)
+    for span in spans:
+        _rebuild_span(transaction, host_id, span, tiers, services)
+    marks.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
+    marks.append(transaction, COUNTERS_PACK.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
+
+
+def _rebuild_span(
+    transaction: WriteTransaction, host_id: int, span: Span, tiers: Tiers, services: dict[int, str]
+) -> None:
+    start, end = span
+    before = find_before(transaction, host_id, start)
+    block = read_block(transaction, host_id, start if before is None else before - timedelta(microseconds=1), end)
+    plan = plan_host(block.keys, tiers)
+    _store_ledger(transaction, host_id, 0, span, block, plan)
+    scopes = {key.partition("|")[0] for key in block.keys if key.startswith("service:")}
+    for service_id, scope in services.items():
+        if scope in scopes:
+            plan = plan_service(block.keys, [scope], tiers)
+            _store_ledger(transaction, host_id, service_id, span, block, plan)
+    kept = [i for i, key in enumerate(block.keys) if _is_kept(key)]
+    narrow = Block(
+        block.times_us,
+        block.boots,
+        block.boottimes_ns,
+        block.flags,
+        tuple(block.keys[i] for i in kept),
+        block.values[:, kept],
+        block.present[:, kept],
+    )
+    rollup = roll_up(
+        narrow,
+        frozenset(key for key in narrow.keys if _is_monotonic(key)),
+        base_us=_us(start),
+        width_us=TEN_MINUTES_US,
+        nominal_s=nominal_step(block.times_us / 1e6),
+    )
+    replace_metrics(transaction, "metrics_10m", host_id, rollup)
+
+
+def _store_ledger(
+    transaction: WriteTransaction, host_id: int, service_id: int, span: Span, block: Block, plan: Plan
+) -> None:
+    times_s = block.times_us / 1e6
+    ledger = build_ledger(times_s, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times_s))
+    ledger = cut(ledger, np.round(ledger.times_s, 6) > span[0].timestamp())
+    replace_ledger(transaction, host_id, service_id, [span], ledger, plan)
+
+
+def rebuild_metrics_1h(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Merge 10-minute metrics to hours, and mark their days."""
+    _merge(transaction, claimed, fine="metrics_10m", coarse="metrics_1h", width_us=HOUR_US)
+    marks.append(transaction, METRICS_1D.kind, claimed.subject_id, 0, coarser(claimed.buckets, DAY_US))
+
+
+def rebuild_metrics_1d(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Merge hourly metrics to days."""
+    _merge(transaction, claimed, fine="metrics_1h", coarse="metrics_1d", width_us=DAY_US)
+
+
+def _merge(
+    transaction: WriteTransaction, claimed: Claim, *, fine: MetricsTable, coarse: MetricsTable, width_us: int
+) -> None:
+    for span in join_spans(claimed.buckets, width_us):
+        parts = read_metrics(transaction, fine, claimed.subject_id, span, None)
+        replace_metrics(transaction, coarse, claimed.subject_id, merge_rollups(parts, width_us))
+
+
+def pack_hours(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Pack closed hours of raw samples, exactly."""
+    hours: list[tuple[datetime, Block]] = []
+    for hour in claimed.buckets:
+        block = read_block(transaction, claimed.subject_id, hour, hour + _HOUR)
+        if len(block):
+            hours.append((hour, block))
+    replace_packed(transaction, claimed.subject_id, hours)
+
+
+@lru_cache(maxsize=65536)
+def _is_kept(key: str) -> bool:
+    """Whether the catalogue keeps the metric beyond raw samples."""
+    parts = parse_key(key)
+    metric = find_metric(parts.source, parts.name)
+    return metric is not None and metric.rollup
+
+
+@lru_cache(maxsize=65536)
+def _is_monotonic(key: str) -> bool:
+    parts = parse_key(key)
+    metric = find_metric(parts.source, parts.name)
+    return metric is not None and metric.kind == "counter"
+
+
+def _us(at: datetime) -> int:
+    return int(at.timestamp()) * 1_000_000

@@ -1,0 +1,58 @@
+"""From heat rows: exact packs of ten minutes, sums per hour and day."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from tierscope.core.database import WriteTransaction
+from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.heat.rows import HeatRow, HeatSeries, coarsen, fold_rows, join_series
+from tierscope.domain.jobs import HEAT, HEAT_1D, HEAT_1H
+from tierscope.storage import marks
+from tierscope.storage.heat import read_live, read_packs, read_rollups, replace_packs, replace_rollups
+from tierscope.storage.marks import Claim
+from tierscope.usecases.rebuild.spans import coarser, join_spans
+
+
+def rebuild_heat(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Pack ten-minute blocks of one service on one host, and mark their hours."""
+    host_id, service_id = claimed.subject_id, claimed.service_id
+    for start, end in join_spans(claimed.buckets, HEAT.width_us):
+        rows = read_live(transaction, service_id, start, end, [host_id]).get(host_id, [])
+        blocks: dict[datetime, list[HeatRow]] = {}
+        for row in rows:
+            block = datetime.fromtimestamp(bucket_start(row.end_us, TEN_MINUTES_US) // 1_000_000, tz=UTC)
+            blocks.setdefault(block, []).append(row)
+        replace_packs(transaction, host_id, service_id, sorted(blocks.items()))
+    marks.append(transaction, HEAT_1H.kind, host_id, service_id, coarser(claimed.buckets, HOUR_US))
+
+
+def rebuild_heat_1h(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Sum the packs of whole hours, and mark their days."""
+    host_id, service_id = claimed.subject_id, claimed.service_id
+    for start, end in join_spans(claimed.buckets, HEAT_1H.width_us):
+        packs = read_packs(transaction, service_id, start, end, [host_id])
+        rows = [row for _, block in sorted(packs.items()) for row in block]
+        hours = [bucket for bucket in claimed.buckets if start <= bucket < end]
+        series = [coarsen(part, HOUR_US) for part in _by_method(host_id, rows)]
+        replace_rollups(transaction, "heat_1h", service_id, hours, series)
+    marks.append(transaction, HEAT_1D.kind, host_id, service_id, coarser(claimed.buckets, DAY_US))
+
+
+def rebuild_heat_1d(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Sum the hours of whole days."""
+    host_id, service_id = claimed.subject_id, claimed.service_id
+    for day in claimed.buckets:
+        hours = read_rollups(transaction, "heat_1h", service_id, day, day + timedelta(days=1), [host_id])
+        methods = sorted({part.method for part in hours}, key=lambda method: method.backend)
+        joined = [join_series([part for part in hours if part.method == method]) for method in methods]
+        series = [coarsen(part, DAY_US) for part in joined if part is not None]
+        replace_rollups(transaction, "heat_1d", service_id, [day], series)
+
+
+def _by_method(host_id: int, rows: Iterable[HeatRow]) -> list[HeatSeries]:
+    """One series per method: methods are never mixed."""
+    grouped: dict[object, list[HeatRow]] = {}
+    for row in rows:
+        grouped.setdefault(row.method, []).append(row)
+    folded = [fold_rows(host_id, some) for some in grouped.values()]
+    return [part for part in folded if part is not None]

@@ -1,0 +1,1 @@
+"""Celery tasks: adapters of a few lines that call a use case, and their schedule."""

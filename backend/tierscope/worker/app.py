@@ -1,0 +1,54 @@
+"""The Celery application. The queue wakes workers; what there is to do stands in the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from celery import Celery
+
+from tierscope.core.settings import Settings
+from tierscope.worker.schedule import SCHEDULE
+
+_RESULTS_SECONDS = 3600
+
+
+def broker_options(queue_url: str | None) -> dict[str, object]:
+    """Celery's settings for a queue: `redis://`, `rediss://`, `unix://` (a Redis socket) or `filesystem://<directory>`.
+
+    Without a queue the worker cannot be reached: the in-memory transport stands in, for tests that call tasks directly.
+    """
+    if queue_url is None:
+        return {"broker_url": "memory://", "result_backend": None}
+    if queue_url.startswith("filesystem://"):
+        folder = Path(urlsplit(queue_url).path)
+        folder.mkdir(parents=True, exist_ok=True)
+        transport = {"data_folder_in": str(folder), "data_folder_out": str(folder), "processed_folder": str(folder)}
+        return {"broker_url": "filesystem://", "broker_transport_options": transport, "result_backend": None}
+    address = queue_url.replace("unix://", "redis+socket://", 1)
+    return {"broker_url": address, "result_backend": address}
+
+
+def make_app(settings: Settings) -> Celery:
+    """The application with its tasks and schedule. Messages are JSON alone: nothing that can carry code."""
+    queue = settings.redis_url.get_secret_value() if settings.redis_url else None
+    app = Celery("tierscope", include=["tierscope.worker.rebuild", "tierscope.worker.retention"])
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        result_serializer="json",
+        timezone="UTC",
+        enable_utc=True,
+        task_acks_late=True,
+        task_ignore_result=True,
+        worker_prefetch_multiplier=1,
+        worker_hijack_root_logger=False,
+        broker_connection_retry_on_startup=True,
+        result_expires=_RESULTS_SECONDS,
+        beat_schedule=SCHEDULE,
+        **broker_options(queue),
+    )
+    return app
+
+
+app = make_app(Settings())

@@ -1,0 +1,17 @@
+"""What beat starts, and how often. A wake-up that nobody has taken when the next one is due is dropped."""
+
+DRAIN_SECONDS = 5
+RETENTION_SECONDS = 3600
+
+SCHEDULE = {
+    "rebuild.drain": {
+        "task": "rebuild.drain",
+        "schedule": DRAIN_SECONDS,
+        "options": {"expires": DRAIN_SECONDS},
+    },
+    "retention.keep": {
+        "task": "retention.keep",
+        "schedule": RETENTION_SECONDS,
+        "options": {"expires": RETENTION_SECONDS},
+    },
+}
