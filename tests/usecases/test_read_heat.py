@@ -1,0 +1,207 @@
+"""Heat as read: classes and bounds from stored rows, grades by hosts, methods that are never joined."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from factories import batches
+from factories.installations import Enrolled, enrol, store
+from tierscope.core.database import Database
+from tierscope.core.errors import BadRequest
+from tierscope.core.settings import Settings
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.heat import HeatReads, HeatView
+from tierscope.wire._generated import batch_pb2, heat_pb2
+
+MINUTE = batches.MINUTE_NS
+MIB = 1 << 20
+ALL = (1 << 64) - 1
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def add_interval(
+    batch: batch_pb2.Batch,
+    end_ns: int,
+    groups: Sequence[tuple[heat_pb2.PageKind, str, list[int], list[int]]],
+    *,
+    backend: heat_pb2.HeatBackend,
+    validity: int,
+) -> None:
+    """Adds one interval. Groups: page kind, tier, MiB by age bucket, MiB never active by run."""
+
+    def packed(rows: list[list[int]]) -> bytes:
+        return (np.array(rows, "<i8") * MIB).tobytes()
+
+    def active(age: list[int]) -> list[int]:
+        return [sum(age[:n]) for n in (1, 2, 4, 5)]
+
+    batch.heat.add(
+        backend=backend,
+        granularity=heat_pb2.GRANULARITY_PAGE,
+        interval_ns=MINUTE,
+        end_wall_ns=[end_ns] * len(groups),
+        service_ref=[batches.intern(batch, "demo/cache")] * len(groups),
+        group_ref=[batches.intern(batch, "server")] * len(groups),
+        kind=[group[0] for group in groups],
+        page_size_bytes=[4096] * len(groups),
+        tier_ref=[batches.intern(batch, group[1]) if group[1] else 0 for group in groups],
+        validity=[validity] * len(groups),
+        resident_bytes=[(sum(age) + sum(never)) * MIB for _, _, age, never in groups],
+        age_bytes=packed([age for _, _, age, _ in groups]),
+        never_bytes=packed([never for _, _, _, never in groups]),
+        active_count_bytes=packed([[sum(never), *age, 0] for _, _, age, never in groups]),
+        active_lo_bytes=packed([active(age) for _, _, age, _ in groups]),
+        active_hi_bytes=packed([active(age) for _, _, age, _ in groups]),
+    )
+
+
+AGES = [20, 10, 5, 5, 10, 20, 10, 0, 0]
+NEVER = [0, 0, 0, 0, 10, 10, 0, 0, 0]
+ANON = heat_pb2.PAGE_KIND_ANON
+FILE = heat_pb2.PAGE_KIND_FILE
+
+
+def send(
+    database: Database,
+    host: Enrolled,
+    now: int,
+    *,
+    minutes: int = 3,
+    tier: str = "dram",
+    seq: int = 0,
+    never: Sequence[int] = NEVER,
+    backend: heat_pb2.HeatBackend = heat_pb2.HEAT_BACKEND_ABIT_WALK,
+    validity: int = ALL,
+) -> None:
+    """Stores the same interval a few times, up to `now`."""
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now, seq=seq)
+    for i in range(minutes):
+        groups = [(ANON, tier, AGES, list(never)), (FILE, "cxl" if tier else "", [10] + [0] * 8, [0] * 9)]
+        add_interval(batch, now - (minutes - 1 - i) * MINUTE, groups, backend=backend, validity=validity)
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+
+
+def read(database: Database, now: int, **options: object) -> HeatView:
+    """The heat of the only service."""
+    at = datetime.fromtimestamp(now / 1e9, tz=UTC)
+    context = ReadContext(database, lambda: at, Settings(_env_file=None))
+    with database.read() as session:
+        service_id = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
+    defaults: dict[str, object] = {"scheme": "recency", "from_": "-1h", "max_points": 500}
+    absent = dict.fromkeys(("threshold", "kind", "host", "method", "to"))
+    asked: dict[str, Any] = {**absent, **defaults, **options}
+    return HeatReads(context).service(service_id, **asked)
+
+
+def mib(view: HeatView) -> dict[str, float]:
+    """Bytes of classes, in MiB."""
+    return {entry.heat_class: (entry.bytes.value or 0.0) / MIB for entry in view.classes}
+
+
+def test_classes_of_one_host_by_recency(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), now)
+    view = read(database, now)
+    assert mib(view) == pytest.approx({"hot": 40, "warm": 20, "cold": 40, "unknown": 10})
+    hot = view.classes[0].ratio
+    assert (hot.grade, hot.n_hosts, hot.method) == ("early", 1, "abit")
+    assert hot.value == pytest.approx(40 / 110)
+    assert hot.interval is not None
+    assert hot.interval.kind == "bounds"
+    assert (hot.interval.lo, hot.interval.hi) == pytest.approx((40 / 110, 50 / 110))
+    assert any("needs 3" in warning for warning in hot.warnings)
+    assert [entry.kind for entry in view.by_kind] == ["anon", "file"]
+    assert view.by_kind[1].resident_bytes.value == 10 * MIB
+    assert [round((entry.active_ratio.value or 0) * 110) for entry in view.by_window] == [30, 40, 50, 60]
+    assert [bar.active_bytes // MIB for bar in view.age_histogram] == [30, *AGES[1:]]
+    assert [bar.never_bytes // MIB for bar in view.age_histogram] == NEVER
+    assert (view.backend, view.granularity, view.coverage) == ("abit_walk", "page", 1.0)
+    hot_line = next(line for line in view.series if line.key == "hot")
+    assert [value for value in hot_line.values if value is not None] == [40 * MIB] * 3
+
+
+def test_hot_and_cold_memory_in_the_wrong_tier(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), now)
+    view = read(database, now)
+    assert view.hot_outside_dram_bytes.value == 10 * MIB
+    assert view.cold_in_dram_bytes.value == 40 * MIB
+
+
+def test_placement_that_nobody_told_is_not_collected(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), now, tier="")
+    view = read(database, now)
+    assert (view.hot_outside_dram_bytes.status, view.hot_outside_dram_bytes.value) == ("not_collected", None)
+    assert view.cold_in_dram_bytes.status == "not_collected"
+
+
+def test_a_threshold_is_snapped_to_a_bucket_edge(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), now)
+    view = read(database, now, scheme="cold_age", threshold=7)
+    assert (view.scheme.threshold_intervals, view.scheme.warm) == (5, None)
+    assert view.scheme.snapped is not None
+    assert mib(view) == pytest.approx({"hot": 50, "cold": 60, "unknown": 0})
+    counted = read(database, now, scheme="frequency")
+    assert mib(counted)["cold"] == pytest.approx(10)
+
+
+def test_one_kind_alone(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), now)
+    assert mib(read(database, now, kind="file")) == pytest.approx({"hot": 10, "warm": 0, "cold": 0, "unknown": 0})
+
+
+def test_a_missing_interval_makes_memory_unknown_and_never_cold(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), now, never=[0, 20, *[0] * 7], validity=ALL & ~0b10)
+    found = mib(read(database, now))
+    assert found["cold"] == 0
+    assert found["unknown"] > 60
+
+
+def test_enough_hosts_and_intervals_make_a_claim(database: Database) -> None:
+    now = batches.now_ns()
+    for i in range(3):
+        send(database, enrol(database, name=f"node-{i}"), now, minutes=60)
+    view = read(database, now)
+    hot = view.classes[0].ratio
+    assert (hot.grade, hot.n_hosts, hot.warnings) == ("good", 3, ())
+    assert hot.interval is not None
+    assert (hot.interval.kind, hot.interval.level) == ("confidence", 0.75)
+    assert mib(view)["hot"] == pytest.approx(120)
+    assert [host.hot_ratio.grade for host in view.hosts] == ["early"] * 3
+
+
+def test_methods_are_never_joined(database: Database) -> None:
+    now = batches.now_ns()
+    host = enrol(database)
+    send(database, host, now, minutes=5)
+    send(database, host, now, minutes=2, seq=1, backend=heat_pb2.HEAT_BACKEND_PEBS)
+    view = read(database, now)
+    assert (view.method, view.classes[0].bytes.n_intervals) == ("abit", 5)
+    assert view.other_methods == ("pebs (pebs, page)",)
+    assert read(database, now, method="pebs").classes[0].bytes.n_intervals == 2
+    with pytest.raises(BadRequest):
+        read(database, now, method="guess")
+
+
+def test_nothing_measured_is_not_collected(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), now)
+    view = read(database, now, from_="-3h", to="-2h")
+    assert {entry.bytes.status for entry in view.classes} == {"not_collected"}
+    assert view.hosts == ()
+    assert {value for line in view.series for value in line.values} == {None}

@@ -1,0 +1,149 @@
+"""Tiles as read: codes stay, columns and rows are merged to the size asked for, epochs are not mixed."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from factories import batches
+from factories.installations import Enrolled, enrol, store
+from tierscope.core.database import Database
+from tierscope.core.errors import NotFound
+from tierscope.core.settings import Settings
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.tiles import TileReads, TileView
+from tierscope.wire._generated import heat_pb2
+
+MINUTE = batches.MINUTE_NS
+HOUR = 60 * MINUTE
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def send(
+    database: Database,
+    host: Enrolled,
+    columns: Sequence[tuple[int, Sequence[int]]],
+    *,
+    epoch_id: int = 7,
+    seq: int = 0,
+    kinds: Sequence[int] | None = None,
+) -> None:
+    """Stores an epoch of 1 MiB rows and its columns (end, cells)."""
+    rows = len(columns[0][1])
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=columns[-1][0], seq=seq)
+    batch.tile_epochs.add(
+        epoch_id=epoch_id,
+        service_ref=batches.intern(batch, "demo/cache"),
+        group_ref=batches.intern(batch, "server"),
+        backend=heat_pb2.HEAT_BACKEND_TRACE,
+        granularity=heat_pb2.GRANULARITY_PAGE,
+        interval_ns=MINUTE,
+        region_bytes=1 << 20,
+        cell_log2_base=2.0,
+        cell_unit=1.0,
+        cell_measure="accesses_per_byte",
+        kind=kinds or [heat_pb2.PAGE_KIND_ANON] * rows,
+        mapping_ref=[batches.intern(batch, "anon-1")] * rows,
+        offset_bytes=[i << 20 for i in range(rows)],
+        size_bytes=[1 << 20] * rows,
+        start_wall_ns=columns[0][0] - MINUTE,
+    )
+    for end, cells in columns:
+        batch.tile_columns.add(epoch_id=epoch_id, end_wall_ns=end, cells=bytes(cells))
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+
+
+def read(database: Database, now: int, **options: object) -> TileView:
+    """The grid of the only service."""
+    at = datetime.fromtimestamp(now / 1e9, tz=UTC)
+    context = ReadContext(database, lambda: at, Settings(_env_file=None))
+    with database.read() as session:
+        service_id = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
+    defaults: dict[str, object] = {"from_": "-3h", "max_rows": 256, "max_columns": 360}
+    absent = dict.fromkeys(("host", "group", "kind", "to"))
+    asked: dict[str, Any] = {**absent, **defaults, **options}
+    return TileReads(context).grid(service_id, **asked)
+
+
+def test_codes_stay_and_missing_minutes_are_not_collected(database: Database) -> None:
+    now = batches.now_ns()
+    host = enrol(database)
+    send(database, host, [(now - 3 * MINUTE, [0, 250, 254]), (now - MINUTE, [1, 253, 254]), (now, [2, 255, 3])])
+    view = read(database, now)
+    assert view.cells == ((0, 255, 1, 2), (250, 255, 253, 255), (254, 255, 254, 3))
+    assert view.column_ends[-1] == now / 1e9
+    assert view.column_seconds == 60
+    assert view.known_share == pytest.approx((1.0, 0.0, 0.5, 2 / 3))
+    assert (view.level, view.rows_per_cell, view.epoch_ids) == (0, 1, (f"{7:016x}",))
+    assert view.hosts == (host.id,)
+    assert view.groups == ("server",)
+    assert view.cell_bytes() == bytes([0, 255, 1, 2, 250, 255, 253, 255, 254, 255, 254, 3])
+    assert view.without_cells().cells == ()
+
+
+def test_rows_are_merged_by_bytes(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), [(now, [1, 1, 254, 254, 255])])
+    view = read(database, now, max_rows=3)
+    assert view.rows_per_cell == 2
+    assert view.cells == ((1,), (254,), (255,))
+    assert [row.size_bytes for row in view.rows] == [2 << 20, 2 << 20, 1 << 20]
+
+
+def test_columns_are_merged_to_the_level_that_fits(database: Database) -> None:
+    now = batches.now_ns() // HOUR * HOUR
+    send(database, enrol(database), [(now - (59 - i) * MINUTE, [1, 0]) for i in range(60)])
+    view = read(database, now, max_columns=6)
+    assert (view.level, view.column_seconds) == (1, 600)
+    assert view.cells == ((1,) * 6, (0,) * 6)
+    assert view.known_share == (1.0,) * 6
+    assert view.column_ends[-1] == now / 1e9
+    single = read(database, now, max_columns=1)
+    assert (single.level, len(single.column_ends)) == (2, 1)
+
+
+def test_never_more_columns_than_asked_for(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), [(now - (99 - i) * MINUTE, [1]) for i in range(100)])
+    for most in (1, 2, 3, 7, 10, 99, 100):
+        assert 1 <= len(read(database, now, max_columns=most).column_ends) <= most
+
+
+def test_only_the_newest_epoch_is_shown_and_others_are_named(database: Database) -> None:
+    now = batches.now_ns()
+    host = enrol(database)
+    send(database, host, [(now - 10 * MINUTE, [1, 2])], epoch_id=5)
+    send(database, host, [(now, [3, 4, 5])], epoch_id=(1 << 63) + 6, seq=1)
+    view = read(database, now)
+    assert view.cells == ((3,), (4,), (5,))
+    assert view.epoch_ids == (f"{(1 << 63) + 6:016x}",)
+    assert any("earlier" in note for note in view.notes)
+    before = read(database, now, to="-5m")
+    assert before.cells == ((1,), (2,))
+
+
+def test_one_kind_alone(database: Database) -> None:
+    now = batches.now_ns()
+    kinds = [heat_pb2.PAGE_KIND_ANON, heat_pb2.PAGE_KIND_FILE]
+    send(database, enrol(database), [(now, [9, 8])], kinds=kinds)
+    assert read(database, now, kind="file").cells == ((8,),)
+    assert read(database, now, kind="tmpfs").cells == ()
+
+
+def test_nothing_collected_is_an_empty_grid_that_says_so(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), [(now, [9])])
+    view = read(database, now, from_="-3h", to="-2h")
+    assert (view.cells, view.rows, view.backend) == ((), (), "none")
+    assert view.notes
+    with pytest.raises(NotFound):
+        read(database, now, host="nobody")
