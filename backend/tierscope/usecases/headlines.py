@@ -1,8 +1,12 @@
 """One sentence at the top of each page: the answer, in words that people can act on."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
+from tierscope.domain.figures import Figure
 from tierscope.usecases.host_summaries import Summarised
+from tierscope.usecases.service_heat import HeatFigures
+from tierscope.usecases.service_summaries import SummarisedService
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -54,6 +58,63 @@ def describe_host(host: Summarised, *, now: datetime) -> str:
     grave = [finding for finding in summary.findings if finding.severity == "critical"]
     problem = f" Critical: {grave[0].cause}" if grave else ""
     return f"{before}{host.verdict.explanation}{pressure}{problem}"
+
+
+def describe_service(service: SummarisedService) -> str:
+    """How much of a service is cold and where hot memory lies, or why that is not known."""
+    summary, heat = service.summary, service.heat
+    cold, resident = summary.cold_ratio.value, summary.resident_bytes.value
+    if cold is None or resident is None:
+        where = f" It runs on {counted(summary.n_hosts, 'host')}." if summary.n_hosts else ""
+        reason = (service.heat_reason or "no heat in the window").rstrip(".")
+        return f"How warm its memory is, is not known: {reason}.{where}"
+    first = f"{in_percent(cold)} of the {in_bytes(resident)} that were measured is cold"
+    interval = summary.cold_ratio.interval
+    if interval is not None:
+        first += f" ({in_percent(interval.lo)} to {in_percent(interval.hi)})"
+    misplaced = heat.hot_outside_dram_bytes.value
+    second = "" if not misplaced else f"; {in_bytes(misplaced)} of hot memory lies outside DRAM"
+    return f"{first}{second}, on {counted(summary.n_hosts_with_heat, 'host')} with heat."
+
+
+@dataclass(frozen=True, slots=True)
+class FleetNumbers:
+    """What the fleet's sentence is made of; `in_need` are hosts whose verdict or findings call for someone."""
+
+    heat: HeatFigures
+    hosts: int
+    silent: int
+    late: int
+    tiering_off: int
+    in_need: int
+
+
+def describe_fleet(numbers: FleetNumbers, resident: Figure) -> str:
+    """How much memory is cold, where hot memory lies, and how many hosts need someone."""
+    if numbers.hosts == 0:
+        return "No host has been enrolled yet: make a join token with `tierscope token join`."
+    parts = []
+    cold, misplaced = numbers.heat.cold_ratio.value, numbers.heat.hot_outside_dram_bytes.value
+    if cold is None or resident.value is None:
+        parts.append(f"How warm the memory of {counted(numbers.hosts, 'host')} is, is not known yet")
+    else:
+        parts.append(f"{in_percent(cold)} of the {in_bytes(resident.value)} with measured heat is cold")
+    if misplaced:
+        parts.append(f"{in_bytes(misplaced)} of hot memory lies outside DRAM")
+    troubles = []
+    if numbers.in_need:
+        troubles.append(f"{counted(numbers.in_need, 'host')} {'needs' if numbers.in_need == 1 else 'need'} a look")
+    if numbers.tiering_off:
+        troubles.append(f"tiering is off on {counted(numbers.tiering_off, 'host')} with slower tiers")
+    if numbers.silent:
+        troubles.append(f"{counted(numbers.silent, 'host')} {'is' if numbers.silent == 1 else 'are'} silent")
+    elif numbers.late:
+        troubles.append(f"{counted(numbers.late, 'host')} {'is' if numbers.late == 1 else 'are'} late")
+    return "; ".join(parts) + (". " + _sentence(", ".join(troubles)) if troubles else "") + "."
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _minutes(minutes: float) -> str:
