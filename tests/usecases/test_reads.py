@@ -1,0 +1,257 @@
+"""What the dashboard reads of hosts, services, counters, the fleet and the installation."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from factories import batches
+from factories.installations import Enrolled, enrol, store
+from tierscope.core.database import Database
+from tierscope.core.errors import BadRequest, NotFound
+from tierscope.core.settings import Settings
+from tierscope.domain._generated.catalogue import METRICS
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.counters import CounterAnswer, CounterReads
+from tierscope.usecases.fleet import FleetReads
+from tierscope.usecases.hosts import HostPage, HostReads
+from tierscope.usecases.services import ServiceReads
+from tierscope.usecases.status import StatusReads
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+PROMOTED, DEMOTED = "host|vmstat|pgpromote_success", "host|vmstat|pgdemote_kswapd"
+PSI, FREE = "host|pressure.memory|some_total_us", "node:0|meminfo|MemFree"
+NODE, LOW = "node:0|vmstat|pgpromote_success", "zone:0/Normal|zoneinfo|low"
+KEYS = tuple(sorted((PROMOTED, DEMOTED, PSI, FREE, NODE, LOW)))
+MINUTES = 10
+
+
+@pytest.fixture
+def context(database_url: str, tmp_path: Path) -> Iterator[ReadContext]:
+    with closing(Database(database_url)) as database:
+        yield ReadContext(database, lambda: datetime.now(UTC), Settings(data_dir=tmp_path))
+
+
+def row(minute: int) -> list[int]:
+    """Counters that grow by 600 promotions, 1200 demotions and 3 s of pressure a minute."""
+    values = {PROMOTED: 600 * minute, DEMOTED: 1200 * minute, PSI: 3_000_000 * minute, NODE: 600 * minute}
+    values |= {FREE: 1 << 30, LOW: 100}
+    return [values[key] for key in KEYS]
+
+
+def feed(
+    context: ReadContext, *, name: str = "node-1", rows: list[list[int]] | None = None, origin: str = "live"
+) -> Enrolled:
+    """Enrol a host and store ten minutes of counters, heat of one service, its inventory and a report of its agent."""
+    host = enrol(context.database, name=name, origin=origin)
+    number = {"live": 1, "import": 2, "simulated": 3}[origin]
+    batch = batches.make_batch(host_id=host.id, origin=number)  # type: ignore[arg-type]
+    batches.add_counters(batch, rows or [row(minute) for minute in range(MINUTES)], keys=KEYS)
+    batches.add_heat(batch)
+    batches.add_inventory(batch, hostname=name)
+    for path, value in (("/proc/sys/kernel/numa_balancing", "2"), ("/sys/kernel/mm/numa/demotion_enabled", "false")):
+        batch.inventory.knobs.add(path=path, value=value)
+    batches.add_self(batch)
+    outcome = store(context.database, host, [batch])[0]
+    assert not isinstance(outcome, Exception)
+    return host
+
+
+def hosts(context: ReadContext, *, limit: int = 100, cursor: str | None = None, state: str | None = None) -> HostPage:
+    reads = HostReads(context)
+    return reads.list(limit=limit, cursor=cursor, state=state, service=None, origin=None, labels=[])
+
+
+def series(context: ReadContext, host: Enrolled, name: str, **options: object) -> CounterAnswer:
+    asked = {"scope": None, "source": None, "from_": "-1h", "to": None, "max_points": 500} | options
+    return CounterReads(context).series(host.id, name=name, **asked)  # type: ignore[arg-type]
+
+
+def test_a_host_shows_its_rates_memory_and_findings(context: ReadContext) -> None:
+    feed(context)
+    (line,) = hosts(context).items
+    assert (line.name, line.state, line.tiers) == ("node-1", "reporting", ("dram", "cxl"))
+    assert line.promotion_pages_per_s.value == pytest.approx(10)
+    assert line.demotion_pages_per_s.value == pytest.approx(20)
+    assert line.psi_memory_some_ratio.value == pytest.approx(0.05)
+    assert line.memory_bytes.value == 1 << 33
+    assert [finding.id for finding in line.findings] == ["demotion-off"]
+    assert line.labels == {"rack": "r1"}
+
+
+def test_the_detail_joins_the_inventory_with_the_newest_counters(context: ReadContext) -> None:
+    host = feed(context)
+    detail = HostReads(context).detail(host.id)
+    first, second = detail.nodes
+    assert (first.free_bytes, first.watermark_low_bytes) == (1 << 30, 100 * 4096)
+    assert (second.memory_bytes, second.free_bytes, second.anon_bytes) == (None, None, None)
+    assert detail.agent_rss_bytes.value == 9 << 20
+    assert detail.agent_cpu_ratio.value == pytest.approx(0.0002)
+    assert detail.knobs[0].value is None
+    assert detail.knobs[0].unavailable == "the kernel has no such setting"
+    assert "Memory pressure is 5.0 %" in detail.headline
+
+
+def test_a_headline_says_that_tiering_is_off(context: ReadContext) -> None:
+    host = feed(context, rows=[row(0)] * MINUTES)
+    assert "2 memory tiers, and demotion is off" in HostReads(context).detail(host.id).headline
+
+
+def test_a_host_that_sent_nothing_has_no_zeros(context: ReadContext) -> None:
+    enrol(context.database)
+    (line,) = hosts(context).items
+    assert line.state == "silent"
+    for figure in (line.memory_bytes, line.promotion_pages_per_s, line.psi_memory_some_ratio):
+        assert (figure.status, figure.value) == ("not_collected", None)
+        assert figure.reason
+    assert line.verdict == "not_enough_data"
+
+
+def test_states_follow_the_clock(context: ReadContext) -> None:
+    feed(context)
+    for silence, state in ((0, "reporting"), (200, "late"), (700, "silent")):
+        later = ReadContext(
+            context.database, lambda after=silence: datetime.now(UTC) + timedelta(seconds=after), context.settings
+        )
+        assert [line.state for line in hosts(later).items] == [state]
+        assert len(hosts(later, state=state).items) == 1
+        others = {"reporting", "late", "silent", "retired"} - {state}
+        assert all(not hosts(later, state=other).items for other in others)
+
+
+def test_pages_of_hosts_are_stable_and_whole(context: ReadContext) -> None:
+    names = ["b", "a", "c", "a"]
+    for name in names:
+        enrol(context.database, name=name)
+    found, cursor = [], None
+    while True:
+        page = hosts(context, limit=1, cursor=cursor)
+        found += [line.name for line in page.items]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert found == sorted(names)
+    with pytest.raises(BadRequest):
+        hosts(context, cursor="nonsense")
+
+
+def test_a_bare_name_finds_the_host_and_its_nodes(context: ReadContext) -> None:
+    host = feed(context)
+    found = series(context, host, "pgpromote_success")
+    assert [(line.scope, line.source) for line in found.series] == [("host", "vmstat"), ("node:0", "vmstat")]
+    line = found.series[0]
+    assert line.values == tuple(600.0 * minute for minute in range(MINUTES))
+    assert line.per_s == (None, *(pytest.approx(10.0) for _ in range(MINUTES - 1)))
+    assert (found.axis.resolution, found.points) == ("raw", MINUTES)
+    (gauge,) = series(context, host, FREE).series
+    assert (gauge.kind, gauge.per_s) == ("gauge", None)
+    assert len(series(context, host, "vmstat|pgpromote_success", scope="node:0").series) == 1
+
+
+def test_a_counter_that_went_backwards_is_a_gap_and_not_a_rate(context: ReadContext) -> None:
+    rows = [row(minute) for minute in range(5)] + [row(minute) for minute in range(5)]
+    (line,) = series(context, feed(context, rows=rows), PROMOTED).series
+    assert line.resets == 1
+    assert line.per_s is not None
+    assert line.per_s[5] is None
+    assert [rate for rate in line.per_s if rate is not None] == [pytest.approx(10.0)] * 8
+
+
+def test_absent_and_not_collected_are_told_apart(context: ReadContext) -> None:
+    host = feed(context)
+    never = series(context, host, "pgdemote_direct")
+    assert (never.status, never.series) == ("not_supported", ())
+    empty = series(context, host, "pgpromote_success", from_="-3h", to="-2h")
+    assert (empty.status, empty.series) == ("not_collected", ())
+    with pytest.raises(NotFound):
+        CounterReads(context).names("hx", scope=None, contains=None, limit=1)
+    names = CounterReads(context).names(host.id, scope=None, contains="PROMOTE", limit=1)
+    assert (len(names.items), names.truncated) == (1, True)
+    with pytest.raises(BadRequest):
+        series(context, host, "pgfault", from_="yesterday")
+
+
+def test_many_samples_are_binned_and_the_resolution_is_named(context: ReadContext) -> None:
+    found = series(context, feed(context), PROMOTED, max_points=3)
+    assert found.points <= 3
+    assert found.axis.resolution != "raw"
+    assert found.axis.step_seconds is not None
+    rates = [rate for rate in found.series[0].per_s or () if rate is not None]
+    assert rates == [pytest.approx(10.0)] * len(rates)
+    assert rates
+
+
+def test_services_show_their_heat_and_the_moves_of_their_hosts(context: ReadContext) -> None:
+    host = feed(context)
+    page = ServiceReads(context).list(limit=100, cursor=None, origin=None, host=None)
+    (line,) = page.items
+    assert (line.namespace, line.name, line.n_hosts, line.n_hosts_with_heat) == ("demo", "cache", 1, 1)
+    assert line.resident_bytes.value == 1 << 20
+    assert line.method == "referenced"
+    assert line.cold_ratio.grade == "early"
+    assert line.promotion_pages_per_s.value == pytest.approx(10)
+    detail = ServiceReads(context).detail(line.id, from_=None, to=None)
+    assert detail.hosts == (host.id,)
+    assert "cold" in detail.headline
+    with pytest.raises(NotFound):
+        ServiceReads(context).detail("sx", from_=None, to=None)
+
+
+def test_a_service_without_heat_says_why(context: ReadContext) -> None:
+    host = enrol(context.database)
+    batch = batches.make_batch(host_id=host.id)
+    batch.inventory.services.add(namespace="demo", name="quiet", rule="exe", processes=1, heat_reason="not listed")
+    store(context.database, host, [batch])
+    (line,) = ServiceReads(context).list(limit=10, cursor=None, origin=None, host=host.id).items
+    assert (line.cold_ratio.status, line.cold_ratio.value, line.cold_ratio.reason) == (
+        "not_collected",
+        None,
+        "not listed",
+    )
+    assert ServiceReads(context).detail(line.id, from_=None, to=None).heat_reason == "not listed"
+
+
+def test_the_fleet_adds_up(context: ReadContext) -> None:
+    for name in ("a", "b"):
+        feed(context, name=name, origin="simulated")
+    enrol(context.database, name="c")
+    fleet = FleetReads(context).overview(from_="-2h", to=None, max_points=144)
+    assert (fleet.hosts_reporting, fleet.hosts_silent, fleet.hosts_total, fleet.hosts_tiering_off) == (2, 1, 3, 2)
+    assert fleet.simulated
+    assert fleet.memory_bytes.value == 2 << 33
+    assert fleet.memory_bytes.grade == "partial"
+    assert fleet.promotion_pages_per_s.value == pytest.approx(20)
+    assert fleet.psi_memory_some_ratio.value == pytest.approx(0.05)
+    assert fleet.hot_outside_dram_bytes.status == "not_collected"
+    assert [line.n_hosts for line in fleet.services] == [2]
+    (cold,) = fleet.matrix
+    assert len(cold.cold_ratio) == len(fleet.matrix_axis.times)
+    assert any(value is not None for value in cold.cold_ratio)
+    promoted = next(line for line in fleet.moves if line.key == "promoted")
+    assert len(promoted.values) == len(fleet.moves_axis.times)
+    assert max(value for value in promoted.values if value is not None) == pytest.approx(20)
+    assert promoted.values[0] is None
+    assert [line.name for line in fleet.worst_hosts] == ["c", "a", "b"]
+    assert "silent" in fleet.headline
+
+
+def test_an_empty_fleet_says_what_to_do(context: ReadContext) -> None:
+    fleet = FleetReads(context).overview(from_=None, to=None, max_points=10)
+    assert fleet.memory_bytes.value is None
+    assert fleet.cold_ratio.value is None
+    assert "tierscope token join" in fleet.headline
+    assert (fleet.hosts_total, fleet.services, fleet.matrix) == (0, (), ())
+
+
+def test_the_status_counts_the_work_that_waits(context: ReadContext) -> None:
+    assert StatusReads(context).status().queue_lag_seconds == 0
+    feed(context)
+    status = StatusReads(context).status()
+    assert status.marks_pending > 0
+    assert status.storage == "native"
+    states = {component.name: component.status for component in status.components}
+    assert (states["database"], states["api"], states["agent"]) == ("healthy", "healthy", "healthy")
+    assert StatusReads(context).catalogue().items == METRICS
