@@ -13,6 +13,7 @@ from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.storage.subjects import hosts_of_service
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.tier_moves import LedgerReads, LedgerView
 
 KEYS = (
@@ -57,7 +58,7 @@ def send(
 def reads(database: Database, end_ns: int) -> LedgerReads:
     """Reads whose clock stands at `end_ns`."""
     now = datetime.fromtimestamp(end_ns / 1e9, tz=UTC)
-    return LedgerReads(ReadContext(database, lambda: now, Settings(_env_file=None)))  # type: ignore[call-arg]
+    return LedgerReads(ReadContext(database, lambda: now, Settings(_env_file=None)))
 
 
 def total(view: LedgerView, key: str) -> float | None:
@@ -158,6 +159,40 @@ def test_a_service_without_counters_of_its_own_shows_its_hosts_and_says_so(datab
     assert column.trust == "bound"
     assert column.total.warnings
     assert column.trust_note.startswith("Whole hosts")
+
+
+def test_a_service_with_counters_of_its_own(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns()
+    own = ("service:demo/cache|memory.stat|pgdemote_kswapd", "service:demo/cache|memory.stat|pgpromote_success")
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    rows = [[*sample(i), 3 * i, 2 * i] for i in range(6)]
+    batches.add_counters(batch, rows, ends_ns=[now - (5 - i) * MINUTE for i in range(6)], keys=(*KEYS, *own))
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+    with database.read() as session:
+        service_id = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
+    view = reads(database, now).service(service_id, from_="-1h", to=None, max_points=500)
+    assert (total(view, "promoted_pages"), total(view, "demoted_kswapd_pages")) == (10, 15)
+    column = next(column for column in view.columns if column.key == "promoted_pages")
+    assert (column.trust, column.total.warnings) == ("exact", ())
+    assert total(view, "migrate_fail_pages") is None
+
+
+def test_rows_of_the_worker_and_newer_counters_make_one_ledger(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns() // (10 * MINUTE) * 10 * MINUTE
+    send(database, host, [sample(i) for i in range(11)], [now - (10 - i) * MINUTE for i in range(11)])
+    assert DrainMarks(database, lambda: datetime.fromtimestamp(now / 1e9, tz=UTC)).run().total
+    with database.read() as session:
+        assert session.connection.exec_driver_sql("SELECT count(*) FROM tier_moves WHERE service_id = 0").scalar_one()
+    batch = batches.make_batch(host_id=host.id, seq=1, sealed_wall_ns=now + 3 * MINUTE)
+    newer = [now + i * MINUTE for i in (1, 2, 3)]
+    batches.add_counters(batch, [sample(10 + i) for i in (1, 2, 3)], ends_ns=newer, keys=KEYS)
+    assert store(database, host, [batch])
+    view = reads(database, now + 3 * MINUTE).host(host.id, from_="-13m", to=None, max_points=500)
+    assert total(view, "promoted_pages") == 13 * 13
+    assert len([value for value in line(view, "promoted_pages") if value is not None]) == 13
 
 
 def test_no_samples_are_not_enough_data(database: Database) -> None:

@@ -9,13 +9,14 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Window
-from tierscope.domain.tier_moves import Ledger, Plan, Tiers, build_ledger, concatenate, plan_host
+from tierscope.domain.jobs import COUNTERS
+from tierscope.domain.tier_moves import Ledger, Plan, Tiers, build_ledger, concatenate, plan_host, plan_service
 from tierscope.domain.tier_moves.flows import cut
 from tierscope.domain.tier_moves.machine import Machine, read_machine
 from tierscope.storage.counters import find_before, read_live_keys
 from tierscope.storage.layouts import read_layouts
 from tierscope.storage.marks import pending_buckets
-from tierscope.storage.subjects import SubjectHost, layouts_in, newest_inventories
+from tierscope.storage.subjects import SubjectHost, SubjectService, layouts_in, newest_inventories
 from tierscope.storage.tier_moves import read_ledger
 
 _DIALECT_MARKS = ("host|vmstat|pgpromote", "host|vmstat|pgdemote", "host|vmstat|pgmigrate")
@@ -31,27 +32,45 @@ class HostLedger:
     ledger: Ledger
 
 
-def read_host_ledgers(session: ReadSession, hosts: Sequence[SubjectHost], window: Window) -> list[HostLedger]:
-    """The ledgers of whole hosts. Hosts without any counters in the window have an empty one."""
+def read_ledgers(
+    session: ReadSession, hosts: Sequence[SubjectHost], window: Window, service: SubjectService | None = None
+) -> list[HostLedger]:
+    """The ledgers of whole hosts, or of a service's cgroups on them. Hosts without counters have an empty one."""
     ids = [host.id for host in hosts]
+    scope = None if service is None else f"service:{service.namespace}/{service.name}"
     inventories = newest_inventories(session, ids, window.end)
-    stored = {part.host_id: part.ledger for part in read_ledger(session, ids, 0, window.start, window.end)}
+    # Marks first: rows that a worker stores in between then only cost a needless computation.
     pending: dict[int, datetime] = {}
-    for host_id, bucket in pending_buckets(session, ["counters"], ids):
+    for host_id, bucket in pending_buckets(session, [COUNTERS.kind], ids):
         pending[host_id] = min(bucket, pending.get(host_id, bucket))
+    service_id = 0 if service is None else service.id
+    stored = {part.host_id: part.ledger for part in read_ledger(session, ids, service_id, window.start, window.end)}
     found = []
     for host in hosts:
         machine = read_machine(inventories.get(host.id))
-        layouts = read_layouts(session, [] if host.layout_id is None else [host.layout_id])
-        keys = next(iter(layouts.values()), ())
+        keys = _keys_in(session, host, window)
+        plan = _plan(keys, machine.tiers, scope)
         ledger = stored.get(host.id) or concatenate([])
-        fresh_from = _fresh_from(ledger, pending.get(host.id), window)
-        fresh = compute_ledger(session, host.id, machine.tiers, fresh_from, window.end)
-        if fresh is not None:
-            kept = cut(ledger, ledger.times_s <= fresh_from.timestamp())
-            ledger = concatenate([kept, fresh])
-        found.append(HostLedger(host, machine, plan_host(keys, machine.tiers), ledger))
+        if any(column.plus for column in plan.columns):
+            fresh_from = _fresh_from(ledger, pending.get(host.id), window)
+            fresh = compute_ledger(session, host.id, machine.tiers, (fresh_from, window.end), scope)
+            if fresh is not None:
+                kept = cut(ledger, ledger.times_s <= fresh_from.timestamp())
+                ledger = concatenate([kept, fresh])
+        found.append(HostLedger(host, machine, plan, ledger))
     return found
+
+
+def _plan(keys: Sequence[str], tiers: Tiers, scope: str | None) -> Plan:
+    return plan_host(keys, tiers) if scope is None else plan_service(keys, [scope], tiers)
+
+
+def _keys_in(session: ReadSession, host: SubjectHost, window: Window) -> tuple[str, ...]:
+    """All counters that the host sent in the window; without any, those that it sent last."""
+    ids = layouts_in(session, host.id, window.start, window.end)
+    if not ids and host.layout_id is not None:
+        ids = [host.layout_id]
+    return tuple(sorted({key for names in read_layouts(session, ids).values() for key in names}))
 
 
 def _fresh_from(stored: Ledger, pending: datetime | None, window: Window) -> datetime:
@@ -63,8 +82,11 @@ def _fresh_from(stored: Ledger, pending: datetime | None, window: Window) -> dat
     return start if pending is None else max(min(start, pending), window.start)
 
 
-def compute_ledger(session: ReadSession, host_id: int, tiers: Tiers, start: datetime, end: datetime) -> Ledger | None:
-    """The rows of (start, end] from raw counters, None without any. The sample before is the first base."""
+def compute_ledger(
+    session: ReadSession, host_id: int, tiers: Tiers, span: tuple[datetime, datetime], scope: str | None
+) -> Ledger | None:
+    """The rows of the (start, end] span from raw counters, None without any. The sample before is the first base."""
+    start, end = span
     layout_ids = layouts_in(session, host_id, start, end)
     if not layout_ids:
         return None
@@ -73,13 +95,13 @@ def compute_ledger(session: ReadSession, host_id: int, tiers: Tiers, start: date
     if before is not None:
         layout_ids = sorted({*layout_ids, *layouts_in(session, host_id, base, start)})
     keys = tuple(sorted({key for names in read_layouts(session, layout_ids).values() for key in names}))
-    plan = plan_host(keys, tiers)
+    plan = _plan(keys, tiers, scope)
     places = {place for column in plan.columns for place in (*column.plus, *column.minus)}
     wanted = [key for i, key in enumerate(keys) if i in places or key.startswith(_DIALECT_MARKS)]
     block = read_live_keys(session, host_id, wanted, layout_ids, base, end)
     if len(block) == 0:
         return None
     times_s = block.times_us / 1e6
-    plan = plan_host(block.keys, tiers)
+    plan = _plan(block.keys, tiers, scope)
     ledger = build_ledger(times_s, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times_s))
     return cut(ledger, np.round(ledger.times_s, 6) > start.timestamp())

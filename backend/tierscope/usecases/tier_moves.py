@@ -11,9 +11,8 @@ from tierscope.domain.figures import Figure, Series, TimeAxis, Window, absent, g
 from tierscope.domain.tier_moves import COLUMNS, Column, ColumnPlan, Trust
 from tierscope.domain.tier_moves.flows import list_resets, rate_series, sum_series
 from tierscope.storage.subjects import find_host, find_service, hosts_of_service
-from tierscope.storage.tier_moves import read_ledger, read_trust
 from tierscope.usecases.context import ReadContext
-from tierscope.usecases.ledger_sources import HostLedger, read_host_ledgers
+from tierscope.usecases.ledger_sources import HostLedger, read_ledgers
 from tierscope.usecases.ping_pong import PingPongView, describe_ping_pong
 from tierscope.usecases.windows import parse_window
 
@@ -79,7 +78,7 @@ class LedgerReads:
             host = find_host(session, host_id)
             if host is None:
                 raise NotFound(f"there is no host {host_id}")
-            parts = read_host_ledgers(session, [host], window)
+            parts = read_ledgers(session, [host], window)
         return _view(host_id, host.origin, parts, window, max_points)
 
     def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> LedgerView:
@@ -95,17 +94,15 @@ class LedgerReads:
             if service is None:
                 raise NotFound(f"there is no service {service_id}")
             hosts = hosts_of_service(session, service.id)
-            parts = read_host_ledgers(session, hosts, window)
-            own = read_ledger(session, [host.id for host in hosts], service.id, window.start, window.end)
-            trust = read_trust(session, [part.host_id for part in own], service.id, window.start, window.end)
-        if not own:
-            return _view(service_id, service.origin, parts, window, max_points, warning=WHOLE_HOSTS)
-        by_id = {part.host.id: part for part in parts}
-        of_service = [
-            HostLedger(by_id[part.host_id].host, by_id[part.host_id].machine, by_id[part.host_id].plan, part.ledger)
-            for part in own
-        ]
-        return _view(service_id, service.origin, of_service, window, max_points, described=trust)
+            own = [
+                part
+                for part in read_ledgers(session, hosts, window, service)
+                if any(column.plus for column in part.plan.columns)
+            ]
+            if own:
+                return _view(service_id, service.origin, own, window, max_points)
+            whole = read_ledgers(session, hosts, window)
+        return _view(service_id, service.origin, whole, window, max_points, warning=WHOLE_HOSTS)
 
 
 def _view(
@@ -116,15 +113,12 @@ def _view(
     max_points: int,
     *,
     warning: str | None = None,
-    described: Sequence[dict[str, object]] | None = None,
 ) -> LedgerView:
     measured = [part for part in parts if len(part.ledger.times_s)]
     interval_s = min((nominal_step(part.ledger.times_s) for part in measured), default=60.0)
     grid = make_grid(window, interval_s=interval_s, max_points=max_points)
     warnings = () if warning is None else (warning,)
-    columns = tuple(
-        _column(column, place, parts, measured, window, warnings, described) for place, column in enumerate(COLUMNS)
-    )
+    columns = tuple(_column(column, place, parts, measured, window, warnings) for place, column in enumerate(COLUMNS))
     supported = {column.key for column in columns if column.trust != "not_supported"}
     resets = [ResetView(at, cause, tuple(lost)) for part in measured for at, cause, lost in list_resets(part.ledger)]
     dialects = Counter(part.plan.dialect for part in parts)
@@ -157,15 +151,11 @@ def _column(
     measured: Sequence[HostLedger],
     window: Window,
     warnings: tuple[str, ...],
-    described: Sequence[dict[str, object]] | None,
 ) -> ColumnView:
-    if described is not None:
-        counters, trust, note = _trust_of_service(column, described)
-    else:
-        counters, trust, note = _trust_of_hosts([part.plan.columns[place] for part in parts])
-        if warnings and trust in ("exact", "sampled"):
-            trust = "bound"
-            note = f"{warnings[0]} {note}".strip()
+    counters, trust, note = _trust_of_hosts([part.plan.columns[place] for part in parts])
+    if warnings and trust != "not_supported":
+        trust = "bound" if trust in ("exact", "sampled") else trust
+        note = f"{warnings[0]} {note}".strip()
     total, rate = _numbers(column, measured, window, warnings, trust, note)
     return ColumnView(column.key, column.label, column.unit, counters, trust, note, total, rate)
 
@@ -182,24 +172,6 @@ def _trust_of_hosts(plans: Sequence[ColumnPlan]) -> tuple[tuple[str, ...], Trust
         missing = f"{len(plans) - len(having)} of {len(plans)} hosts have no such counter."
         return counters, "partial", f"{weakest.note} {missing}".strip()
     return counters, weakest.trust, weakest.note
-
-
-def _trust_of_service(column: Column, described: Sequence[dict[str, object]]) -> tuple[tuple[str, ...], Trust, str]:
-    """As for hosts, from what was stored beside the service's rows."""
-    counters: list[str] = []
-    found: list[Trust] = []
-    for entry in described:
-        columns = entry.get("columns")
-        told = columns.get(column.key) if isinstance(columns, dict) else None
-        if told is not None:
-            found.append(told["t"])
-            counters += told["c"]
-    if not found:
-        missing = "no such counter per cgroup" if column.service is None else "no such counter for these cgroups"
-        return (), "not_supported", f"The kernel keeps {missing}."
-    weakest = max(found, key=_TRUST_ORDER.index)
-    note = "" if column.service is None else column.service.note
-    return tuple(dict.fromkeys(counters)), weakest, note
 
 
 def _numbers(
