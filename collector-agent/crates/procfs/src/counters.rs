@@ -4,12 +4,12 @@ use tierscope_rootfs::{Outcome, Reader, text};
 
 /// Counters and gauges of the host in the kernel's own units (pages, events, KiB for `pgpgin`).
 pub fn vmstat(reader: &mut Reader, emit: impl FnMut(&str, i64)) -> Outcome<()> {
-    reader.parse("/proc/vmstat", |text| text::name_values(text, emit))
+    reader.parse_again("/proc/vmstat", |text| text::name_values(text, emit))
 }
 
 /// Sizes of the host in bytes; the `HugePages_` lines are counts.
 pub fn meminfo(reader: &mut Reader, emit: impl FnMut(&str, i64)) -> Outcome<()> {
-    reader.parse("/proc/meminfo", |text| text::colon_values(text, emit))
+    reader.parse_again("/proc/meminfo", |text| text::colon_values(text, emit))
 }
 
 /// Sums over the mappings of a process, in bytes. Reading it walks the page tables: bounded use only.

@@ -21,7 +21,7 @@ const COUNTERS: [&str; 4] = ["ctxt", "processes", "procs_running", "procs_blocke
 
 /// Reads the totals.
 pub fn read(reader: &mut Reader, emit: impl FnMut(&str, i64)) -> Outcome<()> {
-    reader.parse("/proc/stat", |text| parse(text, emit))
+    reader.parse_again("/proc/stat", |text| parse(text, emit))
 }
 
 /// Parses the text of `/proc/stat`: `cpu_user`, `cpu_system`, ... in ticks, `ctxt`, `processes`, and two gauges.

@@ -30,7 +30,7 @@ pub fn totals(swaps: &[Swap]) -> (i64, i64) {
 
 /// Reads the swap devices; a host without swap has an empty list.
 pub fn read(reader: &mut Reader) -> Outcome<Vec<Swap>> {
-    reader.parse("/proc/swaps", parse)
+    reader.parse_again("/proc/swaps", parse)
 }
 
 /// Parses the text of `/proc/swaps`, whose first line is a heading and whose sizes are in KiB.

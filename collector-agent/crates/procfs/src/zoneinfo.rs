@@ -20,7 +20,7 @@ pub enum Place<'a> {
 /// Lists of one value per CPU are summed over the CPUs: `pagesets_count` and `pagesets_high`, in pages. The reserve
 /// `protection: (a, b)` becomes `protection[0]`, `protection[1]`.
 pub fn read(reader: &mut Reader, emit: impl FnMut(Place<'_>, &str, i64)) -> Outcome<()> {
-    reader.parse("/proc/zoneinfo", |text| parse(text, emit))
+    reader.parse_again("/proc/zoneinfo", |text| parse(text, emit))
 }
 
 /// Which part of a zone's text a line is in.

@@ -1,7 +1,9 @@
 //! Reading of kernel files into one small buffer that is used again and again.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::{Missing, Outcome, ParseError, Root};
@@ -13,13 +15,20 @@ const CHUNK_BYTES: usize = 16 << 10;
 const WHOLE_FILE_LIMIT_BYTES: usize = 8 << 20;
 /// Capacity above which the buffer is given back after use, so that one large file does not stay in memory.
 const KEPT_BYTES: usize = 256 << 10;
+/// Files that stay open between readings: those of a host with some 60 nodes, far below the usual limit of 1,024.
+const MAX_OPEN_FILES: usize = 200;
 
 /// Reads files beneath one root. Keeps its buffer and counts its bytes.
 #[derive(Debug)]
 pub struct Reader {
     root: Root,
+    /// Room for the text of a file; grows to the largest one.
     buffer: Vec<u8>,
     bytes_read: u64,
+    open: HashMap<String, File>,
+    /// Whether files may stay open. The kernel prints a live file anew for each reading from its start; a file of a
+    /// recording may be replaced by another one of its name.
+    keeps_open: bool,
 }
 
 /// How far a bounded line-by-line reading got.
@@ -35,9 +44,11 @@ impl Reader {
     /// A reader of the files beneath `root`.
     pub fn new(root: Root) -> Self {
         Self {
+            keeps_open: root.is_live(),
             root,
             buffer: Vec::new(),
             bytes_read: 0,
+            open: HashMap::new(),
         }
     }
 
@@ -59,13 +70,10 @@ impl Reader {
 
     /// As [`Reader::read`], for a path that already has its root.
     pub fn read_path(&mut self, path: &Path) -> Result<&str, Missing> {
-        if self.buffer.capacity() > KEPT_BYTES {
-            self.buffer = Vec::new();
-        }
-        self.buffer.clear();
-        self.fill(path).map_err(|error| Missing::from_io(&error))?;
-        self.bytes_read += self.buffer.len() as u64;
-        Ok(sanitize(&mut self.buffer))
+        let file = File::open(path).map_err(|error| Missing::from_io(&error))?;
+        let length = fill(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
+        self.bytes_read += length as u64;
+        Ok(sanitize(&mut self.buffer[..length]))
     }
 
     /// The trimmed text of a file with one line.
@@ -82,6 +90,26 @@ impl Reader {
         let path = self.root.join(kernel_path);
         let text = self.read_path(&path)?;
         Ok(parser(text).map_err(|error| error.in_file(&path)))
+    }
+
+    /// As [`Reader::parse`], for a file of the kernel that is read again and again: it stays open.
+    pub fn parse_again<T>(
+        &mut self,
+        kernel_path: &str,
+        parser: impl FnOnce(&str) -> Result<T, ParseError>,
+    ) -> Outcome<T> {
+        // What an open file describes may have gone, and come back as another one.
+        let again = self
+            .open
+            .get(kernel_path)
+            .map(|file| fill(&mut self.buffer, file));
+        let length = match again {
+            Some(Ok(length)) => length,
+            _ => self.open_and_read(kernel_path)?,
+        };
+        self.bytes_read += length as u64;
+        let parsed = parser(sanitize(&mut self.buffer[..length]));
+        Ok(parsed.map_err(|error| error.in_file(&self.root.join(kernel_path))))
     }
 
     /// Hands out a file line by line without keeping it, until `limit_bytes` are read. For files that grow with the
@@ -139,22 +167,14 @@ impl Reader {
         std::fs::read_link(self.root.join(kernel_path)).map_err(|error| Missing::from_io(&error))
     }
 
-    fn fill(&mut self, path: &Path) -> io::Result<()> {
-        let mut file = File::open(path)?;
-        loop {
-            let kept = self.buffer.len();
-            self.buffer.resize(kept + CHUNK_BYTES, 0);
-            match file.read(&mut self.buffer[kept..]) {
-                Ok(got) => {
-                    self.buffer.truncate(kept + got);
-                    if got == 0 || self.buffer.len() > WHOLE_FILE_LIMIT_BYTES {
-                        return Ok(());
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => self.buffer.truncate(kept),
-                Err(error) => return Err(error),
-            }
+    fn open_and_read(&mut self, kernel_path: &str) -> Result<usize, Missing> {
+        self.open.remove(kernel_path);
+        let file = File::open(self.root.join(kernel_path)).map_err(|error| Missing::from_io(&error))?;
+        let length = fill(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
+        if self.keeps_open && self.open.len() < MAX_OPEN_FILES {
+            self.open.insert(kernel_path.to_owned(), file);
         }
+        Ok(length)
     }
 
     fn hand_out_lines(&mut self, line: &mut impl FnMut(&str)) {
@@ -164,6 +184,30 @@ impl Reader {
             start += length + 1;
         }
         self.buffer.drain(..start);
+    }
+}
+
+/// Reads a file from its start into the buffer; its length.
+fn fill(buffer: &mut Vec<u8>, file: &File) -> io::Result<usize> {
+    if buffer.capacity() > KEPT_BYTES {
+        *buffer = Vec::new();
+    }
+    let mut length = 0;
+    loop {
+        let room = length + CHUNK_BYTES;
+        if buffer.len() < room {
+            buffer.resize(room, 0);
+        }
+        match file.read_at(&mut buffer[length..room], length as u64) {
+            Ok(got) => {
+                length += got;
+                if got == 0 || length > WHOLE_FILE_LIMIT_BYTES {
+                    return Ok(length);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
@@ -248,5 +292,47 @@ mod tests {
             .unwrap();
         assert!(counted.cut);
         assert!(counted.bytes < text.len() as u64);
+    }
+
+    #[test]
+    fn a_file_that_stays_open_gives_what_is_in_it_now() {
+        let directory = tree(&[("proc/vmstat", b"a 1\nb 22\n")]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        reader.keeps_open = true;
+        let read = |reader: &mut Reader| {
+            reader
+                .parse_again("/proc/vmstat", |text| Ok(text.to_owned()))
+                .unwrap()
+        };
+        assert_eq!(read(&mut reader).unwrap(), "a 1\nb 22\n");
+        std::fs::write(directory.path().join("proc/vmstat"), "a 2\n").unwrap();
+        assert_eq!(read(&mut reader).unwrap(), "a 2\n");
+        assert_eq!(reader.bytes_read(), 13);
+        assert_eq!(reader.open.len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_gives_an_error_is_opened_again() {
+        let directory = tree(&[("sys/vmstat", b"a 1\n")]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        reader.keeps_open = true;
+        let unreadable = File::open(directory.path()).unwrap();
+        reader.open.insert("/sys/vmstat".to_owned(), unreadable);
+        let read = |reader: &mut Reader| reader.parse_again("/sys/vmstat", |text| Ok(text.to_owned()));
+        assert_eq!(read(&mut reader), Ok(Ok("a 1\n".to_owned())));
+        std::fs::remove_file(directory.path().join("sys/vmstat")).unwrap();
+        reader
+            .open
+            .insert("/sys/vmstat".to_owned(), File::open(directory.path()).unwrap());
+        assert_eq!(read(&mut reader), Err(Missing::Absent));
+        assert!(reader.open.is_empty());
+    }
+
+    #[test]
+    fn a_recording_is_opened_anew_each_time() {
+        let directory = tree(&[("proc/vmstat", b"a 1\n")]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert_eq!(reader.parse_again("/proc/vmstat", |_| Ok(())), Ok(Ok(())));
+        assert!(reader.open.is_empty());
     }
 }

@@ -58,21 +58,21 @@ pub fn ids(reader: &mut Reader) -> Result<Vec<u32>, Missing> {
 
 /// Counters of a node: zone, NUMA and node statistics; never the events of the host.
 pub fn vmstat(reader: &mut Reader, node: u32, emit: impl FnMut(&str, i64)) -> Outcome<()> {
-    reader.parse(&format!("{NODES}/node{node}/vmstat"), |text| {
+    reader.parse_again(&format!("{NODES}/node{node}/vmstat"), |text| {
         text::name_values(text, emit)
     })
 }
 
 /// Sizes of a node in bytes, the `HugePages_` lines as counts.
 pub fn meminfo(reader: &mut Reader, node: u32, emit: impl FnMut(&str, i64)) -> Outcome<()> {
-    reader.parse(&format!("{NODES}/node{node}/meminfo"), |text| {
+    reader.parse_again(&format!("{NODES}/node{node}/meminfo"), |text| {
         text::colon_values(text, emit)
     })
 }
 
 /// Allocation counts of a node.
 pub fn numastat(reader: &mut Reader, node: u32, emit: impl FnMut(&str, i64)) -> Outcome<()> {
-    reader.parse(&format!("{NODES}/node{node}/numastat"), |text| {
+    reader.parse_again(&format!("{NODES}/node{node}/numastat"), |text| {
         text::name_values(text, emit)
     })
 }
