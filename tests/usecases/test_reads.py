@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -112,10 +114,10 @@ def test_a_host_that_sent_nothing_has_no_zeros(context: ReadContext) -> None:
 
 def test_states_follow_the_clock(context: ReadContext) -> None:
     feed(context)
+    seen = datetime.now(UTC)
     for silence, state in ((0, "reporting"), (200, "late"), (700, "silent")):
-        later = ReadContext(
-            context.database, lambda after=silence: datetime.now(UTC) + timedelta(seconds=after), context.settings
-        )
+        at = seen + timedelta(seconds=silence)
+        later = replace(context, clock=partial(datetime.fromtimestamp, at.timestamp(), UTC))
         assert [line.state for line in hosts(later).items] == [state]
         assert len(hosts(later, state=state).items) == 1
         others = {"reporting", "late", "silent", "retired"} - {state}

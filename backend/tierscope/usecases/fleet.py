@@ -39,6 +39,9 @@ SAMPLE_SECONDS = 600.0
 MAX_WORST = 10
 MAX_SERVICES = 200
 _WEIGHTS = {"critical": 100, "warning": 10, "info": 0}
+_SILENT_WEIGHT, _BAD_VERDICT_WEIGHT, _LATE_WEIGHT = 50, 20, 5
+BAD_VERDICTS = ("futile_ping_pong", "promotion_failing", "swap_pressure", "spill")
+"""Verdicts on tier moves that call for someone."""
 _COLD = 2
 
 
@@ -208,30 +211,25 @@ def _sum_parts(parts: Sequence[Floats], grid: Grid) -> Floats:
 
 def _sum_rates(flows: Sequence[Flow], key: str, grid: Grid) -> Floats:
     """Pages per second of all hosts by bucket: each host's rate over its own observed seconds."""
-    out = np.full(len(grid), np.nan)
-    for flow in flows:
-        total = flow.sums[key]
-        if total is None or flow.seconds <= 0:
-            continue
-        place = _place(flow, grid)
-        out[place] = np.nan_to_num(out[place]) + max(total / flow.seconds, 0.0)
-    return out
+    known = [(flow, total) for flow in flows if (total := flow.sums[key]) is not None and flow.seconds > 0]
+    place = _place([flow for flow, _ in known], grid)
+    rates = np.array([max(total / flow.seconds, 0.0) for flow, total in known])
+    counted = np.bincount(place, minlength=len(grid))
+    return np.where(counted > 0, np.bincount(place, weights=rates, minlength=len(grid)), np.nan)
 
 
 def _mean_pressure(flows: Sequence[Flow], grid: Grid) -> Floats:
-    waited, seconds = np.zeros(len(grid)), np.zeros(len(grid))
-    for flow in flows:
-        total = flow.sums["psi_some_us"]
-        if total is not None and flow.seconds > 0:
-            waited[_place(flow, grid)] += total * 1e-6
-            seconds[_place(flow, grid)] += flow.seconds
+    """Share of time in which some task waited for memory, over all observed seconds of all hosts."""
+    known = [(flow, total) for flow in flows if (total := flow.sums["psi_some_us"]) is not None and flow.seconds > 0]
+    place = _place([flow for flow, _ in known], grid)
+    waited = np.bincount(place, weights=[total * 1e-6 for _, total in known], minlength=len(grid))
+    seconds = np.bincount(place, weights=[flow.seconds for flow, _ in known], minlength=len(grid))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(seconds > 0, waited / seconds, np.nan)
 
 
-def _place(flow: Flow, grid: Grid) -> int:
-    end_s = flow.bucket_us / 1e6 + grid.step_s
-    return int(grid.place(np.array([end_s]))[0])
+def _place(flows: Sequence[Flow], grid: Grid) -> npt.NDArray[np.int64]:
+    return grid.place(np.array([flow.bucket_us / 1e6 + grid.step_s for flow in flows], np.float64))
 
 
 def _memory(hosts: Sequence[Summarised]) -> Figure:
@@ -247,7 +245,8 @@ def _memory(hosts: Sequence[Summarised]) -> Figure:
 def _weight(host: Summarised) -> int:
     weight = sum(_WEIGHTS.get(finding.severity, 0) for finding in host.summary.findings)
     silent = host.summary.state == "silent" and host.row.origin != "import"
-    return weight + (50 if silent else 5 if host.summary.state == "late" else 0)
+    weight += _BAD_VERDICT_WEIGHT if host.verdict.word in BAD_VERDICTS else 0
+    return weight + (_SILENT_WEIGHT if silent else _LATE_WEIGHT if host.summary.state == "late" else 0)
 
 
 def _worst(hosts: Sequence[Summarised]) -> tuple[HostSummary, ...]:
@@ -258,8 +257,7 @@ def _worst(hosts: Sequence[Summarised]) -> tuple[HostSummary, ...]:
 
 def _grave(hosts: Sequence[Summarised]) -> int:
     """Hosts with a critical finding or a verdict that calls for someone."""
-    words = ("futile_ping_pong", "promotion_failing", "swap_pressure", "spill")
     return sum(
-        host.verdict.word in words or any(finding.severity == "critical" for finding in host.summary.findings)
+        host.verdict.word in BAD_VERDICTS or any(finding.severity == "critical" for finding in host.summary.findings)
         for host in hosts
     )
