@@ -13,6 +13,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.tiles import TileReads, TileView
 from tierscope.wire._generated import heat_pb2
 
@@ -129,6 +130,19 @@ def test_only_the_newest_epoch_is_shown_and_others_are_named(database: Database)
     assert any("earlier" in note for note in view.notes)
     before = read(database, now, to="-5m")
     assert before.cells == ((1,), (2,))
+
+
+def test_columns_that_are_no_longer_live_come_from_stored_tiles(database: Database) -> None:
+    now = batches.now_ns() // HOUR * HOUR
+    send(database, enrol(database), [(now - (119 - i) * MINUTE, [i % 251, 253, 254]) for i in range(120)])
+    live = read(database, now)
+    later = datetime.fromtimestamp((now + HOUR) / 1e9, tz=UTC)
+    assert DrainMarks(database, lambda: later).run().total
+    with database.write() as transaction:
+        transaction.connection.exec_driver_sql("DELETE FROM tile_columns")
+    stored = read(database, now)
+    assert stored.cells == live.cells
+    assert stored.column_ends == live.column_ends
 
 
 def test_one_kind_alone(database: Database) -> None:

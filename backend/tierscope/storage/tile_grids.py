@@ -6,15 +6,20 @@ from datetime import datetime
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
-from tierscope.storage.binary import copy_out, parse_us
+from tierscope.domain.tiles import NOT_COLLECTED
+from tierscope.storage.binary import copy_out, from_us, parse_us, to_us
+from tierscope.storage.tiles import StoredTile, read_tiles
+
+_HOUR_NS = 3600 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class EpochInWindow:
-    """An epoch of one process group with its columns of the window: ends of the first and last, and how many."""
+    """An epoch of one process group with columns in the window; `last_at` is the end of its newest one."""
 
     host_id: int
     epoch_id: int
+    start_at: datetime
     group_name: str
     backend: int
     granularity: int
@@ -24,9 +29,7 @@ class EpochInWindow:
     cell_unit: float
     cell_measure: str
     bytes: int
-    first_at: datetime
     last_at: datetime
-    columns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +43,23 @@ class EpochRows:
 
 
 def list_epochs(session: ReadSession, service_id: int, start: datetime, end: datetime) -> list[EpochInWindow]:
-    """Epochs with columns in (start, end], the newest first."""
+    """Epochs with columns in (start, end], live or in stored tiles alone, the newest first."""
     statement = text(
-        "SELECT DISTINCT ON (c.last_at, c.host_id, c.epoch_id) c.host_id, c.epoch_id, e.group_name, e.backend,"
+        "SELECT DISTINCT ON (c.host_id, c.epoch_id) c.host_id, c.epoch_id, e.ts AS start_at, e.group_name, e.backend,"
         " e.granularity, e.interval_ns, e.region_bytes, e.cell_log2_base, e.cell_unit, e.cell_measure,"
-        " (SELECT coalesce(sum(size), 0)::bigint FROM unnest(e.sizes_bytes) AS size) AS bytes,"
-        " c.first_at, c.last_at, c.columns"
-        " FROM (SELECT host_id, epoch_id, min(ts) AS first_at, max(ts) AS last_at, count(*) AS columns"
-        "  FROM tile_columns WHERE service_id = :service AND ts > :start AND ts <= :end GROUP BY host_id, epoch_id) c"
+        " (SELECT coalesce(sum(size), 0)::bigint FROM unnest(e.sizes_bytes) AS size) AS bytes, c.last_at"
+        " FROM (SELECT host_id, epoch_id, coalesce(max(at) FILTER (WHERE live), max(at)) AS last_at FROM ("
+        "  SELECT host_id, epoch_id, ts AS at, true AS live FROM tile_columns"
+        "   WHERE service_id = :service AND ts > :start AND ts <= :end"
+        "  UNION ALL SELECT host_id, epoch_id, ts + interval '1 hour', false FROM tiles"
+        "   WHERE service_id = :service AND level = 0 AND ts >= :start"
+        "   AND ts <= CAST(:end AS timestamptz) - interval '1 hour') a GROUP BY host_id, epoch_id) c"
         " JOIN tile_epochs e ON e.host_id = c.host_id AND e.epoch_id = c.epoch_id AND e.service_id = :service"
-        " AND e.ts <= c.last_at ORDER BY c.last_at DESC, c.host_id, c.epoch_id, e.ts DESC"
+        " AND e.ts <= c.last_at ORDER BY c.host_id, c.epoch_id, e.ts DESC"
     )
     values = {"service": service_id, "start": start, "end": end}
-    return [EpochInWindow(**row) for row in session.execute(statement, values).mappings()]
+    found = [EpochInWindow(**row) for row in session.execute(statement, values).mappings()]
+    return sorted(found, key=lambda epoch: (epoch.last_at, epoch.start_at), reverse=True)
 
 
 def read_epoch_rows(session: ReadSession, service_id: int, epoch: EpochInWindow) -> EpochRows:
@@ -69,10 +76,27 @@ def read_epoch_rows(session: ReadSession, service_id: int, epoch: EpochInWindow)
 def read_columns(
     session: ReadSession, service_id: int, epoch: EpochInWindow, start: datetime, end: datetime
 ) -> list[tuple[int, bytes]]:
-    """(end in microseconds, cells) of an epoch's columns in (start, end], in order of time."""
+    """(end in microseconds, cells) of an epoch's columns in (start, end], in order of time.
+
+    Columns that are no longer kept live come from stored tiles of level 0, which hold them as they came.
+    """
     query = (
         f"SELECT ts, cells FROM tile_columns WHERE host_id = {int(epoch.host_id)}"  # noqa: S608 - numbers alone
         f" AND service_id = {int(service_id)} AND epoch_id = {int(epoch.epoch_id)}"
         f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY ts"
     )
-    return [(parse_us(row[0]), row[1] or b"") for row in copy_out(session, query)]
+    live = [(parse_us(row[0]), row[1] or b"") for row in copy_out(session, query)]
+    before = from_us(live[0][0]) if live else end
+    stored = []
+    for tile in read_tiles(session, epoch.host_id, service_id, epoch.epoch_id, 0, start, before):
+        stored += [column for column in _split(tile, epoch.interval_ns) if column[0] < to_us(before) or not live]
+    return stored + live
+
+
+def _split(tile: StoredTile, interval_ns: int) -> list[tuple[int, bytes]]:
+    """The columns of a stored hour, without those that were never collected."""
+    count = _HOUR_NS // interval_ns
+    rows = len(tile.cells) // count
+    nothing = bytes([NOT_COLLECTED]) * rows
+    columns = ((i + 1, tile.cells[i * rows : (i + 1) * rows]) for i in range(count))
+    return [(to_us(tile.start) + i * interval_ns // 1000, cells) for i, cells in columns if cells != nothing]

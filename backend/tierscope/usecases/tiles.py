@@ -161,6 +161,8 @@ def _read_grid(
     max_columns: int,
 ) -> Grid:
     columns = read_columns(session, service.id, epoch, window.start, window.end)
+    if not columns:
+        raise NotFound("the columns of these tiles are no longer kept", next_step="Ask for a newer window.")
     if len(rows.places) < rows.total:
         places = np.array(rows.places, np.int64)
         columns = [
