@@ -70,7 +70,7 @@ def describe_service(service: SummarisedService) -> str:
         return f"How warm its memory is, is not known: {reason}.{where}"
     first = f"{in_percent(cold)} of the {in_bytes(resident)} that were measured is cold"
     interval = summary.cold_ratio.interval
-    if interval is not None:
+    if interval is not None and in_percent(interval.lo) != in_percent(interval.hi):
         first += f" ({in_percent(interval.lo)} to {in_percent(interval.hi)})"
     misplaced = heat.hot_outside_dram_bytes.value
     second = "" if not misplaced else f"; {in_bytes(misplaced)} of hot memory lies outside DRAM"
