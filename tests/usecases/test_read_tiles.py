@@ -35,7 +35,9 @@ def send(
     *,
     epoch_id: int = 7,
     seq: int = 0,
-    kinds: Sequence[int] | None = None,
+    kinds: Sequence[heat_pb2.PageKind] | None = None,
+    mapping: str = "anon-1",
+    unit: float = 1.0,
 ) -> None:
     """Stores an epoch of 1 MiB rows and its columns (end, cells)."""
     rows = len(columns[0][1])
@@ -49,10 +51,10 @@ def send(
         interval_ns=MINUTE,
         region_bytes=1 << 20,
         cell_log2_base=2.0,
-        cell_unit=1.0,
+        cell_unit=unit,
         cell_measure="accesses_per_byte",
         kind=kinds or [heat_pb2.PAGE_KIND_ANON] * rows,
-        mapping_ref=[batches.intern(batch, "anon-1")] * rows,
+        mapping_ref=[batches.intern(batch, mapping)] * rows,
         offset_bytes=[i << 20 for i in range(rows)],
         size_bytes=[1 << 20] * rows,
         start_wall_ns=columns[0][0] - MINUTE,
@@ -119,17 +121,34 @@ def test_never_more_columns_than_asked_for(database: Database) -> None:
         assert 1 <= len(read(database, now, max_columns=most).column_ends) <= most
 
 
-def test_only_the_newest_epoch_is_shown_and_others_are_named(database: Database) -> None:
+def test_earlier_lists_of_rows_are_shown_where_rows_agree(database: Database) -> None:
     now = batches.now_ns()
     host = enrol(database)
-    send(database, host, [(now - 10 * MINUTE, [1, 2])], epoch_id=5)
-    send(database, host, [(now, [3, 4, 5])], epoch_id=(1 << 63) + 6, seq=1)
+    send(database, host, [(now - 2 * MINUTE, [1, 2])], epoch_id=5, mapping="heap")
+    send(database, host, [(now, [3, 4, 5])], epoch_id=(1 << 63) + 6, seq=1, mapping="heap")
     view = read(database, now)
-    assert view.cells == ((3,), (4,), (5,))
-    assert view.epoch_ids == (f"{(1 << 63) + 6:016x}",)
-    assert any("earlier" in note for note in view.notes)
-    before = read(database, now, to="-5m")
-    assert before.cells == ((1,), (2,))
+    assert view.cells == ((1, 255, 3), (2, 255, 4), (255, 255, 5))
+    assert view.epoch_ids == (f"{(1 << 63) + 6:016x}", f"{5:016x}")
+    assert any("earlier lists" in note for note in view.notes)
+    assert read(database, now, to="-1m").cells == ((1,), (2,))
+
+
+def test_unnamed_mappings_that_changed_have_no_past(database: Database) -> None:
+    now = batches.now_ns()
+    host = enrol(database)
+    send(database, host, [(now - MINUTE, [1, 2])], epoch_id=5)
+    send(database, host, [(now, [3, 4, 5])], epoch_id=6, seq=1)
+    assert read(database, now).cells == ((255, 3), (255, 4), (255, 5))
+
+
+def test_cells_of_another_scale_are_not_joined(database: Database) -> None:
+    now = batches.now_ns()
+    host = enrol(database)
+    send(database, host, [(now - MINUTE, [1, 2])], epoch_id=5, mapping="heap", unit=2.0)
+    send(database, host, [(now, [3, 4])], epoch_id=6, seq=1, mapping="heap")
+    view = read(database, now)
+    assert view.cells == ((3,), (4,))
+    assert any("not shown" in note for note in view.notes)
 
 
 def test_columns_that_are_no_longer_live_come_from_stored_tiles(database: Database) -> None:

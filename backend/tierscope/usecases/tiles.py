@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.figures import Window
 from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS
 from tierscope.domain.tile_grid import Grid, build_grid
+from tierscope.domain.tile_rows import Row
 from tierscope.domain.tiles import Scale
 from tierscope.storage.subjects import SubjectHost, SubjectService, find_service, hosts_by_id
-from tierscope.storage.tile_grids import EpochInWindow, EpochRows, list_epochs, read_columns, read_epoch_rows
+from tierscope.storage.tile_grids import EpochInWindow, list_epochs
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.tile_sources import Collected, collect_columns
 from tierscope.usecases.windows import parse_window
 
 _EPOCH_BITS = 2**64
@@ -83,7 +84,7 @@ class TileReads:
         max_rows: int,
         max_columns: int,
     ) -> TileView:
-        """The newest epoch of the window, as a grid of at most `max_rows` by `max_columns`.
+        """The newest list of rows in the window and its past, as a grid of at most `max_rows` by `max_columns`.
 
         Raises:
             NotFound: no such service; no tiles of that host or group in the window.
@@ -101,19 +102,17 @@ class TileReads:
                 return _nothing(service, window)
             of_host = _pick_host(epochs, hosts, host)
             of_group = _pick_group(of_host, group)
-            epoch = of_group[0]
-            rows = _pick_kind(read_epoch_rows(session, service.id, epoch), kind)
-            grid = _read_grid(session, service, epoch, rows, window, max_rows=max_rows, max_columns=max_columns)
-        return _view(service, hosts, epochs, of_host, of_group, rows=rows, grid=grid, window=window)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The rows of an epoch that were asked for, by their places in its columns."""
-
-    places: tuple[int, ...]
-    total: int
-    rows: EpochRows
+            found = collect_columns(session, service.id, of_group, kind, window)
+        newest = of_group[0]
+        grid = build_grid(
+            found.columns,
+            np.array([size for _, _, _, size in found.rows], np.float64),
+            interval_s=newest.interval_ns / 1e9,
+            scale=Scale(newest.cell_log2_base, newest.cell_unit),
+            max_columns=max_columns,
+            max_rows=max_rows,
+        )
+        return _view(service, hosts, epochs, of_host, found=found, grid=grid, window=window)
 
 
 def _pick_host(
@@ -138,67 +137,18 @@ def _no_tiles(what: str) -> list[EpochInWindow]:
     raise NotFound(f"there are no tiles{what} in the window", next_step="Leave out host and group, or ask for longer.")
 
 
-def _pick_kind(rows: EpochRows, kind: str | None) -> _Rows:
-    total = len(rows.kinds)
-    places = tuple(i for i in range(total) if kind is None or KINDS[rows.kinds[i]] == kind)
-    some = EpochRows(
-        tuple(rows.kinds[i] for i in places),
-        tuple(rows.mappings[i] for i in places),
-        tuple(rows.offsets_bytes[i] for i in places),
-        tuple(rows.sizes_bytes[i] for i in places),
-    )
-    return _Rows(places, total, some)
-
-
-def _read_grid(
-    session: ReadSession,
-    service: SubjectService,
-    epoch: EpochInWindow,
-    rows: _Rows,
-    window: Window,
-    *,
-    max_rows: int,
-    max_columns: int,
-) -> Grid:
-    columns = read_columns(session, service.id, epoch, window.start, window.end)
-    if not columns:
-        raise NotFound("the columns of these tiles are no longer kept", next_step="Ask for a newer window.")
-    if len(rows.places) < rows.total:
-        places = np.array(rows.places, np.int64)
-        columns = [
-            (end, np.frombuffer(cells, np.uint8)[places].tobytes())
-            for end, cells in columns
-            if len(cells) == rows.total
-        ]
-    return build_grid(
-        columns,
-        np.array(rows.rows.sizes_bytes, np.float64),
-        interval_s=epoch.interval_ns / 1e9,
-        scale=Scale(epoch.cell_log2_base, epoch.cell_unit),
-        max_columns=max_columns,
-        max_rows=max_rows,
-    )
-
-
 def _view(
     service: SubjectService,
     hosts: dict[int, SubjectHost],
     epochs: Sequence[EpochInWindow],
     of_host: Sequence[EpochInWindow],
-    of_group: Sequence[EpochInWindow],
     *,
-    rows: _Rows,
+    found: Collected,
     grid: Grid,
     window: Window,
 ) -> TileView:
-    epoch = of_group[0]
-    notes = []
-    if len(of_group) > 1:
-        since = of_group[1].last_at.strftime("%H:%M")
-        notes.append(
-            f"{len(of_group) - 1} earlier lists of rows in the window are not shown: mappings changed by more than "
-            f"5 %, last at {since} UTC. Choose a window that ends before to see them."
-        )
+    epoch = found.epochs[0]
+    notes = list(found.notes)
     if grid.rows_per_cell > 1:
         notes.append(f"{grid.rows_per_cell} neighbouring rows make one cell.")
     return TileView(
@@ -212,28 +162,29 @@ def _view(
         level=grid.level,
         column_seconds=grid.column_seconds,
         column_ends=grid.column_ends_s,
-        epoch_ids=(f"{epoch.epoch_id % _EPOCH_BITS:016x}",),
+        epoch_ids=tuple(f"{used.epoch_id % _EPOCH_BITS:016x}" for used in found.epochs),
         region_bytes=epoch.region_bytes,
         rows_per_cell=grid.rows_per_cell,
         cell_measure=epoch.cell_measure,
         cell_unit=epoch.cell_unit,
         cell_log2_base=epoch.cell_log2_base,
-        rows=tuple(_merge_rows(rows.rows, grid.rows_per_cell)),
+        rows=tuple(_merge_rows(found.rows, grid.rows_per_cell)),
         cells=tuple(tuple(row) for row in grid.cells.T.tolist()),
         known_share=grid.known,
-        groups=tuple(sorted({found.group_name for found in of_host})),
-        hosts=tuple(dict.fromkeys(hosts[found.host_id].public_id for found in epochs)),
+        groups=tuple(sorted({other.group_name for other in of_host})),
+        hosts=tuple(dict.fromkeys(hosts[other.host_id].public_id for other in epochs)),
         notes=tuple(notes),
     )
 
 
-def _merge_rows(rows: EpochRows, per_cell: int) -> list[RowView]:
+def _merge_rows(rows: Sequence[Row], per_cell: int) -> list[RowView]:
     merged = []
-    for at in range(0, len(rows.kinds), per_cell):
-        names = list(dict.fromkeys(rows.mappings[at : at + per_cell]))
+    for at in range(0, len(rows), per_cell):
+        some = rows[at : at + per_cell]
+        names = list(dict.fromkeys(mapping for _, mapping, _, _ in some))
         name = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-        kind = KINDS[rows.kinds[at]]
-        merged.append(RowView(kind, name, rows.offsets_bytes[at], sum(rows.sizes_bytes[at : at + per_cell])))
+        kind, _, offset, _ = some[0]
+        merged.append(RowView(KINDS[kind], name, offset, sum(size for _, _, _, size in some)))
     return merged
 
 
