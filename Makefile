@@ -85,7 +85,7 @@ test-web: $(NODE_STAMP) ## Run the dashboard's tests
 
 test-python: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests, end to end ones too
 	@mkdir -p $(LOGS)
-	$(WITH_AGENT) $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
+	$(WITH_AGENT) $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --dist loadscope $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
 
 e2e: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the browser tests alone
 	$(WITH_AGENT) $(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)

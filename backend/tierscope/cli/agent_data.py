@@ -12,14 +12,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from tierscope.cli.database import actor, open_database
 from tierscope.cli.exits import FAILED, fail
 from tierscope.cli.instance.find import find_instance
-from tierscope.cli.instance.fleet import fleet_spec
 from tierscope.cli.instance.source_tree import find_agent
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
 
 import_app = typer.Typer(help="Load recordings made elsewhere.", no_args_is_help=True)
 
@@ -64,6 +61,8 @@ def loadgen(
     demo: Annotated[bool, typer.Option("--demo/--live", help="The instance that takes the load.")] = True,
 ) -> None:
     """Send the load of a simulated fleet over the real wire, to the demo instance unless told otherwise."""
+    from tierscope.cli.instance.fleet import fleet_spec
+
     arguments = ["--spec", str(fleet_spec()), "--hosts", str(hosts), "--minutes", str(minutes), "--hours", "0"]
     arguments += ["--json"] if as_json else []
     settings = Settings()
@@ -93,6 +92,9 @@ def _import(paths: list[Path], arguments: list[str], *, host: str, server: str |
 def _write_join_token(
     settings: Settings, path: Path, *, uses: int, origin: Literal["import", "simulated"], demo: bool
 ) -> None:
+    from tierscope.cli.database import actor, open_database
+    from tierscope.usecases.access import Access
+
     with open_database(settings, demo=demo) as database:
         token = Access(database).create_join_token(
             uses=uses, lifetime=_JOIN_LIFETIME, origin=origin, note=f"tierscope {origin}", actor=actor()

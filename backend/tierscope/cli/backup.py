@@ -9,12 +9,9 @@ from typing import Annotated
 
 import typer
 
-from tierscope.cli.database import resolve_url
 from tierscope.cli.exits import BAD_USAGE, fail
 from tierscope.cli.instance.find import find_instance
-from tierscope.core.database import libpq_url
 from tierscope.core.embedded.account import choose_account
-from tierscope.core.embedded.postgres import open_cluster
 from tierscope.core.settings import Settings
 
 Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
@@ -61,6 +58,10 @@ def restore(
 
 def _run_tool(settings: Settings, command: list[str], *, demo: bool) -> None:
     """Run a client tool on the database; the password travels in the environment, not on the command line."""
+    from tierscope.cli.database import resolve_url
+    from tierscope.core.database import libpq_url
+    from tierscope.core.embedded.postgres import open_cluster
+
     address = libpq_url(resolve_url(settings, demo=demo))
     tool, *arguments = command
     places = find_instance(settings, demo=demo).places
@@ -73,7 +74,7 @@ def _run_tool(settings: Settings, command: list[str], *, demo: bool) -> None:
 
 
 def _connection_environment(address: str) -> dict[str, str]:
-    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - only here
+    from psycopg.conninfo import conninfo_to_dict
 
     names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE"}
     parsed = conninfo_to_dict(address)

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from tierscope.api.frontend import frontend_dir
 from tierscope.cli.exits import FAILED, print_json
 from tierscope.cli.instance.find import Instance, find_instance
 from tierscope.cli.instance.source_tree import find_agent
@@ -18,7 +17,6 @@ from tierscope.cli.status import examine, unhealthy
 from tierscope.core.embedded.account import choose_account, first_blocked
 from tierscope.core.embedded.binaries import find_postgres, find_queue_server
 from tierscope.core.embedded.errors import EmbeddedError
-from tierscope.core.embedded.postgres import recorded_major
 from tierscope.core.settings import Settings
 
 _LEAST_FREE_BYTES = 2 << 30
@@ -73,6 +71,8 @@ def _check_database(settings: Settings, instance: Instance) -> Check:
     if settings.resolve_database_url() is not None:
         return Check("database", "ok", "configured")
 
+    from tierscope.core.embedded.postgres import recorded_major
+
     def look() -> Check:
         found = find_postgres(major=recorded_major(instance.places))
         return Check("database", "ok", f"PostgreSQL {found.major} in {found.bin_dir} ({found.origin})")
@@ -104,6 +104,8 @@ def _check_data_dir(instance: Instance) -> Check:
 
 
 def _check_frontend(settings: Settings) -> Check:
+    from tierscope.api.frontend import frontend_dir
+
     found = frontend_dir(settings.frontend_dir)
     if found is None:
         return Check("dashboard", "warning", "not built", "run `make setup`")

@@ -7,10 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from tierscope.cli.database import actor, open_database
 from tierscope.cli.exits import BAD_USAGE, fail, print_json
 from tierscope.core.settings import Settings
-from tierscope.usecases.events import Events, NewEvent
 
 
 def register(app: typer.Typer) -> None:
@@ -30,6 +28,9 @@ def event(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Mark a deploy or another change; it shows on the charts."""
+    from tierscope.cli.database import actor, open_database
+    from tierscope.usecases.events import Events, NewEvent
+
     new = NewEvent(kind=kind, text=text, at=_parse_time(at), host_id=host, service_id=service)
     with open_database(Settings(), demo=demo) as database:
         row = Events(database).create(new, actor=actor(), idempotency_key=None)

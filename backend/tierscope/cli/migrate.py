@@ -6,10 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from tierscope.cli.database import resolve_url
 from tierscope.cli.exits import print_json
 from tierscope.core.settings import Settings
-from tierscope.storage.schema import upgrade
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +23,9 @@ def migrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Bring the database to the newest revision; safe to run again and from several places at once."""
+    from tierscope.cli.database import resolve_url
+    from tierscope.storage.schema import upgrade
+
     settings = Settings()
     mode = upgrade(resolve_url(settings), storage=storage or settings.storage)
     if as_json:

@@ -14,6 +14,6 @@ def register(app: typer.Typer) -> None:
 
 def openapi() -> None:
     """Print the OpenAPI document of this release as JSON."""
-    from tierscope.api.app import build_openapi  # noqa: PLC0415 - the web framework loads slowly; other commands skip it
+    from tierscope.api.app import build_openapi
 
     print_json(build_openapi())

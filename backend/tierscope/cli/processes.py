@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from tierscope.core.logs import configure_logging
 from tierscope.core.settings import Settings
 
 _DRAIN_SECONDS = 10
@@ -25,9 +24,10 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port; default from the settings.")] = None,
 ) -> None:
     """Serve the API and the dashboard on the configured database."""
-    import uvicorn  # noqa: PLC0415 - as below: only this command needs it
+    import uvicorn
 
-    from tierscope.api.app import create_app  # noqa: PLC0415 - the web framework loads slowly
+    from tierscope.api.app import create_app
+    from tierscope.core.logs import configure_logging
 
     changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = Settings().model_copy(update=changed)
@@ -78,7 +78,8 @@ def _schedule_file() -> str:
 
 
 def _run_celery(arguments: list[str]) -> None:
-    from tierscope.worker.app import app as celery_app  # noqa: PLC0415 - only these commands need Celery
+    from tierscope.core.logs import configure_logging
+    from tierscope.worker.app import app as celery_app
 
     configure_logging(Settings())
     celery_app.start(argv=arguments)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.database import actor, open_database
 from tierscope.cli.exits import BAD_USAGE, fail, print_json
 from tierscope.cli.instance.find import find_instance
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access, NewToken
+
+if TYPE_CHECKING:
+    from tierscope.usecases.access import Access, NewToken
 
 app = typer.Typer(help="Join tokens for agents, API tokens for programs, login links for people.", no_args_is_help=True)
 
@@ -38,9 +41,9 @@ def join(
         if not key or not separator:
             fail(f"'{pair}' is not KEY=VALUE", next_step="write for example --label rack=a12", status=BAD_USAGE)
         labels[key] = value
-    with open_database(Settings(), demo=demo) as database:
-        made = Access(database).create_join_token(
-            uses=uses, lifetime=timedelta(hours=hours), origin=origin, labels=labels, note="cli", actor=actor()
+    with _access(demo=demo) as (access, actor):
+        made = access.create_join_token(
+            uses=uses, lifetime=timedelta(hours=hours), origin=origin, labels=labels, note="cli", actor=actor
         )
     _show(made, as_json=as_json)
 
@@ -55,8 +58,8 @@ def api(
 ) -> None:
     """Make an API token. It is shown once."""
     lifetime = None if days is None else timedelta(days=days)
-    with open_database(Settings(), demo=demo) as database:
-        made = Access(database).create_api_token(role=role, note=note, lifetime=lifetime, actor=actor())
+    with _access(demo=demo) as (access, actor):
+        made = access.create_api_token(role=role, note=note, lifetime=lifetime, actor=actor)
     _show(made, as_json=as_json)
 
 
@@ -68,8 +71,8 @@ def link(
 ) -> None:
     """Make a one-time login link, valid for half an hour."""
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
-        made = Access(database).create_link(role=role, actor=actor())
+    with _access(demo=demo) as (access, actor):
+        made = access.create_link(role=role, actor=actor)
     state = load(find_instance(settings, demo=demo).places.state_file)
     base = state.url if state is not None else f"http://{settings.host}:{settings.port}"
     address = f"{base}/login?link={made.secret}"
@@ -82,8 +85,8 @@ def link(
 @app.command("list")
 def list_tokens(demo: Demo = False, as_json: AsJson = False) -> None:
     """List tokens without their secrets, newest first."""
-    with open_database(Settings(), demo=demo) as database:
-        rows = Access(database).list_tokens()
+    with _access(demo=demo) as (access, _):
+        rows = access.list_tokens()
     if as_json:
         fields = ("id", "kind", "role", "note", "uses_left", "origin", "labels", "created_at", "expires_at")
         print_json([{field: getattr(row, field) for field in (*fields, "revoked_at")} for row in rows])
@@ -96,9 +99,19 @@ def list_tokens(demo: Demo = False, as_json: AsJson = False) -> None:
 @app.command()
 def revoke(token_id: Annotated[str, typer.Argument(help="As `token list` shows it.")], demo: Demo = False) -> None:
     """Revoke a token at once."""
-    with open_database(Settings(), demo=demo) as database:
-        Access(database).revoke_token(token_id, actor=actor())
+    with _access(demo=demo) as (access, actor):
+        access.revoke_token(token_id, actor=actor)
     typer.echo(f"Revoked {token_id}.")
+
+
+@contextmanager
+def _access(*, demo: bool) -> Iterator[tuple[Access, str]]:
+    """Yield the tokens of an instance and the name that goes into the audit trail."""
+    from tierscope.cli.database import actor, open_database
+    from tierscope.usecases.access import Access
+
+    with open_database(Settings(), demo=demo) as database:
+        yield Access(database), actor()
 
 
 def _show(made: NewToken, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,12 +16,14 @@ from tierscope.cli.down import stop_orphans
 from tierscope.cli.exits import FAILED, fail
 from tierscope.cli.instance.claim import AlreadyRunningError
 from tierscope.cli.instance.find import Instance, find_instance
-from tierscope.cli.instance.run import InstanceRun, Options
 from tierscope.cli.status import describe, unhealthy
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.places import prepare
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
+
+if TYPE_CHECKING:
+    from tierscope.cli.instance.run import Options
 
 _POLL_SECONDS = 0.5
 _REPEAT_SECONDS = 20.0
@@ -41,6 +43,8 @@ def up(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="First port to try.")] = None,
 ) -> None:
     """Start database, queue, API, worker and an agent on this host, and look after them until Ctrl-C or `down`."""
+    from tierscope.cli.instance.run import InstanceRun, Options
+
     settings = Settings()
     instance = find_instance(settings, demo=demo)
     running = load(instance.places.state_file)

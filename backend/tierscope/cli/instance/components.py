@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import http
+import http.client
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import httpx
+from urllib.parse import urlsplit
 
 from tierscope.cli.instance.find import Instance
 from tierscope.core.embedded.service import ServiceProcess
@@ -69,17 +70,22 @@ def make_worker(instance: Instance, env: dict[str, str]) -> ServiceProcess:
 
 def responds(url: str) -> bool:
     """Tell whether an address answers with status 200 within seconds."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=_PROBE_SECONDS)
     try:
-        return httpx.get(url, timeout=_PROBE_SECONDS, trust_env=False).status_code == httpx.codes.OK
-    except httpx.HTTPError:
+        connection.request("GET", parts.path)
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
         return False
+    finally:
+        connection.close()
 
 
 def worker_answers(queue_url: str) -> bool:
     """Tell whether a worker listens on the queue. The filesystem transport cannot tell: a running worker counts."""
     if queue_url.startswith("filesystem://"):
         return True
-    from celery import Celery  # noqa: PLC0415 - loads slowly, and only the supervisor and `status` ask
+    from celery import Celery
 
     address = queue_url.replace("unix://", "redis+socket://", 1)
     with Celery(broker=address, set_as_current=False) as asking:

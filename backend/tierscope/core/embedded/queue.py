@@ -7,14 +7,11 @@ binary fits this machine, Celery's filesystem transport takes its place.
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-
-import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.binaries import find_queue_server, make_reachable
@@ -25,6 +22,7 @@ from tierscope.core.embedded.process import Launch, identify, start, stop
 _READY_SECONDS = 15.0
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.05
+_ANSWER_SECONDS = 3.0
 
 
 @dataclass(slots=True)
@@ -87,15 +85,14 @@ class QueueServer:
         """Tell whether the queue takes messages now."""
         if self.binary is None:
             return self.folder.is_dir()
-        client = redis.Redis(
-            unix_socket_path=str(self.places.queue_socket), socket_timeout=3, retry=Retry(NoBackoff(), 0)
-        )
-        try:
-            return bool(client.ping())
-        except (redis.RedisError, OSError):
-            return False
-        finally:
-            client.close()
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_ANSWER_SECONDS)
+            try:
+                connection.connect(str(self.places.queue_socket))
+                connection.sendall(b"PING\r\n")
+                return connection.recv(16).startswith(b"+PONG")
+            except OSError:
+                return False
 
     def _command(self, binary: Path) -> list[str]:
         return [
