@@ -30,6 +30,8 @@ pub(crate) struct LiveSource {
     boot_id: Arc<str>,
     /// The newest description of the host and its boot-time clock.
     described: Option<(i64, Inventory)>,
+    /// The inventory while no heat is measured, with the time of its description and whether heat is switched off.
+    quiet: Option<(i64, bool, Arc<Inventory>)>,
 }
 
 /// Settings and devices are looked at this often: that reads some hundred small files.
@@ -58,6 +60,7 @@ impl LiveSource {
             heat: None,
             boot_id: Arc::from(boot_id),
             described: None,
+            quiet: None,
         }
     }
 
@@ -133,6 +136,22 @@ impl LiveSource {
             tier: only_tier(self.describe()),
             epoch_seed: clocks::wall_ns() as u64,
         }
+    }
+
+    /// As [`Self::inventory`], and the same object as long as nothing that it says can have changed.
+    fn shared_inventory(&mut self, visit: Option<&Visit>) -> Arc<Inventory> {
+        self.describe();
+        let described_ns = self.described.as_ref().map_or(0, |(at_ns, _)| *at_ns);
+        if visit.is_some_and(|visit| self.heat.is_some() || !visit.targets.is_empty()) {
+            self.quiet = None;
+            return Arc::new(self.inventory(visit));
+        }
+        let known = self
+            .quiet
+            .take()
+            .filter(|(at_ns, off, _)| (*at_ns, *off) == (described_ns, visit.is_none()));
+        let quiet = known.unwrap_or_else(|| (described_ns, visit.is_none(), Arc::new(self.inventory(visit))));
+        Arc::clone(&self.quiet.insert(quiet).2)
     }
 
     /// What the host is, with what the agent knows of its collectors and services. `visit` is `None` while heat is
@@ -235,7 +254,7 @@ impl Source for LiveSource {
                 .filter(|visit| !visit.targets.is_empty())
                 .map(cost_of),
         );
-        let inventory = self.inventory(visit.as_ref());
+        let inventory = self.shared_inventory(visit.as_ref());
         let folded = visit.map(|visit| visit.round.folded).unwrap_or_default();
         Collection {
             sample: collected.sample,

@@ -1,5 +1,7 @@
 //! From collections to batches in the queue on disk.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use tierscope_sample::inventory::Inventory;
 use tierscope_wire::{CollectorCost, Content, CounterRow, LayoutCache, Sealer, SelfReport};
@@ -13,7 +15,9 @@ use crate::uplink::{Shared, header, lock, spool_status};
 pub(crate) struct Queue {
     layouts: LayoutCache,
     sealer: Sealer,
-    sent_inventory: Option<Inventory>,
+    sent_inventory: Option<Arc<Inventory>>,
+    /// The newest one that was looked at, sent or like the one that was.
+    seen_inventory: Option<Arc<Inventory>>,
     /// Boot-time clock and CPU time at the last report.
     reported: Option<(i64, i64)>,
     /// Costs since the last report.
@@ -26,7 +30,7 @@ impl Queue {
         let boot_id = collection.sample.boot_id.clone();
         let row = CounterRow::new(&collection.sample, &mut self.layouts);
         lock(&shared.layouts).keep(&row.layout)?;
-        let inventory = Some(collection.inventory).filter(|inventory| self.is_new(inventory));
+        let new_inventory = Some(&collection.inventory).filter(|inventory| self.is_new(inventory));
         self.add_costs(collection.costs);
         let mut spool = lock(&shared.spool);
         let report = SelfReport {
@@ -35,7 +39,7 @@ impl Queue {
             ..self.report(collection.sample.end_wall_ns, &spool.stats())
         };
         let content = Content {
-            inventory: inventory.clone(),
+            inventory: new_inventory.map(|inventory| Inventory::clone(inventory)),
             counters: vec![row],
             heat: collection.heat.rows,
             gaps: collection.heat.gaps,
@@ -55,16 +59,22 @@ impl Queue {
         }
         let queued = spool_status(&spool);
         drop(spool);
-        self.sent_inventory = inventory.or(self.sent_inventory.take());
+        if new_inventory.is_some() {
+            self.sent_inventory = Some(Arc::clone(&collection.inventory));
+        }
+        self.seen_inventory = Some(collection.inventory);
         shared.status.update(|status| status.spool = queued);
         Ok(())
     }
 
     /// Whether anything changed besides figures that change all the time.
-    fn is_new(&self, inventory: &Inventory) -> bool {
-        self.sent_inventory
+    fn is_new(&self, inventory: &Arc<Inventory>) -> bool {
+        let is_seen = self
+            .seen_inventory
             .as_ref()
-            .is_none_or(|sent| steady(sent) != steady(inventory))
+            .is_some_and(|seen| Arc::ptr_eq(seen, inventory));
+        let is_like = |sent: &Arc<Inventory>| steady(sent) == steady(inventory);
+        !is_seen && !self.sent_inventory.as_ref().is_some_and(is_like)
     }
 
     fn add_costs(&mut self, costs: Vec<CollectorCost>) {

@@ -29,7 +29,7 @@ use crate::uplink::{Shared, Signal, Uplink, lock};
 const STACK_BYTES: usize = 256 << 10;
 /// A collection this near to the interval's end stands for that end.
 const ON_TIME_NS: i64 = SECOND_NS / 2;
-/// Longest time for one request.
+/// Longest time for each step of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Measures this host and sends what it finds.

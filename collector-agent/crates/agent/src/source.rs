@@ -1,5 +1,7 @@
 //! What one collection gives, and who gives it: the border between the loop of `run` and the collectors.
 
+use std::sync::Arc;
+
 use tierscope_sample::counters::CounterSample;
 use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::inventory::Inventory;
@@ -10,8 +12,8 @@ use tierscope_wire::CollectorCost;
 pub(crate) struct Collection {
     /// Raw counters.
     pub(crate) sample: CounterSample,
-    /// What the host is now; it travels on change.
-    pub(crate) inventory: Inventory,
+    /// What the host is now; it travels on change. The same object as the time before says that nothing changed.
+    pub(crate) inventory: Arc<Inventory>,
     /// Heat of the interval; empty where none is measured.
     pub(crate) heat: Folded,
     /// Counter names beyond the limit.

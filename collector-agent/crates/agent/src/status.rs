@@ -2,11 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use crate::clocks::{rfc3339, wall_ns};
+
+/// Figures and times, which change all the time, are written at most this often.
+const FIGURES_EVERY: Duration = Duration::from_secs(5);
 
 /// The document. Times are RFC 3339 in UTC; absent means not yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -41,11 +45,33 @@ pub(crate) struct SpoolStatus {
     pub(crate) rejected_batches: u64,
 }
 
+impl Status {
+    /// What a reader waits for: it is written at once.
+    fn news(&self) -> impl PartialEq + use<> {
+        (
+            self.state,
+            self.host_id.clone(),
+            self.interval_seconds,
+            self.last_delivered_at.is_some(),
+            self.delivery_error.clone(),
+            self.collection_error.clone(),
+        )
+    }
+}
+
 /// The document in memory, shared by the threads, and its file.
 #[derive(Clone)]
 pub(crate) struct StatusFile {
     path: PathBuf,
-    status: Arc<Mutex<Status>>,
+    document: Arc<Mutex<Document>>,
+}
+
+#[derive(Default)]
+struct Document {
+    status: Status,
+    written: Option<Instant>,
+    /// Whether the file lacks a change.
+    stale: bool,
 }
 
 impl StatusFile {
@@ -61,18 +87,79 @@ impl StatusFile {
         };
         Self {
             path: state_dir.join("status.json"),
-            status: Arc::new(Mutex::new(status)),
+            document: Arc::new(Mutex::new(Document {
+                status,
+                ..Document::default()
+            })),
         }
     }
 
-    /// Changes the document and writes it. A failure to write is passed over: the disk's trouble shows elsewhere.
+    fn lock(&self) -> MutexGuard<'_, Document> {
+        self.document.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the document. News are written at once, figures by [`Self::write_when_due`].
     pub(crate) fn update(&self, change: impl FnOnce(&mut Status)) {
-        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut status);
-        status.written_at = rfc3339(wall_ns());
+        let mut document = self.lock();
+        let before = document.status.news();
+        change(&mut document.status);
+        document.stale = true;
+        if document.written.is_none() || document.status.news() != before {
+            self.write(&mut document);
+        }
+    }
+
+    /// Writes what changed if the last writing is long enough ago, else says how long to wait; `None` when there is
+    /// nothing to write.
+    pub(crate) fn write_when_due(&self) -> Option<Duration> {
+        let mut document = self.lock();
+        if !document.stale {
+            return None;
+        }
+        let age = document
+            .written
+            .map_or(FIGURES_EVERY, |written| written.elapsed());
+        let wait = FIGURES_EVERY.checked_sub(age).filter(|wait| !wait.is_zero());
+        if wait.is_none() {
+            self.write(&mut document);
+        }
+        wait
+    }
+
+    /// A failure to write is passed over: the disk's trouble shows elsewhere.
+    fn write(&self, document: &mut Document) {
+        document.status.written_at = rfc3339(wall_ns());
+        document.written = Some(Instant::now());
+        document.stale = false;
         let temporary = self.path.with_extension("new");
-        if let Ok(text) = serde_json::to_string_pretty(&*status) {
+        if let Ok(text) = serde_json::to_string_pretty(&document.status) {
             let _ = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &self.path));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_are_written_at_once_and_figures_wait() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = StatusFile::new(directory.path(), None);
+        let holds = |text: &str| {
+            fs::read_to_string(directory.path().join("status.json")).is_ok_and(|json| json.contains(text))
+        };
+        file.update(|_| {});
+        assert!(holds("enrolling"));
+        file.update(|status| status.counters = 4711);
+        assert!(!holds("4711"));
+        assert!(file.write_when_due().is_some_and(|wait| wait <= FIGURES_EVERY));
+        file.update(|status| status.delivery_error = Some("no route".to_owned()));
+        assert!(holds("no route") && holds("4711"));
+        assert_eq!(file.write_when_due(), None);
+        file.update(|status| status.counters = 4712);
+        file.lock().written = Instant::now().checked_sub(FIGURES_EVERY);
+        assert_eq!(file.write_when_due(), None);
+        assert!(holds("4712"));
     }
 }

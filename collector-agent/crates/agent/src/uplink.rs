@@ -91,7 +91,15 @@ impl Uplink {
         let mut plan_due = Instant::now();
         let mut attempt_due: Option<Instant> = Some(Instant::now());
         loop {
-            let due = attempt_due.map_or(plan_due, |attempt| attempt.min(plan_due));
+            let status_due = self
+                .shared
+                .status
+                .write_when_due()
+                .map(|wait| Instant::now() + wait);
+            let due = [attempt_due, status_due]
+                .into_iter()
+                .flatten()
+                .fold(plan_due, Instant::min);
             match self
                 .signals
                 .recv_timeout(due.saturating_duration_since(Instant::now()))

@@ -51,6 +51,11 @@ impl Key {
         &self.0
     }
 
+    /// Whether both are the same key; next to free where they share their text.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+
     /// Scope, source and name as text.
     pub fn parts(&self) -> (&str, &str, &str) {
         let mut parts = self.0.splitn(3, '|');

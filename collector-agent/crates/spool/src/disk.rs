@@ -70,16 +70,27 @@ impl Disk for OsDisk {
     fn read(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(offset))?;
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(length.min(1 << 16));
         file.take(length as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
     fn write_at(&self, path: &Path, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let created = !path.exists();
-        let mut options = OpenOptions::new();
-        let mut file = owner_only(options.create(true).truncate(false).write(true)).open(path)?;
-        file.set_len(offset)?;
+        let (mut file, created) = match OpenOptions::new().write(true).open(path) {
+            Ok(file) => (file, false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut options = OpenOptions::new();
+                (
+                    owner_only(options.create(true).truncate(false).write(true)).open(path)?,
+                    true,
+                )
+            }
+            Err(error) => return Err(error),
+        };
+        // Even a cut that changes nothing makes the file system write the file's description anew.
+        if file.metadata()?.len() != offset {
+            file.set_len(offset)?;
+        }
         file.seek(SeekFrom::Start(offset))?;
         file.write_all(bytes)?;
         file.sync_data()?;

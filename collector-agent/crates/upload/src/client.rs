@@ -16,6 +16,8 @@ use crate::outcome::{Outcome, classify, read_problem};
 
 /// Largest answer that is read.
 const MAX_ANSWER_BYTES: u64 = 256 << 10;
+/// Size of the buffers of a connection; a batch of a minute has some kB.
+const BUFFER_BYTES: usize = 16 << 10;
 /// Longest Retry-After that is obeyed.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
@@ -30,7 +32,7 @@ pub struct Settings {
     pub allow_http: bool,
     /// For the User-Agent header.
     pub agent_version: String,
-    /// Longest time for one request.
+    /// Longest time for each step of a request: connecting (10 s at most), sending, waiting for the answer, reading it.
     pub timeout: Duration,
 }
 
@@ -119,8 +121,15 @@ impl Client {
             .proxy(None)
             .user_agent(format!("tierscope-agent/{}", settings.agent_version))
             .max_idle_connections_per_host(1)
-            .timeout_global(Some(settings.timeout))
-            .timeout_connect(Some(settings.timeout.min(Duration::from_secs(10))));
+            .input_buffer_size(BUFFER_BYTES)
+            .output_buffer_size(BUFFER_BYTES)
+            // No limit for the whole request: it would take a new thread per request to end a look-up of the name,
+            // which the system ends by itself.
+            .timeout_connect(Some(settings.timeout.min(Duration::from_secs(10))))
+            .timeout_send_request(Some(settings.timeout))
+            .timeout_send_body(Some(settings.timeout))
+            .timeout_recv_response(Some(settings.timeout))
+            .timeout_recv_body(Some(settings.timeout));
         if address.base.starts_with("https:") {
             config = config.tls_config(tls(settings.ca_file.as_deref())?);
         }

@@ -1,10 +1,12 @@
 //! Sealing a content into compressed batches within the size limits, and opening a batch again.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use prost::Message as _;
+use zstd::bulk::Compressor;
 
 use crate::layout::HASH_BYTES;
 use crate::strings::{StringTable, Texts};
@@ -110,7 +112,7 @@ impl Sealer {
         if inflated_bytes > MAX_INFLATED_BYTES {
             return Ok(Err(inflated_bytes));
         }
-        let body = zstd::bulk::compress(&message.encode_to_vec(), ZSTD_LEVEL).map_err(WireError::Deflate)?;
+        let body = deflate(&message.encode_to_vec()).map_err(WireError::Deflate)?;
         if body.len() > MAX_BATCH_BYTES {
             return Ok(Err(body.len()));
         }
@@ -137,6 +139,21 @@ impl Sealer {
         }
         layouts
     }
+}
+
+thread_local! {
+    /// Kept for each thread: to make its tables costs more than to deflate a batch.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn deflate(message: &[u8]) -> io::Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|kept| {
+        let compressor = match kept {
+            Some(compressor) => compressor,
+            None => kept.insert(Compressor::new(ZSTD_LEVEL)?),
+        };
+        compressor.compress(message)
+    })
 }
 
 fn encode(part: &Content, layouts: &[Arc<Layout>], header: &Header, seq: u64) -> proto::Batch {

@@ -48,15 +48,6 @@ impl Layout {
         hex(&self.hash)
     }
 
-    fn matches(&self, values: &[(Key, Option<i64>)]) -> bool {
-        self.keys.len() == values.len()
-            && self
-                .keys
-                .iter()
-                .zip(values)
-                .all(|(key, (other, _))| **key == *other.as_str())
-    }
-
     pub(crate) fn to_proto(&self) -> proto::CounterLayout {
         let keys = self.keys.iter().map(ToString::to_string).collect();
         proto::CounterLayout {
@@ -79,24 +70,26 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 /// Gives equal samples the same layout object, so that names are hashed on change only.
 #[derive(Debug, Default)]
 pub struct LayoutCache {
-    newest: Option<Arc<Layout>>,
+    /// The last layout, with its keys as the samples share them.
+    newest: Option<(Vec<Key>, Arc<Layout>)>,
 }
 
 impl LayoutCache {
     /// The layout of `sample`.
     pub fn layout_of(&mut self, sample: &CounterSample) -> Arc<Layout> {
-        if let Some(layout) = &self.newest
-            && layout.matches(&sample.values)
+        if let Some((keys, layout)) = &self.newest
+            && have_keys(&sample.values, keys)
         {
             return Arc::clone(layout);
         }
-        let keys = sample
-            .values
-            .iter()
-            .map(|(key, _)| Box::from(key.as_str()))
-            .collect();
-        let layout = Arc::new(Layout::new(keys));
-        self.newest = Some(Arc::clone(&layout));
+        let keys: Vec<Key> = sample.values.iter().map(|(key, _)| key.clone()).collect();
+        let names = keys.iter().map(|key| Box::from(key.as_str())).collect();
+        let layout = Arc::new(Layout::new(names));
+        self.newest = Some((keys, Arc::clone(&layout)));
         layout
     }
+}
+
+fn have_keys(values: &[(Key, Option<i64>)], keys: &[Key]) -> bool {
+    values.len() == keys.len() && values.iter().zip(keys).all(|((key, _), other)| key.is(other))
 }
