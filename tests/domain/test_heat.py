@@ -24,7 +24,9 @@ from tierscope.domain.heat import (
 KIB = 1024
 
 
-def folded(age: list[int], never: list[int] | None = None, *, count: list[int] | None = None, hi: list[int] | None = None) -> Folded:
+def folded(
+    age: list[int], never: list[int] | None = None, *, count: list[int] | None = None, hi: list[int] | None = None
+) -> Folded:
     a, n = np.array([age], np.int64), np.array([never or [0] * 9], np.int64)
     resident = a.sum(axis=-1) + n.sum(axis=-1)
     lo = np.stack([a[..., : EDGES.index(w)].sum(axis=-1) for w in (1, 2, 5, 10)], axis=-1)
@@ -105,7 +107,9 @@ def test_valid_run_counts_from_the_newest(run: int) -> None:
     st.sampled_from(["recency", "frequency", "cold_age"]),
     st.integers(1, 64),
 )
-def test_classes_share_out_exactly_the_resident_bytes(age: list[int], never: list[int], scheme: str, threshold: int) -> None:
+def test_classes_share_out_exactly_the_resident_bytes(
+    age: list[int], never: list[int], scheme: str, threshold: int
+) -> None:
     histogram = folded(age, never, count=[sum(never), *[0] * 9, sum(age)])
     classes = classify(histogram, make_rule(scheme, threshold))  # type: ignore[arg-type]
     assert classes.value[0].sum() == histogram.resident[0]
@@ -151,7 +155,9 @@ def test_bootstrap_over_hosts_is_reproducible_and_holds_the_median() -> None:
 def test_placement_unknown_is_not_zero() -> None:
     pair = np.concatenate
     hot, cold = folded([100, 0, 0, 0, 0, 0, 0, 0, 0]), folded([0, 0, 0, 0, 0, 100, 0, 0, 0])
-    both = Folded(*(pair([getattr(hot, f), getattr(cold, f)]) for f in ("resident", "age", "never", "count", "lo", "hi")))
+    both = Folded(
+        *(pair([getattr(hot, f), getattr(cold, f)]) for f in ("resident", "age", "never", "count", "lo", "hi"))
+    )
     classes = classify(both, make_rule("recency"))
     assert find_misplaced(classes, ["", ""]) is None
     found = find_misplaced(classes, ["cxl", "dram"])
@@ -175,7 +181,9 @@ def test_placement_unknown_is_not_zero() -> None:
         (0, 0, 0.0, 0, None),
     ],
 )
-def test_minimum_data_decides_the_grade(hosts: int, intervals: int, coverage: float, history: int, grade: str | None) -> None:
+def test_minimum_data_decides_the_grade(
+    hosts: int, intervals: int, coverage: float, history: int, grade: str | None
+) -> None:
     found = judge_enough(n_hosts=hosts, n_intervals=intervals, coverage=coverage, history=history, needed_history=10)
     assert found.grade == grade
     assert (grade == "good") == (not found.warnings)

@@ -13,7 +13,9 @@ from tierscope.domain.rollups import OBSERVED_KEY, merge_rollups, roll_up, widen
 MINUTE_US = 60_000_000
 
 
-def block(values: np.ndarray, present: np.ndarray | None = None, *, boots: list[int] | None = None, start: int = 0) -> Block:
+def block(
+    values: np.ndarray, present: np.ndarray | None = None, *, boots: list[int] | None = None, start: int = 0
+) -> Block:
     n, k = values.shape
     return Block(
         np.arange(start + 1, start + n + 1, dtype=np.int64) * MINUTE_US,
@@ -52,8 +54,13 @@ def test_pack_is_exact(original: Block) -> None:
 @given(blocks())
 def test_fine_buckets_sum_to_the_coarse_bucket(original: Block) -> None:
     small = Block(
-        original.times_us, original.boots, original.boottimes_ns, original.flags, original.keys,
-        np.abs(original.values) % 10**9, original.present,
+        original.times_us,
+        original.boots,
+        original.boottimes_ns,
+        original.flags,
+        original.keys,
+        np.abs(original.values) % 10**9,
+        original.present,
     )
     counters = frozenset(small.keys[:1])
     fine = roll_up(small, counters, base_us=0, width_us=TEN_MINUTES_US, nominal_s=60.0)
@@ -66,8 +73,13 @@ def test_fine_buckets_sum_to_the_coarse_bucket(original: Block) -> None:
 @given(blocks())
 def test_sums_of_counters_are_the_sums_of_their_differences(original: Block) -> None:
     small = Block(
-        original.times_us, original.boots, original.boottimes_ns, original.flags, original.keys,
-        np.abs(original.values) % 10**9, original.present,
+        original.times_us,
+        original.boots,
+        original.boottimes_ns,
+        original.flags,
+        original.keys,
+        np.abs(original.values) % 10**9,
+        original.present,
     )
     rolled = roll_up(small, frozenset(small.keys), base_us=0, width_us=HOUR_US, nominal_s=60.0)
     flow = differences(small.times_us / 1e6, small.boots, small.values, small.present, nominal_s=60.0)

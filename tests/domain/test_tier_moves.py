@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from factories.kernel_lab import load
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from factories.kernel_lab import load
 from tierscope.domain.counters import Cause, differences, nominal_step
 from tierscope.domain.tier_moves import (
     COLUMN_INDEX,
@@ -106,7 +106,9 @@ def test_tpp_columns_come_from_tpp_counters() -> None:
         np.array([0.0, 60.0]), np.zeros(2, np.int64), values, np.ones((2, 6), bool), plan, nominal_s=60.0
     )
     by_name = dict(zip(keys, (1, 2, 3, 4, 5, 6), strict=True))
-    assert ledger.total("promoted_pages") == by_name["host|vmstat|pgpromote_anon"] + by_name["host|vmstat|pgpromote_file"]
+    assert (
+        ledger.total("promoted_pages") == by_name["host|vmstat|pgpromote_anon"] + by_name["host|vmstat|pgpromote_file"]
+    )
     assert ledger.total("candidates_demoted") == by_name["host|vmstat|pgpromote_candidate_demoted"]
     assert plan.columns[COLUMN_INDEX["promotion_candidates_pages"]].trust == "partial"
     assert plan.columns[COLUMN_INDEX["promoted_pages"]].trust == "bound"
@@ -120,7 +122,9 @@ def test_too_short_a_window_is_not_judged() -> None:
     assert judge(ledger).word == "not_enough_data"
 
 
-def step(values: list[int], *, boots: list[int] | None = None, times: list[float] | None = None) -> tuple[list[int], list[int]]:
+def step(
+    values: list[int], *, boots: list[int] | None = None, times: list[float] | None = None
+) -> tuple[list[int], list[int]]:
     n = len(values)
     found = differences(
         np.array(times or [60.0 * i for i in range(n)]),
@@ -142,7 +146,11 @@ def test_a_decrease_within_a_boot_is_absent_not_negative() -> None:
 
 def test_a_gap_keeps_its_difference_and_is_flagged() -> None:
     found = differences(
-        np.array([0.0, 60.0, 600.0]), np.zeros(3, np.int64), np.array([[1], [2], [9]]), np.ones((3, 1), bool), nominal_s=60.0
+        np.array([0.0, 60.0, 600.0]),
+        np.zeros(3, np.int64),
+        np.array([[1], [2], [9]]),
+        np.ones((3, 1), bool),
+        nominal_s=60.0,
     )
     assert found.delta[:, 0].tolist() == [1, 7]
     assert found.gap.tolist() == [False, True]
@@ -172,7 +180,9 @@ def test_without_resets_differences_sum_to_last_minus_first(steps: np.ndarray) -
     npst.arrays(np.int64, st.tuples(st.integers(2, 40), st.just(2)), elements=st.integers(0, 2**62)),
     st.data(),
 )
-def test_differences_are_never_negative_and_absent_ones_are_zero_with_a_cause(values: np.ndarray, data: st.DataObject) -> None:
+def test_differences_are_never_negative_and_absent_ones_are_zero_with_a_cause(
+    values: np.ndarray, data: st.DataObject
+) -> None:
     n = len(values)
     boots = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
     present = data.draw(npst.arrays(bool, values.shape))

@@ -62,7 +62,8 @@ def test_rows_weigh_by_their_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hours", "columns", "level", "merged"), [(1, 60, 0, 1), (6, 60, 1, 1), (24, 144, 1, 1), (24, 60, 2, 1), (240, 60, 2, 4)]
+    ("hours", "columns", "level", "merged"),
+    [(1, 60, 0, 1), (6, 60, 1, 1), (24, 144, 1, 1), (24, 60, 2, 1), (240, 60, 2, 4)],
 )
 def test_level_is_the_finest_that_fits(hours: int, columns: int, level: int, merged: int) -> None:
     assert choose_level(hours * 3600, 60, columns) == (level, merged)

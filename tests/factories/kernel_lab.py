@@ -1,5 +1,7 @@
-"""Recorded snapshot trees as counter keys and values: a small reader of its own, so that tests of the ledger do not
-depend on the agent's readers."""
+"""Recorded snapshot trees as counter keys and values.
+
+A small reader of its own, so that tests of the ledger do not depend on the agent's readers.
+"""
 
 import io
 import re
