@@ -81,5 +81,5 @@ export function formatActivity(measure: string, activity: number): string {
     const percent = activity * 100
     return `${percent >= 10 ? percent.toFixed(0) : percent >= 0.1 ? percent.toFixed(1) : percent.toPrecision(1)} %`
   }
-  return activity >= 1 ? activity.toFixed(activity >= 100 ? 0 : 1) : activity.toPrecision(2)
+  return activity >= 1e-4 ? String(Number(activity.toPrecision(2))) : activity.toExponential(0)
 }

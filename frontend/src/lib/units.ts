@@ -110,6 +110,9 @@ export function formatQuantity(value: number, unit: string): string {
       return formatRatio(value)
     case 'us':
       return formatMicroseconds(value)
+    // Time waited per time passed is a share.
+    case 'us_per_s':
+      return formatRatio(value / 1e6)
     case 'ns':
       return Math.abs(value) >= 1e3 ? formatMicroseconds(value / 1e3) : `${threeDigits(value)} ns`
     case 'bytes_per_s': {

@@ -40,6 +40,7 @@ export interface ServiceSearch extends TimeSearch {
 export interface HostSearch extends TimeSearch {
   tab?: HostTab | undefined
   counter?: string | undefined
+  source?: string | undefined
   view?: 'rate' | 'value' | undefined
 }
 
@@ -96,6 +97,7 @@ export function readHostSearch(raw: Raw): HostSearch {
     ...readTimeSearch(raw),
     tab: oneOf(raw, 'tab', hostTabs),
     counter: text(raw, 'counter'),
+    source: text(raw, 'source', 100),
     view: oneOf(raw, 'view', ['rate', 'value']),
   }
 }

@@ -1,13 +1,20 @@
 import { Popover, UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
 import { nothingText, type FigureValue } from '../lib/figure'
-import { formatQuantity } from '../lib/units'
+import { formatQuantity, threeDigits } from '../lib/units'
 import { Nothing } from './Nothing'
 import { ProvenanceDetails } from './ProvenanceDetails'
 import classes from './FigureText.module.css'
 
+interface FigureTextProps {
+  figure: FigureValue
+  label: string
+  /** Leave out the unit, where the column's header says it. */
+  bare?: boolean
+}
+
 /** A figure inside a table or a sentence: its value or its kind of nothing; a click opens the evidence. */
-export function FigureText({ figure, label }: { figure: FigureValue; label: string }) {
+export function FigureText({ figure, label, bare = false }: FigureTextProps) {
   const [opened, setOpened] = useState(false)
   const text = figure.status === 'ok' && figure.value !== null ? formatQuantity(figure.value, figure.unit) : null
   const status = figure.status === 'ok' ? 'not_collected' : figure.status
@@ -21,7 +28,13 @@ export function FigureText({ figure, label }: { figure: FigureValue; label: stri
       }}
       aria-label={`${label}: ${text ?? nothingText[status]}, show evidence`}
     >
-      {text ?? <Nothing status={status} reason={figure.reason} />}
+      {text === null ? (
+        <Nothing status={status} reason={figure.reason} />
+      ) : bare ? (
+        threeDigits(figure.value ?? 0)
+      ) : (
+        text
+      )}
     </UnstyledButton>
   )
   // Tables hold hundreds of figures: the popover exists only while it is open.

@@ -43,7 +43,7 @@ export function ProvenanceChip({ figure, label, gradeless = false }: ProvenanceC
           title="method · window · hosts · coverage"
         >
           <span className={classes.text}>{chipParts(figure).join(' · ')}</span>
-          {!gradeless && <GradeTag grade={figure.grade} />}
+          {!gradeless && figure.status === 'ok' && <GradeTag grade={figure.grade} />}
         </UnstyledButton>
       </Popover.Target>
       <Popover.Dropdown>

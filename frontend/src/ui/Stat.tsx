@@ -30,7 +30,7 @@ export function Stat({ label, name, figure, swatch }: StatProps) {
       <div className={classes.label}>
         {swatch !== undefined && <span className={classes.swatch} style={{ background: swatch }} />}
         {label}
-        {figure !== undefined && (
+        {figure?.status === 'ok' && (
           <span className={classes.grade}>
             <GradeTag grade={figure.grade} />
           </span>

@@ -48,6 +48,6 @@ export const theme = createTheme({
     SegmentedControl: { defaultProps: { size: 'xs' } },
     Tooltip: { defaultProps: { openDelay: 250, multiline: true, maw: 320, withArrow: true } },
     Popover: { defaultProps: { shadow: 'md', withinPortal: true } },
-    Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: 'sm' } },
+    Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: 10 } },
   },
 })

@@ -417,7 +417,7 @@ export interface paths {
         };
         /**
          * Tier moves of a service
-         * @description The ledger of the service's own cgroups, summed over hosts; not_supported where the kernel has no such counters.
+         * @description The ledger of the service's own cgroups, summed over hosts; not_supported where the kernel has none.
          */
         get: operations["read_service_ledger_v1_services__service_id__ledger_get"];
         put?: never;
@@ -1637,7 +1637,7 @@ export interface components {
         };
         /**
          * TileGrid
-         * @description A grid of cells, row by row. Codes: 0 idle, 1-250 log scale, 253 unsampled, 254 not resident, 255 not collected.
+         * @description A grid of cells by row. Codes: 0 idle, 1-250 log scale, 253 unsampled, 254 not resident, 255 not collected.
          */
         TileGrid: {
             /** Backend */

@@ -17,14 +17,14 @@ export function counterNamesQuery(hostId: string) {
   })
 }
 
-/** One counter name of a host: a series per scope that has it. */
-export function counterQuery(hostId: string, name: string, range: TimeRange) {
+/** One counter of a host: a series per scope that has it. Without a source, the API looks through all of them. */
+export function counterQuery(hostId: string, name: string, source: string | undefined, range: TimeRange) {
   return queryOptions({
-    queryKey: ['counter', hostId, name, range.from, range.to],
+    queryKey: ['counter', hostId, name, source, range.from, range.to],
     queryFn: ({ signal }) =>
       dataOf(
         client.GET('/v1/hosts/{host_id}/counters', {
-          params: { path: { host_id: hostId }, query: { name, ...rangeQuery(range) } },
+          params: { path: { host_id: hostId }, query: { name, source, ...rangeQuery(range) } },
           signal,
         }),
       ),

@@ -19,7 +19,8 @@ export function classOfKey(key: string): (typeof order)[number] | null {
 export function classSeries(heat: Pick<ServiceHeat, 'series'>) {
   return order.flatMap((name) => {
     const found = heat.series.find((line) => classOfKey(line.key) === name && !/anon|file|tmpfs/.test(line.key))
-    return found === undefined ? [] : [{ name, line: found }]
+    const drawn = found !== undefined && (name !== 'unknown' || found.values.some((value) => (value ?? 0) > 0))
+    return drawn ? [{ name, line: found }] : []
   })
 }
 

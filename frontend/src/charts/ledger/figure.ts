@@ -36,7 +36,7 @@ export function flowSeries(series: Series[]): { series: Series; direction: 1 | -
   return whole === undefined ? up : [...up, { series: whole, direction: -1, colour: moveColours.demotion }]
 }
 
-const mostMarks = 60
+const mostMarks = 24
 
 /** One mark per stretch of `stepSeconds`, with all causes in it: a service's hosts may reset by the hundred. */
 export function resetMarks(resets: Ledger['resets'], stepSeconds: number): ChartMark[] {

@@ -1,68 +1,55 @@
 import { Link } from '@tanstack/react-router'
-import type { HostSummary } from '../../api/_generated/schema'
-import { worstFinding } from '../../lib/findings'
-import { verdictText } from '../../lib/verdicts'
+import type { Finding, HostSummary } from '../../api/_generated/schema'
+import { groupByFinding, type FindingGroup } from '../../lib/findingGroups'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
-import { FigureText } from '../../ui/FigureText'
+import { Prose } from '../../ui/Prose'
 import { SeverityTag } from '../../ui/SeverityTag'
-import { ToneTag } from '../../ui/ToneTag'
-import { HostStateTag } from '../hosts/HostStateTag'
 import classes from './WorstHosts.module.css'
 
-const columns: Column<HostSummary>[] = [
-  {
-    key: 'host',
-    header: 'Host',
-    cell: (host) => (
-      <Link to="/hosts/$hostId" params={{ hostId: host.id }}>
-        {host.name}
-      </Link>
-    ),
-  },
-  { key: 'state', header: 'State', cell: (host) => <HostStateTag state={host.state} /> },
+type Group = FindingGroup<Finding, HostSummary>
+
+const mostNames = 6
+
+const columns: Column<Group>[] = [
+  { key: 'severity', header: 'Severity', cell: ({ finding }) => <SeverityTag severity={finding.severity} /> },
   {
     key: 'finding',
-    header: 'Worst finding',
-    cell: (host) => {
-      const finding = worstFinding(host.findings)
-      return finding === null ? (
-        'none'
-      ) : (
-        <div className={classes.finding}>
-          <SeverityTag severity={finding.severity} />
-          <span>
-            {finding.cause} <span className={classes.fix}>{finding.fix}</span>
-          </span>
+    header: 'Finding and fix',
+    cell: ({ finding }) => (
+      <div className={classes.finding}>
+        <Prose text={finding.cause} />
+        <div className={classes.fix}>
+          <Prose text={finding.fix} />
         </div>
-      )
-    },
+      </div>
+    ),
   },
-  { key: 'more', header: 'Findings', numeric: true, cell: (host) => host.findings.length },
+  { key: 'count', header: 'Hosts', numeric: true, cell: ({ hosts }) => hosts.length },
   {
-    key: 'verdict',
-    header: 'Verdict',
-    cell: (host) => {
-      const { label, meaning, tone } = verdictText(host.verdict)
-      return <ToneTag tone={tone} label={label} meaning={meaning} />
-    },
-  },
-  {
-    key: 'psi',
-    header: 'PSI some',
-    numeric: true,
-    cell: (host) => <FigureText figure={host.psi_memory_some_ratio} label={`Memory pressure of ${host.name}`} />,
+    key: 'hosts',
+    header: 'Which',
+    cell: ({ hosts }) => (
+      <div className={classes.hosts}>
+        {hosts.slice(0, mostNames).map((host) => (
+          <Link key={host.id} to="/hosts/$hostId" params={{ hostId: host.id }}>
+            {host.name}
+          </Link>
+        ))}
+        {hosts.length > mostNames && <Link to="/hosts">and {hosts.length - mostNames} more</Link>}
+      </div>
+    ),
   },
 ]
 
-/** Hosts with findings, the worst first. */
+/** Hosts with findings, by the worst finding of each: one line per cause, not one per host. */
 export function WorstHosts({ hosts }: { hosts: HostSummary[] | undefined }) {
   return (
     <DataTable
       label="Hosts that need a look"
       columns={columns}
-      rows={hosts}
-      rowKey={(host) => host.id}
+      rows={hosts === undefined ? undefined : groupByFinding<Finding, HostSummary>(hosts)}
+      rowKey={(group) => group.finding.id}
       skeletonRows={4}
       empty={<EmptyState title="No findings" next="No host has anything to mend in this time range." />}
     />

@@ -2,6 +2,7 @@ import type { CollectorInfo } from '../../api/_generated/schema'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
 import { FigureText } from '../../ui/FigureText'
+import { Prose } from '../../ui/Prose'
 import { ToneTag } from '../../ui/ToneTag'
 
 const columns: Column<CollectorInfo>[] = [
@@ -13,8 +14,8 @@ const columns: Column<CollectorInfo>[] = [
       <ToneTag tone={collector.active ? 'good' : 'neutral'} label={collector.active ? 'on' : 'off'} />
     ),
   },
-  { key: 'reason', header: 'Why off', cell: (collector) => collector.reason ?? '' },
-  { key: 'hint', header: 'What would turn it on', cell: (collector) => collector.enable_hint ?? '' },
+  { key: 'reason', header: 'Why off', cell: (collector) => <Prose text={collector.reason ?? ''} /> },
+  { key: 'hint', header: 'What would turn it on', cell: (collector) => <Prose text={collector.enable_hint ?? ''} /> },
   { key: 'granularity', header: 'Granularity', cell: (collector) => collector.granularity ?? '' },
   { key: 'privilege', header: 'Privilege', cell: (collector) => collector.privilege ?? 'none' },
   {

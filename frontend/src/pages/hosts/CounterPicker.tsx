@@ -16,6 +16,14 @@ interface NamedCounter {
 
 const mostShown = 300
 
+/** The sources that questions about tiers start from; others follow in the order of the answer. */
+const firstSources = ['vmstat', 'numastat', 'meminfo', 'pressure.memory', 'memory.stat']
+
+function sourceRank(source: string): number {
+  const rank = firstSources.indexOf(source)
+  return rank < 0 ? firstSources.length : rank
+}
+
 /** Counters by name and source, each once; the number tells how many scopes have it. */
 function group(names: CounterNames): NamedCounter[] {
   const found = new Map<string, NamedCounter>()
@@ -25,14 +33,15 @@ function group(names: CounterNames): NamedCounter[] {
     if (known === undefined) found.set(key, { name: item.name, source: item.source, scopes: 1 })
     else known.scopes += 1
   }
-  return [...found.values()]
+  return [...found.values()].sort((a, b) => sourceRank(a.source) - sourceRank(b.source))
 }
 
 interface CounterPickerProps {
   names: CounterNames | undefined
   load: LoadState
+  /** `source|name`. */
   chosen: string
-  onChoose: (name: string) => void
+  onChoose: (name: string, source: string) => void
 }
 
 /** The host's counters, filtered by a part of their name or source. */
@@ -58,9 +67,9 @@ export function CounterPicker({ names, load, chosen, onChoose }: CounterPickerPr
           <li key={`${item.source}|${item.name}`}>
             <UnstyledButton
               className={classes.item}
-              data-chosen={item.name === chosen}
-              aria-pressed={item.name === chosen}
-              onClick={() => onChoose(item.name)}
+              data-chosen={`${item.source}|${item.name}` === chosen}
+              aria-pressed={`${item.source}|${item.name}` === chosen}
+              onClick={() => onChoose(item.name, item.source)}
             >
               <span className={classes.name}>{item.name}</span>
               <span className={classes.source}>

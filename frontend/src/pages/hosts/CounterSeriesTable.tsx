@@ -32,14 +32,14 @@ const columns: Column<CounterSeries>[] = [
     },
   },
   { key: 'resets', header: 'Resets', numeric: true, cell: (series) => threeDigits(series.resets) },
-  { key: 'trust', header: 'Trust', cell: (series) => series.trust ?? '' },
 ]
 
 /** The series behind the chart: newest value and rate, resets, and what to know before trusting them. */
 export function CounterSeriesTable({ answer }: { answer: CounterAnswer | undefined }) {
   if (answer === undefined || answer.series.length === 0) return null
+  const trust = [...new Set(answer.series.map((series) => series.trust))].filter((note) => note !== null)
   return (
-    <Panel title="Series" hint={`${answer.series.length} in ${answer.points} points`} flush>
+    <Panel title="Series" hint={[`${answer.series.length} in ${answer.points} points.`, ...trust].join(' ')} flush>
       <DataTable
         label="Series of the counter"
         columns={columns}

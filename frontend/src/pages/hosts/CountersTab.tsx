@@ -25,19 +25,26 @@ function emptyText(answer: CounterAnswer | undefined, name: string) {
 
 /** Any counter of the host, by name: one line per node, zone or cgroup that has it. */
 export function CountersTab({ hostId }: { hostId: string }) {
-  const { counter = first, view = 'rate' } = route.useSearch()
+  const { counter = first, source, view = 'rate' } = route.useSearch()
   const navigate = route.useNavigate()
   const { range, zoomTo } = useTimeRange()
   const names = useQuery(counterNamesQuery(hostId))
-  const query = useQuery(counterQuery(hostId, counter, range))
+  const query = useQuery(counterQuery(hostId, counter, source, range))
   const lines = useMemo(() => counterLines(query.data, view), [query.data, view])
-  const known = names.data?.items.find((item) => item.name === (query.data?.name ?? counter))
+  const known = names.data?.items.find(
+    (item) => item.name === counter && item.source === (query.data?.series[0]?.source ?? source),
+  )
   const monotonic = query.data?.series.some((series) => series.per_s !== null) ?? false
-  const choose = (name: string) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, counter: name }), resetScroll: false })
+  const choose = (name: string, from: string) =>
+    void navigate({ to: '.', search: (before) => ({ ...before, counter: name, source: from }), resetScroll: false })
   return (
     <div className={classes.layout}>
-      <CounterPicker names={names.data} load={loadStateOf(names)} chosen={counter} onChoose={choose} />
+      <CounterPicker
+        names={names.data}
+        load={loadStateOf(names)}
+        chosen={`${query.data?.series[0]?.source ?? source ?? ''}|${counter}`}
+        onChoose={choose}
+      />
       <div className={classes.main}>
         <LinesChart
           name="counter"

@@ -2,6 +2,7 @@ import { Skeleton } from '@mantine/core'
 import type { Finding } from '../../api/_generated/schema'
 import { byUrgency } from '../../lib/findings'
 import { EmptyState } from '../../ui/EmptyState'
+import { Prose } from '../../ui/Prose'
 import { SeverityTag } from '../../ui/SeverityTag'
 import { Timestamp } from '../../ui/Timestamp'
 import classes from './FindingsList.module.css'
@@ -23,9 +24,11 @@ export function FindingsList({ findings }: { findings: Finding[] | undefined }) 
               </span>
             )}
           </div>
-          <p className={classes.cause}>{finding.cause}</p>
+          <p className={classes.cause}>
+            <Prose text={finding.cause} />
+          </p>
           <p className={classes.fix}>
-            <strong>Fix:</strong> {finding.fix}
+            <strong>Fix:</strong> <Prose text={finding.fix} />
           </p>
         </li>
       ))}

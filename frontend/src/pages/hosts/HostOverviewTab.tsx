@@ -27,7 +27,7 @@ interface HostOverviewTabProps {
 export function HostOverviewTab({ hostId, host }: HostOverviewTabProps) {
   const { range, zoomTo } = useTimeRange()
   const ledger = useQuery(hostLedgerQuery(hostId, range))
-  const pressure = useQuery(counterQuery(hostId, 'host|pressure.memory|some_total_us', range))
+  const pressure = useQuery(counterQuery(hostId, 'host|pressure.memory|some_total_us', undefined, range))
   const lines = useMemo(() => counterLines(pressure.data, 'rate'), [pressure.data])
   const missing = pressure.data?.reason ?? 'Pressure stall information needs a kernel with CONFIG_PSI; see Setup.'
   return (

@@ -2,7 +2,9 @@ import { Link } from '@tanstack/react-router'
 import type { HostService } from '../../api/_generated/schema'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
+import { Nothing } from '../../ui/Nothing'
 import { ToneTag } from '../../ui/ToneTag'
+import classes from './HostServicesTable.module.css'
 
 const columns: Column<HostService>[] = [
   {
@@ -23,7 +25,10 @@ const columns: Column<HostService>[] = [
       service.heat_measured ? (
         <ToneTag tone="good" label="measured" />
       ) : (
-        <ToneTag tone="neutral" label={service.heat_reason ?? 'not collected'} />
+        <>
+          <Nothing status="not_collected" reason={service.heat_reason} />
+          <div className={classes.reason}>{service.heat_reason}</div>
+        </>
       ),
   },
 ]

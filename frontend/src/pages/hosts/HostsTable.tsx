@@ -11,6 +11,7 @@ import { Timestamp } from '../../ui/Timestamp'
 import { ToneTag } from '../../ui/ToneTag'
 import { useNow } from '../shell/useNow'
 import { HostStateTag } from './HostStateTag'
+import classes from './HostsTable.module.css'
 
 const severityOrder = { critical: 3, warning: 2, info: 1 } as const
 
@@ -48,17 +49,17 @@ function columnsAt(now: Date): Column<HostSummary>[] {
     },
     {
       key: 'promoted',
-      header: 'Promoted',
+      header: 'Promoted, pages/s',
       numeric: true,
       sortBy: (host) => host.promotion_pages_per_s.value,
-      cell: (host) => <FigureText figure={host.promotion_pages_per_s} label={`Promotions of ${host.name}`} />,
+      cell: (host) => <FigureText figure={host.promotion_pages_per_s} label={`Promotions of ${host.name}`} bare />,
     },
     {
       key: 'demoted',
-      header: 'Demoted',
+      header: 'Demoted, pages/s',
       numeric: true,
       sortBy: (host) => host.demotion_pages_per_s.value,
-      cell: (host) => <FigureText figure={host.demotion_pages_per_s} label={`Demotions of ${host.name}`} />,
+      cell: (host) => <FigureText figure={host.demotion_pages_per_s} label={`Demotions of ${host.name}`} bare />,
     },
     {
       key: 'psi',
@@ -96,7 +97,11 @@ function columnsAt(now: Date): Column<HostSummary>[] {
       key: 'kernel',
       header: 'Kernel',
       sortBy: (host) => host.kernel,
-      cell: (host) => <span className="ts-mono">{host.kernel ?? 'unknown'}</span>,
+      cell: (host) => (
+        <span className={`ts-mono ${classes.kernel ?? ''}`} title={host.kernel ?? undefined}>
+          {host.kernel ?? 'unknown'}
+        </span>
+      ),
     },
   ]
 }

@@ -13,9 +13,7 @@ export function SetupTab({ host }: { host: HostDetail | undefined }) {
   const knobs = host?.knobs.filter((knob) => knob.path.toLowerCase().includes(filter.toLowerCase()))
   const off = host?.collectors.filter((collector) => !collector.active) ?? []
   const needRoot = off.filter((collector) =>
-    /root|CAP_|privilege/i.test(
-      `${collector.privilege ?? ''} ${collector.enable_hint ?? ''} ${collector.reason ?? ''}`,
-    ),
+    /\broot\b|CAP_|privilege/i.test(`${collector.enable_hint ?? ''} ${collector.reason ?? ''}`),
   )
   return (
     <div className={classes.stack}>

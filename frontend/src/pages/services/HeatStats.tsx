@@ -16,7 +16,9 @@ interface HeatStatsProps {
 
 /** The classes of the scheme in force as headline figures, and the two that say what to do. */
 export function HeatStats({ heat, reason }: HeatStatsProps) {
-  const classes = heat?.classes ?? loading.map((heat_class) => ({ heat_class, ratio: undefined }))
+  // Nothing unknown is the usual case and needs no place of its own.
+  const known = heat?.classes.filter(({ heat_class: name, ratio }) => name !== 'unknown' || ratio.value !== 0)
+  const classes = known ?? loading.map((heat_class) => ({ heat_class, ratio: undefined }))
   return (
     <>
       {reason !== null && <EmptyState title="Heat is not measured for this service" next={reason} />}

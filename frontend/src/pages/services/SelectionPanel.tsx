@@ -85,7 +85,7 @@ export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: 
         <dl className={classes.list}>
           <dt>Address space</dt>
           <dd>
-            {formatBytes(cells.bytes)} in {cells.rows} rows
+            {formatBytes(cells.bytes)} in {cells.rows} {cells.rows === 1 ? 'row' : 'rows'}
           </dd>
           <dt>Mean activity</dt>
           <dd>{cells.meanActivity === null ? 'not known' : formatActivity(grid.measure, cells.meanActivity)}</dd>

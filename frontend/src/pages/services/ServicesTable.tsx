@@ -25,12 +25,12 @@ const columns: Column<ServiceSummary>[] = [
   },
   {
     key: 'hosts',
-    header: 'Hosts',
+    header: 'Hosts (heat)',
     numeric: true,
     sortBy: (service) => service.n_hosts,
     cell: (service) => (
       <span title={`heat is measured on ${service.n_hosts_with_heat} of ${service.n_hosts}`}>
-        {service.n_hosts} <span className={classes.dimmed}>({service.n_hosts_with_heat} heat)</span>
+        {service.n_hosts} <span className={classes.dimmed}>({service.n_hosts_with_heat})</span>
       </span>
     ),
   },
@@ -69,17 +69,19 @@ const columns: Column<ServiceSummary>[] = [
   },
   {
     key: 'promoted',
-    header: 'Promoted',
+    header: 'Promoted, pages/s',
     numeric: true,
     sortBy: (service) => service.promotion_pages_per_s.value,
-    cell: (service) => <FigureText figure={service.promotion_pages_per_s} label={`Promotions of ${service.name}`} />,
+    cell: (service) => (
+      <FigureText figure={service.promotion_pages_per_s} label={`Promotions of ${service.name}`} bare />
+    ),
   },
   {
     key: 'demoted',
-    header: 'Demoted',
+    header: 'Demoted, pages/s',
     numeric: true,
     sortBy: (service) => service.demotion_pages_per_s.value,
-    cell: (service) => <FigureText figure={service.demotion_pages_per_s} label={`Demotions of ${service.name}`} />,
+    cell: (service) => <FigureText figure={service.demotion_pages_per_s} label={`Demotions of ${service.name}`} bare />,
   },
   {
     key: 'psi',

@@ -20,7 +20,7 @@ const columns: Column<Metric>[] = [
   { key: 'help', header: 'Meaning', cell: (metric) => metric.help },
 ]
 
-const mostRows = 50
+const mostRows = 15
 
 /** What Tierscope knows by name: unit, kind, scopes, kernel, meaning. */
 export function CataloguePanel() {

@@ -31,7 +31,7 @@ export function LedgerView({ ledger, load, onTimeZoom }: LedgerViewProps) {
         </p>
       ))}
       <div className={classes.wide}>
-        <LedgerChart ledger={ledger} load={load} height={280} onTimeZoom={onTimeZoom} />
+        <LedgerChart ledger={ledger} load={load} height={320} onTimeZoom={onTimeZoom} />
         <PingPongPanel pingPong={ledger?.ping_pong} />
       </div>
       {swap.length > 0 && (

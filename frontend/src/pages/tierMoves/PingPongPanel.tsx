@@ -3,6 +3,7 @@ import type { PingPong } from '../../api/_generated/schema'
 import { verdictText } from '../../lib/verdicts'
 import { FigureText } from '../../ui/FigureText'
 import { Panel } from '../../ui/Panel'
+import { Prose } from '../../ui/Prose'
 import { ProvenanceChip } from '../../ui/ProvenanceChip'
 import { Term } from '../../ui/Term'
 import { ToneTag } from '../../ui/ToneTag'
@@ -41,7 +42,9 @@ export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) 
         )}
         <FigureText figure={pingPong.ratio} label="Ping-pong share" />
       </div>
-      <p className={classes.estimate}>{pingPong.estimate}</p>
+      <p className={classes.estimate}>
+        <Prose text={pingPong.estimate} />
+      </p>
       <ProvenanceChip figure={pingPong.ratio} label="Ping-pong share" />
       <dl className={classes.list}>
         {lines.map(({ name, figure }) => (
@@ -54,7 +57,9 @@ export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) 
         ))}
       </dl>
       <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />
-      <p className={classes.why}>{pingPong.explanation}</p>
+      <p className={classes.why}>
+        <Prose text={pingPong.explanation} />
+      </p>
     </Panel>
   )
 }

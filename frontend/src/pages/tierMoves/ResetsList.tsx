@@ -1,34 +1,41 @@
 import type { LedgerReset } from '../../api/_generated/schema'
+import { groupResets, type ResetCause } from '../../lib/resets'
 import { toRfc3339 } from '../../lib/time'
+import { formatCount } from '../../lib/units'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { Panel } from '../../ui/Panel'
+import { Prose } from '../../ui/Prose'
 import { Timestamp } from '../../ui/Timestamp'
 
-const columns: Column<LedgerReset>[] = [
-  { key: 'at', header: 'At', cell: (reset) => <Timestamp at={toRfc3339(reset.at)} /> },
-  { key: 'cause', header: 'Cause', cell: (reset) => reset.cause },
+const columns: Column<ResetCause>[] = [
+  { key: 'cause', header: 'Cause', cell: (group) => <Prose text={group.cause} /> },
+  { key: 'stretches', header: 'Stretches', numeric: true, cell: (group) => formatCount(group.stretches) },
+  { key: 'first', header: 'First', cell: (group) => <Timestamp at={toRfc3339(group.firstSeconds)} /> },
+  { key: 'last', header: 'Last', cell: (group) => <Timestamp at={toRfc3339(group.lastSeconds)} /> },
   {
     key: 'columns',
     header: 'Columns',
-    cell: (reset) => (reset.columns.length === 0 ? 'all' : reset.columns.join(', ')),
+    cell: (group) => (
+      <span title={group.columns.join(', ')}>
+        {group.columns.length === 0
+          ? 'all'
+          : group.columns.length > 3
+            ? `${group.columns.length} columns`
+            : group.columns.join(', ')}
+      </span>
+    ),
   },
 ]
-
-const mostRows = 50
 
 /** What was left out of the totals, and why. */
 export function ResetsList({ resets }: { resets: LedgerReset[] }) {
   return (
-    <Panel
-      title="Left out"
-      hint={`${Math.min(mostRows, resets.length)} of ${resets.length} stretches that no total counts`}
-      flush
-    >
+    <Panel title="Left out" hint="stretches of one interval that no total counts" flush>
       <DataTable
         label="Stretches left out"
         columns={columns}
-        rows={resets.slice(0, mostRows)}
-        rowKey={(reset) => `${reset.at}-${reset.cause}-${reset.columns.join()}`}
+        rows={groupResets(resets)}
+        rowKey={(group) => group.cause}
       />
     </Panel>
   )

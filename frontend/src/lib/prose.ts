@@ -1,0 +1,23 @@
+/** A piece of a text: plain, or `code` between backticks. */
+export interface ProsePart {
+  text: string
+  code: boolean
+}
+
+/** A text of the service cut at its backticks; an unpaired one stays as it is. */
+export function proseParts(text: string): ProsePart[] {
+  const parts: ProsePart[] = []
+  let rest = text
+  for (let match = /`([^`]+)`/.exec(rest); match !== null; match = /`([^`]+)`/.exec(rest)) {
+    if (match.index > 0) parts.push({ text: rest.slice(0, match.index), code: false })
+    parts.push({ text: match[1] ?? '', code: true })
+    rest = rest.slice(match.index + match[0].length)
+  }
+  if (rest !== '') parts.push({ text: rest, code: false })
+  return parts
+}
+
+/** The text with a capital first letter, unless it begins with a name such as `vm.swappiness` that has none. */
+export function sentenceCase(text: string): string {
+  return /^[a-z]+[\s,:;-]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text
+}
