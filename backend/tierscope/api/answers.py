@@ -18,7 +18,7 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="At most this many items
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.", max_length=512)]
 
 
-def answer(request: Request, model: Any, value: object) -> Response:
+def answer(request: Request, model: Any, value: object) -> Response:  # noqa: ANN401 - as TypeAdapter takes it
     """Serialise `value` (a view with the same attributes as `model`) and answer 304 if the client has it already."""
     adapter = _ADAPTERS.get(model)
     if adapter is None:

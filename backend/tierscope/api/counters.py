@@ -79,7 +79,8 @@ def read_counter(
         Query(
             min_length=1,
             max_length=512,
-            description="A bare name (`pgpromote_success`: host scope and every node) or a whole key (`host|vmstat|pgfault`).",
+            description="A bare name (`pgpromote_success`: host scope and every node) "
+            "or a whole key (`host|vmstat|pgfault`).",
         ),
     ],
     scope: Annotated[

@@ -79,5 +79,5 @@ def read_host_ledger(
 def read_service_ledger(
     request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
 ) -> Response:
-    """The ledger of the service's own cgroups, summed over hosts; not_supported where the kernel has no such counters."""
+    """The ledger of the service's own cgroups, summed over hosts; not_supported where the kernel has none."""
     return answer(request, Ledger, reads.service(service_id, from_=from_, to=to, max_points=max_points))

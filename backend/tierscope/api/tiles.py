@@ -21,7 +21,7 @@ class TileRow(Model):
 
 
 class TileGrid(Model):
-    """A grid of cells, row by row. Codes: 0 idle, 1-250 log scale, 253 unsampled, 254 not resident, 255 not collected."""
+    """A grid of cells by row. Codes: 0 idle, 1-250 log scale, 253 unsampled, 254 not resident, 255 not collected."""
 
     service_id: str
     host_id: str

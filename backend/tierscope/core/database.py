@@ -42,7 +42,7 @@ class ReadSession:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[Any]:
+    def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[*tuple[Any, ...]]:
         """Runs one statement and returns its result."""
         return self._connection.execute(statement, parameters)
 

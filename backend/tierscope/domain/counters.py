@@ -63,7 +63,7 @@ def parse_key(key: str) -> Key:
 class Differences:
     """Differences of n samples to the one before: row i belongs to sample i + 1.
 
-    `delta` [n-1, k] is 0 where not `ok`; `cause` [n-1, k] says why not; `dt_seconds` [n-1]; `gap` [n-1] flags long steps.
+    `delta` [n-1, k] is 0 where not `ok`; `cause` [n-1, k] says why not; `gap` [n-1] flags long steps of `dt_seconds`.
     """
 
     delta: Ints
@@ -123,14 +123,35 @@ _MONOTONIC_NR = frozenset(
 )
 _GAUGE_NAMES = frozenset({"workingset_nodes", "nr_unstable"})
 _GAUGE_SOURCES = frozenset(
-    {"meminfo", "zoneinfo", "memory.current", "memory.max", "memory.high", "memory.low", "memory.min", "swaps", "smaps_rollup"}
+    {
+        "meminfo",
+        "zoneinfo",
+        "memory.current",
+        "memory.max",
+        "memory.high",
+        "memory.low",
+        "memory.min",
+        "swaps",
+        "smaps_rollup",
+    }
 )
 _COUNTER_SOURCES = frozenset({"numastat", "memory.events", "memory.events.local", "stat", "cpu.stat", "io.stat"})
-_MEMORY_STAT_COUNTERS = ("pg", "workingset_", "numa_", "thp_fault", "thp_collapse", "thp_swpout", "zswp", "pswp", "swpin", "swpout")
+_MEMORY_STAT_COUNTERS = (
+    "pg",
+    "workingset_",
+    "numa_",
+    "thp_fault",
+    "thp_collapse",
+    "thp_swpout",
+    "zswp",
+    "pswp",
+    "swpin",
+    "swpout",
+)
 
 
 def guess_kind(key: Key) -> CounterKind:
-    """Whether a counter is monotonic, for names that the catalogue does not have: by the rules of the kernel's files."""
+    """Whether a counter that the catalogue does not have is monotonic, by the rules of the kernel's files."""
     if key.source.endswith(("pressure.memory", "pressure.cpu", "pressure.io", "pressure.irq", ".pressure")):
         return "counter" if key.name.endswith("total_us") else "gauge"
     if key.source in _COUNTER_SOURCES:
@@ -152,7 +173,9 @@ def guess_unit(key: Key) -> str:
     """The unit of a counter that the catalogue does not have."""
     if key.name.endswith("_us"):
         return "us"
-    if key.source in ("meminfo", "smaps_rollup", "swaps") or key.source.startswith(("memory.current", "memory.max", "memory.high")):
+    if key.source in ("meminfo", "smaps_rollup", "swaps") or key.source.startswith(
+        ("memory.current", "memory.max", "memory.high")
+    ):
         return "bytes"
     if key.source in ("memory.stat", "memory.numa_stat"):
         return "count" if guess_kind(key) == "counter" else "bytes"

@@ -34,7 +34,7 @@ class Block:
     def __len__(self) -> int:
         return len(self.times_us)
 
-    def rows(self, index: object) -> "Block":
+    def rows(self, index: Ints | Bools | slice) -> "Block":
         """Some of the samples."""
         return Block(
             self.times_us[index],
@@ -50,7 +50,9 @@ class Block:
 def empty_block(keys: Sequence[str] = ()) -> Block:
     """A block without samples."""
     none = np.zeros(0, np.int64)
-    return Block(none, none, none, none, tuple(keys), np.zeros((0, len(keys)), np.int64), np.zeros((0, len(keys)), bool))
+    return Block(
+        none, none, none, none, tuple(keys), np.zeros((0, len(keys)), np.int64), np.zeros((0, len(keys)), bool)
+    )
 
 
 def join_blocks(blocks: Sequence[Block]) -> Block:

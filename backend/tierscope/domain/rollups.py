@@ -38,12 +38,8 @@ class Rollup:
     def __len__(self) -> int:
         return len(self.starts_us)
 
-    def rows(self, index: object) -> "Rollup":
-        """Some of the buckets."""
-        return Rollup(self.starts_us[index], self.keys, *(getattr(self, name)[index] for name in _FIELDS))
 
-
-_FIELDS = ("first", "last", "min", "max", "sum", "n")
+_FLOATS = ("first", "last", "min", "max", "sum")
 
 
 def roll_up(block: Block, counter_keys: frozenset[str], *, base_us: int, width_us: int, nominal_s: float) -> Rollup:
@@ -102,7 +98,7 @@ def widen(parts: Sequence[Rollup]) -> Rollup:
     place = {key: i for i, key in enumerate(keys)}
     m = sum(len(part) for part in parts)
     starts = np.concatenate([part.starts_us for part in parts]) if parts else np.zeros(0, np.int64)
-    columns = {name: np.full((m, len(keys)), np.nan) for name in _FIELDS[:-1]}
+    columns = {name: np.full((m, len(keys)), np.nan) for name in _FLOATS}
     n = np.zeros((m, len(keys)), np.int64)
     at = 0
     for part in parts:
@@ -112,7 +108,16 @@ def widen(parts: Sequence[Rollup]) -> Rollup:
         n[at : at + len(part), where] = part.n
         at += len(part)
     order = np.argsort(starts, kind="stable")
-    return Rollup(starts[order], keys, *(columns[name][order] for name in _FIELDS[:-1]), n[order])
+    return Rollup(
+        starts_us=starts[order],
+        keys=keys,
+        first=columns["first"][order],
+        last=columns["last"][order],
+        min=columns["min"][order],
+        max=columns["max"][order],
+        sum=columns["sum"][order],
+        n=n[order],
+    )
 
 
 def _edge(values: Floats, known: npt.NDArray[np.bool_], at: Ints, *, first: bool) -> Floats:

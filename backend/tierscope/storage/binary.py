@@ -40,9 +40,10 @@ def from_us(at_us: int) -> datetime:
 
 def copy_out(session: ReadSession, query: str, parameters: Sequence[object] = ()) -> Iterator[list[bytes | None]]:
     """Run `COPY (query) TO STDOUT (FORMAT BINARY)` and yield the raw fields of each row."""
-    with session.driver.cursor() as cursor, cursor.copy(
-        f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode(), parameters
-    ) as stream:
+    with (
+        session.driver.cursor() as cursor,
+        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode(), parameters) as stream,
+    ):
         yield from _split(b"".join(stream))
 
 

@@ -125,6 +125,16 @@ def find_before(session: ReadSession, host_id: int, at: datetime) -> datetime | 
     return from_us(max(times)) if times else None
 
 
+def find_after(session: ReadSession, host_id: int, at: datetime) -> datetime | None:
+    """The oldest sample after `at`, within a day: whose difference ends on what comes before it."""
+    statement = text(
+        "SELECT min(ts) FROM counters_live WHERE host_id = :host AND ts > :at"
+        " AND ts <= CAST(:at AS timestamptz) + interval '1 day'"
+    )
+    found: datetime | None = session.execute(statement, {"host": host_id, "at": at}).scalar_one()
+    return found
+
+
 def replace_packed(transaction: WriteTransaction, host_id: int, hours: Sequence[tuple[datetime, Block]]) -> None:
     """Store packed hours in place of what was there."""
     if not hours:
@@ -145,4 +155,3 @@ def replace_packed(transaction: WriteTransaction, host_id: int, hours: Sequence[
 
 def _iso(at: datetime) -> str:
     return at.isoformat()
-

@@ -9,6 +9,7 @@ import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.buckets import DAY_US, HOUR_US
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS, Folded
 from tierscope.domain.heat.rows import KINDS, HeatRow, HeatSeries, Method, pack_rows, unpack_rows
 from tierscope.storage import copy
@@ -48,7 +49,18 @@ ROLLUP_COLUMNS = ", ".join(
     ("host_id", "ts", "backend", "granularity", "interval_ns", "n_intervals", "kinds", "tiers", *_SUMS)
 )
 """What `rollup_series` reads, in its order."""
-_ROLLUP = ("host_id", "service_id", "ts", "backend", "granularity", "interval_ns", "n_intervals", "kinds", "tiers", *_SUMS)
+_ROLLUP = (
+    "host_id",
+    "service_id",
+    "ts",
+    "backend",
+    "granularity",
+    "interval_ns",
+    "n_intervals",
+    "kinds",
+    "tiers",
+    *_SUMS,
+)
 
 
 def read_live(
@@ -69,7 +81,9 @@ def live_row(row: Sequence[bytes | None]) -> HeatRow:
     """A live row from the raw fields of `LIVE_COLUMNS`."""
     big = {name: parse_int8_array(row[10 + i]) for i, name in enumerate(_BIG)}
     at = 10 + len(_BIG)
-    optional = {name: None if row[at + i] is None else parse_int8_array(row[at + i]) for i, name in enumerate(_OPTIONAL)}
+    optional = {
+        name: None if row[at + i] is None else parse_int8_array(row[at + i]) for i, name in enumerate(_OPTIONAL)
+    }
     at += len(_OPTIONAL)
     windowed = {
         name: None if row[at + 2 + i] is None else parse_int8_array(row[at + 2 + i]) for i, name in enumerate(_WINDOWED)
@@ -85,8 +99,8 @@ def live_row(row: Sequence[bytes | None]) -> HeatRow:
         period_events=parse_float(row[at]),
         duty_ratio=parse_float(row[at + 1]),
         **big,
-        **optional,
-        **windowed,
+        **optional,  # type: ignore[arg-type]  # exactly the fields that may be None
+        **windowed,  # type: ignore[arg-type]  # the same
     )
 
 
@@ -127,20 +141,23 @@ def read_packs(
 
 
 def replace_rollups(
-    transaction: WriteTransaction, table: RollupTable, service_id: int, starts: Sequence[datetime], series: Sequence[HeatSeries]
+    transaction: WriteTransaction,
+    table: RollupTable,
+    subject: tuple[int, int],
+    starts: Sequence[datetime],
+    series: Sequence[HeatSeries],
 ) -> None:
-    """Store sums per bucket of one host; `series` hold one bucket width. Starts without data lose their rows."""
-    host_ids = {part.host_id for part in series}
-    for host_id in host_ids:
-        delete_buckets(transaction, table, host_id, service_id, starts)
-    width_us = 3_600_000_000 if table == "heat_1h" else 86_400_000_000
+    """Store sums per bucket of one (host, service); `series` hold one bucket width. Starts without data lose rows."""
+    host_id, service_id = subject
+    delete_buckets(transaction, table, host_id, service_id, starts)
+    width_us = _WIDTH_US[table]
     wanted = {int(start.timestamp() * 1e6) for start in starts}
     out = []
     for part in series:
         for i, end_us in enumerate(part.ends_us.tolist()):
             if end_us - width_us not in wanted:
                 continue
-            key = (copy.int8(part.host_id), copy.int8(service_id), copy.instant((end_us - width_us) * 1000))
+            key = (copy.int8(host_id), copy.int8(service_id), copy.instant((end_us - width_us) * 1000))
             kinds = np.array([KINDS.index(kind) for kind in part.kinds], np.int64)
             groups = (copy.int4(int(part.n_intervals[i])), copy.int2_array(kinds), copy.text_array(part.tiers))
             sums = (copy.int8_array(np.ascontiguousarray(getattr(part.folded, name)[i])) for name in _FOLDED)
@@ -149,6 +166,9 @@ def replace_rollups(
 
 
 _FOLDED = ("resident", "age", "never", "count", "lo", "hi")
+_WIDTH_US: dict[RollupTable, int] = {"heat_1h": HOUR_US, "heat_1d": DAY_US}
+_FULL_HISTORY, _FULL_INTERVALS = 64, 60
+"""A bucket of at least an hour of minutes stands for as long a run of intervals as a validity word can hold."""
 _WIDTHS = (1, BUCKETS, BUCKETS, COUNTS, len(WINDOWS), len(WINDOWS))
 
 
@@ -162,11 +182,11 @@ def read_rollups(
 ) -> list[HeatSeries]:
     """Buckets that start in [start, end), one series per bucket row."""
     query = (
-        f"SELECT {ROLLUP_COLUMNS} FROM {table} WHERE service_id = {int(service_id)}{_hosts(host_ids)}"
+        f"SELECT {ROLLUP_COLUMNS} FROM {table}"  # noqa: S608 - names of our own and integers
+        f" WHERE service_id = {int(service_id)}{_hosts(host_ids)}"
         f" AND ts >= '{start.isoformat()}' AND ts < '{end.isoformat()}' ORDER BY host_id, ts"
     )
-    width_us = 3_600_000_000 if table == "heat_1h" else 86_400_000_000
-    return [rollup_series(row, width_us) for row in copy_out(session, query)]
+    return [rollup_series(row, _WIDTH_US[table]) for row in copy_out(session, query)]
 
 
 def rollup_series(row: Sequence[bytes | None], width_us: int) -> HeatSeries:
@@ -185,7 +205,7 @@ def rollup_series(row: Sequence[bytes | None], width_us: int) -> HeatSeries:
         kinds=kinds,
         tiers=tuple(parse_text_array(row[7])),
         folded=Folded(*sums),
-        history=64 if n >= 60 else n,
+        history=_FULL_HISTORY if n >= _FULL_INTERVALS else n,
     )
 
 

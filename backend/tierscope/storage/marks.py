@@ -62,7 +62,11 @@ def claim(
 def append(
     transaction: WriteTransaction, kind: str, subject_id: int, service_id: int, buckets: Iterable[datetime]
 ) -> None:
-    """Append marks for coarser buckets, except those that wait already."""
+    """Append marks for buckets, except those that wait already.
+
+    A mark that another transaction is deleting does not count as waiting: that worker may have read before this
+    change. One that waits is locked until this transaction ends, so that whoever deletes it reads what is new here.
+    """
     wanted = sorted(set(buckets))
     if not wanted:
         return
@@ -70,7 +74,7 @@ def append(
         "INSERT INTO marks (kind, subject_id, service_id, bucket)"
         " SELECT :kind, :subject, :service, b FROM unnest(CAST(:buckets AS timestamptz[])) AS b"
         " WHERE NOT EXISTS (SELECT FROM marks m WHERE m.kind = :kind AND m.subject_id = :subject"
-        " AND m.service_id = :service AND m.bucket = b)"
+        " AND m.service_id = :service AND m.bucket = b FOR KEY SHARE SKIP LOCKED)"
     )
     values = {"kind": kind, "subject": subject_id, "service": service_id, "buckets": wanted}
     transaction.execute(statement, values)

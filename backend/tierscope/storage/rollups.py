@@ -46,7 +46,11 @@ def delete_buckets(
 
 
 def read_metrics(
-    session: ReadSession, table: MetricsTable, host_id: int, starts: tuple[datetime, datetime], keys: Sequence[str] | None
+    session: ReadSession,
+    table: MetricsTable,
+    host_id: int,
+    starts: tuple[datetime, datetime],
+    keys: Sequence[str] | None,
 ) -> Rollup:
     """Buckets that start in [starts[0], starts[1]); all keys, or those of `keys` that are there."""
     query = (
@@ -65,7 +69,16 @@ def read_metrics(
 def _to_rollup(rows: Sequence[Sequence[bytes | None]], names: Sequence[str], keys: Sequence[str] | None) -> Rollup:
     wanted = None if keys is None else set(keys)
     picks = [i for i, name in enumerate(names) if wanted is None or name in wanted]
-    floats = [np.stack([parse_float8_array(row[2 + place])[picks] for row in rows]) for place in range(len(_FLOATS))]
-    counts = np.stack([np.array(parse_small_array(row[7]), np.int64)[picks] for row in rows])
-    starts = np.array([parse_us(row[0]) for row in rows], np.int64)
-    return Rollup(starts, tuple(names[i] for i in picks), *floats, counts)
+    first, last, low, high, total = (
+        np.stack([parse_float8_array(row[2 + place])[picks] for row in rows]) for place in range(len(_FLOATS))
+    )
+    return Rollup(
+        starts_us=np.array([parse_us(row[0]) for row in rows], np.int64),
+        keys=tuple(names[i] for i in picks),
+        first=first,
+        last=last,
+        min=low,
+        max=high,
+        sum=total,
+        n=np.stack([np.array(parse_small_array(row[7]), np.int64)[picks] for row in rows]),
+    )

@@ -1,7 +1,6 @@
 """The ledger as stored: one row per host (and service) and interval."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +10,7 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.tier_moves import COLUMN_KEYS, COLUMNS, Ledger, Plan
 from tierscope.storage import copy
-from tierscope.storage.binary import copy_out, from_us, parse_float, parse_int, parse_us
+from tierscope.storage.binary import copy_out, parse_float, parse_int, parse_us
 
 _COLUMNS = ("host_id", "service_id", "ts", "dt_seconds", *COLUMN_KEYS, "trust", "cause")
 _SELECT = f"host_id, service_id, ts, dt_seconds, cause, {', '.join(COLUMN_KEYS)}"
@@ -77,24 +76,22 @@ def read_ledger(
     return _collect(copy_out(session, query))
 
 
-def read_newest(
-    session: ReadSession, host_ids: Sequence[int], *, rows: int, since: datetime
-) -> list[StoredLedger]:
+def read_newest(session: ReadSession, host_ids: Sequence[int], *, rows: int, since: datetime) -> list[StoredLedger]:
     """The newest `rows` rows of each host after `since`, in order of time."""
     ids = ", ".join(f"({int(host)}::bigint)" for host in host_ids)
     if not ids:
         return []
     query = (
         f"SELECT t.* FROM (VALUES {ids}) AS h (id) CROSS JOIN LATERAL (SELECT {_SELECT} FROM tier_moves"  # noqa: S608
-        f" WHERE host_id = h.id AND service_id = 0 AND ts > '{since.isoformat()}' ORDER BY ts DESC LIMIT {int(rows)}) AS t"
-        " ORDER BY 1, 3"
+        f" WHERE host_id = h.id AND service_id = 0 AND ts > '{since.isoformat()}'"
+        f" ORDER BY ts DESC LIMIT {int(rows)}) AS t ORDER BY 1, 3"
     )
     return _collect(copy_out(session, query))
 
 
-def _collect(rows: object) -> list[StoredLedger]:
+def _collect(rows: Iterable[list[bytes | None]]) -> list[StoredLedger]:
     grouped: dict[tuple[int, int], list[list[bytes | None]]] = {}
-    for row in rows:  # type: ignore[attr-defined]
+    for row in rows:
         grouped.setdefault((parse_int(row[0]) or 0, parse_int(row[1]) or 0), []).append(row)
     return [StoredLedger(host, service, _to_ledger(found)) for (host, service), found in grouped.items()]
 
@@ -104,7 +101,9 @@ def _to_ledger(rows: list[list[bytes | None]]) -> Ledger:
     last = np.concatenate((times[1:] != times[:-1], [True]))
     kept = [row for row, keep in zip(rows, last.tolist(), strict=True) if keep]
     present = np.array([[cell is not None for cell in row[5:]] for row in kept], bool)
-    values = np.array([[0 if cell is None else int.from_bytes(cell, "big", signed=True) for cell in row[5:]] for row in kept])
+    values = np.array(
+        [[0 if cell is None else int.from_bytes(cell, "big", signed=True) for cell in row[5:]] for row in kept]
+    )
     return Ledger(
         times[last] / 1e6,
         np.array([parse_float(row[3]) or 0.0 for row in kept]),
@@ -114,7 +113,9 @@ def _to_ledger(rows: list[list[bytes | None]]) -> Ledger:
     )
 
 
-def read_trust(session: ReadSession, host_ids: Sequence[int], service_id: int, start: datetime, end: datetime) -> list[dict[str, object]]:
+def read_trust(
+    session: ReadSession, host_ids: Sequence[int], service_id: int, start: datetime, end: datetime
+) -> list[dict[str, object]]:
     """The distinct trust descriptions of the newest row of each host in (start, end]."""
     statement = text(
         "SELECT DISTINCT ON (host_id) trust FROM tier_moves WHERE host_id = ANY(:hosts) AND service_id = :service"
@@ -152,9 +153,7 @@ def sum_flows(
     host = "host_id" if by_host else "0::bigint"
     bucket = "0::bigint"
     if width_us:
-        bucket = (
-            f"((extract(epoch FROM ts) * 1000000)::bigint - 1) / {int(width_us)} * {int(width_us)}"
-        )
+        bucket = f"((extract(epoch FROM ts) * 1000000)::bigint - 1) / {int(width_us)} * {int(width_us)}"
     some = " AND host_id = ANY(:hosts)" if host_ids is not None else ""
     statement = text(
         f"SELECT {host}, {bucket}, sum(dt_seconds), {sums} FROM tier_moves"  # noqa: S608 - column names of our own
@@ -177,16 +176,3 @@ def first_after(session: ReadSession, host_id: int, at: datetime) -> tuple[datet
     )
     row = session.execute(statement, {"host": host_id, "at": at}).one_or_none()
     return None if row is None else (row.ts, float(row.dt_seconds))
-
-
-def spans_of(starts_us: Sequence[int], width_us: int) -> list[tuple[datetime, datetime]]:
-    """The (start, end] spans of buckets, neighbours joined."""
-    spans: list[list[int]] = []
-    for start in sorted(starts_us):
-        if spans and spans[-1][1] == start:
-            spans[-1][1] = start + width_us
-        else:
-            spans.append([start, start + width_us])
-    return [(from_us(first), from_us(last)) for first, last in spans]
-
-

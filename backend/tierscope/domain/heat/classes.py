@@ -117,7 +117,8 @@ def valid_run(validity: npt.NDArray[np.uint64]) -> Ints:
 def file_partial(age: Ints, never: Ints, validity: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
     """Move bytes whose last known activity lies behind a missing interval to `never`, by the run since the hole.
 
-    Such memory may have been active in the hole: it is unknown until the run reaches the threshold. Missing is not idle.
+    Such memory may have been active in the hole: it is unknown until the run reaches the threshold. A missing interval
+    is not an idle one.
     """
     run = valid_run(validity)
     behind = np.array(EDGES)[None, :] > run[:, None]

@@ -1,4 +1,4 @@
-"""Heat as it arrives: one row per interval of a service on a host; packing ten of them; folding them by kind and tier."""
+"""Heat as it arrives: one row per interval of a service on a host; packing rows; folding them by kind and tier."""
 
 import json
 from collections.abc import Sequence
@@ -85,9 +85,7 @@ def pack_rows(rows: Sequence[HeatRow]) -> bytes:
             lengths.append(-1 if values is None else len(values))
             if values is not None:
                 arrays.append(values)
-        heads.append(
-            [row.end_us, row.boottime_ns, row.period_events, row.duty_ratio, row.groups, row.tiers, lengths]
-        )
+        heads.append([row.end_us, row.boottime_ns, row.period_events, row.duty_ratio, row.groups, row.tiers, lengths])
     data = np.concatenate(arrays).astype("<i8") if arrays else np.zeros(0, "<i8")
     raw = np.ascontiguousarray(data.view(np.uint8).reshape(-1, 8).T).tobytes()
     return json.dumps(heads, ensure_ascii=False).encode() + b"\n" + raw
@@ -149,7 +147,9 @@ def fold_rows(host_id: int, rows: Sequence[HeatRow]) -> HeatSeries | None:
     sizes = np.array([len(row.kinds) for row in rows])
     kinds = np.concatenate([row.kinds for row in rows])
     tiers = [tier for row in rows for tier in row.tiers]
-    labels = [(KINDS[kind] if kind < len(KINDS) else "", tier) for kind, tier in zip(kinds.tolist(), tiers, strict=True)]
+    labels = [
+        (KINDS[kind] if kind < len(KINDS) else "", tier) for kind, tier in zip(kinds.tolist(), tiers, strict=True)
+    ]
     groups = sorted(set(labels))
     place = {label: i for i, label in enumerate(groups)}
     column = np.array([place[label] for label in labels], np.int64)
@@ -191,9 +191,7 @@ def coarsen(series: HeatSeries, width_us: int) -> HeatSeries:
     """Sum intervals into buckets of `width_us`; ends become bucket ends."""
     starts = (series.ends_us - 1) // width_us
     first = np.flatnonzero(np.concatenate(([True], starts[1:] != starts[:-1])))
-    summed = Folded(
-        *(np.add.reduceat(getattr(series.folded, field.name), first, axis=0) for field in fields(Folded))
-    )
+    summed = Folded(*(np.add.reduceat(getattr(series.folded, field.name), first, axis=0) for field in fields(Folded)))
     return HeatSeries(
         host_id=series.host_id,
         method=series.method,

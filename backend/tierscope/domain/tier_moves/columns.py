@@ -5,7 +5,7 @@ scope; `Terms.names` are added and `Terms.minus` subtracted. docs/method/tier-mo
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 Trust = Literal["exact", "bound", "sampled", "partial", "not_supported"]
 Dialect = Literal["mainline", "tpp", "none"]
@@ -48,7 +48,12 @@ class Column:
     gauge: bool = False
 
 
-def _same(*names: str, any_of: bool = False, note: str = "") -> dict[str, Terms]:
+class _Both(TypedDict):
+    host: Terms
+    service: Terms
+
+
+def _same(*names: str, any_of: bool = False, note: str = "") -> _Both:
     """Terms for a counter of one name in /proc/vmstat and in memory.stat."""
     return {
         "host": Terms(names, any_of=any_of, note=note),
@@ -96,7 +101,9 @@ COLUMNS: tuple[Column, ...] = (
         "promotion_candidates_unlimited_pages",
         "Candidates not rate limited",
         "pages",
-        Terms(("pgpromote_candidate_nrl",), note="Granted because the top tier had plenty free; not tested for hotness."),
+        Terms(
+            ("pgpromote_candidate_nrl",), note="Granted because the top tier had plenty free; not tested for hotness."
+        ),
     ),
     Column(
         "candidates_demoted",
@@ -155,7 +162,9 @@ COLUMNS: tuple[Column, ...] = (
         "migrate_fail_pages",
         "Failed page moves",
         "pages",
-        Terms(("pgmigrate_fail",), trust="partial", note="Promotions refused before a move is tried are in no counter."),
+        Terms(
+            ("pgmigrate_fail",), trust="partial", note="Promotions refused before a move is tried are in no counter."
+        ),
     ),
     Column(
         "other_moves_pages",
@@ -176,7 +185,9 @@ COLUMNS: tuple[Column, ...] = (
         "hint_faults_local",
         "Local hint faults",
         "faults",
-        Terms(("numa_hint_faults_local",), trust="partial", note="About 0 by design in tiering mode: no locality measure."),
+        Terms(
+            ("numa_hint_faults_local",), trust="partial", note="About 0 by design in tiering mode: no locality measure."
+        ),
     ),
     Column("pte_updates", "Page-table entries scanned", "entries", **_same("numa_pte_updates")),
     Column("swap_in_pages", "Swapped in", "pages", **_same("pswpin", "zswpin", any_of=True)),
@@ -243,7 +254,9 @@ COLUMNS: tuple[Column, ...] = (
         Terms(("full_total_us",), source="pressure.memory", trust="partial", note="As for some."),
         service=Terms(("full_total_us",), source="memory.pressure"),
     ),
-    Column("oom_kills", "OOM kills", "events", Terms(("oom_kill",)), service=Terms(("oom_kill",), source="memory.events")),
+    Column(
+        "oom_kills", "OOM kills", "events", Terms(("oom_kill",)), service=Terms(("oom_kill",), source="memory.events")
+    ),
     Column(
         "limit_events",
         "Memory limit reached",

@@ -39,9 +39,7 @@ class Ledger:
         return float(self.dt_seconds[self.present[:, COLUMN_INDEX[key]]].sum())
 
 
-def build_ledger(
-    times_s: Floats, boots: Ints, values: Ints, present: Bools, plan: Plan, *, nominal_s: float
-) -> Ledger:
+def build_ledger(times_s: Floats, boots: Ints, values: Ints, present: Bools, plan: Plan, *, nominal_s: float) -> Ledger:
     """Build the rows of samples 1..n-1 of a block; sample 0 is only the base of the first difference.
 
     A column is absent in a row as soon as one counter that it needs is: a sum with a hole in it is not a sum. A column

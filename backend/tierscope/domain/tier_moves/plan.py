@@ -11,7 +11,12 @@ from tierscope.domain.tier_moves.columns import COLUMNS, Column, Dialect, Terms,
 
 _LRU = ("nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file")
 _NUMA_STAT = re.compile(r"^(anon|file)\[N(\d+)\]$")
-_TPP_MARKS = ("pgpromote_candidate_demoted", "pgpromote_tried", "pgmigrate_fail_dst_node_full", "pgmigrate_dst_node_full_fail")
+_TPP_MARKS = (
+    "pgpromote_candidate_demoted",
+    "pgpromote_tried",
+    "pgmigrate_fail_dst_node_full",
+    "pgmigrate_dst_node_full_fail",
+)
 
 
 @dataclass(frozen=True, slots=True)

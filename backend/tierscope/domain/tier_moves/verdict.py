@@ -46,6 +46,12 @@ SWING_FOLLOWS = 0.30
 RESIDENCY_STILL = 0.05
 RESIDENCY_SWINGS = 0.10
 FAILED_SHARE = 0.10
+LIMIT_OF_RECLAIM = 0.25
+"""Share of all reclaim that must have worked for cgroups before limits are named as the cause."""
+HOT_PIECES_MIN = 3
+"""Fewer stretches, or values of a spread, say nothing about change over time."""
+HOT_FAULTS_MIN = 100
+"""Hint faults in a stretch from which its hot share is a share and not noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +121,14 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     """Judge a window of the ledger. Needs at least five intervals with differences."""
     context = context or Context()
     if int(ledger.present.any(axis=1).sum()) < MIN_INTERVALS:
-        return Verdict("not_enough_data", f"Fewer than {MIN_INTERVALS} intervals with counters in the window.", "certain")
+        return Verdict(
+            "not_enough_data", f"Fewer than {MIN_INTERVALS} intervals with counters in the window.", "certain"
+        )
     blind = ledger.total("promoted_pages") is None and ledger.total("demoted_pages") is None
     if blind and (ledger.total("slow_resident_bytes") or 0) > 0:
-        return Verdict("not_enough_data", "Memory is on a slower tier, and the kernel counts no tier moves here.", "certain")
+        return Verdict(
+            "not_enough_data", "Memory is on a slower tier, and the kernel counts no tier moves here.", "certain"
+        )
     steady = steady_intervals(ledger)
     flows = _sum_flows(ledger, steady)
     return (
@@ -177,14 +187,14 @@ def _judge_swap(flows: _Flows) -> Verdict | None:
 def _judge_limit(flows: _Flows, context: Context) -> Verdict | None:
     share = flows.limit_reclaimed / flows.reclaimed if flows.reclaimed else 0.0
     enough = flows.limit_reclaimed * flows.scale >= LIMIT_SHARE * flows.resident
-    if not enough or share < 0.25:
+    if not enough or share < LIMIT_OF_RECLAIM:
         return None
     reached = context.limit_events or 0
     cause = f"memory limits were reached {reached} times" if reached else "on behalf of cgroups, not of the host"
     return Verdict(
         "limit_reclaim",
-        f"{min(share, 1.0):.0%} of the reclaim worked for cgroups ({cause}): memory.high, memory.max or memory.reclaim drive the "
-        "demotions, not a lack of memory.",
+        f"{min(share, 1.0):.0%} of the reclaim worked for cgroups ({cause}): memory.high, memory.max or "
+        "memory.reclaim drive the demotions, not a lack of memory.",
         "certain" if reached else "likely",
     )
 
@@ -208,7 +218,9 @@ def _judge_still(ledger: Ledger, flows: _Flows) -> Verdict | None:
             "certain",
         )
     if flows.hint_faults == 0:
-        return Verdict("stalled", "Tiering is on, and the scanner slept through the window: no pages were tried.", "possible")
+        return Verdict(
+            "stalled", "Tiering is on, and the scanner slept through the window: no pages were tried.", "possible"
+        )
     if flows.candidates * flows.scale > QUIET_SHARE * flows.slow_pages:
         return _failing(flows)
     return Verdict("healthy", "The kernel looked at the slower tier and found no hot pages there to promote.", "likely")
@@ -260,10 +272,12 @@ def _judge_exchange(flows: _Flows, context: Context, ledger: Ledger, steady: Boo
     top, slow = ledger.column("top_resident_bytes")[steady], ledger.column("slow_resident_bytes")[steady]
     swing = _spread(top / (top + slow), 5, 95)
     if swing is not None and swing >= RESIDENCY_SWINGS:
-        return Verdict("following_phases", f"The top tier's share of memory swings by {swing:.0%} with the moves.", "likely")
+        return Verdict(
+            "following_phases", f"The top tier's share of memory swings by {swing:.0%} with the moves.", "likely"
+        )
     hot = _hot_share_of_slow(ledger, steady)
     turned = flows.churn / max(flows.top_pages, 1.0)
-    if len(hot) >= 3:
+    if len(hot) >= HOT_PIECES_MIN:
         middle, wide = float(np.median(hot)), _spread(hot, 10, 90) or 0.0
         if middle < HOT_SLOW_FUTILE and wide >= SWING_FOLLOWS:
             return Verdict(
@@ -273,7 +287,9 @@ def _judge_exchange(flows: _Flows, context: Context, ledger: Ledger, steady: Boo
                 "likely",
             )
         if middle < HOT_SLOW_FUTILE:
-            return Verdict("healthy", f"Promotions pick the hot {middle:.0%} of the pages touched on the slower tier.", "likely")
+            return Verdict(
+                "healthy", f"Promotions pick the hot {middle:.0%} of the pages touched on the slower tier.", "likely"
+            )
         detail = f"{middle:.0%} of the pages touched on the slower tier are hot, however many are promoted"
     else:
         detail = "the top tier's share of memory stands still"
@@ -281,7 +297,7 @@ def _judge_exchange(flows: _Flows, context: Context, ledger: Ledger, steady: Boo
         "futile_ping_pong",
         f"The top tier was exchanged {turned:.1f} times over and {detail}: the hot set is larger than the top tier, so "
         "each promotion pushes out another hot page.",
-        "likely" if len(hot) >= 3 else "possible",
+        "likely" if len(hot) >= HOT_PIECES_MIN else "possible",
     )
 
 
@@ -298,7 +314,7 @@ def _hot_share_of_slow(ledger: Ledger, steady: Bools) -> Floats:
     pieces = max(min(len(faults) // 4, 24), 1)
     shares = []
     for some, all_ in zip(np.array_split(candidates, pieces), np.array_split(faults, pieces), strict=True):
-        if all_.sum() >= 100:
+        if all_.sum() >= HOT_FAULTS_MIN:
             shares.append(min(float(some.sum() / all_.sum()), 1.0))
     return np.array(shares)
 
@@ -312,15 +328,17 @@ def _judge_one_way(flows: _Flows) -> Verdict:
         )
     return Verdict(
         "healthy",
-        f"{_pages(flows.promoted)} pages promoted and {_pages(flows.demoted)} demoted: little against the memory in use, "
-        "and promotions find what they look for.",
+        f"{_pages(flows.promoted)} pages promoted and {_pages(flows.demoted)} demoted: little against the memory in "
+        "use, and promotions find what they look for.",
         "likely",
     )
 
 
 def _spread(values: Floats, low: float, high: float) -> float | None:
     values = values[np.isfinite(values)]
-    return float(np.percentile(values, high) - np.percentile(values, low)) if len(values) >= 3 else None
+    if len(values) < HOT_PIECES_MIN:
+        return None
+    return float(np.percentile(values, high) - np.percentile(values, low))
 
 
 def _pages(count: float) -> str:

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US
+from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
 from tierscope.domain.counter_names import find_metric
 from tierscope.domain.counters import nominal_step, parse_key
 from tierscope.domain.jobs import COUNTERS, COUNTERS_PACK, METRICS_1D, METRICS_1H
@@ -16,14 +16,17 @@ from tierscope.domain.tier_moves import Plan, Tiers, build_ledger, plan_host, pl
 from tierscope.domain.tier_moves.flows import cut
 from tierscope.domain.tier_moves.machine import read_machine
 from tierscope.storage import marks
-from tierscope.storage.counters import find_before, read_block, replace_packed
+from tierscope.storage.binary import from_us, to_us
+from tierscope.storage.counters import find_after, find_before, read_block, replace_packed
 from tierscope.storage.marks import Claim
 from tierscope.storage.rollups import MetricsTable, read_metrics, replace_metrics
 from tierscope.storage.subjects import newest_inventories, service_scopes
-from tierscope.storage.tier_moves import replace_ledger
+from tierscope.storage.tier_moves import first_after, replace_ledger
 from tierscope.usecases.rebuild.spans import Span, coarser, join_spans
 
 _HOUR = timedelta(hours=1)
+_SAME_SECONDS = 0.001
+"""Ends of intervals are the same within this: the ledger stores distances in floating point."""
 
 
 def rebuild_counters(transaction: WriteTransaction, claimed: Claim) -> None:
@@ -35,8 +38,26 @@ def rebuild_counters(transaction: WriteTransaction, claimed: Claim) -> None:
     services = service_scopes(transaction, host_id)
     for span in spans:
         _rebuild_span(transaction, host_id, span, tiers, services)
+    broken = [bucket for _, end in spans for bucket in _find_broken(transaction, host_id, end)]
+    marks.append(transaction, COUNTERS.kind, host_id, 0, broken)
     marks.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
     marks.append(transaction, COUNTERS_PACK.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
+
+
+def _find_broken(transaction: WriteTransaction, host_id: int, end: datetime) -> list[datetime]:
+    """The bucket after `end` whose first difference does not begin at the newest sample before it.
+
+    So it is after late data: that difference still spans the hole, and would count what has now come a second time.
+    """
+    base, sample = find_before(transaction, host_id, end), find_after(transaction, host_id, end)
+    if base is None or sample is None:
+        return []
+    stored = first_after(transaction, host_id, end)
+    if stored is not None and stored[0] == sample:
+        begins_s = sample.timestamp() - stored[1]
+        if abs(begins_s - base.timestamp()) < _SAME_SECONDS:
+            return []
+    return [from_us(bucket_start(to_us(sample), TEN_MINUTES_US))]
 
 
 def _rebuild_span(
@@ -65,7 +86,7 @@ def _rebuild_span(
     rollup = roll_up(
         narrow,
         frozenset(key for key in narrow.keys if _is_monotonic(key)),
-        base_us=_us(start),
+        base_us=to_us(start),
         width_us=TEN_MINUTES_US,
         nominal_s=nominal_step(block.times_us / 1e6),
     )
@@ -123,7 +144,3 @@ def _is_monotonic(key: str) -> bool:
     parts = parse_key(key)
     metric = find_metric(parts.source, parts.name)
     return metric is not None and metric.kind == "counter"
-
-
-def _us(at: datetime) -> int:
-    return int(at.timestamp()) * 1_000_000

@@ -81,7 +81,7 @@ class DrainMarks:
         for job in JOBS:
             before = job.due_before(self._clock())
             with self._database.read() as session:
-                subjects = due_subjects(session, job.kind, before=before, limit=_SUBJECTS_AT_ONCE)
+                subjects = due_subjects(session, job.kind, before=before, limit=_SUBJECTS_AT_ONCE + len(failed))
             for subject_id, service_id in subjects:
                 if self._clock() >= deadline:
                     return worked

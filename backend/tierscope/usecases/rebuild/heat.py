@@ -34,7 +34,7 @@ def rebuild_heat_1h(transaction: WriteTransaction, claimed: Claim) -> None:
         rows = [row for _, block in sorted(packs.items()) for row in block]
         hours = [bucket for bucket in claimed.buckets if start <= bucket < end]
         series = [coarsen(part, HOUR_US) for part in _by_method(host_id, rows)]
-        replace_rollups(transaction, "heat_1h", service_id, hours, series)
+        replace_rollups(transaction, "heat_1h", (host_id, service_id), hours, series)
     marks.append(transaction, HEAT_1D.kind, host_id, service_id, coarser(claimed.buckets, DAY_US))
 
 
@@ -46,7 +46,7 @@ def rebuild_heat_1d(transaction: WriteTransaction, claimed: Claim) -> None:
         methods = sorted({part.method for part in hours}, key=lambda method: method.backend)
         joined = [join_series([part for part in hours if part.method == method]) for method in methods]
         series = [coarsen(part, DAY_US) for part in joined if part is not None]
-        replace_rollups(transaction, "heat_1d", service_id, [day], series)
+        replace_rollups(transaction, "heat_1d", (host_id, service_id), [day], series)
 
 
 def _by_method(host_id: int, rows: Iterable[HeatRow]) -> list[HeatSeries]:
