@@ -16,3 +16,8 @@ def peak_rss_bytes(pid: int) -> int:
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
     raise RuntimeError(f"/proc/{pid}/status has no VmHWM line: is the process a kernel thread?")
+
+
+def thread_cpu_seconds(pid: int) -> float:
+    """CPU time of the main thread of `pid` alone, to the nanosecond."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
