@@ -49,21 +49,39 @@ function columnsAt(now: Date): Column<HostSummary>[] {
     },
     {
       key: 'promoted',
-      header: 'Promoted, pages/s',
+      header: (
+        <>
+          Promoted
+          <br />
+          pages/s
+        </>
+      ),
       numeric: true,
       sortBy: (host) => host.promotion_pages_per_s.value,
       cell: (host) => <FigureText figure={host.promotion_pages_per_s} label={`Promotions of ${host.name}`} bare />,
     },
     {
       key: 'demoted',
-      header: 'Demoted, pages/s',
+      header: (
+        <>
+          Demoted
+          <br />
+          pages/s
+        </>
+      ),
       numeric: true,
       sortBy: (host) => host.demotion_pages_per_s.value,
       cell: (host) => <FigureText figure={host.demotion_pages_per_s} label={`Demotions of ${host.name}`} bare />,
     },
     {
       key: 'psi',
-      header: 'PSI some',
+      header: (
+        <>
+          PSI
+          <br />
+          some
+        </>
+      ),
       numeric: true,
       sortBy: (host) => host.psi_memory_some_ratio.value,
       cell: (host) => <FigureText figure={host.psi_memory_some_ratio} label={`Memory pressure of ${host.name}`} />,

@@ -25,7 +25,13 @@ const columns: Column<ServiceSummary>[] = [
   },
   {
     key: 'hosts',
-    header: 'Hosts (heat)',
+    header: (
+      <>
+        Hosts
+        <br />
+        (heat)
+      </>
+    ),
     numeric: true,
     sortBy: (service) => service.n_hosts,
     cell: (service) => (
@@ -69,7 +75,13 @@ const columns: Column<ServiceSummary>[] = [
   },
   {
     key: 'promoted',
-    header: 'Promoted, pages/s',
+    header: (
+      <>
+        Promoted
+        <br />
+        pages/s
+      </>
+    ),
     numeric: true,
     sortBy: (service) => service.promotion_pages_per_s.value,
     cell: (service) => (
@@ -78,14 +90,26 @@ const columns: Column<ServiceSummary>[] = [
   },
   {
     key: 'demoted',
-    header: 'Demoted, pages/s',
+    header: (
+      <>
+        Demoted
+        <br />
+        pages/s
+      </>
+    ),
     numeric: true,
     sortBy: (service) => service.demotion_pages_per_s.value,
     cell: (service) => <FigureText figure={service.demotion_pages_per_s} label={`Demotions of ${service.name}`} bare />,
   },
   {
     key: 'psi',
-    header: 'PSI some',
+    header: (
+      <>
+        PSI
+        <br />
+        some
+      </>
+    ),
     numeric: true,
     sortBy: (service) => service.psi_memory_some_ratio.value,
     cell: (service) => (

@@ -1,4 +1,5 @@
-import { Tooltip } from '@mantine/core'
+import { Button, Tooltip } from '@mantine/core'
+import { useState } from 'react'
 import type { LedgerColumn } from '../../api/_generated/schema'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
@@ -36,20 +37,30 @@ const columns: Column<LedgerColumn>[] = [
   { key: 'note', header: 'Note', cell: (column) => <span className={classes.note}>{column.trust_note}</span> },
 ]
 
+interface LedgerColumnsProps {
+  columns: LedgerColumn[] | undefined
+}
+
 /** Every column of the ledger with its total, rate, the counters behind it and how far they can be trusted. */
-export function LedgerColumns({ columns: rows }: { columns: LedgerColumn[] | undefined }) {
-  const ranked =
-    rows === undefined
-      ? undefined
-      : [...rows].sort((a, b) => Number(a.trust === 'not_supported') - Number(b.trust === 'not_supported'))
+export function LedgerColumns({ columns: rows }: LedgerColumnsProps) {
+  const [all, setAll] = useState(false)
+  const supported = rows?.filter((column) => column.trust !== 'not_supported')
+  const rest = rows?.filter((column) => column.trust === 'not_supported') ?? []
   return (
-    <DataTable
-      label="Columns of the ledger"
-      columns={columns}
-      rows={ranked}
-      rowKey={(column) => column.key}
-      skeletonRows={10}
-      empty={<EmptyState title="No columns" next="The host has sent no counters of tier moves yet." />}
-    />
+    <>
+      <DataTable
+        label="Columns of the ledger"
+        columns={columns}
+        rows={supported === undefined || !all ? supported : [...supported, ...rest]}
+        rowKey={(column) => column.key}
+        skeletonRows={10}
+        empty={<EmptyState title="No columns" next="The host has sent no counters of tier moves yet." />}
+      />
+      {rest.length > 0 && (
+        <Button variant="subtle" m="xs" onClick={() => setAll(!all)} aria-expanded={all}>
+          {all ? 'Hide' : 'Show'} {rest.length} columns that are not supported here
+        </Button>
+      )}
+    </>
   )
 }
