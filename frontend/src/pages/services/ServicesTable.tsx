@@ -130,9 +130,10 @@ const columns: Column<ServiceSummary>[] = [
     header: 'Method',
     sortBy: (service) => service.method,
     cell: (service) => (
-      <span className={classes.dimmed} title={methodName(service.method)}>
-        {service.method ?? 'not measured'} · {service.hot_ratio.grade ?? 'no grade'}
-      </span>
+      <div className={classes.method} title={methodName(service.method)}>
+        {service.method ?? 'none'}
+        <span>{service.hot_ratio.grade}</span>
+      </div>
     ),
   },
 ]
