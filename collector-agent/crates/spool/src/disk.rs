@@ -19,6 +19,10 @@ pub trait Disk: Send {
     /// After a failure or a crash any prefix of `bytes` may be there.
     fn write_at(&self, path: &Path, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
+    /// Writes `bytes` over the beginning of the file and makes them durable; creates the file when it is missing.
+    /// After a failure or a crash any prefix of `bytes` may be there, followed by what was there before.
+    fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
     /// Replaces the whole file, durably: after a crash it has either the old content or the new one.
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
@@ -41,6 +45,17 @@ fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
+}
+
+/// The file at its beginning, and whether it is new.
+fn open_for_writing(path: &Path) -> io::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    match options.write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok((owner_only(options.create(true)).open(path)?, true))
+        }
+        file => Ok((file?, false)),
+    }
 }
 
 fn temporary(path: &Path) -> PathBuf {
@@ -76,22 +91,19 @@ impl Disk for OsDisk {
     }
 
     fn write_at(&self, path: &Path, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let (mut file, created) = match OpenOptions::new().write(true).open(path) {
-            Ok(file) => (file, false),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut options = OpenOptions::new();
-                (
-                    owner_only(options.create(true).truncate(false).write(true)).open(path)?,
-                    true,
-                )
-            }
-            Err(error) => return Err(error),
-        };
+        let (mut file, created) = open_for_writing(path)?;
         // Even a cut that changes nothing makes the file system write the file's description anew.
         if file.metadata()?.len() != offset {
             file.set_len(offset)?;
         }
         file.seek(SeekFrom::Start(offset))?;
+        file.write_all(bytes)?;
+        file.sync_data()?;
+        if created { sync_parent(path) } else { Ok(()) }
+    }
+
+    fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let (mut file, created) = open_for_writing(path)?;
         file.write_all(bytes)?;
         file.sync_data()?;
         if created { sync_parent(path) } else { Ok(()) }

@@ -10,6 +10,7 @@ mod rejected;
 mod segment;
 mod spool;
 mod state;
+mod state_file;
 
 use std::io;
 use std::path::PathBuf;

@@ -7,6 +7,7 @@ use crate::disk::Disk;
 use crate::record::MAX_RECORD_BYTES;
 use crate::segment::{self, Segment};
 use crate::state::State;
+use crate::state_file::StateFile;
 use crate::{Result, SpoolError, failed, rejected};
 
 /// How many sequence numbers are set aside with one write of the state.
@@ -63,6 +64,7 @@ pub struct Spool {
     directory: PathBuf,
     limits: Limits,
     state: State,
+    state_file: StateFile,
     next_seq: u64,
     segments: VecDeque<Segment>,
     /// Whether the newest segment was made by this process and may grow.
@@ -75,12 +77,8 @@ impl Spool {
     pub fn open(disk: Box<dyn Disk>, directory: &Path, limits: Limits, identity: &str) -> Result<Self> {
         disk.create_dir(directory)
             .map_err(failed("creating", directory))?;
-        let state_path = state_path(directory);
-        let saved = match disk.read(&state_path, 0, 1 << 16) {
-            Ok(bytes) => State::decode(&bytes),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed("reading", &state_path)(error)),
-        };
+        let (state_file, saved) = StateFile::open(&*disk, directory)?;
+        let (saved, damaged) = (saved.state, saved.damaged);
         let same_stream = saved.as_ref().is_some_and(|state| state.identity == identity);
         let mut state = saved.unwrap_or_default();
         if !same_stream {
@@ -93,12 +91,17 @@ impl Spool {
                 ..state
             };
         }
+        if damaged {
+            // The state that was written last may be lost, and with it one reservation.
+            state.seq_floor = state.seq_floor.max(state.reserved_below + RESERVE);
+        }
         let mut spool = Self {
             disk,
             directory: directory.to_owned(),
             limits,
             next_seq: state.seq_floor.max(state.acked_below),
             state,
+            state_file,
             segments: VecDeque::new(),
             growing: false,
         };
@@ -284,11 +287,8 @@ impl Spool {
         !may_grow && segment.pending_from(self.state.acked_below).next().is_none()
     }
 
-    fn save(&self) -> Result<()> {
-        let path = state_path(&self.directory);
-        self.disk
-            .replace(&path, &self.state.encode())
-            .map_err(failed("writing", &path))
+    fn save(&mut self) -> Result<()> {
+        self.state_file.save(&*self.disk, &self.state)
     }
 
     fn bytes(&self) -> u64 {
@@ -307,10 +307,6 @@ impl Spool {
             sent_bytes: self.state.sent_bytes,
         }
     }
-}
-
-fn state_path(directory: &Path) -> PathBuf {
-    directory.join("spool.state")
 }
 
 fn random_stream_id() -> Result<[u8; 16]> {

@@ -1,4 +1,4 @@
-//! The small file that says what is acknowledged: text, replaced as a whole, with a checksum in its last line.
+//! What the spool remembers besides its records: text of constant length, with a checksum in its last line.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -22,8 +22,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut text = String::new();
+    /// The text; the state with the highest `generation` is the newest.
+    pub(crate) fn encode(&self, generation: u64) -> Vec<u8> {
+        let mut text = String::with_capacity(512);
         let stream_id = u128::from_be_bytes(self.stream_id);
         let identity: String = self
             .identity
@@ -32,6 +33,7 @@ impl State {
             .collect();
         let _ = writeln!(text, "stream_id={stream_id:032x}\nidentity={identity}");
         let numbers = [
+            ("generation", generation),
             ("acked_below", self.acked_below),
             ("seq_floor", self.seq_floor),
             ("reserved_below", self.reserved_below),
@@ -41,23 +43,24 @@ impl State {
             ("sent_bytes", self.sent_bytes),
         ];
         for (name, value) in numbers {
-            let _ = writeln!(text, "{name}={value}");
+            let _ = writeln!(text, "{name}={value:020}");
         }
         let checksum = crc32fast::hash(text.as_bytes());
         let _ = writeln!(text, "crc32={checksum:08x}");
         text.into_bytes()
     }
 
-    /// Reads the file; `None` when it is damaged.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+    /// Reads the text, whatever follows it, with its generation; `None` when it is damaged.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<(u64, Self)> {
         let text = std::str::from_utf8(bytes).ok()?;
-        let (body, checksum) = text.strip_suffix('\n')?.rsplit_once("crc32=")?;
+        let (body, rest) = text.split_at(text.find("\ncrc32=")? + 1);
+        let (checksum, _) = rest.strip_prefix("crc32=")?.split_once('\n')?;
         if u32::from_str_radix(checksum, 16).ok()? != crc32fast::hash(body.as_bytes()) {
             return None;
         }
         let fields: HashMap<&str, &str> = body.lines().filter_map(|line| line.split_once('=')).collect();
         let number = |name: &str| fields.get(name)?.parse::<u64>().ok();
-        Some(Self {
+        let state = Self {
             stream_id: u128::from_str_radix(fields.get("stream_id")?, 16)
                 .ok()?
                 .to_be_bytes(),
@@ -69,7 +72,8 @@ impl State {
             damaged: number("damaged")?,
             rejected: number("rejected")?,
             sent_bytes: number("sent_bytes")?,
-        })
+        };
+        Some((number("generation")?, state))
     }
 }
 
@@ -90,8 +94,19 @@ mod tests {
             rejected: 3,
             sent_bytes: 4,
         };
-        let bytes = state.encode();
-        assert_eq!(State::decode(&bytes), Some(state));
+        let bytes = state.encode(5);
+        assert_eq!(
+            bytes.len(),
+            State {
+                acked_below: u64::MAX,
+                ..state.clone()
+            }
+            .encode(6)
+            .len()
+        );
+        assert_eq!(State::decode(&bytes), Some((5, state.clone())));
+        let longer_before = [&bytes[..], b"1\ncrc32=00000000\n"].concat();
+        assert_eq!(State::decode(&longer_before), Some((5, state)));
         for index in 0..bytes.len() {
             let mut flipped = bytes.clone();
             flipped[index] ^= 1;

@@ -42,6 +42,29 @@ fn records_and_the_stream_survive_a_restart() {
 }
 
 #[test]
+fn a_damaged_state_falls_back_and_uses_no_number_twice() {
+    for name in ["state.0", "state.1"] {
+        let directory = TempDir::new().expect("a directory");
+        let mut spool = open(&directory, "a");
+        for _ in 0..3 {
+            append(&mut spool, b"one");
+            let record = spool.peek().expect("readable").expect("there");
+            spool.acknowledge(&record).expect("acknowledged");
+        }
+        let (stream_id, next_seq) = (spool.stream_id(), spool.next_seq());
+        drop(spool);
+        let path = directory.path().join("spool").join(name);
+        let mut bytes = fs::read(&path).expect("a state");
+        bytes[60] ^= 1;
+        fs::write(&path, bytes).expect("damaged");
+        fs::remove_file(directory.path().join("spool/00000000000000000000.segment")).expect("removed");
+        let spool = open(&directory, "a");
+        assert_eq!(spool.stream_id(), stream_id);
+        assert!(spool.next_seq() >= next_seq, "{name}");
+    }
+}
+
+#[test]
 fn another_machine_starts_another_stream_and_keeps_what_waits() {
     let directory = TempDir::new().expect("a directory");
     let mut spool = open(&directory, "a");

@@ -18,8 +18,8 @@ use crate::{
 pub const MAX_BATCH_BYTES: usize = 1 << 20;
 /// Largest batch before compression.
 pub const MAX_INFLATED_BYTES: usize = 8 << 20;
-/// Fast, and within a few per cent of the slower levels on difference-coded counters.
-const ZSTD_LEVEL: i32 = 3;
+/// Small tables, and within a few per cent of the slower levels on difference-coded counters.
+const ZSTD_LEVEL: i32 = 1;
 
 /// Where the data of a batch comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -178,6 +178,19 @@ impl Disk for FaultDisk {
         }
     }
 
+    fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut inner = self.0.lock().expect("not poisoned");
+        let (kept, result) = match inner.effect() {
+            Effect::Nothing => return inner.check_power(),
+            Effect::Part(kept, kind) => (bytes.len() * usize::from(kept) / 256, Err(io::Error::from(kind))),
+            Effect::Whole => (bytes.len(), Ok(())),
+        };
+        let file = inner.content.files.entry(path.to_owned()).or_default();
+        let behind = file.split_off(kept.min(file.len()));
+        *file = [&bytes[..kept], &behind].concat();
+        result
+    }
+
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut inner = self.0.lock().expect("not poisoned");
         match inner.effect() {
