@@ -1,0 +1,44 @@
+"""When a bucket is due."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tierscope.domain.jobs import COUNTERS, JOBS, Job, due_table
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def is_due(job: Job, bucket: datetime, now: datetime) -> bool:
+    return bucket < job.due_before(now)
+
+
+def test_the_ledger_is_rebuilt_while_its_bucket_is_open() -> None:
+    assert is_due(COUNTERS, NOON, NOON + timedelta(seconds=1))
+    assert not is_due(COUNTERS, NOON + timedelta(minutes=10), NOON + timedelta(minutes=10))
+
+
+@pytest.mark.parametrize("job", [job for job in JOBS if not job.open_buckets], ids=lambda job: job.kind)
+def test_other_buckets_wait_until_they_have_closed_and_uploads_are_in(job: Job) -> None:
+    closed = NOON + timedelta(microseconds=job.width_us)
+    assert not is_due(job, NOON, closed + timedelta(seconds=60))
+    assert is_due(job, NOON, closed + timedelta(seconds=120))
+
+
+def test_each_kind_has_its_moment() -> None:
+    table = due_table(NOON)
+    assert list(table) == [job.kind for job in JOBS]
+    assert len(table) == len(JOBS)
+    assert table[COUNTERS.kind] == NOON
+
+
+def test_fine_buckets_are_worked_before_the_coarse_ones_that_stand_on_them() -> None:
+    order = [job.kind for job in JOBS]
+    for fine, coarse in (
+        ("counters", "metrics_1h"),
+        ("metrics_1h", "metrics_1d"),
+        ("counters", "counters_pack"),
+        ("heat", "heat_1h"),
+        ("heat_1h", "heat_1d"),
+    ):
+        assert order.index(fine) < order.index(coarse)

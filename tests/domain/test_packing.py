@@ -1,0 +1,94 @@
+"""Packs give back exactly what went in, whatever the values."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS
+from tierscope.domain.heat.rows import HeatRow, Method, pack_rows, unpack_rows
+from tierscope.domain.packing import Block, empty_block, pack_block, unpack_block
+
+METHOD = Method(9, 1, 60_000_000_000)
+ANY_INT = st.integers(-(2**63), 2**63 - 1)
+
+
+def ints(*shape: int) -> st.SearchStrategy[np.ndarray]:
+    return npst.arrays(np.int64, shape, elements=ANY_INT)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> Block:
+    n, k = draw(st.integers(0, 30)), draw(st.integers(1, 4))
+    present = draw(npst.arrays(bool, (n, k)))
+    values = np.where(present, draw(ints(n, k)), 0)
+    keys = tuple(f"host|vmstat|k{i}" for i in range(k))
+    return Block(draw(ints(n)), draw(ints(n)), draw(ints(n)), draw(ints(n)), keys, values, present)
+
+
+@given(blocks())
+def test_a_block_comes_back_exactly(block: Block) -> None:
+    again = unpack_block(pack_block(block), block.keys)
+    assert again.keys == block.keys
+    for name in ("times_us", "boots", "boottimes_ns", "flags", "values", "present"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(block, name), err_msg=name)
+
+
+def test_a_body_of_another_layout_is_refused() -> None:
+    body = pack_block(empty_block(["a", "b"]))
+    with pytest.raises(ValueError, match="layout"):
+        unpack_block(body, ["a"])
+    with pytest.raises(ValueError, match="layout"):
+        unpack_block(b"JUNK" + body[4:], ["a", "b"])
+
+
+@st.composite
+def heat_rows(draw: st.DrawFn) -> HeatRow:
+    n = draw(st.integers(0, 3))
+    words = st.lists(st.sampled_from(["", "server", "worker", "cxl0", "größe"]), min_size=n, max_size=n)
+
+    def optional(width: int) -> np.ndarray | None:
+        found: np.ndarray | None = draw(st.none() | ints(n * width))
+        return found
+
+    return HeatRow(
+        end_us=draw(st.integers(0, 2**60)),
+        boottime_ns=draw(st.none() | st.integers(0, 2**62)),
+        method=METHOD,
+        groups=tuple(draw(words)),
+        kinds=draw(ints(n)),
+        page_sizes=draw(ints(n)),
+        tiers=tuple(draw(words)),
+        validity=draw(ints(n)),
+        resident_bytes=draw(ints(n)),
+        age_bytes=draw(ints(n * BUCKETS)),
+        never_bytes=draw(ints(n * BUCKETS)),
+        active_count_bytes=draw(ints(n * COUNTS)),
+        active_lo_bytes=draw(ints(n * len(WINDOWS))),
+        active_hi_bytes=draw(ints(n * len(WINDOWS))),
+        load_samples=optional(1),
+        store_samples=optional(1),
+        period_events=draw(st.none() | st.floats(allow_nan=False, allow_infinity=False)),
+        duty_ratio=draw(st.none() | st.floats(0, 1)),
+        distinct_pages=optional(4),
+        f1_pages=optional(4),
+        f2_pages=optional(4),
+        hot_intersection_bytes=optional(3),
+        hot_union_bytes=optional(3),
+    )
+
+
+@given(st.lists(heat_rows(), min_size=1, max_size=4))
+def test_heat_rows_come_back_exactly(rows: list[HeatRow]) -> None:
+    again = unpack_rows(pack_rows(rows), METHOD)
+    assert len(again) == len(rows)
+    for one, other in zip(again, rows, strict=True):
+        for field in dataclasses.fields(HeatRow):
+            found, wanted = getattr(one, field.name), getattr(other, field.name)
+            if isinstance(wanted, np.ndarray):
+                np.testing.assert_array_equal(found, wanted, err_msg=field.name)
+            else:
+                assert found == wanted, field.name

@@ -1,0 +1,180 @@
+"""Heat and tiles: packs are exact, sums per hour and day are the sums of their intervals, levels are merges."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+from sqlalchemy import text
+
+from factories import batches
+from factories.derived import day_before, drain, dump, internal_id, to_ns
+from factories.installations import Enrolled, enrol, store
+from tierscope.core.database import Database
+from tierscope.domain.heat.classes import Folded
+from tierscope.domain.heat.rows import HeatRow, HeatSeries, fold_rows
+from tierscope.domain.tiles import LEVEL_INTERVALS, NOT_COLLECTED, Scale, merge
+from tierscope.storage.heat import RollupTable, read_live, read_packs, read_rollups
+from tierscope.storage.tiles import StoredTile, read_tiles
+
+DAY = timedelta(days=1)
+EPOCH_ID = 7
+ROWS = 3
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def send_heat(database: Database, host: Enrolled, start: datetime, minutes: Sequence[int], *, seq: int = 0) -> None:
+    """Store one interval of one service for each of these minutes after `start`."""
+    ends = [to_ns(start + timedelta(minutes=minute)) for minute in minutes]
+    batch = batches.make_batch(host_id=host.id, seq=seq, sealed_wall_ns=ends[-1])
+    for end in ends:
+        batches.add_heat(batch, ends_ns=[end])
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+
+
+def the_service(database: Database) -> int:
+    """The only service."""
+    with database.read() as session:
+        return int(session.execute(text("SELECT id FROM services")).scalar_one())
+
+
+def live_rows(database: Database, host: Enrolled, start: datetime) -> list[HeatRow]:
+    """All intervals of the day as they came."""
+    with database.read() as session:
+        return read_live(session, the_service(database), start, start + DAY)[internal_id(database, host)]
+
+
+def rollups(database: Database, table: RollupTable, start: datetime) -> list[HeatSeries]:
+    """Stored sums of the day."""
+    with database.read() as session:
+        return read_rollups(session, table, the_service(database), start, start + DAY)
+
+
+def assert_same_sums(found: Folded, wanted: Folded) -> None:
+    for field in dataclasses.fields(Folded):
+        np.testing.assert_array_equal(getattr(found, field.name), getattr(wanted, field.name), err_msg=field.name)
+
+
+def test_packs_hold_exactly_what_was_live(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    send_heat(database, host, start, range(1, 26))
+    drain(database)
+    with database.read() as session:
+        packs = read_packs(session, the_service(database), start, start + DAY)
+    assert [len(rows) for _, rows in sorted(packs.items())] == [10, 10, 5]
+    packed = [row for _, rows in sorted(packs.items()) for row in rows]
+    for one, other in zip(packed, live_rows(database, host, start), strict=True):
+        for field in dataclasses.fields(HeatRow):
+            np.testing.assert_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
+
+
+def test_hours_and_days_are_the_sums_of_their_intervals(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    minutes = [*range(1, 61), *range(100, 111)]
+    send_heat(database, host, start, minutes)
+    drain(database)
+    host_id = internal_id(database, host)
+    rows = live_rows(database, host, start)
+    hours = rollups(database, "heat_1h", start)
+    assert [int(part.n_intervals[0]) for part in hours] == [60, 11]
+    for part, some in zip(hours, (rows[:60], rows[60:]), strict=True):
+        folded = fold_rows(host_id, some)
+        assert folded is not None
+        assert_same_sums(
+            part.folded, Folded(*(getattr(folded.folded, f.name).sum(axis=0)[None] for f in dataclasses.fields(Folded)))
+        )
+        assert (part.kinds, part.tiers, part.method) == (folded.kinds, folded.tiers, folded.method)
+    (day,) = rollups(database, "heat_1d", start)
+    assert day.n_intervals.tolist() == [len(minutes)]
+    assert int(day.folded.resident[0, 0]) == len(minutes) << 20
+    assert_same_sums(
+        day.folded, Folded(*(sum(getattr(part.folded, f.name) for part in hours) for f in dataclasses.fields(Folded)))
+    )
+
+
+def test_late_intervals_end_where_they_would_have_been_in_time(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    send_heat(database, host, start, [*range(1, 55), *range(66, 121)])
+    drain(database)
+    send_heat(database, host, start, range(55, 66), seq=1)
+    drain(database)
+    (day,) = rollups(database, "heat_1d", start)
+    assert day.n_intervals.tolist() == [120]
+    assert [int(part.n_intervals[0]) for part in rollups(database, "heat_1h", start)] == [60, 60]
+    with database.read() as session:
+        packs = read_packs(session, the_service(database), start, start + DAY)
+    assert {len(rows) for rows in packs.values()} == {10}
+
+
+def test_an_open_hour_waits_and_its_intervals_stay_live(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    send_heat(database, host, start, range(1, 16))
+    done = drain(database, start + timedelta(minutes=15))
+    assert done.buckets == {"heat": 1}
+    assert rollups(database, "heat_1h", start) == []
+    assert drain(database, start + timedelta(minutes=70)).buckets == {"heat": 1, "heat_1h": 1}
+    assert [int(part.n_intervals[0]) for part in rollups(database, "heat_1h", start)] == [15]
+
+
+def send_tiles(
+    database: Database, host: Enrolled, start: datetime, columns: dict[int, bytes], *, seq: int = 0, first: bool = True
+) -> None:
+    """Store columns by minute, with their epoch the first time."""
+    ends = {minute: to_ns(start + timedelta(minutes=minute)) for minute in columns}
+    batch = batches.make_batch(host_id=host.id, seq=seq, sealed_wall_ns=max(ends.values()))
+    if first:
+        batches.add_tiles(batch, epoch_id=EPOCH_ID, rows=ROWS)
+        batch.tile_epochs[0].start_wall_ns = to_ns(start)
+        del batch.tile_columns[:]
+    for minute, cells in columns.items():
+        batch.tile_columns.add(epoch_id=EPOCH_ID, end_wall_ns=ends[minute], cells=cells)
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+
+
+def stored_tiles(database: Database, host: Enrolled, level: int, start: datetime) -> list[StoredTile]:
+    """The stored hours of one level."""
+    with database.read() as session:
+        host_id = internal_id(database, host)
+        return read_tiles(session, host_id, the_service(database), EPOCH_ID, level, start, start + DAY)
+
+
+def test_tiles_are_columns_at_level_0_and_their_merges_above(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    columns = {minute: bytes([minute % 251, 253, (minute * 7) % 251]) for minute in range(1, 61) if minute != 30}
+    send_tiles(database, host, start, columns)
+    drain(database)
+    grid = np.full((60, ROWS), NOT_COLLECTED, np.uint8)
+    for minute, cells in columns.items():
+        grid[minute - 1] = np.frombuffer(cells, np.uint8)
+    with database.read() as session:
+        epoch = session.execute(text("SELECT cell_log2_base, cell_unit FROM tile_epochs")).one()
+    scale = Scale(epoch.cell_log2_base, epoch.cell_unit)
+    for level, intervals in enumerate(LEVEL_INTERVALS):
+        (tile,) = stored_tiles(database, host, level, start)
+        wanted = merge(grid, intervals, scale)
+        assert tile.cells == wanted.cells.tobytes()
+        assert tile.known == wanted.known.tobytes()
+    (finest,) = stored_tiles(database, host, 0, start)
+    assert finest.cells == grid.tobytes()
+
+
+def test_late_columns_replace_the_hour(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    send_tiles(database, host, start, {1: b"\x01\x02\x03", 61: b"\x01\x01\x01"})
+    drain(database)
+    before = dump(database, ["tiles"])["tiles"]
+    send_tiles(database, host, start, {2: b"\x04\x05\x06"}, seq=1, first=False)
+    assert drain(database).buckets == {"tiles": 1}
+    first, second = stored_tiles(database, host, 0, start)
+    assert first.cells[: 2 * ROWS] == b"\x01\x02\x03\x04\x05\x06"
+    assert second.cells[:ROWS] == b"\x01\x01\x01"
+    assert len(dump(database, ["tiles"])["tiles"]) == len(before)
