@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
-from factories.services import running
 
+from factories.services import running
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
 

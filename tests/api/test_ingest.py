@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import httpx
 import pytest
 import zstandard
+from sqlalchemy import text
+
 from factories import batches
 from factories.installations import Enrolled, enrol
 from factories.services import batch_headers, running
-from sqlalchemy import text
-
 from tierscope.core.database import Database
 from tierscope.core.errors import PROBLEM_BASE
 from tierscope.core.settings import Limits, Settings
 from tierscope.usecases.agents import Agents
+from tierscope.wire._generated import batch_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 LIMITS = Limits(batch_bytes=64_000, batch_inflated_bytes=256_000)
@@ -33,9 +34,7 @@ class Service:
     def send(self, body: bytes, **headers: str) -> httpx.Response:
         """Uploads a body as the host."""
         names = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.client.post(
-            "/v1/ingest/batches", content=body, headers=batch_headers(self.host.credential) | names
-        )
+        return self.client.post("/v1/ingest/batches", content=body, headers=batch_headers(self.host.credential) | names)
 
     def stored(self) -> int:
         """Number of stored samples."""
@@ -121,7 +120,7 @@ def test_a_batch_of_another_host_is_refused(service: Service) -> None:
 
 
 def test_another_origin_than_the_enrolled_one_is_refused(service: Service) -> None:
-    batch = batches.full_batch(host_id=service.host.id, origin=3)
+    batch = batches.full_batch(host_id=service.host.id, origin=batch_pb2.ORIGIN_SIMULATED)
     assert_problem(service.send(batches.compress(batch)), 422, "invalid")
 
 

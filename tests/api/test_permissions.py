@@ -5,9 +5,9 @@ from contextlib import closing
 
 import httpx
 import pytest
-from factories.services import running
 from fastapi import APIRouter, FastAPI
 
+from factories.services import running
 from tierscope.api.app import create_app
 from tierscope.api.permissions import ANONYMOUS, ROLES, Permission, check_declared, declared_permissions
 from tierscope.core.database import Database

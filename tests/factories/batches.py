@@ -34,7 +34,7 @@ def make_batch(
     seq: int = 0,
     stream_id: bytes = STREAM,
     boot_id: str = BOOT,
-    origin: int = batch_pb2.ORIGIN_LIVE,
+    origin: batch_pb2.Origin = batch_pb2.ORIGIN_LIVE,
     sealed_wall_ns: int | None = None,
     sealed_boottime_ns: int = 0,
 ) -> batch_pb2.Batch:
@@ -180,7 +180,7 @@ def add_inventory(batch: batch_pb2.Batch, *, services: Sequence[str] = ("cache",
 
 def add_self(batch: batch_pb2.Batch) -> None:
     """Adds the agent's report on itself."""
-    report = getattr(batch, "self")
+    report = batch.self
     report.end_wall_ns = batch.sealed_wall_ns
     report.window_ns = MINUTE_NS
     report.cpu_ns = 12_000_000

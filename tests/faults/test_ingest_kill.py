@@ -1,6 +1,6 @@
 """Killing the API or the database with SIGKILL in the middle of ingest: every batch is stored once.
 
-Real processes: PostgreSQL with fsync on, the API as a program of its own, senders that repeat until they have an answer.
+Real processes: PostgreSQL with fsync on, the API as a program of its own, senders that repeat until answered.
 """
 
 import os
@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 import httpx
 import psycopg
 import pytest
+
 from factories import batches
 from factories.installations import Enrolled, enrol
 from factories.services import batch_headers
-
 from tierscope.core.database import Database, libpq_url
 from tierscope.core.embedded.postgres import PostgresCluster
 

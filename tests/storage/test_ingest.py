@@ -5,16 +5,16 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
-from factories import batches
-from factories.installations import Enrolled, enrol, store
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from factories import batches
+from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import ClonedHost, UnknownCredential, UnknownLayout, Unreadable
 from tierscope.domain.arrival import Clocks
-from tierscope.storage.ingest import StoreLimits, Stored
+from tierscope.storage.ingest import Stored, StoreLimits
 
 SECOND_NS = batches.SECOND_NS
 DATA_TABLES = ("counters_live", "heat_live", "gaps", "tile_epochs", "tile_columns", "self_reports", "marks")

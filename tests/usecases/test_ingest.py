@@ -7,15 +7,14 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from factories import batches
-from factories.installations import Enrolled, enrol
 from sqlalchemy import text
 
-from tierscope.core.database import Database
+from factories import batches
+from factories.installations import Enrolled, enrol
+from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Busy, TierscopeError, TooLarge, TooMany, Unavailable, UnknownLayout, WrongHost
 from tierscope.core.settings import Limits
-from tierscope.storage.ingest import Incoming, Outcome
-from tierscope.usecases import ingest as module
+from tierscope.storage.ingest import Incoming, Outcome, Registry, StoreLimits, store_group
 from tierscope.usecases.ingest import Acknowledged, Ingest
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -52,18 +51,29 @@ def samples(database: Database) -> int:
         return int(session.execute(text("SELECT count(*) FROM counters_live")).scalar_one())
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Waits for something that another thread brings about."""
+    for _ in range(100_000):
+        if condition():
+            return
+        await asyncio.sleep(0.001)
+    pytest.fail("it never happened")
+
+
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, list[int]]]:
     """Holds back every commit until it is set; notes the size of each group."""
-    opened, sizes = threading.Event(), []
-    real = module.store_group
+    opened = threading.Event()
+    sizes: list[int] = []
 
-    def held(transaction: object, group: list[Incoming], **options: Any) -> list[Outcome]:
+    def held(
+        transaction: WriteTransaction, group: list[Incoming], *, registry: Registry, limits: StoreLimits
+    ) -> list[Outcome]:
         opened.wait()
         sizes.append(len(group))
-        return real(transaction, group, **options)  # type: ignore[arg-type]
+        return store_group(transaction, group, registry=registry, limits=limits)
 
-    monkeypatch.setattr(module, "store_group", held)
+    monkeypatch.setattr("tierscope.usecases.ingest.store_group", held)
     yield opened, sizes
     opened.set()
 
@@ -76,11 +86,11 @@ def test_batches_that_arrive_during_a_commit_share_the_next_one(
 
     async def work(ingest: Ingest) -> None:
         tasks = [asyncio.create_task(ingest.submit(host.identity, body(host, 0))) for host in hosts]
-        while ingest.waiting + 1 < len(hosts) and not sizes:
-            await asyncio.sleep(0)
+        # The first group is taken at once and held back; the others wait behind it.
+        await until(lambda: ingest.waiting >= 2)
         opened.set()
         answers = await asyncio.gather(*tasks)
-        assert all(isinstance(answer, Acknowledged) and not answer.stored.duplicate for answer in answers)
+        assert not any(answer.stored.duplicate for answer in answers)
 
     run(database, Limits(commit_batches=4), work)
     assert sum(sizes) == len(hosts)
@@ -116,15 +126,16 @@ def test_a_batch_that_breaks_the_transaction_is_stored_apart_from_the_others(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good, bad = enrol(database, name="good"), enrol(database, name="bad")
-    real = module.store_group
 
-    def breaking(transaction: object, group: list[Incoming], **options: Any) -> list[Outcome]:
-        outcomes = real(transaction, group, **options)  # type: ignore[arg-type]
+    def breaking(
+        transaction: WriteTransaction, group: list[Incoming], *, registry: Registry, limits: StoreLimits
+    ) -> list[Outcome]:
+        outcomes = store_group(transaction, group, registry=registry, limits=limits)
         if any(item.host == bad.identity for item in group):
             raise ValueError("broken")
         return outcomes
 
-    monkeypatch.setattr(module, "store_group", breaking)
+    monkeypatch.setattr("tierscope.usecases.ingest.store_group", breaking)
 
     async def work(ingest: Ingest) -> None:
         tasks = [ingest.submit(host.identity, body(host, 0)) for host in (good, bad)]
@@ -144,8 +155,7 @@ def test_a_full_queue_answers_busy_and_a_greedy_host_too_many(
 
     async def work(ingest: Ingest) -> None:
         tasks = [asyncio.create_task(ingest.submit(greedy.identity, body(greedy, seq))) for seq in range(3)]
-        while ingest.waiting < 2:
-            await asyncio.sleep(0)
+        await until(lambda: ingest.waiting >= 2)
         with pytest.raises(TooMany) as many:
             await ingest.submit(greedy.identity, body(greedy, 9))
         with pytest.raises(Busy) as busy:
@@ -167,8 +177,7 @@ def test_stopping_stores_what_waits_and_refuses_the_rest(database: Database) -> 
         ingest = Ingest(database)
         ingest.start()
         task = asyncio.create_task(ingest.submit(host.identity, body(host, 0)))
-        while not ingest.waiting and not task.done():
-            await asyncio.sleep(0)
+        await until(lambda: ingest.waiting > 0 or task.done())
         await ingest.stop()
         assert isinstance(await task, Acknowledged)
         with pytest.raises(Unavailable):

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from factories import batches
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from factories import batches
 from tierscope.core.errors import TierscopeError, UnknownVersion, Unreadable
 from tierscope.wire._generated import batch_pb2
 from tierscope.wire.decode import DecodeLimits, decode_body, decode_message
@@ -90,7 +90,19 @@ def _set(path: str, value: object) -> Callable[[batch_pb2.Batch], None]:
     return change
 
 
-BROKEN = {
+def _break_finding(batch: batch_pb2.Batch) -> None:
+    batch.inventory.findings[0].severity = "terrible"
+
+
+def _break_namespace(batch: batch_pb2.Batch) -> None:
+    batch.inventory.services[0].namespace = "a/b"
+
+
+def _break_report(batch: batch_pb2.Batch) -> None:
+    batch.self.cpu_ns = -1
+
+
+BROKEN: dict[str, Callable[[batch_pb2.Batch], None]] = {
     "origin": _set("origin", 0),
     "unknown origin": _set("origin", 9),
     "stream id": _set("stream_id", b"short"),
@@ -121,9 +133,9 @@ BROKEN = {
     "gap intervals": _set("gaps.intervals", 0),
     "epoch rows": _set("tile_epochs.region_bytes", 0),
     "tile cells": _set("tile_columns.cells", b"123456"),
-    "finding severity": lambda batch: setattr(batch.inventory.findings[0], "severity", "terrible"),
-    "namespace": lambda batch: setattr(batch.inventory.services[0], "namespace", "a/b"),
-    "report": lambda batch: setattr(getattr(batch, "self"), "cpu_ns", -1),
+    "finding severity": _break_finding,
+    "namespace": _break_namespace,
+    "report": _break_report,
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tierscope.core.errors import Unreadable
-from tierscope.wire.records import Int64, Method, ServiceKey
+from tierscope.domain.batch import Int64, Method, ServiceKey
 
 MAX_TEXT_BYTES = 1024
 MAX_STRINGS = 65_536

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 
 from tierscope.core.errors import Unreadable
+from tierscope.domain.batch import Bits, CounterBlock, Int64, Layout
 from tierscope.wire import checks
 from tierscope.wire._generated import counters_pb2
-from tierscope.wire.records import Bits, CounterBlock, Int64, Layout
 
 HASH_BYTES = 16
 MAX_BOOT_ID_BYTES = 64

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from google.protobuf.message import DecodeError
 
 from tierscope.core.errors import UnknownVersion, Unreadable
+from tierscope.domain.batch import Batch, Origin
 from tierscope.wire import checks
 from tierscope.wire._generated import batch_pb2
 from tierscope.wire.counters import decode_counters, decode_layout
 from tierscope.wire.heat import decode_gaps, decode_heat
 from tierscope.wire.inflate import inflate
 from tierscope.wire.inventory import decode_inventory, decode_self
-from tierscope.wire.records import Batch, Origin
 from tierscope.wire.tiles import decode_columns, decode_epoch
 
 SCHEMA_VERSION = 1

@@ -1,9 +1,9 @@
 """Heat and gap blocks."""
 
 from tierscope.core.errors import Unreadable
+from tierscope.domain.batch import GAP_BINS, HEAT_WIDTHS, GapBlock, HeatBlock, Int64
 from tierscope.wire import checks
 from tierscope.wire._generated import heat_pb2
-from tierscope.wire.records import GAP_BINS, HEAT_WIDTHS, GapBlock, HeatBlock, Int64
 
 MAX_PAGE_SIZE_BYTES = 1 << 30
 MAX_GAP_INTERVALS = 1024

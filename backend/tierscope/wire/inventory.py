@@ -5,9 +5,9 @@ from typing import Any
 from google.protobuf.message import Message
 
 from tierscope.core.errors import Unreadable
+from tierscope.domain.batch import Finding, Inventory, InventoryService, SelfReport, ServiceKey
 from tierscope.wire import checks
 from tierscope.wire._generated import batch_pb2, inventory_pb2
-from tierscope.wire.records import Finding, Inventory, InventoryService, SelfReport, ServiceKey
 
 MAX_TEXT_BYTES = 8192
 MAX_ITEMS = 4096

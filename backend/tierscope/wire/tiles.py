@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from tierscope.core.errors import Unreadable
+from tierscope.domain.batch import TileColumn, TileEpoch
 from tierscope.wire import checks
 from tierscope.wire._generated import tiles_pb2
-from tierscope.wire.records import TileColumn, TileEpoch
 
 MAX_ROWS = 1024
 

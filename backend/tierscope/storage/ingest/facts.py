@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
+from tierscope.domain.batch import Finding, Inventory
 from tierscope.storage.ingest.boots import HostState, sealed_at
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.ingest.registry import Registry
 from tierscope.storage.ingest.rows import Tally
-from tierscope.wire.records import Finding, Inventory
 
 HostService = tuple[int, int]
 

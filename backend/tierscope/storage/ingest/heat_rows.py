@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tierscope.domain.batch import GapBlock, HeatBlock, Method, TileEpoch
 from tierscope.storage import copy
-from tierscope.wire.records import GapBlock, HeatBlock, Method, TileEpoch
 
 _AFTER_TIERS = (
     "validity",

@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 from tierscope.core.errors import TierscopeError
 from tierscope.domain.arrival import ArrivalRules, Clocks
+from tierscope.domain.batch import Batch
 from tierscope.storage.agents import HostIdentity
-from tierscope.wire.records import Batch
 
 
 @dataclass(frozen=True, slots=True)

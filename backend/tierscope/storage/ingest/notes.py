@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
+from tierscope.domain.batch import Finding
 from tierscope.storage.ingest.boots import HostState
 from tierscope.storage.ingest.facts import OwnFinding
 from tierscope.storage.ingest.incoming import Incoming, StoreLimits
 from tierscope.storage.ingest.rows import Tally
-from tierscope.wire.records import Finding
 
 CLOCK = "clock-skew"
 SERVICES = "service-limit"

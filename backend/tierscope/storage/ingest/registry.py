@@ -15,9 +15,9 @@ from sqlalchemy import text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import Database, WriteTransaction
+from tierscope.domain.batch import Layout, ServiceKey
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.tables import host_layouts, layouts, service_aliases, services
-from tierscope.wire.records import Layout, ServiceKey
 
 MAX_KNOWN = 100_000
 TOUCH_SECONDS = 60.0

@@ -8,13 +8,13 @@ import numpy as np
 
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.arrival import Int64, Placed, boottime_of, place_times
+from tierscope.domain.batch import CounterBlock, HeatBlock, SelfReport
 from tierscope.domain.buckets import HOUR_US, TEN_MINUTES_US, bucket_start
 from tierscope.storage import copy, tables
 from tierscope.storage.ingest.boots import HostState
 from tierscope.storage.ingest.heat_rows import gap_row, heat_row, tile_epoch_row
 from tierscope.storage.ingest.incoming import Incoming, StoreLimits
 from tierscope.storage.ingest.registry import Registry
-from tierscope.wire.records import CounterBlock, HeatBlock, SelfReport
 
 Mark = tuple[str, int, int, int]
 """(kind, subject, service, start of the bucket in microseconds)."""

@@ -1,0 +1,145 @@
+"""A real worker with its scheduler, a real queue, a real database: killing any of the first two loses no work."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from factories.derived import day_before, drain, dump, marks, send_counters
+from factories.installations import enrol
+from tierscope.core.database import Database
+from tierscope.core.embedded.queue import QueueServer
+
+DEADLINE_SECONDS = 300.0
+HOSTS = 4
+MINUTES = range(1, 121)
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+class Worker:
+    """`tierscope worker --with-beat` in a process of its own."""
+
+    def __init__(self, database_url: str, queue_url: str, folder: Path) -> None:
+        self._env = os.environ | {
+            "TIERSCOPE_DATABASE_URL": database_url,
+            "TIERSCOPE_REDIS_URL": queue_url,
+            "TIERSCOPE_DATA_DIR": str(folder),
+        }
+        self._log = folder / "worker.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process."""
+        with self._log.open("ab") as log:
+            command = [sys.executable, "-m", "tierscope.cli", "worker", "--with-beat"]
+            self._process = subprocess.Popen(command, env=self._env, stdout=log, stderr=log, start_new_session=True)
+
+    def kill(self) -> None:
+        """Kill the process and its scheduler, whatever they do."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so that the worker brings about."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not condition():
+            assert self._process is not None
+            assert self._process.poll() is None, self._log.read_text(encoding="utf-8")[-4000:]
+            if time.monotonic() >= deadline:
+                pytest.fail("it never happened: " + self._log.read_text(encoding="utf-8")[-4000:])
+            time.sleep(0.1)
+
+
+@pytest.fixture
+def worker(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Worker]:
+    made = Worker(database_url, redis_url, tmp_path)
+    yield made
+    made.kill()
+
+
+def fill(database: Database, *, first: int = 0) -> None:
+    """More hosts with two hours of counters each."""
+    for number in range(first, first + HOSTS):
+        send_counters(database, enrol(database, name=f"node-{number}"), day_before(), MINUTES)
+
+
+def ledger_rows(database: Database) -> int:
+    with database.read() as session:
+        return int(session.execute(text("SELECT count(*) FROM tier_moves")).scalar_one())
+
+
+def assert_complete(database: Database, hosts: int) -> None:
+    """Nothing waits, every interval has its row once, and working all of it again would change nothing."""
+    assert marks(database) == []
+    assert ledger_rows(database) == hosts * (len(MINUTES) - 1)
+    before = dump(database)
+    assert all(before[table] for table in ("metrics_10m", "metrics_1h", "metrics_1d", "counters_packed"))
+    with database.write() as transaction:
+        transaction.execute(
+            text(
+                "INSERT INTO marks (kind, subject_id, service_id, bucket)"
+                " SELECT DISTINCT 'counters', host_id, 0, ts FROM metrics_10m"
+            )
+        )
+    drain(database)
+    assert dump(database) == before
+
+
+def test_the_scheduler_wakes_the_worker_again_and_again(database: Database, worker: Worker) -> None:
+    fill(database)
+    worker.start()
+    worker.until(lambda: marks(database) == [])
+    fill(database, first=HOSTS)
+    worker.until(lambda: marks(database) == [])
+    worker.kill()
+    assert_complete(database, 2 * HOSTS)
+
+
+def test_killing_the_worker_at_its_work_loses_nothing(database: Database, worker: Worker) -> None:
+    fill(database)
+    for _ in range(2):
+        rows = ledger_rows(database)
+        worker.start()
+        # Killed as soon as one subject is through: others are under way, or wait.
+        worker.until(lambda before=rows: ledger_rows(database) > before or marks(database) == [])  # type: ignore[misc]
+        worker.kill()
+    fill(database, first=HOSTS)
+    worker.start()
+    worker.until(lambda: marks(database) == [])
+    worker.kill()
+    assert_complete(database, 2 * HOSTS)
+
+
+def test_losing_the_queue_with_all_that_is_in_it_loses_nothing(
+    database: Database, worker: Worker, queue_server: QueueServer
+) -> None:
+    fill(database)
+    worker.start()
+    worker.until(lambda: marks(database) == [])
+    try:
+        assert queue_server.server is not None
+        queue_server.server.kill()
+        queue_server.server.wait()
+        fill(database, first=HOSTS)
+        waiting = marks(database)
+        assert waiting != []
+    finally:
+        queue_server.start()
+    worker.until(lambda: marks(database) == [])
+    worker.kill()
+    assert_complete(database, 2 * HOSTS)
