@@ -39,8 +39,8 @@ def make_app(settings: Settings) -> Celery:
         result_serializer="json",
         timezone="UTC",
         enable_utc=True,
-        # Messages only wake: what there is to do stands in the database, and the next wake-up comes in seconds. A message
-        # that is acknowledged when its task ends would bind a running task to a connection that may be gone by then.
+        # Messages only wake: what there is to do stands in the database, and the next wake-up comes in seconds. If it
+        # were acknowledged when its task ends, a running task would hang on a connection that may be gone by then.
         task_acks_late=False,
         task_ignore_result=True,
         worker_prefetch_multiplier=1,
