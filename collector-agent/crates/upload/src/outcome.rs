@@ -100,8 +100,9 @@ pub(crate) fn classify(status: u16, retry_after: Option<Duration>, body: &[u8]) 
             after: retry_after,
             cause: problem.to_string(),
         },
-        // The service is older than this agent: after its upgrade it will take the batch.
-        (422, "unknown-version") => Outcome::Held(problem),
+        // The service is older than this agent, does not know its own name, or wants another stream: once a person
+        // has acted it will take the batch.
+        (400, "bad-host") | (422, "unknown-version" | "too-many-gaps") => Outcome::Held(problem),
         (400 | 413 | 415 | 422, _) => Outcome::Rejected(problem),
         // Credential, clone, wrong address: a person has to act, the data stays good.
         _ => Outcome::Held(problem),
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_answer_has_one_meaning() {
-        let cases: [(u16, Vec<u8>, &str); 20] = [
+        let cases: [(u16, Vec<u8>, &str); 22] = [
             (
                 200,
                 br#"{"result":"accepted","stored":{"counters":3}}"#.to_vec(),
@@ -145,6 +146,7 @@ mod tests {
             (200, b"<html>log in</html>".to_vec(), "retry"),
             (302, Vec::new(), "held"),
             (400, Vec::new(), "rejected"),
+            (400, problem("bad-host"), "held"),
             (401, problem("unknown-credential"), "held"),
             (403, problem("wrong-host"), "held"),
             (404, b"not found".to_vec(), "held"),
@@ -156,6 +158,7 @@ mod tests {
             (415, Vec::new(), "rejected"),
             (422, problem("unreadable"), "rejected"),
             (422, problem("unknown-version"), "held"),
+            (422, problem("too-many-gaps"), "held"),
             (429, problem("too-many"), "retry"),
             (500, Vec::new(), "retry"),
             (502, b"bad gateway".to_vec(), "retry"),
