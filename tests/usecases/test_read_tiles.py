@@ -164,6 +164,74 @@ def test_columns_that_are_no_longer_live_come_from_stored_tiles(database: Databa
     assert stored.column_ends == live.column_ends
 
 
+def rebuild(database: Database, now: int) -> None:
+    """Stores the tiles of all hours that have closed."""
+    later = datetime.fromtimestamp((now + 2 * HOUR) / 1e9, tz=UTC)
+    assert DrainMarks(database, lambda: later).run().buckets["tiles"]
+
+
+def forget(database: Database, now: int, *, hours: tuple[int, int]) -> None:
+    """Removes what was measured minute by minute in these hours before now, live and stored."""
+    span = {"start": now // 10**9 - hours[0] * 3600, "end": now // 10**9 - hours[1] * 3600}
+    with database.write() as transaction:
+        where = "ts > to_timestamp(%(start)s) AND ts <= to_timestamp(%(end)s)"
+        transaction.connection.exec_driver_sql(f"DELETE FROM tile_columns WHERE {where}", span)
+        where = "ts >= to_timestamp(%(start)s) AND ts < to_timestamp(%(end)s)"
+        transaction.connection.exec_driver_sql(f"DELETE FROM tiles WHERE level = 0 AND {where}", span)
+
+
+def minutes(now: int, hours: int) -> list[tuple[int, list[int]]]:
+    """Columns of whole hours up to now, all kinds of cells, with a hole."""
+    count = 60 * hours
+    return [
+        (now - (count - 1 - i) * MINUTE, [i % 251, 253 + i % 3, (7 * i) % 256])
+        for i in range(count)
+        if not 200 < i < 275
+    ]
+
+
+@pytest.mark.parametrize(("columns", "level"), [(12, 2), (120, 1)])
+def test_wide_windows_are_the_same_from_merged_tiles_as_minute_by_minute(
+    database: Database, columns: int, level: int
+) -> None:
+    now = batches.now_ns() // HOUR * HOUR
+    send(database, enrol(database), minutes(now, 12))
+    fine = read(database, now, from_="-20h", max_columns=columns)
+    assert fine.level == level
+    rebuild(database, now)
+    forget(database, now, hours=(11, 1))
+    merged = read(database, now, from_="-20h", max_columns=columns)
+    assert merged == fine
+
+
+def test_wide_windows_show_late_columns_before_their_hour_is_rebuilt(database: Database) -> None:
+    now = batches.now_ns() // HOUR * HOUR
+    host = enrol(database)
+    send(database, host, minutes(now, 8))
+    rebuild(database, now)
+    before = read(database, now, from_="-20h", max_columns=8)
+    late = now - 479 * MINUTE + 240 * MINUTE
+    send(database, host, [(late, [250, 250, 250])], seq=1)
+    waiting = read(database, now, from_="-20h", max_columns=8)
+    rebuild(database, now)
+    assert waiting == read(database, now, from_="-20h", max_columns=8)
+    assert waiting.level == before.level == 2
+    changed = [i for i in range(8) if waiting.known_share[i] != before.known_share[i]]
+    assert len(changed) == 1
+
+
+def test_wide_windows_join_epochs_within_an_hour(database: Database) -> None:
+    now = batches.now_ns() // HOUR * HOUR
+    host = enrol(database)
+    both = minutes(now, 8)
+    send(database, host, both[:100], epoch_id=5, mapping="heap")
+    send(database, host, [(end, cells[:2]) for end, cells in both[100:]], epoch_id=6, seq=1, mapping="heap")
+    fine = read(database, now, from_="-20h", max_columns=8)
+    assert len(fine.epoch_ids) == 2
+    rebuild(database, now)
+    assert read(database, now, from_="-20h", max_columns=8) == fine
+
+
 def test_one_kind_alone(database: Database) -> None:
     now = batches.now_ns()
     kinds = [heat_pb2.PAGE_KIND_ANON, heat_pb2.PAGE_KIND_FILE]

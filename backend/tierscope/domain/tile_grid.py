@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tierscope.domain.tiles import (
     LEVEL_INTERVALS,
@@ -34,21 +35,35 @@ class Grid:
     known: tuple[float, ...]
 
 
-def build_grid(
-    columns: Sequence[tuple[int, bytes]],
-    sizes_bytes: Floats,
-    *,
-    interval_s: float,
-    scale: Scale,
-    max_columns: int,
-    max_rows: int,
-) -> Grid:
-    """Build the grid from (end in microseconds, one byte per row), in order of time; at least one column.
+@dataclass(frozen=True, slots=True)
+class TimeShape:
+    """`count` columns of `length` intervals each; the first is number `first` since the Unix epoch."""
 
-    Columns whose length is not that of the rows belong to another list of rows and are left out.
-    """
-    ends = np.array([end for end, _ in columns], np.int64) / 1e6
-    slots = np.ceil(np.round(ends / interval_s, 6)).astype(np.int64) - 1
+    level: int
+    length: int
+    first: int
+    count: int
+    interval_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class MergedColumn:
+    """A column of a shape's own length that was merged before: cells and known shares 0..255, one per row."""
+
+    end_us: int
+    cells: Cells
+    known: Cells
+
+
+def _slots(ends_us: Sequence[int], interval_s: float) -> npt.NDArray[np.int64]:
+    """The number since the Unix epoch of the interval that ends at each instant."""
+    ends = np.array(ends_us, np.int64) / 1e6
+    return np.ceil(np.round(ends / interval_s, 6)).astype(np.int64) - 1
+
+
+def choose_shape(first_end_us: int, last_end_us: int, *, interval_s: float, max_columns: int) -> TimeShape:
+    """The finest columns that take intervals from one end to another in at most `max_columns`."""
+    slots = _slots([first_end_us, last_end_us], interval_s)
     span = int(slots[-1] - slots[0]) + 1
     level, factor = choose_level(span * interval_s, interval_s, max_columns)
     length = LEVEL_INTERVALS[level] * factor
@@ -58,22 +73,45 @@ def build_grid(
         level = min(level + 1, len(LEVEL_INTERVALS) - 1)
         length = LEVEL_INTERVALS[level] * factor
     first = int(slots[0] // length)
-    count = int(slots[-1] // length) - first + 1
-    n_rows = len(sizes_bytes)
-    dense = np.full((count * length, n_rows), NOT_COLLECTED, np.uint8)
-    for slot, (_, cells) in zip(slots.tolist(), columns, strict=True):
-        if len(cells) == n_rows:
-            dense[slot - first * length] = np.frombuffer(cells, np.uint8)
-    merged, known = _merge_columns(dense, length, scale)
-    shares = _known_shares(merged, known, sizes_bytes)
+    return TimeShape(level, length, first, int(slots[-1] // length) - first + 1, interval_s)
+
+
+def build_grid(
+    columns: Sequence[tuple[int, bytes]],
+    sizes_bytes: Floats,
+    shape: TimeShape,
+    *,
+    scale: Scale,
+    max_rows: int,
+    before: Sequence[MergedColumn] = (),
+) -> Grid:
+    """Build the grid from (end in microseconds, one byte per row) and columns that were merged before.
+
+    Columns whose length is not that of the rows belong to another list of rows and are left out.
+    """
+    n_rows, length = len(sizes_bytes), shape.length
+    cells = np.full((shape.count, n_rows), NOT_COLLECTED, np.uint8)
+    known = np.zeros((shape.count, n_rows))
+    slots = _slots([end for end, _ in columns], shape.interval_s)
+    wanted, place = np.unique(slots // length, return_inverse=True)
+    dense = np.full((len(wanted) * length, n_rows), NOT_COLLECTED, np.uint8)
+    for at, (_, column) in zip((place * length + slots % length).tolist(), columns, strict=True):
+        if len(column) == n_rows:
+            dense[at] = np.frombuffer(column, np.uint8)
+    if len(wanted):
+        cells[wanted - shape.first], known[wanted - shape.first] = _merge_columns(dense, length, scale)
+    for at, ready in zip(_slots([part.end_us for part in before], shape.interval_s) // length, before, strict=True):
+        cells[at - shape.first], known[at - shape.first] = ready.cells, ready.known / 255
+    shares = _known_shares(cells, known, sizes_bytes)
     per_cell = rows_per_cell(n_rows, max_rows)
+    merged = cells
     if per_cell > 1:
-        merged = merge(np.ascontiguousarray(merged.T), per_cell, scale, weights=sizes_bytes).cells.T
-    seconds = length * interval_s
+        merged = merge(np.ascontiguousarray(cells.T), per_cell, scale, weights=sizes_bytes).cells.T
+    seconds = length * shape.interval_s
     return Grid(
-        level=level,
+        level=shape.level,
         column_seconds=seconds,
-        column_ends_s=tuple(float((first + i + 1) * seconds) for i in range(count)),
+        column_ends_s=tuple(float((shape.first + i + 1) * seconds) for i in range(shape.count)),
         rows_per_cell=per_cell,
         cells=np.ascontiguousarray(merged),
         known=shares,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.tiles import NOT_COLLECTED
+from tierscope.domain.tiles import NOT_COLLECTED, Cells
 
 Ints = npt.NDArray[np.int64]
 Row = tuple[int, str, int, int]
@@ -31,6 +31,13 @@ def carry_over(cells: bytes, places: Ints) -> bytes:
     if not len(old):
         return bytes([NOT_COLLECTED]) * len(places)
     return np.where(places >= 0, old[np.maximum(places, 0)], NOT_COLLECTED).astype(np.uint8).tobytes()
+
+
+def carry_over_block(block: Cells, places: Ints, missing: int) -> Cells:
+    """Columns [n, older rows] over the rows of the newer epoch, `missing` for those without a counterpart."""
+    if not block.shape[1]:
+        return np.full((len(block), len(places)), missing, np.uint8)
+    return np.where(places >= 0, block[:, np.maximum(places, 0)], missing).astype(np.uint8)
 
 
 def _identify(rows: Sequence[Row]) -> list[tuple[int, str, int] | None]:

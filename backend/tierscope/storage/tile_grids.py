@@ -1,5 +1,6 @@
 """Heat tiles as read: which epochs have columns in a window, an epoch's rows, and its columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -42,22 +43,41 @@ class EpochRows:
     sizes_bytes: tuple[int, ...]
 
 
-def list_epochs(session: ReadSession, service_id: int, start: datetime, end: datetime) -> list[EpochInWindow]:
-    """Epochs with columns in (start, end], live or in stored tiles alone, the newest first."""
+def hosts_with_tiles(session: ReadSession, service_id: int, start: datetime, end: datetime) -> list[int]:
+    """Hosts of the service with columns in (start, end], live or in stored tiles alone, the newest first."""
+    statement = text(
+        "SELECT h.host_id FROM host_services h"
+        " LEFT JOIN LATERAL (SELECT c.ts FROM tile_columns c WHERE c.host_id = h.host_id AND c.service_id = :service"
+        "  AND c.ts > :start AND c.ts <= :end ORDER BY c.ts DESC LIMIT 1) live ON true"
+        " LEFT JOIN LATERAL (SELECT t.ts + interval '1 hour' AS ts FROM tiles t WHERE t.host_id = h.host_id"
+        "  AND t.service_id = :service AND t.level = 0 AND t.ts >= :start"
+        "  AND t.ts <= CAST(:end AS timestamptz) - interval '1 hour' ORDER BY t.ts DESC LIMIT 1) stored"
+        "  ON live.ts IS NULL"
+        " WHERE h.service_id = :service AND coalesce(live.ts, stored.ts) IS NOT NULL"
+        " ORDER BY coalesce(live.ts, stored.ts) DESC, h.host_id"
+    )
+    values = {"service": service_id, "start": start, "end": end}
+    return [int(found) for found in session.execute(statement, values).scalars()]
+
+
+def list_epochs(
+    session: ReadSession, service_id: int, host_id: int, start: datetime, end: datetime
+) -> list[EpochInWindow]:
+    """Epochs of a host with columns in (start, end], live or in stored tiles alone, the newest first."""
     statement = text(
         "SELECT DISTINCT ON (c.host_id, c.epoch_id) c.host_id, c.epoch_id, e.ts AS start_at, e.group_name, e.backend,"
         " e.granularity, e.interval_ns, e.region_bytes, e.cell_log2_base, e.cell_unit, e.cell_measure,"
         " (SELECT coalesce(sum(size), 0)::bigint FROM unnest(e.sizes_bytes) AS size) AS bytes, c.last_at"
         " FROM (SELECT host_id, epoch_id, coalesce(max(at) FILTER (WHERE live), max(at)) AS last_at FROM ("
         "  SELECT host_id, epoch_id, ts AS at, true AS live FROM tile_columns"
-        "   WHERE service_id = :service AND ts > :start AND ts <= :end"
+        "   WHERE host_id = :host AND service_id = :service AND ts > :start AND ts <= :end"
         "  UNION ALL SELECT host_id, epoch_id, ts + interval '1 hour', false FROM tiles"
-        "   WHERE service_id = :service AND level = 0 AND ts >= :start"
+        "   WHERE host_id = :host AND service_id = :service AND level = 0 AND ts >= :start"
         "   AND ts <= CAST(:end AS timestamptz) - interval '1 hour') a GROUP BY host_id, epoch_id) c"
         " JOIN tile_epochs e ON e.host_id = c.host_id AND e.epoch_id = c.epoch_id AND e.service_id = :service"
         " AND e.ts <= c.last_at ORDER BY c.host_id, c.epoch_id, e.ts DESC"
     )
-    values = {"service": service_id, "start": start, "end": end}
+    values = {"service": service_id, "host": host_id, "start": start, "end": end}
     found = [EpochInWindow(**row) for row in session.execute(statement, values).mappings()]
     return sorted(found, key=lambda epoch: (epoch.last_at, epoch.start_at), reverse=True)
 
@@ -71,6 +91,30 @@ def read_epoch_rows(session: ReadSession, service_id: int, epoch: EpochInWindow)
     values = {"host": epoch.host_id, "service": service_id, "epoch": epoch.epoch_id, "last": epoch.last_at}
     row = session.execute(statement, values).one()
     return EpochRows(tuple(row.kinds), tuple(row.mappings), tuple(row.offsets_bytes), tuple(row.sizes_bytes))
+
+
+def find_edges(
+    session: ReadSession, service_id: int, epochs: Sequence[EpochInWindow], start: datetime, end: datetime
+) -> tuple[datetime, datetime] | None:
+    """Starts of the first and the last hour in which these epochs of one host have columns in (start, end]."""
+    of = "host_id = :host AND service_id = :service AND epoch_id = ANY(:epochs)"
+    statement = text(
+        "SELECT date_trunc('hour', min(first_at), 'UTC') AS first_at,"  # noqa: S608 - text of our own
+        " date_trunc('hour', max(last_at), 'UTC') AS last_at"
+        " FROM (SELECT min(ts) - interval '1 microsecond' AS first_at, max(ts) - interval '1 microsecond' AS last_at"
+        f"  FROM tile_columns WHERE {of} AND ts > :start AND ts <= :end"
+        f"  UNION ALL SELECT min(ts), max(ts) FROM tiles WHERE {of} AND level = 0 AND ts >= :start"
+        "   AND ts <= CAST(:end AS timestamptz) - interval '1 hour') AS edges"
+    )
+    values = {
+        "host": epochs[0].host_id,
+        "service": service_id,
+        "epochs": [epoch.epoch_id for epoch in epochs],
+        "start": start,
+        "end": end,
+    }
+    row = session.execute(statement, values).one()
+    return None if row.first_at is None else (row.first_at, row.last_at)
 
 
 def read_columns(

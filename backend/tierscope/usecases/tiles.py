@@ -12,7 +12,7 @@ from tierscope.domain.tile_grid import Grid, build_grid
 from tierscope.domain.tile_rows import Row
 from tierscope.domain.tiles import Scale
 from tierscope.storage.subjects import SubjectHost, SubjectService, find_service, hosts_by_id
-from tierscope.storage.tile_grids import EpochInWindow, list_epochs
+from tierscope.storage.tile_grids import EpochInWindow, hosts_with_tiles, list_epochs
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.tile_sources import Collected, collect_columns
 from tierscope.usecases.windows import parse_window
@@ -95,52 +95,52 @@ class TileReads:
             service = find_service(session, service_id)
             if service is None:
                 raise NotFound(f"there is no service {service_id}")
-            epochs = list_epochs(session, service.id, window.start, window.end)
-            hosts = {found.id: found for found in hosts_by_id(session, [epoch.host_id for epoch in epochs])}
-            epochs = [epoch for epoch in epochs if epoch.host_id in hosts]
-            if not epochs and host is None and group is None:
+            ids = hosts_with_tiles(session, service.id, window.start, window.end)
+            by_id = {found.id: found for found in hosts_by_id(session, ids)}
+            hosts = [by_id[host_id] for host_id in ids if host_id in by_id]
+            if not hosts and host is None and group is None:
                 return _nothing(service, window)
-            of_host = _pick_host(epochs, hosts, host)
+            of_host = list_epochs(session, service.id, _pick_host(hosts, host).id, window.start, window.end)
             of_group = _pick_group(of_host, group)
-            found = collect_columns(session, service.id, of_group, kind, window)
+            found = collect_columns(session, service.id, of_group, kind, window, max_columns=max_columns)
         newest = of_group[0]
         grid = build_grid(
             found.columns,
             np.array([size for _, _, _, size in found.rows], np.float64),
-            interval_s=newest.interval_ns / 1e9,
+            found.shape,
             scale=Scale(newest.cell_log2_base, newest.cell_unit),
-            max_columns=max_columns,
             max_rows=max_rows,
+            before=found.merged,
         )
-        return _view(service, hosts, epochs, of_host, found=found, grid=grid, window=window)
+        return _view(service, hosts, of_host, found=found, grid=grid, window=window)
 
 
-def _pick_host(
-    epochs: Sequence[EpochInWindow], hosts: dict[int, SubjectHost], wanted: str | None
-) -> list[EpochInWindow]:
-    if wanted is None:
-        return [epoch for epoch in epochs if epoch.host_id == epochs[0].host_id] if epochs else _no_tiles("")
-    found = [epoch for epoch in epochs if hosts[epoch.host_id].public_id == wanted]
-    return found or _no_tiles(f" of host {wanted}")
+def _pick_host(hosts: Sequence[SubjectHost], wanted: str | None) -> SubjectHost:
+    """The host asked for, by default the one with the newest column."""
+    found = [host for host in hosts if wanted in (None, host.public_id)]
+    if not found:
+        raise _no_tiles("" if wanted is None else f" of host {wanted}")
+    return found[0]
 
 
 def _pick_group(epochs: Sequence[EpochInWindow], wanted: str | None) -> list[EpochInWindow]:
     """Epochs of the group, newest first; by default of the group with most bytes in its newest epoch."""
-    if wanted is None:
+    if wanted is None and epochs:
         newest = {epoch.group_name: epoch.bytes for epoch in reversed(epochs)}
         wanted = max(newest, key=lambda name: newest[name])
     found = [epoch for epoch in epochs if epoch.group_name == wanted]
-    return found or _no_tiles(f" of group {wanted!r}")
+    if not found:
+        raise _no_tiles("" if wanted is None else f" of group {wanted!r}")
+    return found
 
 
-def _no_tiles(what: str) -> list[EpochInWindow]:
-    raise NotFound(f"there are no tiles{what} in the window", next_step="Leave out host and group, or ask for longer.")
+def _no_tiles(what: str) -> NotFound:
+    return NotFound(f"there are no tiles{what} in the window", next_step="Leave out host and group, or ask for longer.")
 
 
 def _view(
     service: SubjectService,
-    hosts: dict[int, SubjectHost],
-    epochs: Sequence[EpochInWindow],
+    hosts: Sequence[SubjectHost],
     of_host: Sequence[EpochInWindow],
     *,
     found: Collected,
@@ -153,7 +153,7 @@ def _view(
         notes.append(f"{grid.rows_per_cell} neighbouring rows make one cell.")
     return TileView(
         service_id=service.public_id,
-        host_id=hosts[epoch.host_id].public_id,
+        host_id=next(host.public_id for host in hosts if host.id == epoch.host_id),
         group=epoch.group_name,
         origin=service.origin,
         backend=_name(BACKENDS, epoch.backend),
@@ -172,7 +172,7 @@ def _view(
         cells=tuple(tuple(row) for row in grid.cells.T.tolist()),
         known_share=grid.known,
         groups=tuple(sorted({other.group_name for other in of_host})),
-        hosts=tuple(dict.fromkeys(hosts[other.host_id].public_id for other in epochs)),
+        hosts=tuple(host.public_id for host in hosts),
         notes=tuple(notes),
     )
 
