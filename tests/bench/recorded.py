@@ -59,6 +59,7 @@ def _flatten(document: dict[str, Any]) -> dict[str, int | None]:
         flat |= {f"host|{source}|{name}": value for name, value in counters.items()}
     for part, prefix in _SCOPES.items():
         for scope, sources in document.get(part, {}).items():
-            for source, counters in sources.items():
+            # Beside its sources a service states how many processes it has, which is no counter.
+            for source, counters in ((name, part) for name, part in sources.items() if isinstance(part, dict)):
                 flat |= {f"{prefix}{scope}|{source}|{name}": value for name, value in counters.items()}
     return flat
