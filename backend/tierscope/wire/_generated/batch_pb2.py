@@ -26,21 +26,22 @@ from tierscope.wire._generated import counters_pb2 as tierscope_dot_v1_dot_count
 from tierscope.wire._generated import heat_pb2 as tierscope_dot_v1_dot_heat__pb2
 from tierscope.wire._generated import inventory_pb2 as tierscope_dot_v1_dot_inventory__pb2
 from tierscope.wire._generated import tiles_pb2 as tierscope_dot_v1_dot_tiles__pb2
+from tierscope.wire._generated import traces_pb2 as tierscope_dot_v1_dot_traces__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18tierscope/v1/batch.proto\x12\x0ctierscope.v1\x1a\x1btierscope/v1/counters.proto\x1a\x17tierscope/v1/heat.proto\x1a\x1ctierscope/v1/inventory.proto\x1a\x18tierscope/v1/tiles.proto\"\xbe\x04\n\x05\x42\x61tch\x12\x16\n\x0eschema_version\x18\x01 \x01(\r\x12\x0f\n\x07host_id\x18\x02 \x01(\t\x12\x11\n\tstream_id\x18\x03 \x01(\x0c\x12\x0b\n\x03seq\x18\x04 \x01(\x04\x12\x0f\n\x07\x62oot_id\x18\x05 \x01(\t\x12\x15\n\ragent_version\x18\x06 \x01(\t\x12$\n\x06origin\x18\x07 \x01(\x0e\x32\x14.tierscope.v1.Origin\x12\x16\n\x0esealed_wall_ns\x18\x08 \x01(\x03\x12\x1a\n\x12sealed_boottime_ns\x18\t \x01(\x03\x12\x0f\n\x07strings\x18\n \x03(\t\x12*\n\tinventory\x18\x0b \x01(\x0b\x32\x17.tierscope.v1.Inventory\x12,\n\x07layouts\x18\x0c \x03(\x0b\x32\x1b.tierscope.v1.CounterLayout\x12,\n\x08\x63ounters\x18\r \x03(\x0b\x32\x1a.tierscope.v1.CounterBlock\x12%\n\x04heat\x18\x0e \x03(\x0b\x32\x17.tierscope.v1.HeatBlock\x12$\n\x04gaps\x18\x0f \x03(\x0b\x32\x16.tierscope.v1.GapBlock\x12,\n\x0btile_epochs\x18\x10 \x03(\x0b\x32\x17.tierscope.v1.TileEpoch\x12.\n\x0ctile_columns\x18\x11 \x03(\x0b\x32\x18.tierscope.v1.TileColumn\x12&\n\x04self\x18\x12 \x01(\x0b\x32\x18.tierscope.v1.SelfReport\"\x95\x02\n\nSelfReport\x12\x13\n\x0b\x65nd_wall_ns\x18\x01 \x01(\x03\x12\x11\n\twindow_ns\x18\x02 \x01(\x03\x12\x0e\n\x06\x63pu_ns\x18\x03 \x01(\x03\x12\x11\n\trss_bytes\x18\x04 \x01(\x03\x12\x13\n\x0bspool_bytes\x18\x05 \x01(\x03\x12\x15\n\rspool_batches\x18\x06 \x01(\x04\x12\x17\n\x0f\x64ropped_batches\x18\x07 \x01(\x04\x12\x12\n\nsent_bytes\x18\x08 \x01(\x04\x12\x18\n\x10\x63ounters_dropped\x18\t \x01(\x04\x12\x18\n\x10services_dropped\x18\n \x01(\x04\x12/\n\ncollectors\x18\x0b \x03(\x0b\x32\x1b.tierscope.v1.CollectorCost\"a\n\rCollectorCost\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x63pu_ns\x18\x02 \x01(\x03\x12\x0c\n\x04runs\x18\x03 \x01(\x04\x12\x10\n\x08\x66\x61ilures\x18\x04 \x01(\x04\x12\x12\n\nlast_error\x18\x05 \x01(\t*Z\n\x06Origin\x12\x16\n\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x0f\n\x0bORIGIN_LIVE\x10\x01\x12\x11\n\rORIGIN_IMPORT\x10\x02\x12\x14\n\x10ORIGIN_SIMULATED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18tierscope/v1/batch.proto\x12\x0ctierscope.v1\x1a\x1btierscope/v1/counters.proto\x1a\x17tierscope/v1/heat.proto\x1a\x1ctierscope/v1/inventory.proto\x1a\x18tierscope/v1/tiles.proto\x1a\x19tierscope/v1/traces.proto\"\xf3\x04\n\x05\x42\x61tch\x12\x16\n\x0eschema_version\x18\x01 \x01(\r\x12\x0f\n\x07host_id\x18\x02 \x01(\t\x12\x11\n\tstream_id\x18\x03 \x01(\x0c\x12\x0b\n\x03seq\x18\x04 \x01(\x04\x12\x0f\n\x07\x62oot_id\x18\x05 \x01(\t\x12\x15\n\ragent_version\x18\x06 \x01(\t\x12$\n\x06origin\x18\x07 \x01(\x0e\x32\x14.tierscope.v1.Origin\x12\x16\n\x0esealed_wall_ns\x18\x08 \x01(\x03\x12\x1a\n\x12sealed_boottime_ns\x18\t \x01(\x03\x12\x0f\n\x07strings\x18\n \x03(\t\x12*\n\tinventory\x18\x0b \x01(\x0b\x32\x17.tierscope.v1.Inventory\x12,\n\x07layouts\x18\x0c \x03(\x0b\x32\x1b.tierscope.v1.CounterLayout\x12,\n\x08\x63ounters\x18\r \x03(\x0b\x32\x1a.tierscope.v1.CounterBlock\x12%\n\x04heat\x18\x0e \x03(\x0b\x32\x17.tierscope.v1.HeatBlock\x12$\n\x04gaps\x18\x0f \x03(\x0b\x32\x16.tierscope.v1.GapBlock\x12,\n\x0btile_epochs\x18\x10 \x03(\x0b\x32\x17.tierscope.v1.TileEpoch\x12.\n\x0ctile_columns\x18\x11 \x03(\x0b\x32\x18.tierscope.v1.TileColumn\x12&\n\x04self\x18\x12 \x01(\x0b\x32\x18.tierscope.v1.SelfReport\x12\x33\n\x0cpage_samples\x18\x13 \x03(\x0b\x32\x1d.tierscope.v1.PageSampleBlock\"\xb5\x03\n\nSelfReport\x12\x13\n\x0b\x65nd_wall_ns\x18\x01 \x01(\x03\x12\x11\n\twindow_ns\x18\x02 \x01(\x03\x12\x0e\n\x06\x63pu_ns\x18\x03 \x01(\x03\x12\x11\n\trss_bytes\x18\x04 \x01(\x03\x12\x13\n\x0bspool_bytes\x18\x05 \x01(\x03\x12\x15\n\rspool_batches\x18\x06 \x01(\x04\x12\x17\n\x0f\x64ropped_batches\x18\x07 \x01(\x04\x12\x12\n\nsent_bytes\x18\x08 \x01(\x04\x12\x18\n\x10\x63ounters_dropped\x18\t \x01(\x04\x12\x18\n\x10services_dropped\x18\n \x01(\x04\x12/\n\ncollectors\x18\x0b \x03(\x0b\x32\x1b.tierscope.v1.CollectorCost\x12\x14\n\x0c\x62udget_state\x18\x0c \x01(\t\x12\x11\n\theat_rung\x18\r \x01(\t\x12\x15\n\rbudget_reason\x18\x0e \x01(\t\x12\x1e\n\x16guard_paused_intervals\x18\x0f \x01(\x04\x12\x15\n\rsamples_taken\x18\x10 \x01(\x04\x12\x14\n\x0csamples_lost\x18\x11 \x01(\x04\x12\x11\n\tthrottles\x18\x12 \x01(\x04\"a\n\rCollectorCost\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x63pu_ns\x18\x02 \x01(\x03\x12\x0c\n\x04runs\x18\x03 \x01(\x04\x12\x10\n\x08\x66\x61ilures\x18\x04 \x01(\x04\x12\x12\n\nlast_error\x18\x05 \x01(\t*Z\n\x06Origin\x12\x16\n\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x0f\n\x0bORIGIN_LIVE\x10\x01\x12\x11\n\rORIGIN_IMPORT\x10\x02\x12\x14\n\x10ORIGIN_SIMULATED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tierscope.v1.batch_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ORIGIN']._serialized_start=1108
-  _globals['_ORIGIN']._serialized_end=1198
-  _globals['_BATCH']._serialized_start=153
-  _globals['_BATCH']._serialized_end=727
-  _globals['_SELFREPORT']._serialized_start=730
-  _globals['_SELFREPORT']._serialized_end=1007
-  _globals['_COLLECTORCOST']._serialized_start=1009
-  _globals['_COLLECTORCOST']._serialized_end=1106
+  _globals['_ORIGIN']._serialized_start=1348
+  _globals['_ORIGIN']._serialized_end=1438
+  _globals['_BATCH']._serialized_start=180
+  _globals['_BATCH']._serialized_end=807
+  _globals['_SELFREPORT']._serialized_start=810
+  _globals['_SELFREPORT']._serialized_end=1247
+  _globals['_COLLECTORCOST']._serialized_start=1249
+  _globals['_COLLECTORCOST']._serialized_end=1346
 # @@protoc_insertion_point(module_scope)

@@ -2,6 +2,7 @@ from tierscope.wire._generated import counters_pb2 as _counters_pb2
 from tierscope.wire._generated import heat_pb2 as _heat_pb2
 from tierscope.wire._generated import inventory_pb2 as _inventory_pb2
 from tierscope.wire._generated import tiles_pb2 as _tiles_pb2
+from tierscope.wire._generated import traces_pb2 as _traces_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -23,7 +24,7 @@ ORIGIN_IMPORT: Origin
 ORIGIN_SIMULATED: Origin
 
 class Batch(_message.Message):
-    __slots__ = ("schema_version", "host_id", "stream_id", "seq", "boot_id", "agent_version", "origin", "sealed_wall_ns", "sealed_boottime_ns", "strings", "inventory", "layouts", "counters", "heat", "gaps", "tile_epochs", "tile_columns", "self")
+    __slots__ = ("schema_version", "host_id", "stream_id", "seq", "boot_id", "agent_version", "origin", "sealed_wall_ns", "sealed_boottime_ns", "strings", "inventory", "layouts", "counters", "heat", "gaps", "tile_epochs", "tile_columns", "self", "page_samples")
     SCHEMA_VERSION_FIELD_NUMBER: _ClassVar[int]
     HOST_ID_FIELD_NUMBER: _ClassVar[int]
     STREAM_ID_FIELD_NUMBER: _ClassVar[int]
@@ -42,6 +43,7 @@ class Batch(_message.Message):
     TILE_EPOCHS_FIELD_NUMBER: _ClassVar[int]
     TILE_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     SELF_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SAMPLES_FIELD_NUMBER: _ClassVar[int]
     schema_version: int
     host_id: str
     stream_id: bytes
@@ -60,10 +62,11 @@ class Batch(_message.Message):
     tile_epochs: _containers.RepeatedCompositeFieldContainer[_tiles_pb2.TileEpoch]
     tile_columns: _containers.RepeatedCompositeFieldContainer[_tiles_pb2.TileColumn]
     self: SelfReport
-    def __init__(self_, schema_version: _Optional[int] = ..., host_id: _Optional[str] = ..., stream_id: _Optional[bytes] = ..., seq: _Optional[int] = ..., boot_id: _Optional[str] = ..., agent_version: _Optional[str] = ..., origin: _Optional[_Union[Origin, str]] = ..., sealed_wall_ns: _Optional[int] = ..., sealed_boottime_ns: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., inventory: _Optional[_Union[_inventory_pb2.Inventory, _Mapping]] = ..., layouts: _Optional[_Iterable[_Union[_counters_pb2.CounterLayout, _Mapping]]] = ..., counters: _Optional[_Iterable[_Union[_counters_pb2.CounterBlock, _Mapping]]] = ..., heat: _Optional[_Iterable[_Union[_heat_pb2.HeatBlock, _Mapping]]] = ..., gaps: _Optional[_Iterable[_Union[_heat_pb2.GapBlock, _Mapping]]] = ..., tile_epochs: _Optional[_Iterable[_Union[_tiles_pb2.TileEpoch, _Mapping]]] = ..., tile_columns: _Optional[_Iterable[_Union[_tiles_pb2.TileColumn, _Mapping]]] = ..., self: _Optional[_Union[SelfReport, _Mapping]] = ...) -> None: ...
+    page_samples: _containers.RepeatedCompositeFieldContainer[_traces_pb2.PageSampleBlock]
+    def __init__(self_, schema_version: _Optional[int] = ..., host_id: _Optional[str] = ..., stream_id: _Optional[bytes] = ..., seq: _Optional[int] = ..., boot_id: _Optional[str] = ..., agent_version: _Optional[str] = ..., origin: _Optional[_Union[Origin, str]] = ..., sealed_wall_ns: _Optional[int] = ..., sealed_boottime_ns: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., inventory: _Optional[_Union[_inventory_pb2.Inventory, _Mapping]] = ..., layouts: _Optional[_Iterable[_Union[_counters_pb2.CounterLayout, _Mapping]]] = ..., counters: _Optional[_Iterable[_Union[_counters_pb2.CounterBlock, _Mapping]]] = ..., heat: _Optional[_Iterable[_Union[_heat_pb2.HeatBlock, _Mapping]]] = ..., gaps: _Optional[_Iterable[_Union[_heat_pb2.GapBlock, _Mapping]]] = ..., tile_epochs: _Optional[_Iterable[_Union[_tiles_pb2.TileEpoch, _Mapping]]] = ..., tile_columns: _Optional[_Iterable[_Union[_tiles_pb2.TileColumn, _Mapping]]] = ..., self: _Optional[_Union[SelfReport, _Mapping]] = ..., page_samples: _Optional[_Iterable[_Union[_traces_pb2.PageSampleBlock, _Mapping]]] = ...) -> None: ...
 
 class SelfReport(_message.Message):
-    __slots__ = ("end_wall_ns", "window_ns", "cpu_ns", "rss_bytes", "spool_bytes", "spool_batches", "dropped_batches", "sent_bytes", "counters_dropped", "services_dropped", "collectors")
+    __slots__ = ("end_wall_ns", "window_ns", "cpu_ns", "rss_bytes", "spool_bytes", "spool_batches", "dropped_batches", "sent_bytes", "counters_dropped", "services_dropped", "collectors", "budget_state", "heat_rung", "budget_reason", "guard_paused_intervals", "samples_taken", "samples_lost", "throttles")
     END_WALL_NS_FIELD_NUMBER: _ClassVar[int]
     WINDOW_NS_FIELD_NUMBER: _ClassVar[int]
     CPU_NS_FIELD_NUMBER: _ClassVar[int]
@@ -75,6 +78,13 @@ class SelfReport(_message.Message):
     COUNTERS_DROPPED_FIELD_NUMBER: _ClassVar[int]
     SERVICES_DROPPED_FIELD_NUMBER: _ClassVar[int]
     COLLECTORS_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_STATE_FIELD_NUMBER: _ClassVar[int]
+    HEAT_RUNG_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_REASON_FIELD_NUMBER: _ClassVar[int]
+    GUARD_PAUSED_INTERVALS_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_TAKEN_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_LOST_FIELD_NUMBER: _ClassVar[int]
+    THROTTLES_FIELD_NUMBER: _ClassVar[int]
     end_wall_ns: int
     window_ns: int
     cpu_ns: int
@@ -86,7 +96,14 @@ class SelfReport(_message.Message):
     counters_dropped: int
     services_dropped: int
     collectors: _containers.RepeatedCompositeFieldContainer[CollectorCost]
-    def __init__(self, end_wall_ns: _Optional[int] = ..., window_ns: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., spool_bytes: _Optional[int] = ..., spool_batches: _Optional[int] = ..., dropped_batches: _Optional[int] = ..., sent_bytes: _Optional[int] = ..., counters_dropped: _Optional[int] = ..., services_dropped: _Optional[int] = ..., collectors: _Optional[_Iterable[_Union[CollectorCost, _Mapping]]] = ...) -> None: ...
+    budget_state: str
+    heat_rung: str
+    budget_reason: str
+    guard_paused_intervals: int
+    samples_taken: int
+    samples_lost: int
+    throttles: int
+    def __init__(self, end_wall_ns: _Optional[int] = ..., window_ns: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., spool_bytes: _Optional[int] = ..., spool_batches: _Optional[int] = ..., dropped_batches: _Optional[int] = ..., sent_bytes: _Optional[int] = ..., counters_dropped: _Optional[int] = ..., services_dropped: _Optional[int] = ..., collectors: _Optional[_Iterable[_Union[CollectorCost, _Mapping]]] = ..., budget_state: _Optional[str] = ..., heat_rung: _Optional[str] = ..., budget_reason: _Optional[str] = ..., guard_paused_intervals: _Optional[int] = ..., samples_taken: _Optional[int] = ..., samples_lost: _Optional[int] = ..., throttles: _Optional[int] = ...) -> None: ...
 
 class CollectorCost(_message.Message):
     __slots__ = ("name", "cpu_ns", "runs", "failures", "last_error")

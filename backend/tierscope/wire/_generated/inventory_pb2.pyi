@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Inventory(_message.Message):
-    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid")
+    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid", "benches", "unmovable", "hypervisor")
     HOSTNAME_FIELD_NUMBER: _ClassVar[int]
     KERNEL_RELEASE_FIELD_NUMBER: _ClassVar[int]
     KERNEL_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -28,6 +28,9 @@ class Inventory(_message.Message):
     CXL_DEVICES_FIELD_NUMBER: _ClassVar[int]
     RDMA_DEVICES_FIELD_NUMBER: _ClassVar[int]
     RUNNING_AS_UID_FIELD_NUMBER: _ClassVar[int]
+    BENCHES_FIELD_NUMBER: _ClassVar[int]
+    UNMOVABLE_FIELD_NUMBER: _ClassVar[int]
+    HYPERVISOR_FIELD_NUMBER: _ClassVar[int]
     hostname: str
     kernel_release: str
     kernel_version: str
@@ -48,7 +51,74 @@ class Inventory(_message.Message):
     cxl_devices: _containers.RepeatedCompositeFieldContainer[CxlDevice]
     rdma_devices: _containers.RepeatedScalarFieldContainer[str]
     running_as_uid: int
-    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ...) -> None: ...
+    benches: _containers.RepeatedCompositeFieldContainer[NodeBench]
+    unmovable: _containers.RepeatedCompositeFieldContainer[Unmovable]
+    hypervisor: str
+    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ..., benches: _Optional[_Iterable[_Union[NodeBench, _Mapping]]] = ..., unmovable: _Optional[_Iterable[_Union[Unmovable, _Mapping]]] = ..., hypervisor: _Optional[str] = ...) -> None: ...
+
+class Unmovable(_message.Message):
+    __slots__ = ("node", "hugetlb_bytes", "mlocked_bytes", "pinned_pages")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    HUGETLB_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MLOCKED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PINNED_PAGES_FIELD_NUMBER: _ClassVar[int]
+    node: int
+    hugetlb_bytes: int
+    mlocked_bytes: int
+    pinned_pages: int
+    def __init__(self, node: _Optional[int] = ..., hugetlb_bytes: _Optional[int] = ..., mlocked_bytes: _Optional[int] = ..., pinned_pages: _Optional[int] = ...) -> None: ...
+
+class NodeBench(_message.Message):
+    __slots__ = ("measured_wall_ns", "cpu_node", "memory_node", "figures", "loaded", "method")
+    MEASURED_WALL_NS_FIELD_NUMBER: _ClassVar[int]
+    CPU_NODE_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_NODE_FIELD_NUMBER: _ClassVar[int]
+    FIGURES_FIELD_NUMBER: _ClassVar[int]
+    LOADED_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    measured_wall_ns: int
+    cpu_node: int
+    memory_node: int
+    figures: _containers.RepeatedCompositeFieldContainer[BenchFigure]
+    loaded: _containers.RepeatedCompositeFieldContainer[LoadedPoint]
+    method: str
+    def __init__(self, measured_wall_ns: _Optional[int] = ..., cpu_node: _Optional[int] = ..., memory_node: _Optional[int] = ..., figures: _Optional[_Iterable[_Union[BenchFigure, _Mapping]]] = ..., loaded: _Optional[_Iterable[_Union[LoadedPoint, _Mapping]]] = ..., method: _Optional[str] = ...) -> None: ...
+
+class BenchFigure(_message.Message):
+    __slots__ = ("name", "unit", "threads", "block_bytes", "pattern", "median", "p10", "p90", "repetitions", "disturbed")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    THREADS_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    MEDIAN_FIELD_NUMBER: _ClassVar[int]
+    P10_FIELD_NUMBER: _ClassVar[int]
+    P90_FIELD_NUMBER: _ClassVar[int]
+    REPETITIONS_FIELD_NUMBER: _ClassVar[int]
+    DISTURBED_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    unit: str
+    threads: int
+    block_bytes: int
+    pattern: str
+    median: float
+    p10: float
+    p90: float
+    repetitions: int
+    disturbed: bool
+    def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., threads: _Optional[int] = ..., block_bytes: _Optional[int] = ..., pattern: _Optional[str] = ..., median: _Optional[float] = ..., p10: _Optional[float] = ..., p90: _Optional[float] = ..., repetitions: _Optional[int] = ..., disturbed: _Optional[bool] = ...) -> None: ...
+
+class LoadedPoint(_message.Message):
+    __slots__ = ("bandwidth_bytes_per_s", "latency_ns", "threads", "write_ratio")
+    BANDWIDTH_BYTES_PER_S_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_NS_FIELD_NUMBER: _ClassVar[int]
+    THREADS_FIELD_NUMBER: _ClassVar[int]
+    WRITE_RATIO_FIELD_NUMBER: _ClassVar[int]
+    bandwidth_bytes_per_s: float
+    latency_ns: float
+    threads: int
+    write_ratio: float
+    def __init__(self, bandwidth_bytes_per_s: _Optional[float] = ..., latency_ns: _Optional[float] = ..., threads: _Optional[int] = ..., write_ratio: _Optional[float] = ...) -> None: ...
 
 class Node(_message.Message):
     __slots__ = ("id", "memory_bytes", "cpulist", "tier_class", "tier_evidence", "distances", "read_latency_ns", "write_latency_ns", "read_bandwidth_mib_per_s", "write_bandwidth_mib_per_s")
@@ -95,20 +165,26 @@ class Knob(_message.Message):
     def __init__(self, path: _Optional[str] = ..., value: _Optional[str] = ..., unavailable: _Optional[str] = ...) -> None: ...
 
 class Collector(_message.Message):
-    __slots__ = ("name", "active", "reason", "enable_hint", "granularity", "privilege")
+    __slots__ = ("name", "active", "reason", "enable_hint", "granularity", "privilege", "sees", "cost", "capabilities")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     ENABLE_HINT_FIELD_NUMBER: _ClassVar[int]
     GRANULARITY_FIELD_NUMBER: _ClassVar[int]
     PRIVILEGE_FIELD_NUMBER: _ClassVar[int]
+    SEES_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
     name: str
     active: bool
     reason: str
     enable_hint: str
     granularity: str
     privilege: str
-    def __init__(self, name: _Optional[str] = ..., active: _Optional[bool] = ..., reason: _Optional[str] = ..., enable_hint: _Optional[str] = ..., granularity: _Optional[str] = ..., privilege: _Optional[str] = ...) -> None: ...
+    sees: str
+    cost: str
+    capabilities: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., active: _Optional[bool] = ..., reason: _Optional[str] = ..., enable_hint: _Optional[str] = ..., granularity: _Optional[str] = ..., privilege: _Optional[str] = ..., sees: _Optional[str] = ..., cost: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Service(_message.Message):
     __slots__ = ("namespace", "name", "rule", "processes", "heat_measured", "heat_reason")
@@ -127,20 +203,24 @@ class Service(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., rule: _Optional[str] = ..., processes: _Optional[int] = ..., heat_measured: _Optional[bool] = ..., heat_reason: _Optional[str] = ...) -> None: ...
 
 class SwapDevice(_message.Message):
-    __slots__ = ("name", "kind", "size_bytes", "used_bytes", "priority", "zoned")
+    __slots__ = ("name", "kind", "size_bytes", "used_bytes", "priority", "zoned", "discard", "rotational")
     NAME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
     USED_BYTES_FIELD_NUMBER: _ClassVar[int]
     PRIORITY_FIELD_NUMBER: _ClassVar[int]
     ZONED_FIELD_NUMBER: _ClassVar[int]
+    DISCARD_FIELD_NUMBER: _ClassVar[int]
+    ROTATIONAL_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: str
     size_bytes: int
     used_bytes: int
     priority: int
     zoned: str
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., size_bytes: _Optional[int] = ..., used_bytes: _Optional[int] = ..., priority: _Optional[int] = ..., zoned: _Optional[str] = ...) -> None: ...
+    discard: bool
+    rotational: bool
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., size_bytes: _Optional[int] = ..., used_bytes: _Optional[int] = ..., priority: _Optional[int] = ..., zoned: _Optional[str] = ..., discard: _Optional[bool] = ..., rotational: _Optional[bool] = ...) -> None: ...
 
 class Finding(_message.Message):
     __slots__ = ("id", "severity", "cause", "fix", "confidence")
@@ -165,13 +245,31 @@ class Label(_message.Message):
     def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
 
 class CxlDevice(_message.Message):
-    __slots__ = ("name", "ram_bytes", "numa_node", "serial")
+    __slots__ = ("name", "ram_bytes", "numa_node", "serial", "pci_address", "firmware_version", "link_decigigatransfers", "link_width", "max_link_decigigatransfers", "max_link_width", "aer_correctable", "aer_nonfatal", "aer_fatal")
     NAME_FIELD_NUMBER: _ClassVar[int]
     RAM_BYTES_FIELD_NUMBER: _ClassVar[int]
     NUMA_NODE_FIELD_NUMBER: _ClassVar[int]
     SERIAL_FIELD_NUMBER: _ClassVar[int]
+    PCI_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    FIRMWARE_VERSION_FIELD_NUMBER: _ClassVar[int]
+    LINK_DECIGIGATRANSFERS_FIELD_NUMBER: _ClassVar[int]
+    LINK_WIDTH_FIELD_NUMBER: _ClassVar[int]
+    MAX_LINK_DECIGIGATRANSFERS_FIELD_NUMBER: _ClassVar[int]
+    MAX_LINK_WIDTH_FIELD_NUMBER: _ClassVar[int]
+    AER_CORRECTABLE_FIELD_NUMBER: _ClassVar[int]
+    AER_NONFATAL_FIELD_NUMBER: _ClassVar[int]
+    AER_FATAL_FIELD_NUMBER: _ClassVar[int]
     name: str
     ram_bytes: int
     numa_node: int
     serial: str
-    def __init__(self, name: _Optional[str] = ..., ram_bytes: _Optional[int] = ..., numa_node: _Optional[int] = ..., serial: _Optional[str] = ...) -> None: ...
+    pci_address: str
+    firmware_version: str
+    link_decigigatransfers: int
+    link_width: int
+    max_link_decigigatransfers: int
+    max_link_width: int
+    aer_correctable: int
+    aer_nonfatal: int
+    aer_fatal: int
+    def __init__(self, name: _Optional[str] = ..., ram_bytes: _Optional[int] = ..., numa_node: _Optional[int] = ..., serial: _Optional[str] = ..., pci_address: _Optional[str] = ..., firmware_version: _Optional[str] = ..., link_decigigatransfers: _Optional[int] = ..., link_width: _Optional[int] = ..., max_link_decigigatransfers: _Optional[int] = ..., max_link_width: _Optional[int] = ..., aer_correctable: _Optional[int] = ..., aer_nonfatal: _Optional[int] = ..., aer_fatal: _Optional[int] = ...) -> None: ...

@@ -8,7 +8,7 @@ use tierscope_sample::service::{HOST_NAMESPACE, ServiceId, matches_glob};
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::config::{Heat, HeatProcesses};
-use crate::heat::HeatProcess;
+use crate::heat::backend::HeatProcess;
 use crate::services::Process;
 
 /// A line of the pid file: `pid [start_time [service]]`.

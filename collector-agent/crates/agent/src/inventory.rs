@@ -135,6 +135,8 @@ fn read_swaps(reader: &mut Reader) -> Vec<SwapDevice> {
         used_bytes: swap.used_bytes,
         priority: swap.priority,
         zoned: devices::zoned(reader, &swap.name),
+        discard: None,
+        rotational: None,
         name: if swap.name.starts_with("/dev/") {
             swap.name
         } else {
@@ -150,6 +152,7 @@ fn describe_cxl(device: devices::CxlMemory) -> CxlDevice {
         ram_bytes: device.ram_bytes,
         numa_node: device.numa_node,
         serial: device.serial,
+        ..CxlDevice::default()
     }
 }
 

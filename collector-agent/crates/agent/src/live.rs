@@ -11,7 +11,8 @@ use tierscope_wire::CollectorCost;
 use crate::clocks::{self, SECOND_NS};
 use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
 use crate::config::Config;
-use crate::heat::{self, DEFAULT_RSS_LIMIT_BYTES, HeatCollector, HeatProcess, HeatRound, HeatSettings};
+use crate::heat::backend::{DEFAULT_RSS_LIMIT_BYTES, HeatBackend, HeatProcess, HeatRound, HeatSettings};
+use crate::heat::referenced::{self, ReferencedBackend};
 use crate::heat_targets;
 use crate::inventory;
 use crate::names::NamePolicy;
@@ -26,7 +27,7 @@ pub(crate) struct LiveSource {
     /// Whether accessed bits can be had. Tried once, when the first process is listed, because it takes memory.
     probed: Option<Result<(), ProbeError>>,
     /// Made with the first interval, and anew when its length changes.
-    heat: Option<(i64, HeatCollector)>,
+    heat: Option<(i64, ReferencedBackend)>,
     boot_id: Arc<str>,
     /// The newest description of the host and its boot-time clock.
     described: Option<(i64, Inventory)>,
@@ -110,7 +111,7 @@ impl LiveSource {
         }
         if self
             .probed
-            .get_or_insert_with(|| heat::probe(&Root::live()))
+            .get_or_insert_with(|| referenced::probe(&Root::live()))
             .is_err()
         {
             return visit;
@@ -121,7 +122,7 @@ impl LiveSource {
             .is_none_or(|(length_ns, _)| *length_ns != interval_ns);
         if is_stale {
             let (settings, names) = (self.heat_settings(interval_ns), self.names.clone());
-            self.heat = Some((interval_ns, HeatCollector::new(Root::live(), settings, names)));
+            self.heat = Some((interval_ns, ReferencedBackend::new(Root::live(), settings, names)));
         }
         if let Some((_, heat)) = &mut self.heat {
             visit.round = heat.collect(&visit.targets, end);
@@ -164,7 +165,7 @@ impl LiveSource {
         }
         let probed = self.probed.as_ref().unwrap_or(&Ok(()));
         let listed = visit.map_or(0, |visit| visit.targets.len());
-        let mut collector = heat::describe(probed, listed, visit.map(|visit| &visit.round));
+        let mut collector = referenced::describe(probed, listed, visit.map(|visit| &visit.round));
         if visit.is_none() {
             "the service has switched heat off".clone_into(&mut collector.reason);
         }

@@ -28,6 +28,7 @@ fn counters() -> Collector {
         enable_hint: String::new(),
         granularity: "host, node, zone, cgroup, service".into(),
         privilege: "none; root adds settings in debugfs and the memory of other users' processes".into(),
+        ..Collector::default()
     }
 }
 
@@ -45,6 +46,7 @@ fn referenced(reader: &Reader) -> Collector {
         enable_hint: "list executables under [heat] in the agent's configuration".into(),
         granularity: "mapping".into(),
         privilege: "the user of the process, or CAP_SYS_PTRACE".into(),
+        ..Collector::default()
     }
 }
 
@@ -97,6 +99,7 @@ fn sampler(name: &str, present: bool, why_not: &str) -> Collector {
         enable_hint: String::new(),
         granularity: "access".into(),
         privilege: "CAP_PERFMON".into(),
+        ..Collector::default()
     }
 }
 
@@ -114,6 +117,7 @@ fn damon(reader: &Reader) -> Collector {
         enable_hint: String::new(),
         granularity: "region".into(),
         privilege: "root".into(),
+        ..Collector::default()
     }
 }
 
@@ -131,6 +135,7 @@ fn idle_page(reader: &Reader) -> Collector {
         enable_hint: String::new(),
         granularity: "page".into(),
         privilege: "root".into(),
+        ..Collector::default()
     }
 }
 
@@ -142,6 +147,7 @@ fn abit_walk() -> Collector {
         enable_hint: String::new(),
         granularity: "page".into(),
         privilege: "root".into(),
+        ..Collector::default()
     }
 }
 

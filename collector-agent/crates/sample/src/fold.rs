@@ -8,6 +8,7 @@ use crate::gap_tally::GapTally;
 use crate::gaps::{GapEnd, censored_by_next, closed_gap, end_by_unmap, open_gap};
 use crate::heat::{Backend, GAP_BINS, GapRow, Granularity, HeatRow, OVERLAP_LAGS, PageKind};
 use crate::history::{History, mask};
+use crate::page_sample::PageSample;
 use crate::page_table::{MAX_CLASSES, PageTable, Slot};
 use crate::page_tally::PageTally;
 use crate::tiles::{TileColumn, TileEpoch};
@@ -96,6 +97,8 @@ pub struct Folded {
     pub tile_epochs: Vec<TileEpoch>,
     /// One column per process group with tiles.
     pub tile_columns: Vec<TileColumn>,
+    /// Non-empty at the end of each block of sampled pages.
+    pub page_samples: Vec<PageSample>,
 }
 
 #[derive(Debug)]

@@ -31,6 +31,20 @@ pub enum PageKind {
 /// What measured the activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Backend {
+    /// Intel precise event sampling: misses, with their addresses.
+    Pebs,
+    /// AMD instruction-based sampling.
+    Ibs,
+    /// Arm statistical profiling extension.
+    Spe,
+    /// Accessed bits of single pages, read from the page tables.
+    AbitWalk,
+    /// Idle page tracking.
+    IdlePage,
+    /// DAMON on one-page regions: a random sample of pages.
+    DamonPages,
+    /// DAMON on adaptive or given regions.
+    DamonRegions,
     /// Accessed bits summed per mapping (`clear_refs` + smaps `Referenced`).
     Referenced,
     /// A page trace: every access, exact.
@@ -109,6 +123,15 @@ pub struct HeatRow {
     /// (intersection, union) bytes of the hot sets now and [`OVERLAP_LAGS`] ago; (0, 0) for a lag whose windows were
     /// not fully observed, `None` when that holds for all of them or pages are not told apart.
     pub hot_overlap_bytes: Option<[(i64, i64); OVERLAP_LAGS.len()]>,
+    /// Bits of history that one interval takes, 1..=64.
+    pub bits_per_interval: u8,
+    /// Pages of the random sample that the row was scaled up from; `None` where every resident page was looked at.
+    pub sampled_pages: Option<i64>,
+    /// Bytes written in the windows of [`WINDOWS`]; `None` where writes are not tracked.
+    pub written_bytes: Option<[i64; WINDOWS.len()]>,
+    /// 4,096 x distinct sub-pages of huge pages seen active in the newest 2 intervals: the lower bound of their hot
+    /// bytes. `None` where sub-pages are not told apart.
+    pub subpage_active_bytes: Option<i64>,
 }
 
 /// Reuse gaps of one (service, group, kind) over a block of ten intervals, in bytes.
@@ -163,6 +186,13 @@ impl HeatRow {
         add_known(&mut self.distinct_pages, other.distinct_pages);
         add_known(&mut self.f1_pages, other.f1_pages);
         add_known(&mut self.f2_pages, other.f2_pages);
+        add_known(&mut self.written_bytes, other.written_bytes);
+        if let (Some(sum), Some(pages)) = (&mut self.sampled_pages, other.sampled_pages) {
+            *sum += pages;
+        }
+        if let (Some(sum), Some(bytes)) = (&mut self.subpage_active_bytes, other.subpage_active_bytes) {
+            *sum += bytes;
+        }
         if let (Some(sums), Some(overlaps)) = (&mut self.hot_overlap_bytes, other.hot_overlap_bytes) {
             for (sum, overlap) in sums.iter_mut().zip(overlaps) {
                 *sum = (sum.0 + overlap.0, sum.1 + overlap.1);
@@ -189,14 +219,18 @@ impl HeatRow {
     }
 
     /// Which of the optional columns are there.
-    fn measures(&self) -> [bool; 5] {
-        [
+    fn measures(&self) -> ([bool; 8], u8) {
+        let known = [
             self.samples.is_some(),
             self.distinct_pages.is_some(),
             self.f1_pages.is_some(),
             self.f2_pages.is_some(),
             self.hot_overlap_bytes.is_some(),
-        ]
+            self.written_bytes.is_some(),
+            self.sampled_pages.is_some(),
+            self.subpage_active_bytes.is_some(),
+        ];
+        (known, self.bits_per_interval)
     }
 }
 

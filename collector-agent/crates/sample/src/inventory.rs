@@ -1,6 +1,6 @@
 //! What a host is: the agent-side twin of `Inventory` in the contract. Absent is `None`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Description of a host, sent on change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -29,6 +29,57 @@ pub struct Inventory {
     pub cxl_devices: Vec<CxlDevice>,
     pub rdma_devices: Vec<String>,
     pub running_as_uid: u64,
+    pub benches: Vec<NodeBench>,
+    pub unmovable: Vec<Unmovable>,
+    pub hypervisor: String,
+}
+
+/// Memory of a node that no tier move can take away.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "see the contract")]
+pub struct Unmovable {
+    pub node: u32,
+    pub hugetlb_bytes: Option<i64>,
+    pub mlocked_bytes: Option<i64>,
+    pub pinned_pages: Option<i64>,
+}
+
+/// What `tierscope-agent bench` measured from the processors of one node to the memory of another.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "see the contract")]
+pub struct NodeBench {
+    pub measured_wall_ns: i64,
+    pub cpu_node: u32,
+    pub memory_node: u32,
+    pub figures: Vec<BenchFigure>,
+    pub loaded: Vec<LoadedPoint>,
+    pub method: String,
+}
+
+/// One figure of a bench: median and spread of its repetitions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "see the contract")]
+pub struct BenchFigure {
+    pub name: String,
+    pub unit: String,
+    pub threads: u32,
+    pub block_bytes: u32,
+    pub pattern: String,
+    pub median: f64,
+    pub p10: f64,
+    pub p90: f64,
+    pub repetitions: u32,
+    pub disturbed: bool,
+}
+
+/// A point of the loaded-latency curve.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "see the contract")]
+pub struct LoadedPoint {
+    pub bandwidth_bytes_per_s: f64,
+    pub latency_ns: f64,
+    pub threads: u32,
+    pub write_ratio: f64,
 }
 
 /// One NUMA node.
@@ -75,6 +126,9 @@ pub struct Collector {
     pub enable_hint: String,
     pub granularity: String,
     pub privilege: String,
+    pub sees: String,
+    pub cost: String,
+    pub capabilities: Vec<String>,
 }
 
 /// A service found on the host.
@@ -99,6 +153,8 @@ pub struct SwapDevice {
     pub used_bytes: i64,
     pub priority: i32,
     pub zoned: String,
+    pub discard: Option<bool>,
+    pub rotational: Option<bool>,
 }
 
 /// Something wrong or noteworthy, with cause and fix.
@@ -120,4 +176,13 @@ pub struct CxlDevice {
     pub ram_bytes: Option<i64>,
     pub numa_node: Option<i32>,
     pub serial: String,
+    pub pci_address: String,
+    pub firmware_version: String,
+    pub link_decigigatransfers: Option<u32>,
+    pub link_width: Option<u32>,
+    pub max_link_decigigatransfers: Option<u32>,
+    pub max_link_width: Option<u32>,
+    pub aer_correctable: Option<u64>,
+    pub aer_nonfatal: Option<u64>,
+    pub aer_fatal: Option<u64>,
 }

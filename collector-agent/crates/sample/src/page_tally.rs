@@ -120,6 +120,10 @@ impl PageTally {
             f1_pages: observed.then_some(self.f1),
             f2_pages: observed.then_some(self.f2),
             hot_overlap_bytes: lags.contains(&true).then_some(overlap),
+            bits_per_interval: 1,
+            sampled_pages: None,
+            written_bytes: None,
+            subpage_active_bytes: None,
         }
     }
 }

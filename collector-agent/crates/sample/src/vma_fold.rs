@@ -154,6 +154,10 @@ impl VmaFolder {
             f1_pages: None,
             f2_pages: None,
             hot_overlap_bytes: None,
+            bits_per_interval: 1,
+            sampled_pages: None,
+            written_bytes: None,
+            subpage_active_bytes: None,
         }
     }
 }

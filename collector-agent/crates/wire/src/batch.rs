@@ -11,7 +11,8 @@ use zstd::bulk::Compressor;
 use crate::layout::HASH_BYTES;
 use crate::strings::{StringTable, Texts};
 use crate::{
-    Content, Layout, SCHEMA_VERSION, SelfReport, WireError, counters, heat, inventory, proto, tiles,
+    Content, Layout, SCHEMA_VERSION, SelfReport, WireError, counters, heat, inventory, page_samples, proto,
+    tiles,
 };
 
 /// Largest compressed batch.
@@ -165,6 +166,11 @@ fn encode(part: &Content, layouts: &[Arc<Layout>], header: &Header, seq: u64) ->
         .iter()
         .map(|epoch| tiles::encode_epoch(epoch, &mut strings))
         .collect();
+    let page_samples = part
+        .page_samples
+        .iter()
+        .map(|sample| page_samples::encode(sample, &mut strings))
+        .collect();
     proto::Batch {
         schema_version: SCHEMA_VERSION,
         host_id: header.host_id.clone(),
@@ -186,6 +192,7 @@ fn encode(part: &Content, layouts: &[Arc<Layout>], header: &Header, seq: u64) ->
         gaps,
         tile_epochs,
         tile_columns: part.tile_columns.iter().map(tiles::encode_column).collect(),
+        page_samples,
         self_: part.self_report.as_ref().map(SelfReport::to_proto),
         strings: strings.into_texts(),
     }
@@ -302,6 +309,9 @@ fn decode_content(batch: proto::Batch, header: &Header, known: &[Arc<Layout>]) -
     }
     for epoch in &batch.tile_epochs {
         content.tile_epochs.push(tiles::decode_epoch(epoch, &texts)?);
+    }
+    for block in &batch.page_samples {
+        content.page_samples.push(page_samples::decode(block, &texts)?);
     }
     content.tile_columns = batch.tile_columns.into_iter().map(tiles::decode_column).collect();
     content.inventory = batch.inventory.map(inventory::decode);

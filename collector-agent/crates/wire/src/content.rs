@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tierscope_sample::heat::{GapRow, HeatRow};
 use tierscope_sample::inventory::Inventory;
+use tierscope_sample::page_sample::PageSample;
 use tierscope_sample::tiles::{TileColumn, TileEpoch};
 
 use crate::{CounterRow, Layout, proto};
@@ -26,6 +27,8 @@ pub struct Content {
     pub tile_epochs: Vec<TileEpoch>,
     /// Columns of tiles; their epochs travel in this batch or an earlier one.
     pub tile_columns: Vec<TileColumn>,
+    /// Sampled pages with their activity.
+    pub page_samples: Vec<PageSample>,
     /// What the agent knows of itself.
     pub self_report: Option<SelfReport>,
 }
@@ -48,6 +51,13 @@ pub struct SelfReport {
     pub counters_dropped: u64,
     pub services_dropped: u64,
     pub collectors: Vec<CollectorCost>,
+    pub budget_state: String,
+    pub heat_rung: String,
+    pub budget_reason: String,
+    pub guard_paused_intervals: u64,
+    pub samples_taken: u64,
+    pub samples_lost: u64,
+    pub throttles: u64,
 }
 
 /// Cost of one collector in the window of a [`SelfReport`].
@@ -77,6 +87,7 @@ impl Content {
             + self.gaps.len()
             + self.tile_epochs.len()
             + self.tile_columns.len()
+            + self.page_samples.len()
     }
 
     /// The kind of the only item, for messages.
@@ -89,6 +100,7 @@ impl Content {
             (!self.gaps.is_empty(), "gap row"),
             (!self.tile_epochs.is_empty(), "tile epoch"),
             (!self.tile_columns.is_empty(), "tile column"),
+            (!self.page_samples.is_empty(), "page sample"),
         ];
         kinds
             .iter()
@@ -106,6 +118,7 @@ impl Content {
             self.gaps.len(),
             self.tile_epochs.len(),
             self.tile_columns.len(),
+            self.page_samples.len(),
         ];
         if longest.into_iter().all(|length| length < 2) {
             return self.split_off_kinds();
@@ -117,6 +130,7 @@ impl Content {
             gaps: second_half(&mut self.gaps),
             tile_epochs: second_half(&mut self.tile_epochs),
             tile_columns: second_half(&mut self.tile_columns),
+            page_samples: second_half(&mut self.page_samples),
             ..Self::default()
         }
     }
@@ -139,6 +153,9 @@ impl Content {
         }
         if self.items() == 0 {
             self.gaps = take(&mut rest.gaps);
+        }
+        if self.items() == 0 {
+            self.page_samples = take(&mut rest.page_samples);
         }
         rest
     }
@@ -169,6 +186,13 @@ impl SelfReport {
             counters_dropped: self.counters_dropped,
             services_dropped: self.services_dropped,
             collectors: self.collectors.iter().map(cost).collect(),
+            budget_state: self.budget_state.clone(),
+            heat_rung: self.heat_rung.clone(),
+            budget_reason: self.budget_reason.clone(),
+            guard_paused_intervals: self.guard_paused_intervals,
+            samples_taken: self.samples_taken,
+            samples_lost: self.samples_lost,
+            throttles: self.throttles,
         }
     }
 
@@ -192,6 +216,13 @@ impl SelfReport {
             counters_dropped: report.counters_dropped,
             services_dropped: report.services_dropped,
             collectors: report.collectors.into_iter().map(cost).collect(),
+            budget_state: report.budget_state,
+            heat_rung: report.heat_rung,
+            budget_reason: report.budget_reason,
+            guard_paused_intervals: report.guard_paused_intervals,
+            samples_taken: report.samples_taken,
+            samples_lost: report.samples_lost,
+            throttles: report.throttles,
         }
     }
 }

@@ -32,6 +32,13 @@ pub(crate) fn kind_from(value: i32) -> Result<PageKind, WireError> {
 
 pub(crate) fn backend_to(backend: Backend) -> i32 {
     (match backend {
+        Backend::Pebs => proto::HeatBackend::Pebs,
+        Backend::Ibs => proto::HeatBackend::Ibs,
+        Backend::Spe => proto::HeatBackend::Spe,
+        Backend::AbitWalk => proto::HeatBackend::AbitWalk,
+        Backend::IdlePage => proto::HeatBackend::IdlePage,
+        Backend::DamonPages => proto::HeatBackend::DamonPages,
+        Backend::DamonRegions => proto::HeatBackend::DamonRegions,
         Backend::Referenced => proto::HeatBackend::Referenced,
         Backend::Trace => proto::HeatBackend::Trace,
     }) as i32
@@ -39,11 +46,16 @@ pub(crate) fn backend_to(backend: Backend) -> i32 {
 
 pub(crate) fn backend_from(value: i32) -> Result<Backend, WireError> {
     match proto::HeatBackend::try_from(value) {
+        Ok(proto::HeatBackend::Pebs) => Ok(Backend::Pebs),
+        Ok(proto::HeatBackend::Ibs) => Ok(Backend::Ibs),
+        Ok(proto::HeatBackend::Spe) => Ok(Backend::Spe),
+        Ok(proto::HeatBackend::AbitWalk) => Ok(Backend::AbitWalk),
+        Ok(proto::HeatBackend::IdlePage) => Ok(Backend::IdlePage),
+        Ok(proto::HeatBackend::DamonPages) => Ok(Backend::DamonPages),
+        Ok(proto::HeatBackend::DamonRegions) => Ok(Backend::DamonRegions),
         Ok(proto::HeatBackend::Referenced) => Ok(Backend::Referenced),
         Ok(proto::HeatBackend::Trace) => Ok(Backend::Trace),
-        _ => Err(WireError::Invalid(format!(
-            "heat backend {value} is not one of this agent's"
-        ))),
+        _ => Err(WireError::Invalid(format!("unknown heat backend {value}"))),
     }
 }
 
@@ -77,6 +89,10 @@ fn same_block(a: &HeatRow, b: &HeatRow) -> bool {
         && a.f1_pages.is_some() == b.f1_pages.is_some()
         && a.f2_pages.is_some() == b.f2_pages.is_some()
         && a.hot_overlap_bytes.is_some() == b.hot_overlap_bytes.is_some()
+        && a.bits_per_interval == b.bits_per_interval
+        && a.sampled_pages.is_some() == b.sampled_pages.is_some()
+        && a.written_bytes.is_some() == b.written_bytes.is_some()
+        && a.subpage_active_bytes.is_some() == b.subpage_active_bytes.is_some()
 }
 
 /// Writes rows in as few blocks as their common properties allow; rows of a block keep their order.
@@ -103,6 +119,7 @@ fn empty_block(row: &HeatRow) -> proto::HeatBlock {
         samples_known: row.samples.is_some(),
         period_events: row.period_events.unwrap_or(0.0),
         duty_ratio: row.duty_ratio.unwrap_or(0.0),
+        bits_per_interval: u32::from(row.bits_per_interval),
         ..proto::HeatBlock::default()
     }
 }
@@ -132,6 +149,7 @@ fn push_row(block: &mut proto::HeatBlock, row: &HeatRow, strings: &mut StringTab
         (&mut block.distinct_pages, &row.distinct_pages),
         (&mut block.f1_pages, &row.f1_pages),
         (&mut block.f2_pages, &row.f2_pages),
+        (&mut block.written_bytes, &row.written_bytes),
     ] {
         push_i64s(column, values.as_ref().map_or(&[], |values| values.as_slice()));
     }
@@ -139,6 +157,10 @@ fn push_row(block: &mut proto::HeatBlock, row: &HeatRow, strings: &mut StringTab
         push_i64s(&mut block.hot_intersection_bytes, &[*intersection]);
         push_i64s(&mut block.hot_union_bytes, &[*union]);
     }
+    block
+        .sampled_pages
+        .extend(row.sampled_pages.map(i64::cast_unsigned));
+    block.subpage_active_bytes.extend(row.subpage_active_bytes);
 }
 
 /// The columns of a block that are not plain repeated fields.
@@ -153,6 +175,7 @@ struct WideColumns {
     f2: Option<Vec<[i64; SPANS]>>,
     intersection: Option<Vec<[i64; LAGS]>>,
     union: Option<Vec<[i64; LAGS]>>,
+    written: Option<Vec<[i64; SPANS]>>,
 }
 
 impl WideColumns {
@@ -169,6 +192,7 @@ impl WideColumns {
             f2: read_optional_rows("f2_pages", &block.f2_pages, n)?,
             intersection: read_optional_rows("hot_intersection_bytes", &block.hot_intersection_bytes, n)?,
             union: read_optional_rows("hot_union_bytes", &block.hot_union_bytes, n)?,
+            written: read_optional_rows("written_bytes", &block.written_bytes, n)?,
         })
     }
 
@@ -216,6 +240,10 @@ pub(crate) fn decode(block: &proto::HeatBlock, texts: &Texts) -> Result<Vec<Heat
             f1_pages: wide.f1.as_ref().map(|column| column[i]),
             f2_pages: wide.f2.as_ref().map(|column| column[i]),
             hot_overlap_bytes: wide.overlap(i),
+            bits_per_interval: block.bits_per_interval.max(1) as u8,
+            sampled_pages: block.sampled_pages.get(i).map(|pages| pages.cast_signed()),
+            written_bytes: wide.written.as_ref().map(|column| column[i]),
+            subpage_active_bytes: block.subpage_active_bytes.get(i).copied(),
         });
     }
     Ok(rows)
@@ -233,6 +261,17 @@ fn check_narrow_columns(block: &proto::HeatBlock) -> Result<(), WireError> {
     check_length("validity", block.validity.len(), n)?;
     check_length("resident_bytes", block.resident_bytes.len(), n)?;
     let sampled = if block.samples_known { n } else { 0 };
+    let optional = |length: usize| if length == 0 { 0 } else { n };
+    check_length(
+        "sampled_pages",
+        block.sampled_pages.len(),
+        optional(block.sampled_pages.len()),
+    )?;
+    check_length(
+        "subpage_active_bytes",
+        block.subpage_active_bytes.len(),
+        optional(block.subpage_active_bytes.len()),
+    )?;
     check_length("load_samples", block.load_samples.len(), sampled)?;
     check_length("store_samples", block.store_samples.len(), sampled)
 }

@@ -31,6 +31,9 @@ pub(crate) fn encode(from: &sample::Inventory) -> proto::Inventory {
         cxl_devices: from.cxl_devices.into_iter().map(cxl_to).collect(),
         rdma_devices: from.rdma_devices,
         running_as_uid: from.running_as_uid,
+        benches: from.benches.into_iter().map(bench_to).collect(),
+        unmovable: from.unmovable.into_iter().map(unmovable_to).collect(),
+        hypervisor: from.hypervisor,
     }
 }
 
@@ -60,6 +63,9 @@ pub(crate) fn decode(from: proto::Inventory) -> sample::Inventory {
         cxl_devices: from.cxl_devices.into_iter().map(cxl_from).collect(),
         rdma_devices: from.rdma_devices,
         running_as_uid: from.running_as_uid,
+        benches: from.benches.into_iter().map(bench_from).collect(),
+        unmovable: from.unmovable.into_iter().map(unmovable_from).collect(),
+        hypervisor: from.hypervisor,
     }
 }
 
@@ -101,7 +107,10 @@ same_fields!(
     reason,
     enable_hint,
     granularity,
-    privilege
+    privilege,
+    sees,
+    cost,
+    capabilities
 );
 same_fields!(
     Service,
@@ -115,7 +124,7 @@ same_fields!(
     heat_reason
 );
 same_fields!(
-    SwapDevice, swap_to, swap_from, name, kind, size_bytes, used_bytes, priority, zoned
+    SwapDevice, swap_to, swap_from, name, kind, size_bytes, used_bytes, priority, zoned, discard, rotational
 );
 same_fields!(
     Finding,
@@ -127,7 +136,79 @@ same_fields!(
     fix,
     confidence
 );
-same_fields!(CxlDevice, cxl_to, cxl_from, name, ram_bytes, numa_node, serial);
+same_fields!(
+    CxlDevice,
+    cxl_to,
+    cxl_from,
+    name,
+    ram_bytes,
+    numa_node,
+    serial,
+    pci_address,
+    firmware_version,
+    link_decigigatransfers,
+    link_width,
+    max_link_decigigatransfers,
+    max_link_width,
+    aer_correctable,
+    aer_nonfatal,
+    aer_fatal
+);
+same_fields!(
+    Unmovable,
+    unmovable_to,
+    unmovable_from,
+    node,
+    hugetlb_bytes,
+    mlocked_bytes,
+    pinned_pages
+);
+same_fields!(
+    BenchFigure,
+    figure_to,
+    figure_from,
+    name,
+    unit,
+    threads,
+    block_bytes,
+    pattern,
+    median,
+    p10,
+    p90,
+    repetitions,
+    disturbed
+);
+same_fields!(
+    LoadedPoint,
+    loaded_to,
+    loaded_from,
+    bandwidth_bytes_per_s,
+    latency_ns,
+    threads,
+    write_ratio
+);
+
+fn bench_to(from: sample::NodeBench) -> proto::NodeBench {
+    proto::NodeBench {
+        measured_wall_ns: from.measured_wall_ns,
+        cpu_node: from.cpu_node,
+        memory_node: from.memory_node,
+        figures: from.figures.into_iter().map(figure_to).collect(),
+        loaded: from.loaded.into_iter().map(loaded_to).collect(),
+        method: from.method,
+    }
+}
+
+fn bench_from(from: proto::NodeBench) -> sample::NodeBench {
+    sample::NodeBench {
+        measured_wall_ns: from.measured_wall_ns,
+        cpu_node: from.cpu_node,
+        memory_node: from.memory_node,
+        figures: from.figures.into_iter().map(figure_from).collect(),
+        loaded: from.loaded.into_iter().map(loaded_from).collect(),
+        method: from.method,
+    }
+}
 
 fn knob_to(from: sample::Knob) -> proto::Knob {
     proto::Knob {

@@ -21,6 +21,7 @@ mod counters;
 mod heat;
 mod inventory;
 mod layout;
+mod page_samples;
 mod strings;
 mod tiles;
 

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use tierscope_sample::heat::{Backend, GAP_BINS, GapRow, Granularity, HeatRow, PageKind, Samples};
 use tierscope_sample::inventory::{
-    Collector, CxlDevice, Finding, Inventory, Knob, Node, Service, SwapDevice, Tier,
+    BenchFigure, Collector, CxlDevice, Finding, Inventory, Knob, LoadedPoint, Node, NodeBench, Service,
+    SwapDevice, Tier, Unmovable,
 };
+use tierscope_sample::page_sample::{PageSample, SampleRow, SampledPage};
 use tierscope_sample::tiles::{TileColumn, TileEpoch, TileRow};
 use tierscope_wire::{CollectorCost, Content, CounterRow, Header, Layout, Origin, SelfReport};
 
@@ -22,6 +24,7 @@ pub(crate) fn all() -> Vec<(&'static str, Header, Content)> {
         ("inventory", header(2, Origin::Live), inventory()),
         ("tiles", header(3, Origin::Simulated), tiles()),
         ("self_report", header(4, Origin::Live), self_report()),
+        ("page_samples", header(6, Origin::Import), page_samples()),
         (
             "layout_only",
             header(5, Origin::Live),
@@ -146,6 +149,10 @@ fn heat_row(kind: PageKind, seed: i64) -> HeatRow {
         f1_pages: Some(std::array::from_fn(|i| seed * 2 + i as i64)),
         f2_pages: Some(std::array::from_fn(|i| seed * 3 + i as i64)),
         hot_overlap_bytes: Some(std::array::from_fn(|i| (i as i64 + seed, i as i64 + 2 * seed))),
+        bits_per_interval: 4,
+        sampled_pages: Some(seed * 7),
+        written_bytes: Some(std::array::from_fn(|i| seed * 500 + i as i64)),
+        subpage_active_bytes: Some(seed * 4096),
     }
 }
 
@@ -164,6 +171,10 @@ fn heat() -> Content {
         f1_pages: None,
         f2_pages: None,
         hot_overlap_bytes: None,
+        bits_per_interval: 1,
+        sampled_pages: None,
+        written_bytes: None,
+        subpage_active_bytes: None,
         ..heat_row(PageKind::File, 3)
     };
     let gap = |kind, seed: i64| GapRow {
@@ -260,6 +271,9 @@ fn inventory() -> Content {
             enable_hint: "list processes in heat.processes".to_owned(),
             granularity: "vma".to_owned(),
             privilege: "root".to_owned(),
+            sees: "bytes touched per mapping".to_owned(),
+            cost: "50 ms per GiB and interval".to_owned(),
+            capabilities: vec!["CAP_SYS_PTRACE".to_owned()],
         }],
         services: vec![Service {
             namespace: "host".to_owned(),
@@ -276,6 +290,8 @@ fn inventory() -> Content {
             used_bytes: 0,
             priority: -2,
             zoned: "none".to_owned(),
+            discard: Some(true),
+            rotational: Some(false),
         }],
         findings: vec![Finding {
             id: "tiering-off".to_owned(),
@@ -293,13 +309,57 @@ fn inventory() -> Content {
             ram_bytes: Some(3072 * MIB),
             numa_node: None,
             serial: "0x1".to_owned(),
+            pci_address: "0000:35:00.0".to_owned(),
+            firmware_version: "1.2".to_owned(),
+            link_decigigatransfers: Some(160),
+            link_width: Some(8),
+            max_link_decigigatransfers: Some(320),
+            max_link_width: Some(8),
+            aer_correctable: Some(3),
+            aer_nonfatal: Some(0),
+            aer_fatal: None,
         }],
         rdma_devices: vec!["mlx5_0".to_owned()],
         running_as_uid: 65_534,
+        benches: vec![bench()],
+        unmovable: vec![Unmovable {
+            node: 0,
+            hugetlb_bytes: Some(0),
+            mlocked_bytes: Some(64 * MIB),
+            pinned_pages: None,
+        }],
+        hypervisor: "kvm-host".to_owned(),
     };
     Content {
         inventory: Some(inventory),
         ..Content::default()
+    }
+}
+
+fn bench() -> NodeBench {
+    NodeBench {
+        measured_wall_ns: START_WALL_NS,
+        cpu_node: 0,
+        memory_node: 1,
+        figures: vec![BenchFigure {
+            name: "idle_latency".to_owned(),
+            unit: "ns".to_owned(),
+            threads: 1,
+            block_bytes: 64,
+            pattern: "chase".to_owned(),
+            median: 212.5,
+            p10: 210.0,
+            p90: 219.75,
+            repetitions: 9,
+            disturbed: false,
+        }],
+        loaded: vec![LoadedPoint {
+            bandwidth_bytes_per_s: 1.5e10,
+            latency_ns: 260.0,
+            threads: 4,
+            write_ratio: 0.25,
+        }],
+        method: "1 GiB, 2 MiB pages".to_owned(),
     }
 }
 
@@ -341,6 +401,42 @@ fn tiles() -> Content {
     }
 }
 
+fn page_samples() -> Content {
+    let page = |id, kind, first_interval| SampledPage {
+        id,
+        kind,
+        page_size_bytes: 4096,
+        first_interval,
+        last_interval: 2,
+    };
+    let row = |interval, page, loads, stores| SampleRow {
+        interval,
+        page,
+        loads,
+        stores,
+    };
+    let sample = PageSample {
+        backend: Backend::Trace,
+        granularity: Granularity::Page,
+        interval_ns: MINUTE_NS,
+        service: Arc::from("demo/cache"),
+        group: Arc::from("redis-server"),
+        rate: 0.125,
+        counts: true,
+        period_events: Some(200.0),
+        duty_ratio: Some(0.25),
+        intervals: (1..=3)
+            .map(|minute| (START_WALL_NS + minute * MINUTE_NS, minute != 2))
+            .collect(),
+        pages: vec![page(u64::MAX - 1, PageKind::Anon, 0), page(7, PageKind::File, 1)],
+        rows: vec![row(0, 0, 3, 1), row(2, 0, 0, 2), row(2, 1, 9, 0)],
+    };
+    Content {
+        page_samples: vec![sample],
+        ..Content::default()
+    }
+}
+
 fn self_report() -> Content {
     let report = SelfReport {
         end_wall_ns: START_WALL_NS,
@@ -360,6 +456,13 @@ fn self_report() -> Content {
             failures: 0,
             last_error: String::new(),
         }],
+        budget_state: "backed_off".to_owned(),
+        heat_rung: "referenced".to_owned(),
+        budget_reason: "6.1 % of a core, the budget is 5 %".to_owned(),
+        guard_paused_intervals: 4,
+        samples_taken: 5000,
+        samples_lost: 2,
+        throttles: 1,
     };
     Content {
         self_report: Some(report),

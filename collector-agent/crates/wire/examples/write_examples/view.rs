@@ -64,6 +64,13 @@ fn kind(kind: PageKind) -> &'static str {
 
 fn backend(backend: Backend) -> &'static str {
     match backend {
+        Backend::Pebs => "pebs",
+        Backend::Ibs => "ibs",
+        Backend::Spe => "spe",
+        Backend::AbitWalk => "abit_walk",
+        Backend::IdlePage => "idle_page",
+        Backend::DamonPages => "damon_pages",
+        Backend::DamonRegions => "damon_regions",
         Backend::Referenced => "referenced",
         Backend::Trace => "trace",
     }

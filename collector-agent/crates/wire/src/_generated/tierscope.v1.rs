@@ -120,6 +120,23 @@ pub struct HeatBlock {
     pub hot_intersection_bytes: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "vec", tag = "27")]
     pub hot_union_bytes: ::prost::alloc::vec::Vec<u8>,
+    /// Bits of a page's history that one interval takes: 1, or k where activity is graded (history is then 64/k intervals).
+    ///
+    /// 0 = 1
+    #[prost(uint32, tag = "28")]
+    pub bits_per_interval: u32,
+    /// n, or empty where every resident page was looked at: pages of the random sample that the row was scaled up from.
+    /// 0 = this row rests on all pages.
+    #[prost(uint64, repeated, tag = "29")]
+    pub sampled_pages: ::prost::alloc::vec::Vec<u64>,
+    /// n x 4, for windows of 1, 2, 5 and 10 intervals: bytes written, from write tracking beside the back end. Empty = not
+    /// measured; -1 in all four = not measured for this row.
+    #[prost(bytes = "vec", tag = "30")]
+    pub written_bytes: ::prost::alloc::vec::Vec<u8>,
+    /// n, or empty: 4,096 x distinct sub-pages of huge pages seen active in the newest 2 intervals, the lower bound of
+    /// their hot bytes; -1 = not known.
+    #[prost(sint64, repeated, tag = "31")]
+    pub subpage_active_bytes: ::prost::alloc::vec::Vec<i64>,
 }
 /// Reuse gaps of one (service, group, kind) over a block of 10 intervals, in bytes.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -324,6 +341,86 @@ pub struct Inventory {
     pub rdma_devices: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(uint64, tag = "20")]
     pub running_as_uid: u64,
+    /// newest `tierscope-agent bench`, where one was run
+    #[prost(message, repeated, tag = "21")]
+    pub benches: ::prost::alloc::vec::Vec<NodeBench>,
+    #[prost(message, repeated, tag = "22")]
+    pub unmovable: ::prost::alloc::vec::Vec<Unmovable>,
+    /// "" unknown | none | kvm-guest | kvm-host | ...
+    #[prost(string, tag = "23")]
+    pub hypervisor: ::prost::alloc::string::String,
+}
+/// Memory of a node that no tier move can take away. Absent = the kernel does not say.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Unmovable {
+    #[prost(uint32, tag = "1")]
+    pub node: u32,
+    #[prost(int64, optional, tag = "2")]
+    pub hugetlb_bytes: ::core::option::Option<i64>,
+    #[prost(int64, optional, tag = "3")]
+    pub mlocked_bytes: ::core::option::Option<i64>,
+    /// references taken minus released, so pages pinned twice count twice
+    #[prost(int64, optional, tag = "4")]
+    pub pinned_pages: ::core::option::Option<i64>,
+}
+/// What `tierscope-agent bench` measured from the processors of one node to the memory of another.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct NodeBench {
+    #[prost(int64, tag = "1")]
+    pub measured_wall_ns: i64,
+    #[prost(uint32, tag = "2")]
+    pub cpu_node: u32,
+    #[prost(uint32, tag = "3")]
+    pub memory_node: u32,
+    #[prost(message, repeated, tag = "4")]
+    pub figures: ::prost::alloc::vec::Vec<BenchFigure>,
+    /// ascending by bandwidth
+    #[prost(message, repeated, tag = "5")]
+    pub loaded: ::prost::alloc::vec::Vec<LoadedPoint>,
+    /// buffer size, page size, processor features used
+    #[prost(string, tag = "6")]
+    pub method: ::prost::alloc::string::String,
+}
+/// One figure: median and spread of its repetitions.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BenchFigure {
+    /// idle_latency | load_latency | store_writeback_latency | nt_store_latency | read_bandwidth | ...
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// ns | bytes_per_s
+    #[prost(string, tag = "2")]
+    pub unit: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "3")]
+    pub threads: u32,
+    /// 0 = not applicable
+    #[prost(uint32, tag = "4")]
+    pub block_bytes: u32,
+    /// "" | chase | sequential | random
+    #[prost(string, tag = "5")]
+    pub pattern: ::prost::alloc::string::String,
+    #[prost(double, tag = "6")]
+    pub median: f64,
+    #[prost(double, tag = "7")]
+    pub p10: f64,
+    #[prost(double, tag = "8")]
+    pub p90: f64,
+    #[prost(uint32, tag = "9")]
+    pub repetitions: u32,
+    /// the spread says that something else ran
+    #[prost(bool, tag = "10")]
+    pub disturbed: bool,
+}
+/// A point of the loaded-latency curve.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct LoadedPoint {
+    #[prost(double, tag = "1")]
+    pub bandwidth_bytes_per_s: f64,
+    #[prost(double, tag = "2")]
+    pub latency_ns: f64,
+    #[prost(uint32, tag = "3")]
+    pub threads: u32,
+    #[prost(double, tag = "4")]
+    pub write_ratio: f64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Node {
@@ -392,6 +489,15 @@ pub struct Collector {
     pub granularity: ::prost::alloc::string::String,
     #[prost(string, tag = "6")]
     pub privilege: ::prost::alloc::string::String,
+    /// what it can and cannot see
+    #[prost(string, tag = "7")]
+    pub sees: ::prost::alloc::string::String,
+    /// to the host and to the service measured
+    #[prost(string, tag = "8")]
+    pub cost: ::prost::alloc::string::String,
+    /// Linux capabilities that it needs
+    #[prost(string, repeated, tag = "9")]
+    pub capabilities: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Service {
@@ -425,6 +531,11 @@ pub struct SwapDevice {
     /// none | host-aware | host-managed | "" unknown
     #[prost(string, tag = "6")]
     pub zoned: ::prost::alloc::string::String,
+    /// the device takes discards
+    #[prost(bool, optional, tag = "7")]
+    pub discard: ::core::option::Option<bool>,
+    #[prost(bool, optional, tag = "8")]
+    pub rotational: ::core::option::Option<bool>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Finding {
@@ -458,6 +569,26 @@ pub struct CxlDevice {
     pub numa_node: ::core::option::Option<i32>,
     #[prost(string, tag = "4")]
     pub serial: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub pci_address: ::prost::alloc::string::String,
+    #[prost(string, tag = "6")]
+    pub firmware_version: ::prost::alloc::string::String,
+    /// The link of the device now and at best; a link below its best is a finding. Speed in tenths of GT/s.
+    #[prost(uint32, optional, tag = "7")]
+    pub link_decigigatransfers: ::core::option::Option<u32>,
+    #[prost(uint32, optional, tag = "8")]
+    pub link_width: ::core::option::Option<u32>,
+    #[prost(uint32, optional, tag = "9")]
+    pub max_link_decigigatransfers: ::core::option::Option<u32>,
+    #[prost(uint32, optional, tag = "10")]
+    pub max_link_width: ::core::option::Option<u32>,
+    /// Errors since boot (PCIe advanced error reporting).
+    #[prost(uint64, optional, tag = "11")]
+    pub aer_correctable: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "12")]
+    pub aer_nonfatal: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "13")]
+    pub aer_fatal: ::core::option::Option<u64>,
 }
 /// The row list of the tiles of one process group. Rows are the mappings of the group, ordered by kind, name
 /// and offset, cut in power-of-two regions so that at most 1,024 cover the resident part.
@@ -514,6 +645,68 @@ pub struct TileColumn {
     #[prost(bytes = "vec", tag = "3")]
     pub cells: ::prost::alloc::vec::Vec<u8>,
 }
+/// The pages of one process group that a hash selects, over a block of intervals (an hour at most). The same pages are
+/// selected in every block while the rate stays, so blocks join by page id. At most 4,096 pages per service and
+/// 256 KiB an hour: above it the agent halves the rate and says so here.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PageSampleBlock {
+    #[prost(enumeration = "HeatBackend", tag = "1")]
+    pub backend: i32,
+    #[prost(enumeration = "Granularity", tag = "2")]
+    pub granularity: i32,
+    /// nominal length of an interval
+    #[prost(int64, tag = "3")]
+    pub interval_ns: i64,
+    /// "<namespace>/<name>"
+    #[prost(uint32, tag = "4")]
+    pub service_ref: u32,
+    /// executable
+    #[prost(uint32, tag = "5")]
+    pub group_ref: u32,
+    /// Share of the group's pages that the hash selects, 0 < rate <= 1: a page is in the sample when its keyed hash is
+    /// below rate * 2^64 (SHARDS).
+    #[prost(double, tag = "6")]
+    pub rate: f64,
+    /// Whether loads and stores are counts. Where false, 1 in `loads` says that the page was active.
+    #[prost(bool, tag = "7")]
+    pub counts: bool,
+    /// events per count; 0 = every access is counted
+    #[prost(double, tag = "8")]
+    pub period_events: f64,
+    /// share of time and cores observed; 0 = not applicable
+    #[prost(double, tag = "9")]
+    pub duty_ratio: f64,
+    /// k intervals, ascending
+    #[prost(int64, repeated, tag = "10")]
+    pub end_wall_ns: ::prost::alloc::vec::Vec<i64>,
+    /// k: false = the interval was missed, its rows say nothing
+    #[prost(bool, repeated, tag = "11")]
+    pub observed: ::prost::alloc::vec::Vec<bool>,
+    /// m pages:
+    ///
+    /// m x 8, little-endian: keyed hash of (process, mapping, offset)
+    #[prost(bytes = "vec", tag = "12")]
+    pub page_ids: ::prost::alloc::vec::Vec<u8>,
+    #[prost(enumeration = "PageKind", repeated, tag = "13")]
+    pub kind: ::prost::alloc::vec::Vec<i32>,
+    #[prost(uint32, repeated, tag = "14")]
+    pub page_size_bytes: ::prost::alloc::vec::Vec<u32>,
+    /// resident from this interval of the block on
+    #[prost(uint32, repeated, tag = "15")]
+    pub first_interval: ::prost::alloc::vec::Vec<u32>,
+    /// ... up to this one
+    #[prost(uint32, repeated, tag = "16")]
+    pub last_interval: ::prost::alloc::vec::Vec<u32>,
+    /// r rows of activity, ordered by interval, then page:
+    #[prost(uint32, repeated, tag = "17")]
+    pub row_interval: ::prost::alloc::vec::Vec<u32>,
+    #[prost(uint32, repeated, tag = "18")]
+    pub row_page: ::prost::alloc::vec::Vec<u32>,
+    #[prost(uint32, repeated, tag = "19")]
+    pub row_loads: ::prost::alloc::vec::Vec<u32>,
+    #[prost(uint32, repeated, tag = "20")]
+    pub row_stores: ::prost::alloc::vec::Vec<u32>,
+}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Batch {
     /// Major version of this schema. A service answers 422 to a major version that it does not know.
@@ -569,6 +762,8 @@ pub struct Batch {
     pub tile_columns: ::prost::alloc::vec::Vec<TileColumn>,
     #[prost(message, optional, tag = "18")]
     pub self_: ::core::option::Option<SelfReport>,
+    #[prost(message, repeated, tag = "19")]
+    pub page_samples: ::prost::alloc::vec::Vec<PageSampleBlock>,
 }
 /// What the agent knows of itself since its last report.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -600,6 +795,29 @@ pub struct SelfReport {
     pub services_dropped: u64,
     #[prost(message, repeated, tag = "11")]
     pub collectors: ::prost::alloc::vec::Vec<CollectorCost>,
+    /// How the agent keeps to its own budget.
+    ///
+    /// "" | within | backed_off | stopped
+    #[prost(string, tag = "12")]
+    pub budget_state: ::prost::alloc::string::String,
+    /// back end in use; "" = none
+    #[prost(string, tag = "13")]
+    pub heat_rung: ::prost::alloc::string::String,
+    /// why it backed off or stopped
+    #[prost(string, tag = "14")]
+    pub budget_reason: ::prost::alloc::string::String,
+    /// since the stream began: intervals not measured because the host was busy
+    #[prost(uint64, tag = "15")]
+    pub guard_paused_intervals: u64,
+    /// in the window, hardware samplers
+    #[prost(uint64, tag = "16")]
+    pub samples_taken: u64,
+    /// in the window, as the kernel reported
+    #[prost(uint64, tag = "17")]
+    pub samples_lost: u64,
+    /// in the window
+    #[prost(uint64, tag = "18")]
+    pub throttles: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CollectorCost {

@@ -9,63 +9,23 @@ use std::sync::Arc;
 use tierscope_pagetable::probe::{ProbeError, probe_referenced};
 use tierscope_pagetable::referenced::{ReferencedReader, Unmeasured};
 use tierscope_rootfs::Root;
-use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
+use tierscope_sample::fold::{IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Granularity};
 use tierscope_sample::inventory::Collector;
 use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder};
 
 use crate::clocks;
+use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, is_one_interval};
 use crate::names::NamePolicy;
 
-/// Largest process that is measured unless the owner says otherwise: a visit costs some 50 ms per GiB.
-pub(crate) const DEFAULT_RSS_LIMIT_BYTES: u64 = 16 << 30;
-/// Shares of the nominal interval between which a visit's activity counts as that of one interval.
-const INTERVAL_SHARES: std::ops::RangeInclusive<f64> = 0.8..=1.25;
-
-/// A process whose heat is to be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HeatProcess {
-    /// The process for good.
-    pub(crate) key: ProcessKey,
-    /// `namespace/name` of its service.
-    pub(crate) service: Arc<str>,
-    /// Its executable, as it may leave the host.
-    pub(crate) group: Arc<str>,
-}
-
-/// How heat is measured.
-#[derive(Debug, Clone)]
-pub(crate) struct HeatSettings {
-    /// Nominal length of an interval.
-    pub(crate) interval_ns: i64,
-    /// Processes above it are left alone.
-    pub(crate) rss_limit_bytes: u64,
-    /// Label of the one memory tier of the host; `None` where it has several, because placement is not read.
-    pub(crate) tier: Option<Arc<str>>,
-    /// Random; ids of tile epochs come from it.
-    pub(crate) epoch_seed: u64,
-}
-
-/// What one round gave.
-#[derive(Debug, Default)]
-pub(crate) struct HeatRound {
-    /// Rows and tiles of all process groups.
-    pub(crate) folded: Folded,
-    /// Processes whose next interval has begun.
-    pub(crate) measured: usize,
-    /// Processes left out, and why.
-    pub(crate) skipped: Vec<(HeatProcess, Unmeasured)>,
-    /// Processor time of the round.
-    pub(crate) cpu_ns: i64,
-    /// Bytes read from `/proc`.
-    pub(crate) bytes_read: u64,
-}
+/// The name of this back end.
+const NAME: &str = "referenced";
 
 type GroupKey = (Arc<str>, Arc<str>);
 
 /// Measures heat of the listed processes, round by round.
-pub(crate) struct HeatCollector {
+pub(crate) struct ReferencedBackend {
     settings: HeatSettings,
     reader: ReferencedReader,
     groups: HashMap<GroupKey, VmaFolder>,
@@ -74,7 +34,7 @@ pub(crate) struct HeatCollector {
     epoch_seeds: EpochIds,
 }
 
-impl HeatCollector {
+impl ReferencedBackend {
     /// A collector that has visited no process yet. `names` says how mapped files may be called.
     pub(crate) fn new(root: Root, settings: HeatSettings, names: NamePolicy) -> Self {
         let mapping_name =
@@ -88,9 +48,44 @@ impl HeatCollector {
         }
     }
 
-    /// Visits all `processes`: ends the interval that began with the visit before. Processes that are no longer listed
-    /// are forgotten.
-    pub(crate) fn collect(&mut self, processes: &[HeatProcess], end: IntervalEnd) -> HeatRound {
+    fn visit(&mut self, process: &HeatProcess, end: IntervalEnd) -> Result<(), Unmeasured> {
+        let began = self.cleared.get(&process.key).copied();
+        let observed = began.is_some_and(|began| is_one_interval(began, end, self.settings.interval_ns));
+        let readings = if began.is_some() {
+            let readings = self.reader.read(process.key)?;
+            self.reader.clear(process.key)?;
+            readings
+        } else {
+            // What may not be cleared need not be read.
+            self.reader.clear(process.key)?;
+            self.reader.read(process.key)?
+        };
+        self.folder(process).observe(process.key, observed, readings);
+        Ok(())
+    }
+
+    fn folder(&mut self, process: &HeatProcess) -> &mut VmaFolder {
+        let key = (Arc::clone(&process.service), Arc::clone(&process.group));
+        let (settings, seeds) = (&self.settings, &mut self.epoch_seeds);
+        self.groups.entry(key).or_insert_with(|| {
+            let measured = Measured {
+                backend: Backend::Referenced,
+                granularity: Granularity::Vma,
+                interval_ns: settings.interval_ns,
+                service: Arc::clone(&process.service),
+                group: Arc::clone(&process.group),
+            };
+            VmaFolder::new(measured, settings.tier.clone(), seeds.next_id())
+        })
+    }
+}
+
+impl HeatBackend for ReferencedBackend {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn collect(&mut self, processes: &[HeatProcess], end: IntervalEnd) -> HeatRound {
         let (cpu_before, bytes_before) = (clocks::thread_cpu_ns(), self.reader.bytes_read());
         let mut round = HeatRound::default();
         let mut cleared = HashMap::new();
@@ -99,7 +94,7 @@ impl HeatCollector {
                 Ok(()) => {
                     cleared.insert(process.key, end);
                 }
-                Err(reason) => round.skipped.push((process.clone(), reason)),
+                Err(reason) => round.skipped.push((process.clone(), reason.to_string())),
             }
         }
         round.measured = cleared.len();
@@ -116,51 +111,11 @@ impl HeatCollector {
         round
     }
 
-    /// Notes that an interval passes without a visit; the next visit then begins an interval and ends none.
-    pub(crate) fn miss(&mut self) {
+    fn miss(&mut self) {
         self.cleared.clear();
         for folder in self.groups.values_mut() {
             folder.miss();
         }
-    }
-
-    fn visit(&mut self, process: &HeatProcess, end: IntervalEnd) -> Result<(), Unmeasured> {
-        let began = self.cleared.get(&process.key).copied();
-        let observed = began.is_some_and(|began| self.is_one_interval(began, end));
-        let readings = if began.is_some() {
-            let readings = self.reader.read(process.key)?;
-            self.reader.clear(process.key)?;
-            readings
-        } else {
-            // What may not be cleared need not be read.
-            self.reader.clear(process.key)?;
-            self.reader.read(process.key)?
-        };
-        self.folder(process).observe(process.key, observed, readings);
-        Ok(())
-    }
-
-    fn is_one_interval(&self, began: IntervalEnd, end: IntervalEnd) -> bool {
-        let elapsed_ns = match (began.boottime_ns, end.boottime_ns) {
-            (Some(began), Some(end)) => end - began,
-            _ => end.wall_ns - began.wall_ns,
-        };
-        INTERVAL_SHARES.contains(&(elapsed_ns as f64 / self.settings.interval_ns as f64))
-    }
-
-    fn folder(&mut self, process: &HeatProcess) -> &mut VmaFolder {
-        let key = (Arc::clone(&process.service), Arc::clone(&process.group));
-        let (settings, seeds) = (&self.settings, &mut self.epoch_seeds);
-        self.groups.entry(key).or_insert_with(|| {
-            let measured = Measured {
-                backend: Backend::Referenced,
-                granularity: Granularity::Vma,
-                interval_ns: settings.interval_ns,
-                service: Arc::clone(&process.service),
-                group: Arc::clone(&process.group),
-            };
-            VmaFolder::new(measured, settings.tier.clone(), seeds.next_id())
-        })
     }
 }
 
@@ -188,9 +143,7 @@ pub(crate) fn describe(
             round
                 .skipped
                 .first()
-                .map_or("no listed process runs".to_owned(), |(_, reason)| {
-                    reason.to_string()
-                }),
+                .map_or("no listed process runs".to_owned(), |(_, reason)| reason.clone()),
             "run the agent as root, or as the user whose processes are listed",
         ),
         (Ok(()), Some(round)) if !round.skipped.is_empty() => {
@@ -207,12 +160,13 @@ pub(crate) fn describe(
         (Ok(()), _) => (true, String::new(), ""),
     };
     Collector {
-        name: "referenced".to_owned(),
+        name: NAME.to_owned(),
         active,
         reason,
         enable_hint: enable_hint.to_owned(),
         granularity: "vma".to_owned(),
         privilege: "root, or the user of the process".to_owned(),
+        ..Collector::default()
     }
 }
 
@@ -230,6 +184,7 @@ fn hint_of(error: &ProbeError) -> &'static str {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
+    use crate::heat::backend::DEFAULT_RSS_LIMIT_BYTES;
     use std::path::Path;
 
     const MINUTE_NS: i64 = 60_000_000_000;
@@ -249,14 +204,14 @@ mod tests {
         }
     }
 
-    fn collector(root: &Path) -> HeatCollector {
+    fn collector(root: &Path) -> ReferencedBackend {
         let settings = HeatSettings {
             interval_ns: MINUTE_NS,
             rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
             tier: Some(Arc::from("dram")),
             epoch_seed: 7,
         };
-        HeatCollector::new(Root::new(root), settings, NamePolicy::plain())
+        ReferencedBackend::new(Root::new(root), settings, NamePolicy::plain())
     }
 
     fn process(pid: u32) -> HeatProcess {
@@ -348,7 +303,7 @@ mod tests {
         std::fs::remove_dir_all(directory.path().join("proc/10")).unwrap();
         let one = collector.collect(&[process(9), process(10)], end(3.0));
         assert_eq!(one.folded.rows[0].resident_bytes, 400 << 10);
-        assert_eq!(one.skipped, [(process(10), Unmeasured::Gone)]);
+        assert_eq!(one.skipped, [(process(10), Unmeasured::Gone.to_string())]);
         let none = collector.collect(&[], end(4.0));
         assert!(none.folded.rows.is_empty() && collector.groups.is_empty());
     }
@@ -363,7 +318,7 @@ mod tests {
                 .reason
                 .contains("CONFIG_PROC_PAGE_MONITOR")
         );
-        let skipped = vec![(process(9), Unmeasured::Permission { owner_uid: 33 })];
+        let skipped = vec![(process(9), Unmeasured::Permission { owner_uid: 33 }.to_string())];
         let round = HeatRound {
             skipped,
             ..HeatRound::default()

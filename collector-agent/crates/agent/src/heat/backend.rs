@@ -1,0 +1,85 @@
+//! What every back end of heat takes and gives.
+
+use std::sync::Arc;
+
+use tierscope_sample::fold::{Folded, IntervalEnd};
+use tierscope_sample::vma_fold::ProcessKey;
+
+/// Largest process that is measured unless the owner says otherwise: a visit costs some 50 ms per GiB.
+pub(crate) const DEFAULT_RSS_LIMIT_BYTES: u64 = 16 << 30;
+/// Shares of the nominal interval between which a visit's activity counts as that of one interval.
+const INTERVAL_SHARES: std::ops::RangeInclusive<f64> = 0.8..=1.25;
+
+/// A process whose heat is to be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeatProcess {
+    /// The process for good.
+    pub(crate) key: ProcessKey,
+    /// `namespace/name` of its service.
+    pub(crate) service: Arc<str>,
+    /// Its executable, as it may leave the host.
+    pub(crate) group: Arc<str>,
+}
+
+/// How heat is measured.
+#[derive(Debug, Clone)]
+pub(crate) struct HeatSettings {
+    /// Nominal length of an interval.
+    pub(crate) interval_ns: i64,
+    /// Processes above it are left alone.
+    pub(crate) rss_limit_bytes: u64,
+    /// Label of the one memory tier of the host; `None` where it has several, because placement is not read.
+    pub(crate) tier: Option<Arc<str>>,
+    /// Random; ids of tile epochs come from it.
+    pub(crate) epoch_seed: u64,
+}
+
+/// What one round gave.
+#[derive(Debug, Default)]
+pub(crate) struct HeatRound {
+    /// Rows and tiles of all process groups.
+    pub(crate) folded: Folded,
+    /// Processes whose next interval has begun.
+    pub(crate) measured: usize,
+    /// Processes left out, and why.
+    pub(crate) skipped: Vec<(HeatProcess, String)>,
+    /// Processor time of the round.
+    pub(crate) cpu_ns: i64,
+    /// Bytes read from `/proc`.
+    pub(crate) bytes_read: u64,
+    /// Samples taken, lost and throttled; `None` for back ends that do not sample.
+    pub(crate) sampling: Option<Sampling>,
+}
+
+/// What a hardware sampler says of its own losses, over one interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sampling {
+    /// Samples read.
+    pub(crate) taken: u64,
+    /// Samples that the kernel reports as lost.
+    pub(crate) lost: u64,
+    /// Times that the kernel throttled an event.
+    pub(crate) throttles: u64,
+}
+
+/// Measures heat of the processes given, interval by interval. Dropping it leaves no state in the kernel.
+pub(crate) trait HeatBackend {
+    /// Its name in the inventory and in the settings, such as `referenced`.
+    fn name(&self) -> &'static str;
+
+    /// Ends the interval that began with the call before and begins the next one. Processes that are no longer listed
+    /// are forgotten.
+    fn collect(&mut self, processes: &[HeatProcess], end: IntervalEnd) -> HeatRound;
+
+    /// Notes that an interval passes without a visit: it is missing, not idle.
+    fn miss(&mut self);
+}
+
+/// Whether the time from `began` to `end` counts as one interval of nominally `interval_ns`.
+pub(crate) fn is_one_interval(began: IntervalEnd, end: IntervalEnd, interval_ns: i64) -> bool {
+    let elapsed_ns = match (began.boottime_ns, end.boottime_ns) {
+        (Some(began), Some(end)) => end - began,
+        _ => end.wall_ns - began.wall_ns,
+    };
+    INTERVAL_SHARES.contains(&(elapsed_ns as f64 / interval_ns as f64))
+}
