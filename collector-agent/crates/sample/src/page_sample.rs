@@ -1,0 +1,67 @@
+//! A sample of pages with their activity per interval, from which the service replays placement policies.
+//!
+//! Pages are selected by a keyed hash (SHARDS), so the same pages are followed from block to block.
+
+use std::sync::Arc;
+
+use crate::heat::{Backend, Granularity, PageKind};
+
+/// Most pages of one service's sample.
+pub const MAX_SAMPLED_PAGES: usize = 4096;
+
+/// The sampled pages of one process group over a block of intervals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageSample {
+    /// What measured it.
+    pub backend: Backend,
+    /// At which granularity.
+    pub granularity: Granularity,
+    /// Nominal length of an interval.
+    pub interval_ns: i64,
+    /// `namespace/name`.
+    pub service: Arc<str>,
+    /// Executable.
+    pub group: Arc<str>,
+    /// Share of the group's pages that the hash selects, above 0, at most 1.
+    pub rate: f64,
+    /// Whether loads and stores are counts; else 1 in `loads` says that the page was active.
+    pub counts: bool,
+    /// Events per count; `None` where every access is counted or nothing is.
+    pub period_events: Option<f64>,
+    /// Share of time and cores observed; `None` where it does not apply.
+    pub duty_ratio: Option<f64>,
+    /// End of each interval (`CLOCK_REALTIME`, nanoseconds), and whether it was observed. In order of time.
+    pub intervals: Vec<(i64, bool)>,
+    /// The pages.
+    pub pages: Vec<SampledPage>,
+    /// Activity, in order of interval, then page.
+    pub rows: Vec<SampleRow>,
+}
+
+/// One page of a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampledPage {
+    /// Keyed hash of process, mapping and offset.
+    pub id: u64,
+    /// Page kind.
+    pub kind: PageKind,
+    /// 4096, 2 MiB or 1 GiB.
+    pub page_size_bytes: u32,
+    /// Resident from this interval of the block on ...
+    pub first_interval: u32,
+    /// ... up to this one.
+    pub last_interval: u32,
+}
+
+/// Activity of one sampled page in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleRow {
+    /// Index into [`PageSample::intervals`].
+    pub interval: u32,
+    /// Index into [`PageSample::pages`].
+    pub page: u32,
+    /// Loads seen, or 1 for activity.
+    pub loads: u32,
+    /// Stores seen.
+    pub stores: u32,
+}
