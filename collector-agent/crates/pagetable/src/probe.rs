@@ -3,10 +3,11 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tierscope_rootfs::{Reader, Root};
+use tierscope_rootfs::Root;
 use tierscope_sample::vma_fold::{ProcessKey, VmaReading};
 
-use crate::referenced::{ReferencedReader, Unmeasured, start_time_ticks};
+use crate::process::process_key;
+use crate::referenced::{ReferencedReader, Unmeasured};
 
 const PAGE_BYTES: usize = 4096;
 /// Half of the memory that is touched. Large enough for a mapping of its own.
@@ -81,12 +82,5 @@ fn referenced_around(vmas: &[VmaReading], address: u64) -> i64 {
 
 /// The key of this process.
 pub fn this_process(root: &Root) -> Result<ProcessKey, Unmeasured> {
-    let pid = std::process::id();
-    let mut reader = Reader::new(root.clone());
-    let stat = reader.read(&format!("/proc/{pid}/stat"));
-    let start_time_ticks = stat.ok().and_then(start_time_ticks).ok_or(Unmeasured::Gone)?;
-    Ok(ProcessKey {
-        pid,
-        start_time_ticks,
-    })
+    process_key(root, std::process::id())
 }

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use tierscope_sample::heat::PageKind;
-use tierscope_sample::mapping::mapping_kind;
 use tierscope_sample::vma_fold::VmaReading;
+
+pub use crate::maps::Namer;
+use crate::maps::{MapsLine, shown_name};
 
 const KIB: i64 = 1024;
 const BASE_PAGE_BYTES: u32 = 4096;
-
-/// Turns the kernel's name of a file into the name that may leave the host.
-pub type Namer = dyn Fn(&str) -> Arc<str> + Send;
 
 /// The mapping whose lines are being read; sizes in KiB as the kernel prints them.
 #[derive(Debug)]
@@ -49,9 +48,9 @@ impl<'a> SmapsParser<'a> {
             && let Some(kib) = kib(value)
         {
             self.field(field, kib);
-        } else if let Some(header) = Header::parse(line) {
+        } else if let Some(header) = MapsLine::parse(line) {
             self.close();
-            self.open = mapping_kind(header.name, header.inode).map(|kind| self.start(&header, kind));
+            self.open = header.kind().map(|kind| self.start(&header, kind));
         }
     }
 
@@ -74,16 +73,16 @@ impl<'a> SmapsParser<'a> {
         }
     }
 
-    fn start(&self, header: &Header, kind: PageKind) -> Open {
+    fn start(&self, header: &MapsLine, kind: PageKind) -> Open {
         let reading = VmaReading {
             start: header.start,
             end: header.end,
             offset_bytes: if kind == PageKind::Anon {
                 0
             } else {
-                header.offset_bytes
+                header.offset_bytes as i64
             },
-            mapping: self.name(header.name, kind),
+            mapping: shown_name(header.name, kind, self.namer, &self.unnamed),
             kind,
             page_size_bytes: BASE_PAGE_BYTES,
             resident_bytes: 0,
@@ -97,16 +96,6 @@ impl<'a> SmapsParser<'a> {
             anonymous_kib: 0,
             hugetlb_kib: 0,
             kernel_page_kib: 0,
-        }
-    }
-
-    /// Heap and stack keep their names; names that a program gives its anonymous memory stay on the host.
-    fn name(&self, name: &str, kind: PageKind) -> Arc<str> {
-        match (kind, name) {
-            (PageKind::Anon, "[heap]") => Arc::from("heap"),
-            (PageKind::Anon, "[stack]") => Arc::from("stack"),
-            (PageKind::Anon, _) => Arc::clone(&self.unnamed),
-            (PageKind::File | PageKind::Tmpfs, name) => (self.namer)(name),
         }
     }
 
@@ -126,37 +115,6 @@ impl<'a> SmapsParser<'a> {
             reading.referenced_bytes = share(referenced_kib, open.pss_kib, open.rss_kib) * KIB;
         }
         self.vmas.push(open.reading);
-    }
-}
-
-/// The first line of a mapping: `start-end permissions offset device inode name`.
-struct Header<'a> {
-    start: u64,
-    end: u64,
-    offset_bytes: i64,
-    inode: u64,
-    name: &'a str,
-}
-
-impl<'a> Header<'a> {
-    fn parse(line: &'a str) -> Option<Self> {
-        let mut fields = line.splitn(6, ' ');
-        let (start, end) = fields.next()?.split_once('-')?;
-        let (start, end) = (
-            u64::from_str_radix(start, 16).ok()?,
-            u64::from_str_radix(end, 16).ok()?,
-        );
-        let (_permissions, offset, _device) = (fields.next()?, fields.next()?, fields.next()?);
-        let offset_bytes = i64::from_str_radix(offset, 16).ok()?;
-        let inode = fields.next()?.parse().ok()?;
-        let name = fields.next().unwrap_or_default().trim();
-        (start < end).then_some(Self {
-            start,
-            end,
-            offset_bytes,
-            inode,
-            name,
-        })
     }
 }
 
