@@ -1,0 +1,86 @@
+"""A steady zipf load on a redis-server whose hot keys move once.
+
+Keys are loaded in order, so that neighbours in rank are near each other in memory; rank 0 lies at a tenth of the keys
+at first and at six tenths after the move.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from redis import Redis
+
+BATCH = 100
+FIRST_CENTRE = 0.1
+SECOND_CENTRE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is asked of the server."""
+
+    keys: int = 1_000_000
+    value_bytes: int = 500
+    operations_per_s: int = 4_000
+    set_ratio: float = 0.15
+    zipf_exponent: float = 0.99
+    seed: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was asked in one second."""
+
+    second: int
+    operations: int
+    hot_centre: float
+
+
+def fill(server: Redis, load: Load) -> None:
+    """Store all keys in order."""
+    value = bytes(load.value_bytes)
+    for first in range(0, load.keys, 10_000):
+        pipe = server.pipeline(transaction=False)
+        for key in range(first, min(first + 10_000, load.keys)):
+            pipe.set(_name(key), value)
+        pipe.execute()
+
+
+def run(server: Redis, load: Load, *, seconds: int, sleep: Callable[[float], None] = time.sleep) -> Iterator[Done]:
+    """Yield once a second; the hot keys move at half time. A server that is too slow gets less, as the answer says."""
+    random = np.random.default_rng(load.seed)
+    cumulated = _zipf(load)
+    value = bytes(load.value_bytes)
+    started = time.monotonic()
+    for second in range(seconds):
+        centre = FIRST_CENTRE if second < seconds // 2 else SECOND_CENTRE
+        done = 0
+        while done < load.operations_per_s and time.monotonic() < started + second + 1:
+            ranks = np.searchsorted(cumulated, random.random(BATCH))
+            keys = keys_of(ranks, load, centre)
+            writes = random.random(BATCH) < load.set_ratio
+            pipe = server.pipeline(transaction=False)
+            for key, write in zip(keys.tolist(), writes.tolist(), strict=True):
+                _ = pipe.set(_name(key), value) if write else pipe.get(_name(key))
+            pipe.execute()
+            done += BATCH
+        sleep(max(0.0, started + second + 1 - time.monotonic()))
+        yield Done(second, done, centre)
+
+
+def keys_of(ranks: np.ndarray, load: Load, centre: float) -> np.ndarray:
+    """The keys of these ranks: neighbours of the centre first, on both sides in turn."""
+    distance = (ranks + 1) // 2
+    side = np.where(ranks % 2 == 0, -1, 1)
+    return (int(centre * load.keys) + side * distance) % load.keys
+
+
+def _zipf(load: Load) -> np.ndarray:
+    weights = 1.0 / np.arange(1, load.keys + 1) ** load.zipf_exponent
+    cumulated: np.ndarray = np.cumsum(weights / weights.sum())
+    return cumulated
+
+
+def _name(key: int) -> str:
+    return f"key:{key:010d}"
