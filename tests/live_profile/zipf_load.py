@@ -73,7 +73,8 @@ def keys_of(ranks: np.ndarray, load: Load, centre: float) -> np.ndarray:
     """The keys of these ranks: neighbours of the centre first, on both sides in turn."""
     distance = (ranks + 1) // 2
     side = np.where(ranks % 2 == 0, -1, 1)
-    return (int(centre * load.keys) + side * distance) % load.keys
+    keys: np.ndarray = (int(centre * load.keys) + side * distance) % load.keys
+    return keys
 
 
 def _zipf(load: Load) -> np.ndarray:
