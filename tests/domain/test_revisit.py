@@ -1,0 +1,97 @@
+"""Revisit: the worked examples of the method, and what holds for any gaps."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tierscope.domain.revisit import (
+    LENGTHS,
+    Gaps,
+    cold_start,
+    from_lists,
+    hazard_curve,
+    host_band,
+    promotion_rate_per_minute,
+    publishable_from,
+    reaccess_curve,
+)
+
+
+def at(lags: list[int], values: np.ndarray) -> list[float]:
+    return [round(float(values[lag - 1]), 6) for lag in lags]
+
+
+def test_kaplan_meier_of_the_worked_example() -> None:
+    curve = reaccess_curve(from_lists(closed=[1, 1, 2, 4, 5], censored=[3, 5, 10]))
+    assert at([1, 2, 4, 5], 1 - curve.share) == [0.75, 0.625, 0.46875, 0.3125]
+    assert round(float(curve.share[4]), 4) == 0.6875
+    assert curve.method == "kaplan_meier"
+
+
+def test_dropping_censored_gaps_or_calling_them_never_gives_another_answer() -> None:
+    dropped = reaccess_curve(from_lists(closed=[1, 1, 2, 4, 5]))
+    never = reaccess_curve(from_lists(closed=[1, 1, 2, 4, 5], censored=[63, 63, 63]))
+    assert float(dropped.share[4]) == 1.0
+    assert float(never.share[4]) == 0.625
+
+
+def test_unmaps_compete_with_reaccess() -> None:
+    gaps = from_lists(closed=[1, 3], freed=[2], censored=[4])
+    curve = reaccess_curve(gaps)
+    assert curve.method == "cumulative_incidence"
+    assert at([1, 2, 3, 4], curve.share) == [0.25, 0.25, 0.5, 0.5]
+    as_censored = reaccess_curve(Gaps(gaps.closed, np.zeros(LENGTHS), gaps.at_risk_only + gaps.freed))
+    assert at([3], as_censored.share) == [0.625]
+
+
+def test_the_additive_form_gives_the_same_curve() -> None:
+    closed = from_lists(closed=[2, 1]).closed
+    open_ = from_lists(closed=[1, 1, 2]).closed
+    assert at([1, 2], hazard_curve(closed, open_)) == [0.666667, 0.333333]
+    dump = reaccess_curve(from_lists(closed=[1, 2], censored=[2]))
+    assert at([1, 2], 1 - dump.share) == [0.666667, 0.333333]
+
+
+def test_the_clock_of_cold_memory_starts_at_the_idle_age() -> None:
+    cold = cold_start(from_lists(closed=[1, 2, 3, 5], freed=[4], censored=[2, 63]), 2)
+    assert (cold.closed[0], cold.closed[2], cold.closed.sum()) == (1, 1, 2)
+    assert (cold.freed[1], cold.at_risk_only[60], cold.at_risk_only.sum()) == (1, 1, 1)
+
+
+def test_a_rate_of_promotions_is_judged_per_page_of_the_working_set() -> None:
+    assert promotion_rate_per_minute(900, 1_000_000, 1) == pytest.approx(0.0009)
+    assert promotion_rate_per_minute(5, 0, 1) is None
+
+
+def test_lags_that_sampling_would_stretch_are_not_published() -> None:
+    assert publishable_from(1.0) == 1
+    assert publishable_from(0.3) == 5
+    assert publishable_from(0.01) is None
+
+
+def test_nothing_at_risk_is_not_zero() -> None:
+    curve = reaccess_curve(from_lists(closed=[1], censored=[3]))
+    assert np.isnan(curve.share[3:]).all()
+    assert float(curve.share[2]) == 0.5
+
+
+GROUPS = st.lists(st.floats(0, 1e12), min_size=LENGTHS, max_size=LENGTHS).map(np.array)
+
+
+@given(GROUPS, GROUPS, GROUPS)
+def test_the_share_rises_from_zero_to_one_at_most(closed: np.ndarray, freed: np.ndarray, alive: np.ndarray) -> None:
+    share = reaccess_curve(Gaps(closed, freed, alive)).share
+    known = share[np.isfinite(share)]
+    assert ((known >= -1e-12) & (known <= 1 + 1e-9)).all()
+    assert (np.diff(known) >= -1e-12).all()
+
+
+def test_the_band_comes_from_hosts_and_holds_the_pooled_curve() -> None:
+    random = np.random.default_rng(5)
+    hosts = [from_lists(closed=random.integers(1, 12, 400).tolist(), censored=[20] * 50) for _ in range(12)]
+    band = host_band(hosts, draws=400, seed=1)
+    pooled = reaccess_curve(sum(hosts[1:], hosts[0])).share
+    assert (band.lo[:20] <= pooled[:20]).all()
+    assert (pooled[:20] <= band.hi[:20]).all()
+    assert np.isnan(host_band(hosts[:1]).lo).all()
