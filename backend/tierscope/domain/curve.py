@@ -1,0 +1,143 @@
+"""Accesses served by DRAM against its size: best static placement by density, and LRU by reuse times.
+
+`L_top(x)`: share of accesses on the densest x of the bytes, the best that a static placement can do. `1 - mr(c)`: what
+an LRU of c pages serves, from reuse times. Real policies lie between the two.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+SLACK = 1e-9
+"""Comparisons of sums of probabilities with a capacity."""
+DRAM_SHARES: Floats = np.round(np.arange(1, 21) * 0.05, 2)
+"""Shares of DRAM at which a curve is given unless others are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Pages with their accesses: `counts` [pages, intervals] and `sizes_bytes` [pages]. Order breaks ties."""
+
+    counts: Floats
+    sizes_bytes: Floats
+
+    def __post_init__(self) -> None:
+        """Refuse shapes and values that make no curve.
+
+        Raises:
+            ValueError: the shapes do not fit, a count is negative, or a size is not positive.
+        """
+        if self.counts.ndim != 2 or self.sizes_bytes.shape != self.counts.shape[:1]:  # noqa: PLR2004 - pages, intervals
+            raise ValueError("counts must be [pages, intervals], with one size for each page")
+        if (self.counts < 0).any() or (self.sizes_bytes <= 0).any():
+            raise ValueError("counts must not be negative, and sizes must be positive")
+
+    def take(self, chosen: npt.NDArray[np.int64]) -> "Pages":
+        """The pages at these places, repeats kept."""
+        return Pages(self.counts[chosen], self.sizes_bytes[chosen])
+
+
+def density_curve(pages: Pages, shares: Floats, *, resident_bytes: float | None = None) -> Floats:
+    """Share of accesses on the densest `shares` of the bytes, ranked and scored on the same accesses.
+
+    Exact for a trace in which every access is counted; optimistic for samples, which `cross_fitted_curve` is for.
+    `resident_bytes` counts memory without any page listed; NaN without accesses.
+    """
+    totals = pages.counts.sum(axis=1)
+    return _served(totals, totals, pages.sizes_bytes, shares, resident_bytes)
+
+
+def cross_fitted_curve(pages: Pages, shares: Floats, *, resident_bytes: float | None = None) -> Floats:
+    """The same, ranked on even intervals and scored on odd ones, and the other way round.
+
+    The two are averaged by the samples that they were scored on. NaN without samples in either half.
+    """
+    even, odd = pages.counts[:, ::2].sum(axis=1), pages.counts[:, 1::2].sum(axis=1)
+    weights = np.array([odd.sum(), even.sum()])
+    if not weights.all():
+        return np.full(len(shares), np.nan)
+    first = _served(even, odd, pages.sizes_bytes, shares, resident_bytes)
+    second = _served(odd, even, pages.sizes_bytes, shares, resident_bytes)
+    return np.asarray((first * weights[0] + second * weights[1]) / weights.sum(), np.float64)
+
+
+def lower_for_unseen(served: Floats, unseen_ratio: float) -> Floats:
+    """Lower bound where a share of the traffic was on pages never sampled: none of it need be in DRAM."""
+    if not 0.0 <= unseen_ratio <= 1.0:
+        raise ValueError("the unseen share must be in 0..1")
+    return (1.0 - unseen_ratio) * served
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Interval of a curve at each share."""
+
+    lo: Floats
+    hi: Floats
+    level: float
+
+
+def sample_band(
+    hosts: Sequence[Pages], shares: Floats, *, draws: int = 200, level: float = 0.95, seed: int = 0
+) -> Band:
+    """Percentile bootstrap of the cross-fitted curve: hosts are drawn where there are several, pages within each.
+
+    Pages of a hash sample are independent draws from the pages of a host; hosts are the unit above them.
+    """
+    if not hosts:
+        raise ValueError("a band needs at least one host")
+    random = np.random.default_rng(seed)
+    drawn = np.empty((draws, len(shares)))
+    for draw in range(draws):
+        chosen = random.integers(0, len(hosts), len(hosts)) if len(hosts) > 1 else np.zeros(1, np.int64)
+        parts = [
+            hosts[host].take(random.integers(0, len(hosts[host].sizes_bytes), len(hosts[host].sizes_bytes)))
+            for host in chosen
+        ]
+        curves = np.stack([cross_fitted_curve(part, shares) for part in parts])
+        weights = np.array([part.counts.sum() for part in parts])
+        drawn[draw] = (curves * weights[:, None]).sum(axis=0) / weights.sum() if weights.sum() else np.nan
+    lo, hi = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return Band(lo, hi, level)
+
+
+def miss_ratio(reuse_mass: Floats, capacity_pages: float) -> float:
+    """Miss ratio of an LRU of so many pages, by average eviction time, from the reuse times of single accesses.
+
+    `reuse_mass[i]` is the share of accesses whose reuse time is i + 1 accesses; what is missing to 1 are first touches.
+    """
+    exceeding = np.concatenate([[1.0], 1.0 - np.cumsum(reuse_mass)])
+    return _miss(exceeding, capacity_pages, 1.0)
+
+
+def interval_miss_ratio(survival: Floats, pages_per_interval: float, capacity_pages: float) -> float:
+    """Miss ratio per page and interval, from the share of pages still idle after 1, 2, ... intervals.
+
+    `pages_per_interval`: mean number of distinct pages touched in an interval. Named `L_interval` where published:
+    it counts page touches, not accesses.
+    """
+    return _miss(np.concatenate([[1.0], survival]), capacity_pages, pages_per_interval)
+
+
+def _miss(exceeding: Floats, capacity_pages: float, scale: float) -> float:
+    """P(A) for the smallest A with scale * sum of P(t < A) >= capacity; the last known P where the data ends before."""
+    filled = np.concatenate([[0.0], np.cumsum(exceeding) * scale])
+    reached = np.flatnonzero(filled >= capacity_pages - SLACK)
+    age = int(reached[0]) if len(reached) else len(exceeding) - 1
+    return float(np.clip(exceeding[min(age, len(exceeding) - 1)], 0.0, 1.0))
+
+
+def _served(ranking: Floats, scores: Floats, sizes: Floats, shares: Floats, resident_bytes: float | None) -> Floats:
+    """Share of `scores` on the pages that come first by density of `ranking`; a page on the edge counts pro rata."""
+    total = float(scores.sum())
+    if total <= 0:
+        return np.full(len(shares), np.nan)
+    order = np.argsort(-(ranking / sizes), kind="stable")
+    filled = np.concatenate([[0.0], np.cumsum(sizes[order])])
+    served = np.concatenate([[0.0], np.cumsum(scores[order])]) / total
+    room = shares * max(resident_bytes or 0.0, float(filled[-1]))
+    return np.asarray(np.interp(room, filled, served), np.float64)

@@ -1,0 +1,94 @@
+"""Served accesses: the worked examples of the method, and what holds for any pages."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from tierscope.domain.curve import (
+    DRAM_SHARES,
+    Pages,
+    cross_fitted_curve,
+    density_curve,
+    interval_miss_ratio,
+    lower_for_unseen,
+    miss_ratio,
+    sample_band,
+)
+
+
+def pages(*intervals: list[float], sizes: list[float] | None = None) -> Pages:
+    counts = np.array(intervals, np.float64).T
+    return Pages(counts, np.array(sizes or [1.0] * len(counts)))
+
+
+@pytest.mark.parametrize(("capacity", "ratio"), [(1, 0.5), (1.5, 0.3), (1.8, 0.3), (2.1, 0.1)])
+def test_average_eviction_time_of_the_worked_example(capacity: float, ratio: float) -> None:
+    assert miss_ratio(np.array([0.5, 0.2, 0.0, 0.2]), capacity) == pytest.approx(ratio)
+
+
+def test_reuse_in_intervals_counts_pages_touched() -> None:
+    survival = np.array([0.5, 0.3, 0.3, 0.1])
+    assert interval_miss_ratio(survival, 100, 150) == pytest.approx(0.3)
+    assert interval_miss_ratio(survival, 100, 1e9) == pytest.approx(0.1)
+
+
+def test_the_densest_bytes_of_the_worked_example() -> None:
+    assert density_curve(pages([50, 30, 10, 5, 5]), np.array([0.4]))[0] == pytest.approx(0.80)
+
+
+def test_cross_fitting_of_the_worked_example() -> None:
+    both = pages([4, 3, 1, 1, 1], [2, 1, 3, 2, 2])
+    assert density_curve(pages([4, 3, 1, 1, 1]), np.array([0.4]))[0] == pytest.approx(0.70)
+    assert cross_fitted_curve(both, np.array([0.4]))[0] == pytest.approx(0.40)
+
+
+def test_a_page_on_the_edge_counts_pro_rata_and_large_pages_by_density() -> None:
+    mixed = pages([100, 60, 1], sizes=[512.0, 1.0, 1.0])
+    curve = density_curve(mixed, np.array([1 / 514, 257 / 514, 1.0]))
+    assert curve[0] == pytest.approx(60 / 161)
+    assert curve[1] == pytest.approx((60 + 1 + 100 * 255 / 512) / 161)
+    assert curve[2] == pytest.approx(1.0)
+
+
+def test_memory_without_accesses_takes_room() -> None:
+    assert density_curve(pages([1, 1]), np.array([0.25]), resident_bytes=8)[0] == pytest.approx(1.0)
+
+
+def test_unseen_traffic_lowers_the_curve_and_nothing_seen_gives_none() -> None:
+    assert lower_for_unseen(np.array([0.8]), 0.1)[0] == pytest.approx(0.72)
+    assert np.isnan(density_curve(pages([0, 0]), DRAM_SHARES)).all()
+    assert np.isnan(cross_fitted_curve(pages([1, 2]), DRAM_SHARES)).all()
+    with pytest.raises(ValueError, match="sizes"):
+        Pages(np.ones((2, 1)), np.array([0.0, 1.0]))
+
+
+COUNTS = arrays.arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 6)), elements=st.integers(0, 50))
+
+
+@given(COUNTS)
+def test_curves_rise_and_ranking_on_the_same_accesses_is_never_worse(counts: np.ndarray) -> None:
+    some = Pages(counts, np.ones(len(counts)))
+    in_sample, fitted = density_curve(some, DRAM_SHARES), cross_fitted_curve(some, DRAM_SHARES)
+    if np.isfinite(fitted).all():
+        assert (np.diff(fitted) >= -1e-12).all()
+        even = density_curve(Pages(counts[:, ::2], some.sizes_bytes), DRAM_SHARES)
+        odd = density_curve(Pages(counts[:, 1::2], some.sizes_bytes), DRAM_SHARES)
+        weights = counts[:, ::2].sum(), counts[:, 1::2].sum()
+        best = (even * weights[0] + odd * weights[1]) / sum(weights)
+        assert (fitted <= best + 1e-9).all()
+    if np.isfinite(in_sample).all():
+        assert in_sample[-1] == pytest.approx(1.0)
+
+
+def test_the_band_holds_the_curve_that_the_sample_was_drawn_from() -> None:
+    random = np.random.default_rng(3)
+    rates = np.asarray(1.0 / np.arange(1, 2001) ** 0.8 * 300, np.float64)
+    truth = density_curve(Pages(rates[:, None], np.ones(2000)), DRAM_SHARES)
+    counts = random.poisson(rates[:, None], (2000, 20)).astype(np.float64)
+    sample = random.choice(2000, 500, replace=False)
+    band = sample_band([Pages(counts[sample], np.ones(500))], DRAM_SHARES, draws=100, seed=2)
+    inside = (band.lo <= truth) & (truth <= band.hi)
+    assert inside.mean() >= 0.9
+    assert (band.hi - band.lo)[3] > 0.01
