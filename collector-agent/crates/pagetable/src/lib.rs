@@ -1,12 +1,15 @@
 //! Page tables, as far as the kernel hands them out: accessed bits, dirty marks, and what lies behind each page.
 
+pub mod bpf;
 mod clear;
+mod direct_map;
 pub mod maps;
 pub mod pagemap;
 pub mod probe;
 pub mod process;
 pub mod referenced;
 pub mod smaps;
+pub mod walker;
 
 /// Bytes of a base page, and of the addresses that one entry of a page table of the lowest level maps.
 pub const PAGE_BYTES: u64 = 4096;

@@ -1,0 +1,337 @@
+//! Walks the page tables of a process with a program in the kernel: the accessed bit of each page, exactly.
+//!
+//! Needs `CAP_BPF`, `CAP_PERFMON` and `CAP_SYS_ADMIN` (or root), BTF, and the kernel's `bpf_task_from_pid` (6.2 and later);
+//! x86-64. Reads kernel memory and writes none. Limits and costs: docs/method/page-bits.md.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use tierscope_rootfs::{Reader, Root};
+
+use crate::PAGE_BYTES;
+use crate::bpf::btf::{Btf, BtfError, FIRST_FUNCTION_ID, describe_functions};
+use crate::bpf::program::{
+    self, KernelLayout, MAX_TABLES, PMD_SHIFT, RECORDS_AT, SHARED_BYTES, TABLE_ENTRIES, TABLES_AT,
+    walk_program, word,
+};
+use crate::bpf::sys::{self, FuncInfo, SharedMemory};
+use crate::direct_map::{self, PhysicalLayout};
+use crate::process::Unmeasured;
+
+/// Where the kernel describes its types.
+const KERNEL_BTF: &str = "/sys/kernel/btf/vmlinux";
+
+/// Why page tables cannot be walked here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WalkError {
+    /// The layout of page tables is known for one architecture alone.
+    #[error("page tables are walked on x86-64 only; use another heat source here")]
+    Architecture,
+    /// A recording has no page tables.
+    #[error("page tables are those of the running host; there are none in a recording")]
+    Recording,
+    /// The kernel does not describe its types.
+    #[error("{KERNEL_BTF} cannot be read ({reason}): use a kernel with CONFIG_DEBUG_INFO_BTF")]
+    NoBtf {
+        /// Why.
+        reason: String,
+    },
+    /// The description is not understood.
+    #[error("{KERNEL_BTF} is not understood: {0}")]
+    Btf(#[from] BtfError),
+    /// The kernel lacks something.
+    #[error("the kernel has no `{missing}`: this source needs Linux 6.2 or later")]
+    Lacks {
+        /// A function or a member of a structure.
+        missing: &'static str,
+    },
+    /// The kernel refuses a step.
+    #[error(
+        "{step} was refused: {reason}; run with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN, on a kernel that is not \
+         locked down for confidentiality"
+    )]
+    Refused {
+        /// What was tried.
+        step: &'static str,
+        /// The error, and the kernel's explanation where it gives one.
+        reason: String,
+    },
+    /// Known pages of this process were not found where the kernel says they are.
+    #[error(
+        "the tables of this process do not lead to its pages: the process may be in a namespace of process ids of its \
+         own (run it in that of the host), or the kernel keeps its tables in an unknown way"
+    )]
+    NotFound,
+    /// The numbers of page frames are needed once, to find the tables.
+    #[error("{0}; run with CAP_SYS_ADMIN")]
+    NoFrames(&'static str),
+    /// The walk does not show the touches of this process.
+    #[error(
+        "accessed bits do not follow accesses: {wrong_pages} of {pages} pages are wrong; use another heat source"
+    )]
+    NotFollowing {
+        /// Pages that were tried.
+        pages: usize,
+        /// Pages whose bit was wrong.
+        wrong_pages: usize,
+    },
+    /// A file of this process cannot be used.
+    #[error(transparent)]
+    Process(#[from] Unmeasured),
+}
+
+/// An entry of a page table that maps memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeafEntry(pub u64);
+
+impl LeafEntry {
+    const PRESENT: u64 = 1;
+    const USER: u64 = 1 << 2;
+    const ACCESSED: u64 = 1 << 5;
+    const DIRTY: u64 = 1 << 6;
+    const LEAF: u64 = 1 << 7;
+    const NO_ACCESS: u64 = 1 << 8;
+    const SPECIAL: u64 = 1 << 9;
+
+    /// Whether it maps a page of the process: not the shared page of zeros, memory of a device or of the kernel, nor a
+    /// slot of swap. A page to which no access is allowed (for the time being, with NUMA balancing) is one.
+    pub fn is_resident(self) -> bool {
+        let present = self.0 & Self::PRESENT != 0;
+        let reachable = if present {
+            self.0 & Self::USER != 0
+        } else {
+            self.0 & Self::NO_ACCESS != 0
+        };
+        reachable && self.0 & Self::SPECIAL == 0
+    }
+
+    /// As [`LeafEntry::is_resident`], for an entry that maps 2 MiB or more.
+    fn is_resident_huge(self) -> bool {
+        // Neither `PRESENT` nor `NO_ACCESS` is set for a moment while the kernel splits the page.
+        self.0 & Self::LEAF != 0 && Self(self.0 | Self::NO_ACCESS).is_resident()
+    }
+
+    /// Whether the processor used the entry since the bit was cleared.
+    pub fn is_accessed(self) -> bool {
+        self.0 & Self::ACCESSED != 0
+    }
+
+    /// Whether the page was written; the bit is not cleared with the other.
+    pub fn is_dirty(self) -> bool {
+        self.0 & Self::DIRTY != 0
+    }
+
+    /// Number of the first page frame; `None` where it is stored inverted, without access.
+    pub fn pfn(self, address_mask: u64) -> Option<u64> {
+        (self.0 & Self::PRESENT != 0).then_some((self.0 & address_mask) / PAGE_BYTES)
+    }
+}
+
+/// Memory that is mapped by one entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leaf {
+    /// First address.
+    pub address: u64,
+    /// 4 KiB, 2 MiB or 1 GiB.
+    pub size_bytes: u64,
+    /// The entry.
+    pub entry: LeafEntry,
+}
+
+/// Walks page tables. Holds one program and about 0.5 MiB of memory.
+#[derive(Debug)]
+pub struct PageTableWalker {
+    layout: KernelLayout,
+    memory: SharedMemory,
+    program: OwnedFd,
+    address_mask: u64,
+    direct_map: u64,
+}
+
+impl PageTableWalker {
+    /// Loads the program and finds the tables of this process with it. Costs some 50 ms.
+    pub fn new(root: &Root) -> Result<Self, WalkError> {
+        if !cfg!(target_arch = "x86_64") {
+            return Err(WalkError::Architecture);
+        }
+        if !root.is_live() {
+            return Err(WalkError::Recording);
+        }
+        let mut reader = Reader::new(root.clone());
+        let physical = PhysicalLayout::read(&mut reader)?;
+        let layout = kernel_layout(root, physical.five_levels)?;
+        let map = sys::create_shared_map(SHARED_BYTES).map_err(refused("making a map"))?;
+        let memory = SharedMemory::map(&map, SHARED_BYTES).map_err(refused("mapping a map into memory"))?;
+        let program = load(&layout, &map)?;
+        let mut walker = Self {
+            layout,
+            memory,
+            program,
+            address_mask: physical.address_mask(),
+            direct_map: 0,
+        };
+        walker.direct_map = direct_map::find(&mut walker, root, &physical)?;
+        Ok(walker)
+    }
+
+    /// Bits of an entry that are a physical address.
+    pub fn address_mask(&self) -> u64 {
+        self.address_mask
+    }
+
+    /// Hands out all memory that a process has mapped, by address. The process runs on meanwhile; that it is the one
+    /// that is meant is for the caller to check before and after.
+    pub fn walk(&mut self, pid: u32, mut each: impl FnMut(Leaf)) -> Result<(), Unmeasured> {
+        let (mut cursor, end) = (0, self.layout.end_of_addresses());
+        let mut top = None;
+        while cursor < end {
+            cursor = self.run(pid, cursor, end, self.direct_map)?;
+            let found = self.word(word::TOP);
+            if *top.get_or_insert(found) != found {
+                // It executes another program now, with other memory.
+                return Err(Unmeasured::Gone);
+            }
+            self.leaves(&mut each);
+        }
+        Ok(())
+    }
+
+    /// One run of the program from an address on; where it stopped.
+    fn run(&mut self, pid: u32, cursor: u64, end: u64, direct_map: u64) -> Result<u64, Unmeasured> {
+        let inputs = [
+            (word::PID, u64::from(pid)),
+            (word::CURSOR, cursor),
+            (word::END, end),
+            (word::DIRECT_MAP, direct_map),
+            (word::ADDRESS_MASK, self.address_mask),
+            (word::RECORDS, 0),
+            (word::TABLES, 0),
+        ];
+        for (place, value) in inputs {
+            self.memory.words_mut()[place as usize / 8] = value;
+        }
+        match sys::run(&self.program) {
+            Ok(program::DONE) => Ok(self.word(word::CURSOR)),
+            Ok(program::NO_TASK | program::NO_MEMORY) => Err(Unmeasured::Gone),
+            Ok(other) => Err(Unmeasured::Unreadable(format!(
+                "the walk of page tables ended with {other}"
+            ))),
+            Err(error) => Err(Unmeasured::Unreadable(format!(
+                "the walk of page tables was refused: {error}"
+            ))),
+        }
+    }
+
+    /// Looks for the highest table of a process; the address at which the kernel sees it.
+    pub(crate) fn top_table(&mut self, pid: u32) -> Result<u64, Unmeasured> {
+        self.run(pid, 0, 0, 0)?;
+        Ok(self.word(word::TOP))
+    }
+
+    /// The entry for one page of a process, if physical memory begins at `direct_map`.
+    pub(crate) fn entry_at(
+        &mut self,
+        pid: u32,
+        address: u64,
+        direct_map: u64,
+    ) -> Result<Option<Leaf>, Unmeasured> {
+        let page = address / PAGE_BYTES * PAGE_BYTES;
+        self.run(pid, page, page + 1, direct_map)?;
+        let mut found = None;
+        self.leaves(&mut |leaf: Leaf| {
+            if (leaf.address..leaf.address + leaf.size_bytes).contains(&page) {
+                found = Some(leaf);
+            }
+        });
+        Ok(found)
+    }
+
+    /// Hands out what the last run found.
+    fn leaves(&self, each: &mut impl FnMut(Leaf)) {
+        let words = self.memory.words();
+        let records = self.word(word::RECORDS) as usize;
+        let (records, _) = words[RECORDS_AT / 8..]
+            .as_chunks::<2>()
+            .0
+            .split_at(records.min(program::MAX_RECORDS));
+        let (tables, _) = words[TABLES_AT / 8..].as_chunks::<TABLE_ENTRIES>();
+        let mut tables = tables[..MAX_TABLES].iter();
+        for [place, entry] in records {
+            let (base, shift) = (place & !(PAGE_BYTES - 1), place & (PAGE_BYTES - 1));
+            if shift >= u64::from(PMD_SHIFT) {
+                let (entry, size_bytes) = (LeafEntry(*entry), 1 << shift);
+                let address = base & !(size_bytes - 1);
+                if entry.is_resident_huge() {
+                    each(Leaf {
+                        address,
+                        size_bytes,
+                        entry,
+                    });
+                }
+            } else if let Some(table) = tables.next() {
+                for (address, entry) in (base..).step_by(PAGE_BYTES as usize).zip(table) {
+                    let entry = LeafEntry(*entry);
+                    if entry.is_resident() {
+                        each(Leaf {
+                            address,
+                            size_bytes: PAGE_BYTES,
+                            entry,
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn word(&self, place: i16) -> u64 {
+        self.memory.words()[place as usize / 8]
+    }
+}
+
+fn refused(step: &'static str) -> impl Fn(io::Error) -> WalkError {
+    move |error| WalkError::Refused {
+        step,
+        reason: error.to_string(),
+    }
+}
+
+/// Finds in the description of the kernel what the program needs.
+fn kernel_layout(root: &Root, five_levels: bool) -> Result<KernelLayout, WalkError> {
+    let bytes = std::fs::read(root.join(KERNEL_BTF)).map_err(|error| WalkError::NoBtf {
+        reason: error.to_string(),
+    })?;
+    let btf = Btf::parse(&bytes)?;
+    let function = |name| btf.function(name).ok_or(WalkError::Lacks { missing: name });
+    let member = |structure, member: &'static str| {
+        btf.member_offset_bytes(structure, member)
+            .ok_or(WalkError::Lacks { missing: member })
+    };
+    Ok(KernelLayout {
+        task_from_pid: function("bpf_task_from_pid")?,
+        task_release: function("bpf_task_release")?,
+        task_mm: member("task_struct", "mm")?,
+        mm_pgd: member("mm_struct", "pgd")?,
+        five_levels,
+    })
+}
+
+fn load(layout: &KernelLayout, map: &OwnedFd) -> Result<OwnedFd, WalkError> {
+    use std::os::fd::AsRawFd as _;
+    let btf = sys::load_btf(&describe_functions(&["tierscope_walk", "tierscope_step"]));
+    let btf = btf.map_err(refused("describing the program's functions"))?;
+    let step = "assembling the program";
+    let (insns, step_at) = walk_program(layout, map.as_raw_fd()).ok_or(WalkError::Refused {
+        step,
+        reason: "a jump is too long".to_owned(),
+    })?;
+    let functions = [(0, FIRST_FUNCTION_ID), (step_at, FIRST_FUNCTION_ID + 1)];
+    let functions = functions.map(|(insn, type_id)| FuncInfo { insn, type_id });
+    sys::load_program(&insns, &btf, &functions).map_err(|refused| WalkError::Refused {
+        step: "loading the program",
+        reason: if refused.explanation.is_empty() {
+            refused.error.to_string()
+        } else {
+            format!("{} ({})", refused.error, refused.explanation)
+        },
+    })
+}
