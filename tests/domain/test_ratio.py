@@ -1,0 +1,180 @@
+"""Ratio advice: the worked examples of the method, and what holds for any belief."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tierscope.domain.ratio import (
+    PRIOR,
+    RATIOS,
+    Evidence,
+    LoadedLatency,
+    Point,
+    Posterior,
+    Tier,
+    balanced_share,
+    best_share,
+    choose,
+    classify_service,
+    deliverable,
+    equal_latency_share,
+    gain_bound,
+    interleave_weights,
+    physical_loss,
+    refusals,
+    updated,
+)
+
+GIVEN = dict(zip([share for _, share in RATIOS], [0.005, 0.015, 0.04, 0.10, 0.25, 0.50], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("share", "loss"), [(0.05, 0.002787), (0.10, 0.007844), (0.25, 0.030303), (0.50, 0.081210), (0.80, 0.151741)]
+)
+def test_median_loss_of_the_prior(share: float, loss: float) -> None:
+    assert round(PRIOR.loss_median(share), 6) == loss
+
+
+def test_the_physical_form_of_the_worked_example() -> None:
+    assert round(physical_loss(0.2, 0.1, 2.2), 6) == 0.023438
+
+
+def test_one_ab_test_updates_the_belief() -> None:
+    error = math.sqrt(0.09) * 0.015 * 0.985
+    belief = updated(PRIOR, [Point(0.25, 0.015, error)])
+    assert round(belief.mean_ln_a, 6) == -2.036059
+    assert round(math.exp(belief.mean_ln_a), 6) == 0.130542
+    assert round(belief.variance, 6) == 0.081350
+    assert round(belief.upper_factor, 6) == 1.598624
+    assert round(PRIOR.upper_factor, 6) == 4.541536
+    assert updated(PRIOR, [Point(0.25, -0.01, 0.01)]) == PRIOR
+
+
+def test_ceilings_of_the_prior() -> None:
+    assert round(PRIOR.largest_share(0.01), 6) == 0.042935
+    assert round(PRIOR.largest_share(0.05), 6) == 0.129043
+
+
+def test_latency_scales_the_extra_time() -> None:
+    assert PRIOR.at_latency(2.8).loss_median(0.1) == pytest.approx(2 * 0.25 * 0.1**1.5 / (1 + 2 * 0.25 * 0.1**1.5))
+    with pytest.raises(ValueError, match="slower"):
+        PRIOR.at_latency(1.0)
+
+
+def test_bandwidth_of_the_worked_examples() -> None:
+    assert round(balanced_share(221, 22), 6) == 0.090535
+    assert round(gain_bound(221, 22), 6) == 1.099548
+    assert interleave_weights(balanced_share(221, 22)) == (9, 1)
+    assert [round(deliverable(200, 50, share), 2) for share in (0, 0.1, 0.2, 0.3, 0.5)] == [
+        200,
+        222.22,
+        250,
+        166.67,
+        100,
+    ]
+    assert interleave_weights(balanced_share(200, 50)) == (4, 1)
+    assert interleave_weights(balanced_share(300, 36)) == (8, 1)
+    assert interleave_weights(0.005) is None
+    assert best_share((0, 0.1, 0.2, 0.3), 200, 50) == 0.2
+
+
+def test_both_tiers_have_the_same_latency_where_they_share_the_demand() -> None:
+    dram = Tier(200, LoadedLatency.default(100))
+    cxl = Tier(50, LoadedLatency.default(110))
+    share = equal_latency_share(dram, cxl, 170)
+    assert share is not None
+    assert dram.latency.at((1 - share) * 170 / 200) == pytest.approx(cxl.latency.at(share * 170 / 50), rel=1e-6)
+    assert equal_latency_share(dram, Tier(50, LoadedLatency.default(400)), 100) == 0.0
+    assert equal_latency_share(dram, cxl, 300) is None
+    assert LoadedLatency.measured([(0.9, 300), (0.1, 100)]).at(0.5) == pytest.approx(200)
+
+
+def test_the_class_follows_what_limits_the_service() -> None:
+    def kind(utilisation: float, loaded: float, loss: float) -> str:
+        return classify_service(dram_utilisation_p95=utilisation, loaded_over_idle=loaded, upper_loss_at_even=loss)
+
+    assert kind(0.8, 1.6, 0.2) == "bandwidth"
+    assert kind(0.8, 1.2, 0.2) == "mixed"
+    assert kind(0.3, 1.0, 0.2) == "latency"
+    assert kind(0.3, 1.0, 0.005) == "insensitive"
+
+
+def test_the_choice_of_the_worked_example() -> None:
+    def pick(target: float) -> str | None:
+        choice = choose(
+            RATIOS, lambda share: GIVEN[share], PRIOR, loss_target=target, required_bytes=1000, hot_bytes=100
+        )
+        medians = [round(candidate.loss_median, 6) for candidate in choice.candidates]
+        assert medians == [0.000088, 0.000459, 0.001996, 0.007844, 0.030303, 0.081210]
+        uppers = [round(candidate.loss_upper, 6) for candidate in choice.candidates]
+        assert uppers == [0.000401, 0.002081, 0.009001, 0.034660, 0.124284, 0.286437]
+        return choice.chosen.name if choice.chosen else None
+
+    assert pick(0.01) == "2:1"
+    assert pick(0.05) == "1:1"
+    assert pick(0.0001) is None
+
+
+def test_hot_bytes_and_bandwidth_hold_the_choice_back() -> None:
+    def pick(*, hot: float, stressed: bool = False, limit: float = 1.0) -> str | None:
+        chosen = choose(
+            RATIOS,
+            lambda share: GIVEN[share],
+            PRIOR,
+            loss_target=0.05,
+            required_bytes=1000,
+            hot_bytes=hot,
+            stressed=stressed,
+            bandwidth_ok=lambda on_cxl: on_cxl <= limit,
+        ).chosen
+        return chosen.name if chosen else None
+
+    assert pick(hot=600) == "2:1"
+    assert pick(hot=600, stressed=True) == "1:1"
+    assert pick(hot=100, limit=0.02) == "4:1"
+
+
+@given(st.lists(st.floats(0, 1), min_size=6, max_size=6))
+def test_less_dram_never_looks_better(served: list[float]) -> None:
+    by_share = dict(zip([share for _, share in RATIOS], served, strict=True))
+    candidates = choose(
+        RATIOS, lambda share: by_share[share], PRIOR, loss_target=0.05, required_bytes=1, hot_bytes=0
+    ).candidates
+    losses = [candidate.loss_upper for candidate in candidates]
+    assert losses == sorted(losses)
+
+
+@given(st.floats(-6, 3), st.floats(0.001, 2), st.floats(0.001, 0.9))
+def test_the_largest_share_keeps_the_loss(mean: float, variance: float, loss: float) -> None:
+    belief = Posterior(mean, variance)
+    assert belief.loss_upper(belief.largest_share(loss)) <= loss * (1 + 1e-9)
+
+
+def test_every_refusal_names_what_is_missing() -> None:
+    enough = Evidence(
+        enough_heat=True,
+        coverage=0.9,
+        gaps_ratio=0.0,
+        jaccard=0.8,
+        memory_stall_share=0.1,
+        bandwidth_known=True,
+        rho_measured=True,
+        one_sku=True,
+        days=8,
+    )
+    assert refusals(enough, loss_target=0.01) == ()
+    nothing = Evidence(
+        enough_heat=False,
+        coverage=0.5,
+        gaps_ratio=0.2,
+        jaccard=0.1,
+        memory_stall_share=0.5,
+        bandwidth_known=False,
+        rho_measured=False,
+        one_sku=False,
+        days=2,
+    )
+    assert len(refusals(nothing, loss_target=0.01)) == 8
+    assert len(refusals(nothing, loss_target=0.05)) == 7
