@@ -16,6 +16,7 @@ pub mod mapping;
 pub mod page_sample;
 mod page_table;
 mod page_tally;
+pub mod placement;
 pub mod service;
 pub mod tile_grid;
 pub mod tiles;
