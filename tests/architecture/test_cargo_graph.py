@@ -21,6 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "sysfs": {"sample", "rootfs"},
     "pagetable": {"sample", "rootfs", "procfs"},
     "import": {"sample"},
+    "membench": {"sample", "rootfs"},
     "wire": {"sample"},
     "spool": set(),
     "upload": set(),

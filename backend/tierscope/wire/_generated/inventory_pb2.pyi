@@ -69,20 +69,34 @@ class Unmovable(_message.Message):
     def __init__(self, node: _Optional[int] = ..., hugetlb_bytes: _Optional[int] = ..., mlocked_bytes: _Optional[int] = ..., pinned_pages: _Optional[int] = ...) -> None: ...
 
 class NodeBench(_message.Message):
-    __slots__ = ("measured_wall_ns", "cpu_node", "memory_node", "figures", "loaded", "method")
+    __slots__ = ("measured_wall_ns", "cpu_node", "memory_node", "figures", "loaded", "method", "buffer_bytes", "huge_page_bytes", "skipped")
     MEASURED_WALL_NS_FIELD_NUMBER: _ClassVar[int]
     CPU_NODE_FIELD_NUMBER: _ClassVar[int]
     MEMORY_NODE_FIELD_NUMBER: _ClassVar[int]
     FIGURES_FIELD_NUMBER: _ClassVar[int]
     LOADED_FIELD_NUMBER: _ClassVar[int]
     METHOD_FIELD_NUMBER: _ClassVar[int]
+    BUFFER_BYTES_FIELD_NUMBER: _ClassVar[int]
+    HUGE_PAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_FIELD_NUMBER: _ClassVar[int]
     measured_wall_ns: int
     cpu_node: int
     memory_node: int
     figures: _containers.RepeatedCompositeFieldContainer[BenchFigure]
     loaded: _containers.RepeatedCompositeFieldContainer[LoadedPoint]
     method: str
-    def __init__(self, measured_wall_ns: _Optional[int] = ..., cpu_node: _Optional[int] = ..., memory_node: _Optional[int] = ..., figures: _Optional[_Iterable[_Union[BenchFigure, _Mapping]]] = ..., loaded: _Optional[_Iterable[_Union[LoadedPoint, _Mapping]]] = ..., method: _Optional[str] = ...) -> None: ...
+    buffer_bytes: int
+    huge_page_bytes: int
+    skipped: _containers.RepeatedCompositeFieldContainer[BenchSkip]
+    def __init__(self, measured_wall_ns: _Optional[int] = ..., cpu_node: _Optional[int] = ..., memory_node: _Optional[int] = ..., figures: _Optional[_Iterable[_Union[BenchFigure, _Mapping]]] = ..., loaded: _Optional[_Iterable[_Union[LoadedPoint, _Mapping]]] = ..., method: _Optional[str] = ..., buffer_bytes: _Optional[int] = ..., huge_page_bytes: _Optional[int] = ..., skipped: _Optional[_Iterable[_Union[BenchSkip, _Mapping]]] = ...) -> None: ...
+
+class BenchSkip(_message.Message):
+    __slots__ = ("name", "reason")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    reason: str
+    def __init__(self, name: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class BenchFigure(_message.Message):
     __slots__ = ("name", "unit", "threads", "block_bytes", "pattern", "median", "p10", "p90", "repetitions", "disturbed")
@@ -109,16 +123,26 @@ class BenchFigure(_message.Message):
     def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., threads: _Optional[int] = ..., block_bytes: _Optional[int] = ..., pattern: _Optional[str] = ..., median: _Optional[float] = ..., p10: _Optional[float] = ..., p90: _Optional[float] = ..., repetitions: _Optional[int] = ..., disturbed: _Optional[bool] = ...) -> None: ...
 
 class LoadedPoint(_message.Message):
-    __slots__ = ("bandwidth_bytes_per_s", "latency_ns", "threads", "write_ratio")
+    __slots__ = ("bandwidth_bytes_per_s", "latency_ns", "threads", "write_ratio", "utilisation_ratio", "latency_p10_ns", "latency_p90_ns", "repetitions", "disturbed")
     BANDWIDTH_BYTES_PER_S_FIELD_NUMBER: _ClassVar[int]
     LATENCY_NS_FIELD_NUMBER: _ClassVar[int]
     THREADS_FIELD_NUMBER: _ClassVar[int]
     WRITE_RATIO_FIELD_NUMBER: _ClassVar[int]
+    UTILISATION_RATIO_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_P10_NS_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_P90_NS_FIELD_NUMBER: _ClassVar[int]
+    REPETITIONS_FIELD_NUMBER: _ClassVar[int]
+    DISTURBED_FIELD_NUMBER: _ClassVar[int]
     bandwidth_bytes_per_s: float
     latency_ns: float
     threads: int
     write_ratio: float
-    def __init__(self, bandwidth_bytes_per_s: _Optional[float] = ..., latency_ns: _Optional[float] = ..., threads: _Optional[int] = ..., write_ratio: _Optional[float] = ...) -> None: ...
+    utilisation_ratio: float
+    latency_p10_ns: float
+    latency_p90_ns: float
+    repetitions: int
+    disturbed: bool
+    def __init__(self, bandwidth_bytes_per_s: _Optional[float] = ..., latency_ns: _Optional[float] = ..., threads: _Optional[int] = ..., write_ratio: _Optional[float] = ..., utilisation_ratio: _Optional[float] = ..., latency_p10_ns: _Optional[float] = ..., latency_p90_ns: _Optional[float] = ..., repetitions: _Optional[int] = ..., disturbed: _Optional[bool] = ...) -> None: ...
 
 class Node(_message.Message):
     __slots__ = ("id", "memory_bytes", "cpulist", "tier_class", "tier_evidence", "distances", "read_latency_ns", "write_latency_ns", "read_bandwidth_mib_per_s", "write_bandwidth_mib_per_s")

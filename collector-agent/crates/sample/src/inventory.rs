@@ -54,6 +54,17 @@ pub struct NodeBench {
     pub figures: Vec<BenchFigure>,
     pub loaded: Vec<LoadedPoint>,
     pub method: String,
+    pub buffer_bytes: i64,
+    pub huge_page_bytes: Option<i64>,
+    pub skipped: Vec<BenchSkip>,
+}
+
+/// A figure that was not measured, and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "see the contract")]
+pub struct BenchSkip {
+    pub name: String,
+    pub reason: String,
 }
 
 /// One figure of a bench: median and spread of its repetitions.
@@ -80,6 +91,11 @@ pub struct LoadedPoint {
     pub latency_ns: f64,
     pub threads: u32,
     pub write_ratio: f64,
+    pub utilisation_ratio: f64,
+    pub latency_p10_ns: f64,
+    pub latency_p90_ns: f64,
+    pub repetitions: u32,
+    pub disturbed: bool,
 }
 
 /// One NUMA node.

@@ -185,8 +185,14 @@ same_fields!(
     bandwidth_bytes_per_s,
     latency_ns,
     threads,
-    write_ratio
+    write_ratio,
+    utilisation_ratio,
+    latency_p10_ns,
+    latency_p90_ns,
+    repetitions,
+    disturbed
 );
+same_fields!(BenchSkip, bench_skip_to, bench_skip_from, name, reason);
 
 fn bench_to(from: sample::NodeBench) -> proto::NodeBench {
     proto::NodeBench {
@@ -196,6 +202,9 @@ fn bench_to(from: sample::NodeBench) -> proto::NodeBench {
         figures: from.figures.into_iter().map(figure_to).collect(),
         loaded: from.loaded.into_iter().map(loaded_to).collect(),
         method: from.method,
+        buffer_bytes: from.buffer_bytes,
+        huge_page_bytes: from.huge_page_bytes,
+        skipped: from.skipped.into_iter().map(bench_skip_to).collect(),
     }
 }
 
@@ -207,6 +216,9 @@ fn bench_from(from: proto::NodeBench) -> sample::NodeBench {
         figures: from.figures.into_iter().map(figure_from).collect(),
         loaded: from.loaded.into_iter().map(loaded_from).collect(),
         method: from.method,
+        buffer_bytes: from.buffer_bytes,
+        huge_page_bytes: from.huge_page_bytes,
+        skipped: from.skipped.into_iter().map(bench_skip_from).collect(),
     }
 }
 

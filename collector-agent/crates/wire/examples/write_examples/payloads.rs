@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tierscope_sample::heat::{Backend, GAP_BINS, GapRow, Granularity, HeatRow, PageKind, Samples};
 use tierscope_sample::inventory::{
-    BenchFigure, Collector, CxlDevice, Finding, Inventory, Knob, LoadedPoint, Node, NodeBench, Service,
-    SwapDevice, Tier, Unmovable,
+    BenchFigure, BenchSkip, Collector, CxlDevice, Finding, Inventory, Knob, LoadedPoint, Node, NodeBench,
+    Service, SwapDevice, Tier, Unmovable,
 };
 use tierscope_sample::page_sample::{PageSample, SampleRow, SampledPage};
 use tierscope_sample::tiles::{TileColumn, TileEpoch, TileRow};
@@ -358,8 +358,19 @@ fn bench() -> NodeBench {
             latency_ns: 260.0,
             threads: 4,
             write_ratio: 0.25,
+            utilisation_ratio: 0.75,
+            latency_p10_ns: 251.5,
+            latency_p90_ns: 270.0,
+            repetitions: 12,
+            disturbed: false,
         }],
         method: "1 GiB, 2 MiB pages".to_owned(),
+        buffer_bytes: 1 << 30,
+        huge_page_bytes: Some(1 << 29),
+        skipped: vec![BenchSkip {
+            name: "nt_store_latency".to_owned(),
+            reason: "not supported by this processor".to_owned(),
+        }],
     }
 }
 

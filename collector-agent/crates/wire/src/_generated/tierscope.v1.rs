@@ -380,6 +380,22 @@ pub struct NodeBench {
     /// buffer size, page size, processor features used
     #[prost(string, tag = "6")]
     pub method: ::prost::alloc::string::String,
+    #[prost(int64, tag = "7")]
+    pub buffer_bytes: i64,
+    /// of the buffer in huge pages; latencies of the rest hold page walks
+    #[prost(int64, optional, tag = "8")]
+    pub huge_page_bytes: ::core::option::Option<i64>,
+    /// what was not measured, and why
+    #[prost(message, repeated, tag = "9")]
+    pub skipped: ::prost::alloc::vec::Vec<BenchSkip>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BenchSkip {
+    /// of the figure, or loaded_latency
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub reason: ::prost::alloc::string::String,
 }
 /// One figure: median and spread of its repetitions.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -415,12 +431,26 @@ pub struct BenchFigure {
 pub struct LoadedPoint {
     #[prost(double, tag = "1")]
     pub bandwidth_bytes_per_s: f64,
+    /// median of a pointer chase by one more thread
     #[prost(double, tag = "2")]
     pub latency_ns: f64,
+    /// threads that inject
     #[prost(uint32, tag = "3")]
     pub threads: u32,
     #[prost(double, tag = "4")]
     pub write_ratio: f64,
+    /// of the best read bandwidth of the same bench
+    #[prost(double, tag = "5")]
+    pub utilisation_ratio: f64,
+    #[prost(double, tag = "6")]
+    pub latency_p10_ns: f64,
+    #[prost(double, tag = "7")]
+    pub latency_p90_ns: f64,
+    #[prost(uint32, tag = "8")]
+    pub repetitions: u32,
+    /// as in BenchFigure
+    #[prost(bool, tag = "9")]
+    pub disturbed: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Node {
