@@ -3,9 +3,7 @@
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, LazyLock};
 
 use tierscope_pagetable::probe::{ProbeError, probe_referenced, this_process};
@@ -14,10 +12,11 @@ use tierscope_rootfs::Root;
 use tierscope_sample::heat::PageKind;
 use tierscope_sample::vma_fold::{ProcessKey, VmaReading};
 
-const PAGE_BYTES: usize = 4096;
+use toucher::{Memory, PAGE_BYTES, Toucher, is_in_set, skip};
+
+mod toucher;
+
 const PAGES: usize = 4096;
-/// Set in the child: this binary run again.
-const ROLE: &str = "TIERSCOPE_TEST_TOUCHES";
 
 /// Why the kernel cannot do this here; `None` where it can. Probed once: two probes of one process would clear each
 /// other's bits.
@@ -36,7 +35,7 @@ static REFUSED: LazyLock<Option<String>> = LazyLock::new(|| {
 /// Whether to run; prints why not.
 fn supported() -> bool {
     if let Some(reason) = &*REFUSED {
-        let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+        skip(reason);
     }
     REFUSED.is_none()
 }
@@ -45,122 +44,10 @@ fn reader() -> ReferencedReader {
     ReferencedReader::new(Root::live(), u64::MAX, Box::new(|name: &str| Arc::from(name)))
 }
 
-/// The child's side: a mapping between two guards, so that it joins no other; touches as many pages as each line says.
-#[test]
-fn child_touches_pages_on_command() {
-    if std::env::var_os(ROLE).is_none() {
-        return;
-    }
-    let (guards, anon) = (libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    let bytes = PAGES * PAGE_BYTES;
-    // SAFETY: a fresh anonymous mapping; its inside is made writable and used through `base` alone.
-    let base = unsafe {
-        let start = libc::mmap(std::ptr::null_mut(), bytes + 2 * PAGE_BYTES, guards, anon, -1, 0);
-        assert_ne!(start, libc::MAP_FAILED);
-        let inside = start.cast::<u8>().add(PAGE_BYTES);
-        assert_eq!(
-            libc::mprotect(inside.cast(), bytes, libc::PROT_READ | libc::PROT_WRITE),
-            0
-        );
-        inside
-    };
-    let touch = |pages: usize| {
-        // Clearing leaves translations that the processor caches; touches through them set no bit. A change of
-        // protection drops them, so that the test sees every touch.
-        for protection in [libc::PROT_READ, libc::PROT_READ | libc::PROT_WRITE] {
-            // SAFETY: the whole mapping made above, in which no reference is alive.
-            assert_eq!(unsafe { libc::mprotect(base.cast(), bytes, protection) }, 0);
-        }
-        for page in 0..pages {
-            // SAFETY: inside the mapping, which lives as long as the process.
-            unsafe { base.add(page * PAGE_BYTES).write_volatile(1) };
-        }
-    };
-    touch(PAGES);
-    let mut out = std::io::stdout();
-    writeln!(out, "\nat {}", base as usize).unwrap();
-    for line in std::io::stdin().lock().lines() {
-        touch(line.unwrap().parse().unwrap());
-        writeln!(out, "done 0").unwrap();
-    }
-}
-
-/// A running child and the two ends of the talk with it.
-struct Toucher {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-    address: u64,
-}
-
-impl Toucher {
-    fn start() -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "child_touches_pages_on_command",
-                "--nocapture",
-                "--test-threads=1",
-            ])
-            .env(ROLE, "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        let mut toucher = Self {
-            child,
-            input,
-            output,
-            address: 0,
-        };
-        toucher.address = toucher.answer("at ");
-        toucher
-    }
-
-    /// The number of the next line that begins with `word`.
-    fn answer(&mut self, word: &str) -> u64 {
-        loop {
-            let mut line = String::new();
-            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the child ended");
-            if let Some(number) = line.strip_prefix(word) {
-                return number.trim().parse().unwrap();
-            }
-        }
-    }
-
-    fn touch(&mut self, pages: usize) {
-        writeln!(self.input.as_mut().unwrap(), "{pages}").unwrap();
-        self.answer("done ");
-    }
-
-    fn key(&self) -> ProcessKey {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        let fields = stat.rsplit_once(')').unwrap().1;
-        let start_time_ticks = fields.split_ascii_whitespace().nth(19).unwrap().parse().unwrap();
-        ProcessKey {
-            pid: self.child.id(),
-            start_time_ticks,
-        }
-    }
-
-    fn mapping(&self, vmas: &[VmaReading]) -> VmaReading {
-        vmas.iter()
-            .find(|vma| vma.start == self.address)
-            .expect("the mapping is listed")
-            .clone()
-    }
-
-    fn end(&mut self) {
-        self.input = None;
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Toucher {
-    fn drop(&mut self) {
-        self.end();
-    }
+/// The child's memory among the mappings read.
+fn mapping_of(toucher: &Toucher, vmas: &[VmaReading]) -> VmaReading {
+    let found = vmas.iter().find(|vma| vma.start == toucher.address);
+    found.expect("the mapping is listed").clone()
 }
 
 #[test]
@@ -168,12 +55,12 @@ fn referenced_bytes_equal_the_pages_touched() {
     if !supported() {
         return;
     }
-    let (mut toucher, mut reader) = (Toucher::start(), reader());
+    let (mut toucher, mut reader) = (Toucher::start(Memory::Anon, PAGES), reader());
     let process = toucher.key();
     for pages in [0, 700, 1, PAGES, 0] {
         reader.clear(process).unwrap();
-        toucher.touch(pages);
-        let mapping = toucher.mapping(&reader.read(process).unwrap());
+        toucher.tell(&format!("first {pages}"));
+        let mapping = mapping_of(&toucher, &reader.read(process).unwrap());
         assert_eq!(mapping.referenced_bytes, (pages * PAGE_BYTES) as i64);
         assert_eq!(mapping.resident_bytes, (PAGES * PAGE_BYTES) as i64);
         assert_eq!((mapping.kind, &*mapping.mapping), (PageKind::Anon, ""));
@@ -184,11 +71,41 @@ fn referenced_bytes_equal_the_pages_touched() {
 }
 
 #[test]
+fn referenced_bytes_are_exact_for_scattered_touches_of_every_kind() {
+    if !supported() {
+        return;
+    }
+    let kinds = [
+        (Memory::Anon, PageKind::Anon),
+        (Memory::Shmem, PageKind::Tmpfs),
+        // All of its pages were written, so they are anonymous copies.
+        (Memory::PrivateFile, PageKind::Anon),
+    ];
+    for (memory, kind) in kinds {
+        let (mut toucher, mut reader) = (Toucher::start(memory, PAGES), reader());
+        let process = toucher.key();
+        for (seed, verb) in [(1, "set"), (2, "read"), (3, "set")] {
+            reader.clear(process).unwrap();
+            toucher.tell(&format!("{verb} {seed}"));
+            let mapping = mapping_of(&toucher, &reader.read(process).unwrap());
+            let pages = (0..PAGES).filter(|page| is_in_set(seed, *page)).count();
+            assert!((200..320).contains(&pages));
+            assert_eq!(
+                mapping.referenced_bytes,
+                (touched * PAGE_BYTES) as i64,
+                "{memory:?}"
+            );
+            assert_eq!(mapping.kind, kind);
+        }
+    }
+}
+
+#[test]
 fn a_reused_id_is_another_process() {
     if !supported() {
         return;
     }
-    let toucher = Toucher::start();
+    let toucher = Toucher::start(Memory::Anon, PAGES);
     let mut reader = reader();
     let key = toucher.key();
     let before = ProcessKey {
