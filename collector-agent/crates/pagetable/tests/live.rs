@@ -92,7 +92,7 @@ fn referenced_bytes_are_exact_for_scattered_touches_of_every_kind() {
             assert!((200..320).contains(&pages));
             assert_eq!(
                 mapping.referenced_bytes,
-                (touched * PAGE_BYTES) as i64,
+                (pages * PAGE_BYTES) as i64,
                 "{memory:?}"
             );
             assert_eq!(mapping.kind, kind);

@@ -57,7 +57,7 @@ fn exactly_the_touched_pages_are_accessed() {
             let expected: Vec<usize> = (0..PAGES).filter(|page| is_in_set(seed, *page)).collect();
             assert_eq!(
                 accessed_pages(&toucher, &leaves),
-                touched,
+                expected,
                 "{memory:?}, seed {seed}"
             );
         }
