@@ -72,6 +72,12 @@ def write_config(files: AgentFiles, *, server: str, heat_pids: Path) -> None:
         "[heat]",
         'processes = "listed"',
         f"pids_file = {json.dumps(str(heat_pids))}",
+        # DAMON and hardware samplers are one per host: an installation for trying things out leaves them to others.
+        'backends = ["referenced"]',
+        "[guard]",
+        # It measures this installation's own processes alone, however busy the machine is with other things.
+        "cpu_max_ratio = 1.0",
+        "memory_max_ratio = 1.0",
     ]
     files.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

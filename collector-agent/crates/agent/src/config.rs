@@ -1,16 +1,23 @@
 //! The agent's settings: one TOML file, and options that override it.
 
+mod check;
+mod lines;
+
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use tierscope_sample::service::OwnRule;
 
-/// Most labels of a host, and most characters of one.
-const MAX_LABELS: usize = 64;
-const MAX_LABEL_CHARS: usize = 200;
+pub(crate) use check::Mistake;
+
+use crate::heat::backend::DEFAULT_RSS_LIMIT_BYTES;
+
+/// Back ends of heat that are tried unless the owner names others, best first. None of them is intrusive.
+pub(crate) const DEFAULT_BACKENDS: [&str; 5] = ["pebs", "ibs", "spe", "damon_pages", "referenced"];
 
 /// All settings, with their defaults.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -38,6 +45,10 @@ pub(crate) struct Config {
     pub(crate) spool_max_mib: u64,
     /// Added to the scheduling priority: 0 normal, 19 lowest.
     pub(crate) nice: i32,
+    /// The kill switch of this host: nothing is collected and nothing is sent.
+    pub(crate) paused: bool,
+    /// Where Prometheus may ask for the agent's own figures; on loopback alone. Without it nothing listens.
+    pub(crate) metrics_listen: Option<SocketAddr>,
     /// What fleets are filtered by: sku, rack, region, team, ratio, ...
     pub(crate) labels: BTreeMap<String, String>,
     /// The owner's rules of service identity; the first that fits wins.
@@ -46,10 +57,16 @@ pub(crate) struct Config {
     pub(crate) heat: Heat,
     /// Bounds of what is collected.
     pub(crate) limits: Limits,
+    /// What the agent may use.
+    pub(crate) budget: Budget,
+    /// When the host is too busy to be measured.
+    pub(crate) guard: Guard,
+    /// How names leave the host.
+    pub(crate) names: Names,
 }
 
 /// Whose heat is measured. Nothing is measured unless it is listed here.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Heat {
     /// Which processes are measured.
@@ -60,6 +77,83 @@ pub(crate) struct Heat {
     pub(crate) cgroups: Vec<String>,
     /// Patterns for paths of executables.
     pub(crate) executables: Vec<String>,
+    /// Back ends in the order in which they are tried; the first that works on this host measures.
+    pub(crate) backends: Vec<String>,
+    /// Patterns for paths of executables whose writes are tracked: they pay for it at their first write to each page.
+    pub(crate) write_tracking: Vec<String>,
+    /// Processes with more resident memory are left alone.
+    pub(crate) max_process_mib: u64,
+    /// Whether the service may narrow which of the listed services are measured here.
+    pub(crate) follow_plan: bool,
+}
+
+impl Default for Heat {
+    fn default() -> Self {
+        Self {
+            processes: HeatProcesses::default(),
+            pids_file: None,
+            cgroups: Vec::new(),
+            executables: Vec::new(),
+            backends: DEFAULT_BACKENDS.map(str::to_owned).to_vec(),
+            write_tracking: Vec::new(),
+            max_process_mib: DEFAULT_RSS_LIMIT_BYTES >> 20,
+            follow_plan: true,
+        }
+    }
+}
+
+/// What the agent may use. Beyond it heat is measured less, then not at all, then counters are read more rarely.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Budget {
+    /// Processor time of the agent's threads, as a share of one core.
+    pub(crate) cpu_max_ratio: f64,
+    /// Processor time that the kernel spends on the agent's behalf (kdamond), as a share of one core.
+    pub(crate) kernel_cpu_max_ratio: f64,
+    /// Resident memory of the agent.
+    pub(crate) rss_max_mib: u64,
+    /// Compressed bytes that are sent in an hour.
+    pub(crate) upload_max_mib_per_hour: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            cpu_max_ratio: 0.03,
+            kernel_cpu_max_ratio: 0.05,
+            rss_max_mib: 128,
+            upload_max_mib_per_hour: 16,
+        }
+    }
+}
+
+/// When the host is too busy to be measured: heat pauses above these shares and goes on well below them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Guard {
+    /// Busy share of all processors; 1 switches this off.
+    pub(crate) cpu_max_ratio: f64,
+    /// Share of memory that is not available; 1 switches this off.
+    pub(crate) memory_max_ratio: f64,
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Self {
+            cpu_max_ratio: 0.8,
+            memory_max_ratio: 0.8,
+        }
+    }
+}
+
+/// How names of executables and mapped files leave the host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Names {
+    /// A secret of the fleet, so that all its hosts hash a path alike; without it the key is this host's own.
+    pub(crate) key_file: Option<PathBuf>,
+    /// Patterns for paths that travel by base name although they lie elsewhere than software packages.
+    pub(crate) allow: Vec<String>,
 }
 
 /// Which processes are measured.
@@ -106,10 +200,15 @@ impl Default for Config {
             upload_spread_seconds: 30,
             spool_max_mib: 64,
             nice: 10,
+            paused: false,
+            metrics_listen: None,
             labels: BTreeMap::new(),
             services: Vec::new(),
             heat: Heat::default(),
             limits: Limits::default(),
+            budget: Budget::default(),
+            guard: Guard::default(),
+            names: Names::default(),
         }
     }
 }
@@ -142,55 +241,23 @@ impl Config {
     /// Reads and checks the text of a file. Errors name the line.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let config: Self = toml::from_str(text)?;
-        if let Err((key, fix)) = config.check() {
-            let line = text
-                .lines()
-                .position(|line| line.trim_start().starts_with(key))
-                .map_or(0, |index| index + 1);
-            bail!("line {line}, `{key}`: {fix}");
+        if let Err(mistake) = config.check() {
+            match lines::of(text, mistake.key) {
+                Some(line) => bail!("line {line}, {mistake}"),
+                None => bail!("{mistake}"),
+            }
         }
         Ok(config)
     }
 
     /// Checks what the types do not say; names the key and the fix.
-    pub(crate) fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        if self.interval_seconds.is_some_and(|seconds| !is_interval(seconds)) {
-            return Err((
-                "interval_seconds",
-                "use a divisor of 60, or a multiple of it up to 3600",
-            ));
-        }
-        if self.upload_spread_seconds > 600 {
-            return Err(("upload_spread_seconds", "use at most 600"));
-        }
-        if !(1..=65_536).contains(&self.spool_max_mib) {
-            return Err(("spool_max_mib", "use 1 to 65536"));
-        }
-        if !(0..=19).contains(&self.nice) {
-            return Err(("nice", "use 0 to 19"));
-        }
-        if self.labels.len() > MAX_LABELS {
-            return Err(("[labels]", "use at most 64 labels"));
-        }
-        let is_bad =
-            |text: &str| text.chars().count() > MAX_LABEL_CHARS || text.chars().any(char::is_control);
-        if self
-            .labels
-            .iter()
-            .any(|(key, value)| key.is_empty() || is_bad(key) || is_bad(value))
-        {
-            return Err((
-                "[labels]",
-                "keys and values have at most 200 printable characters",
-            ));
-        }
-        if !(1..=65_536).contains(&self.limits.counters) {
-            return Err(("counters", "use 1 to 65536"));
-        }
-        if !(1..=10_000).contains(&self.limits.services) {
-            return Err(("services", "use 1 to 10000"));
-        }
-        Ok(())
+    pub(crate) fn check(&self) -> Result<(), Mistake> {
+        check::check(self)
+    }
+
+    /// The kill switch that works without a change of settings: while this file exists nothing is collected or sent.
+    pub(crate) fn pause_file(&self) -> PathBuf {
+        self.state_dir.join("pause")
     }
 
     /// Where the credential is kept.
@@ -250,11 +317,52 @@ mod tests {
             ("\n\ninterval_seconds = 7\n", "line 3", "divisor of 60"),
             ("nice = -5\n", "line 1", "0 to 19"),
             ("[heat]\nprocesses = \"all\"\n", "line 2", "listed"),
+            (
+                "[heat]\nbackends = [\"pebs\", \"magic\"]\n",
+                "line 2",
+                "damon_pages",
+            ),
+            ("[heat]\nbackends = [\"pebs\", \"pebs\"]\n", "line 2", "once"),
+            ("[heat]\nmax_process_mib = 0\n", "line 2", "1 to"),
             ("[labels]\n\"\" = \"x\"\n", "line 1", "printable"),
+            ("upload_spread_seconds = 601\n", "line 1", "at most 600"),
+            ("spool_max_mib = 0\n", "line 1", "1 to 65536"),
+            ("[limits]\ncounters = 0\n", "line 2", "1 to 65536"),
+            (
+                "[[services]]\nname = \"a\"\nexe = \"a\"\n[limits]\nservices = 0\n",
+                "line 5",
+                "1 to 10000",
+            ),
+            ("[budget]\ncpu_max_ratio = 0\n", "line 2", "0.001 to 1"),
+            ("[budget]\nkernel_cpu_max_ratio = 2.0\n", "line 2", "0.001 to 1"),
+            ("[budget]\nrss_max_mib = 3\n", "line 2", "16 to"),
+            ("budget.upload_max_mib_per_hour = 0\n", "line 1", "1 to"),
+            ("[guard]\ncpu_max_ratio = 80\n", "line 2", "0.1 to 1"),
+            ("[guard]\n\nmemory_max_ratio = 0.0\n", "line 3", "0.1 to 1"),
+            ("metrics_listen = \"0.0.0.0:9465\"\n", "line 1", "127.0.0.1"),
+            ("metrics_listen = \"here\"\n", "line 1", "metrics_listen"),
+            (
+                "nice = 1\n[[services]]\nname = \"a\"\n",
+                "line 2",
+                "a pattern for",
+            ),
+            ("[names]\nallow = [\"\"]\n", "line 2", "pattern"),
+            ("server = \"tierscope.example\"\n", "line 1", "https://"),
         ];
         for (text, line, fix) in cases {
             let error = format!("{:#}", Config::parse(text).expect_err("wrong"));
-            assert!(error.contains(line) && error.contains(fix), "{error}");
+            assert!(error.contains(line) && error.contains(fix), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_right_and_nothing_intrusive_is_among_them() {
+        let config = Config::default();
+        assert_eq!(config.check(), Ok(()));
+        assert!(config.heat.write_tracking.is_empty() && config.metrics_listen.is_none());
+        for name in &config.heat.backends {
+            let facts = crate::collectors::facts(name).expect("known");
+            assert!(!facts.intrusive, "{name}");
         }
     }
 

@@ -5,6 +5,7 @@
 pub mod cli;
 mod clocks;
 pub mod collect;
+mod collectors;
 mod config;
 mod credential;
 pub mod doctor;
@@ -12,8 +13,10 @@ pub mod doctor;
 mod fake_root;
 mod fleet;
 mod heat;
+mod heat_collector;
 mod heat_targets;
 pub mod inventory;
+mod ladder;
 mod layouts;
 mod live;
 mod machine;

@@ -4,13 +4,21 @@
 //! their path, unless the owner lists them. The key is the fleet's if one is configured (so that hosts agree on the
 //! hash), else it is made from the host's machine id. The service has neither.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
 use sha2::{Digest, Sha256};
 use tierscope_procfs::process;
 use tierscope_rootfs::Reader;
 use tierscope_sample::service::matches_glob;
 
+use crate::config::Names;
+
 /// Places whose file names are those of software packages.
 const PACKAGED: [&str; 6] = ["/usr/", "/lib", "/opt/", "/bin/", "/sbin/", "/snap/"];
+/// Fewest bytes of a fleet's key: shorter ones can be guessed.
+const MIN_KEY_BYTES: usize = 16;
 /// Hexadecimal digits of a hashed name.
 const HASH_DIGITS: usize = 12;
 
@@ -29,6 +37,14 @@ impl NamePolicy {
             key: key.to_vec(),
             allowed,
             plain: false,
+        }
+    }
+
+    /// The policy of the agent's settings: the fleet's key where one is named, else this host's own.
+    pub(crate) fn of_settings(reader: &mut Reader, names: &Names) -> Result<Self> {
+        match &names.key_file {
+            None => Ok(Self::for_host(reader, names.allow.clone())),
+            Some(path) => Ok(Self::with_fleet_key(&read_key(path)?, names.allow.clone())),
         }
     }
 
@@ -94,6 +110,23 @@ impl NamePolicy {
     }
 }
 
+/// The secret in a file, without blanks around it.
+fn read_key(path: &Path) -> Result<Vec<u8>> {
+    let shown = path.display();
+    let text = std::fs::read(path).with_context(|| format!("`names.key_file`: {shown} cannot be read"))?;
+    let mode = std::fs::metadata(path)?.permissions().mode();
+    ensure!(
+        mode & 0o007 == 0,
+        "`names.key_file`: {shown} can be read by everybody; run `chmod 600 {shown}`"
+    );
+    let key = text.trim_ascii();
+    ensure!(
+        key.len() >= MIN_KEY_BYTES,
+        "`names.key_file`: {shown} holds fewer than {MIN_KEY_BYTES} bytes; make a key with `openssl rand -hex 32`"
+    );
+    Ok(key.to_vec())
+}
+
 fn hex_digit(value: u8) -> char {
     char::from_digit(u32::from(value), 16).unwrap_or('0')
 }
@@ -123,6 +156,33 @@ mod tests {
         let group = |key: &[u8]| NamePolicy::with_fleet_key(key, Vec::new()).group(Some("/home/ann/a"), "a");
         assert_eq!(group(b"one"), group(b"one"));
         assert_ne!(group(b"one"), group(b"two"));
+    }
+
+    #[test]
+    fn the_fleets_key_comes_from_a_private_file() {
+        let root = crate::fake_root::FakeRoot::new();
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let names = Names {
+            key_file: Some(file.path().to_owned()),
+            allow: Vec::new(),
+        };
+        let policy = || NamePolicy::of_settings(&mut Reader::new(root.root()), &names);
+        std::fs::write(file.path(), "short\n").expect("written");
+        assert!(policy().expect_err("too short").to_string().contains("openssl"));
+        std::fs::write(file.path(), "0123456789abcdef0123456789abcdef\n").expect("written");
+        let expected = NamePolicy::with_fleet_key(b"0123456789abcdef0123456789abcdef", Vec::new());
+        let path = Some("/home/ann/a");
+        assert_eq!(
+            policy().expect("right").group(path, "a"),
+            expected.group(path, "a")
+        );
+        std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).expect("changed");
+        assert!(
+            policy()
+                .expect_err("open to all")
+                .to_string()
+                .contains("chmod 600")
+        );
     }
 
     #[test]

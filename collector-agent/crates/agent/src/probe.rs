@@ -1,154 +1,87 @@
-//! Which sources of counters and heat the host offers, and why those that are off are off.
+//! Which sources of counters and heat a host offers, as far as its files tell; nothing is tried here.
+//!
+//! A recording is described like a running host. What works is found by trying: [`crate::ladder`] does when it
+//! measures, `explain` does when it is asked.
 
 use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::Collector;
 
-/// Said of sources that the kernel offers and this release does not read.
-const LATER: &str = "the host offers it; the collector arrives with a later release";
+use crate::collectors::{self, State};
 
-/// All sources. `referenced` is listed as off: whoever switches it on says so afterwards.
+/// Said of sources that the host offers and nobody uses now.
+const NOT_IN_USE: &str = "the host offers it; no process is measured with it now";
+const RECORDING: &str = "a recording cannot be measured again";
+
+/// All sources. Back ends of heat are listed as off: whoever measures says so afterwards.
 pub fn collectors(reader: &mut Reader) -> Vec<Collector> {
-    vec![
-        counters(),
-        referenced(reader),
-        pebs(reader),
-        ibs(reader),
-        spe(reader),
-        damon(reader),
-        idle_page(reader),
-        abit_walk(),
-    ]
+    let facts = collectors::ALL.iter();
+    facts
+        .map(|facts| facts.entry(state(reader, facts.name)))
+        .collect()
 }
 
-fn counters() -> Collector {
-    Collector {
-        name: "counters".into(),
-        active: true,
-        reason: String::new(),
-        enable_hint: String::new(),
-        granularity: "host, node, zone, cgroup, service".into(),
-        privilege: "none; root adds settings in debugfs and the memory of other users' processes".into(),
-        ..Collector::default()
+fn state(reader: &mut Reader, name: &str) -> State {
+    if name == "counters" {
+        return State::on();
     }
+    if let Some(missing) = missing(reader, name) {
+        return State::off(missing, "");
+    }
+    if !reader.root().is_live() {
+        return State::off(RECORDING, "");
+    }
+    State::off(
+        NOT_IN_USE,
+        "list processes, control groups or executables under [heat] in the agent's configuration",
+    )
 }
 
-fn referenced(reader: &Reader) -> Collector {
-    let supported = reader.root().join("/proc/self/clear_refs").exists();
-    let reason = match (reader.root().is_live(), supported) {
-        (false, _) => "a recording cannot be measured again",
-        (true, true) => "no process is listed for heat",
-        (true, false) => "the kernel has no clear_refs (CONFIG_PROC_PAGE_MONITOR)",
+/// What the kernel or the hardware lacks for a source; `None` where nothing is seen to be missing.
+pub(crate) fn missing(reader: &mut Reader, name: &str) -> Option<&'static str> {
+    let has = |path: &str| reader.root().join(path).exists();
+    let (present, why_not) = match name {
+        "pebs" => (
+            has_precise_events(reader),
+            "no precise Intel events here: another processor, or a guest without a performance unit",
+        ),
+        "ibs" => (
+            has("/sys/bus/event_source/devices/ibs_op"),
+            "no AMD instruction-based sampling here: another processor, or a guest",
+        ),
+        "spe" => (
+            has("/sys/bus/event_source/devices/arm_spe_0"),
+            "no Arm statistical profiling here: another processor, or a guest",
+        ),
+        "abit_walk" => (
+            has("/sys/kernel/btf/vmlinux"),
+            "the kernel does not describe its types (CONFIG_DEBUG_INFO_BTF)",
+        ),
+        "idle_page" => (
+            has("/sys/kernel/mm/page_idle/bitmap"),
+            "the kernel has no idle-page tracking (CONFIG_IDLE_PAGE_TRACKING)",
+        ),
+        "damon_pages" | "damon_regions" => (
+            has("/sys/kernel/mm/damon/admin"),
+            "the kernel has no DAMON (CONFIG_DAMON_SYSFS)",
+        ),
+        "referenced" => (
+            !reader.root().is_live() || has("/proc/self/clear_refs"),
+            "the kernel has no clear_refs (CONFIG_PROC_PAGE_MONITOR)",
+        ),
+        _ => (true, ""),
     };
-    Collector {
-        name: "referenced".into(),
-        active: false,
-        reason: reason.into(),
-        enable_hint: "list executables under [heat] in the agent's configuration".into(),
-        granularity: "mapping".into(),
-        privilege: "the user of the process, or CAP_SYS_PTRACE".into(),
-        ..Collector::default()
-    }
+    (!present).then_some(why_not)
 }
 
-fn pebs(reader: &mut Reader) -> Collector {
-    let precise = ["cpu", "cpu_core"].iter().any(|unit| {
+fn has_precise_events(reader: &mut Reader) -> bool {
+    ["cpu", "cpu_core"].iter().any(|unit| {
         let path = format!("/sys/bus/event_source/devices/{unit}/caps/max_precise");
         reader
             .value(&path)
             .ok()
             .and_then(|text| text.parse::<u32>().ok())
             .is_some_and(|level| level >= 2)
-    });
-    sampler(
-        "pebs",
-        precise,
-        "no precise Intel events here: another processor, or a guest without a performance unit",
-    )
-}
-
-fn ibs(reader: &Reader) -> Collector {
-    let present = reader
-        .root()
-        .join("/sys/bus/event_source/devices/ibs_op")
-        .exists();
-    sampler(
-        "ibs",
-        present,
-        "no AMD instruction-based sampling here: another processor, or a guest",
-    )
-}
-
-fn spe(reader: &Reader) -> Collector {
-    let present = reader
-        .root()
-        .join("/sys/bus/event_source/devices/arm_spe_0")
-        .exists();
-    sampler(
-        "spe",
-        present,
-        "no Arm statistical profiling here: another processor, or a guest",
-    )
-}
-
-/// A hardware sampler of memory accesses.
-fn sampler(name: &str, present: bool, why_not: &str) -> Collector {
-    Collector {
-        name: name.into(),
-        active: false,
-        reason: if present { LATER } else { why_not }.into(),
-        enable_hint: String::new(),
-        granularity: "access".into(),
-        privilege: "CAP_PERFMON".into(),
-        ..Collector::default()
-    }
-}
-
-fn damon(reader: &Reader) -> Collector {
-    let present = reader.root().join("/sys/kernel/mm/damon/admin").exists();
-    Collector {
-        name: "damon".into(),
-        active: false,
-        reason: if present {
-            LATER
-        } else {
-            "the kernel has no DAMON (CONFIG_DAMON_SYSFS)"
-        }
-        .into(),
-        enable_hint: String::new(),
-        granularity: "region".into(),
-        privilege: "root".into(),
-        ..Collector::default()
-    }
-}
-
-fn idle_page(reader: &Reader) -> Collector {
-    let present = reader.root().join("/sys/kernel/mm/page_idle/bitmap").exists();
-    Collector {
-        name: "idle_page".into(),
-        active: false,
-        reason: if present {
-            LATER
-        } else {
-            "the kernel has no idle-page tracking (CONFIG_IDLE_PAGE_TRACKING)"
-        }
-        .into(),
-        enable_hint: String::new(),
-        granularity: "page".into(),
-        privilege: "root".into(),
-        ..Collector::default()
-    }
-}
-
-fn abit_walk() -> Collector {
-    Collector {
-        name: "abit_walk".into(),
-        active: false,
-        reason: "walking the accessed bits of single pages arrives with a later release".into(),
-        enable_hint: String::new(),
-        granularity: "page".into(),
-        privilege: "root".into(),
-        ..Collector::default()
-    }
+    })
 }
 
 #[cfg(test)]
@@ -166,19 +99,21 @@ mod tests {
     #[test]
     fn what_the_host_offers_is_told_from_what_it_lacks() {
         let bare = FakeRoot::new();
-        assert!(reason(&bare, "damon").contains("CONFIG_DAMON_SYSFS"));
+        assert!(reason(&bare, "damon_pages").contains("CONFIG_DAMON_SYSFS"));
         assert!(reason(&bare, "pebs").contains("no precise Intel events"));
+        assert!(reason(&bare, "idle_page").contains("CONFIG_IDLE_PAGE_TRACKING"));
         let rich = FakeRoot::new();
         rich.write("sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "0\n");
         rich.write("sys/bus/event_source/devices/cpu/caps/max_precise", "3\n");
-        assert_eq!(reason(&rich, "damon"), LATER);
-        assert_eq!(reason(&rich, "pebs"), LATER);
+        assert_eq!(reason(&rich, "damon_pages"), RECORDING);
+        assert_eq!(reason(&rich, "pebs"), RECORDING);
     }
 
     #[test]
     fn every_source_that_is_off_says_why() {
         let root = FakeRoot::new();
         let all = collectors(&mut Reader::new(root.root()));
+        assert_eq!(all.len(), collectors::ALL.len());
         assert!(
             all.iter()
                 .all(|collector| collector.active == collector.reason.is_empty())

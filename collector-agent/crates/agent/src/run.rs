@@ -21,7 +21,7 @@ use crate::layouts::LayoutStore;
 use crate::live::LiveSource;
 use crate::machine;
 use crate::queue::Queue;
-use crate::source::Source;
+use crate::source::{HeatOrder, HeatScope, Order, Source};
 use crate::status::StatusFile;
 use crate::uplink::{Shared, Signal, Uplink, lock};
 
@@ -65,6 +65,12 @@ pub(crate) struct RunArgs {
     /// File with the processes whose heat is measured, one `pid [start_time [service]]` a line.
     #[arg(long)]
     heat_pids_file: Option<PathBuf>,
+    /// Back ends of heat in the order in which they are tried, such as `damon_pages,referenced`.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    heat_backends: Option<Vec<String>>,
+    /// Checks the settings and the files that they name, and ends.
+    #[arg(long)]
+    check_config: bool,
     /// Label of the host, KEY=VALUE; may be repeated.
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
@@ -88,15 +94,14 @@ impl RunArgs {
         config.interval_seconds = self.interval.or(config.interval_seconds);
         config.upload_spread_seconds = self.upload_spread.unwrap_or(config.upload_spread_seconds);
         config.heat.pids_file = self.heat_pids_file.or(config.heat.pids_file);
+        config.heat.backends = self.heat_backends.unwrap_or(config.heat.backends);
         for label in &self.labels {
             let Some((key, value)) = label.split_once('=') else {
                 bail!("--label {label:?} is not of the form KEY=VALUE");
             };
             config.labels.insert(key.to_owned(), value.to_owned());
         }
-        if let Err((key, fix)) = config.check() {
-            bail!("{key}: {fix}");
-        }
+        config.check().map_err(|mistake| anyhow::anyhow!("{mistake}"))?;
         Ok(config)
     }
 }
@@ -130,7 +135,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     };
     let shared = Arc::new(open_shared(&config, credential, status)?);
     let (signals, uplink) = start_uplink(&config, client, Arc::clone(&shared))?;
-    let mut source = LiveSource::new(&config);
+    let mut source = LiveSource::new(&config)?;
     Collector {
         config: &config,
         shared: &shared,
@@ -304,7 +309,18 @@ impl Collector<'_> {
             wall_ns: end_wall_ns,
             boottime_ns: Some(boottime_ns()),
         };
-        let collection = source.collect(end, interval_seconds, plan.heat.enabled);
+        let heat = if plan.heat.enabled {
+            HeatOrder::Measure(HeatScope::default())
+        } else {
+            HeatOrder::Stop("the service has switched heat off".to_owned())
+        };
+        let collection = source.collect(
+            end,
+            &Order {
+                interval_seconds,
+                heat,
+            },
+        );
         let (counters, heat_rows) = (collection.sample.values.len(), collection.heat.rows.len());
         let failures: Vec<String> = collection
             .costs

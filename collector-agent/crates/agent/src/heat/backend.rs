@@ -47,6 +47,8 @@ pub(crate) struct HeatRound {
     pub(crate) cpu_ns: i64,
     /// Bytes read from `/proc`.
     pub(crate) bytes_read: u64,
+    /// Processor time of kernel threads that work for it, such as kdamond, since the round before.
+    pub(crate) kernel_cpu_ns: i64,
     /// Samples taken, lost and throttled; `None` for back ends that do not sample.
     pub(crate) sampling: Option<Sampling>,
 }
@@ -71,7 +73,8 @@ pub(crate) trait HeatBackend {
     /// are forgotten.
     fn collect(&mut self, processes: &[HeatProcess], end: IntervalEnd) -> HeatRound;
 
-    /// Notes that an interval passes without a visit: it is missing, not idle.
+    /// Notes that an interval passes without a visit: it is missing, not idle. Until the next visit nothing is sampled
+    /// and the kernel works for nobody: the host is too busy.
     fn miss(&mut self);
 }
 

@@ -11,16 +11,16 @@ use tierscope_pagetable::referenced::{ReferencedReader, Unmeasured};
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::{IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Granularity};
-use tierscope_sample::inventory::Collector;
 use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder};
 
 use crate::clocks;
 use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, is_one_interval};
+use crate::ladder::Refusal;
 use crate::names::NamePolicy;
 
 /// The name of this back end.
-const NAME: &str = "referenced";
+pub(crate) const NAME: &str = "referenced";
 
 type GroupKey = (Arc<str>, Arc<str>);
 
@@ -120,54 +120,24 @@ impl HeatBackend for ReferencedBackend {
 }
 
 /// Tries accessed bits on this process itself.
-pub(crate) fn probe(root: &Root) -> Result<(), ProbeError> {
-    probe_referenced(root)
+pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
+    probe_referenced(root).map_err(|error| Refusal {
+        reason: error.to_string(),
+        hint: hint_of(&error).to_owned(),
+    })
 }
 
-/// The collector's entry in the inventory: whether it measures, and why not. `round` is the newest one, `None` before
-/// the first.
-pub(crate) fn describe(
-    probed: &Result<(), ProbeError>,
-    listed: usize,
-    round: Option<&HeatRound>,
-) -> Collector {
-    let (active, reason, enable_hint) = match (probed, round) {
-        (Err(error), _) => (false, error.to_string(), hint_of(error)),
-        (Ok(()), _) if listed == 0 => (
-            false,
-            "no process is listed for heat".to_owned(),
-            "list processes, control groups or executables under [heat] in the agent's configuration",
-        ),
-        (Ok(()), Some(round)) if round.measured == 0 => (
-            false,
-            round
-                .skipped
-                .first()
-                .map_or("no listed process runs".to_owned(), |(_, reason)| reason.clone()),
-            "run the agent as root, or as the user whose processes are listed",
-        ),
-        (Ok(()), Some(round)) if !round.skipped.is_empty() => {
-            let (left, reason) = (round.skipped.len(), &round.skipped[0].1);
-            (
-                true,
-                format!(
-                    "{} of {listed} processes are measured; {left} are not: {reason}",
-                    round.measured
-                ),
-                "",
-            )
-        }
-        (Ok(()), _) => (true, String::new(), ""),
-    };
-    Collector {
-        name: NAME.to_owned(),
-        active,
-        reason,
-        enable_hint: enable_hint.to_owned(),
-        granularity: "vma".to_owned(),
-        privilege: "root, or the user of the process".to_owned(),
-        ..Collector::default()
-    }
+/// One that has measured nothing yet.
+pub(crate) fn make(
+    root: &Root,
+    settings: &HeatSettings,
+    names: &NamePolicy,
+) -> Result<Box<dyn HeatBackend>, Refusal> {
+    Ok(Box::new(ReferencedBackend::new(
+        root.clone(),
+        settings.clone(),
+        names.clone(),
+    )))
 }
 
 fn hint_of(error: &ProbeError) -> &'static str {
@@ -309,32 +279,18 @@ mod tests {
     }
 
     #[test]
-    fn the_inventory_says_why_heat_is_off() {
-        let nothing = describe(&Ok(()), 0, None);
-        assert!(!nothing.active && nothing.reason.contains("no process is listed"));
+    fn a_refusal_says_what_to_do() {
         let refused = ProbeError::Refused(Unmeasured::NotSupported);
-        assert!(
-            describe(&Err(refused), 3, None)
-                .reason
-                .contains("CONFIG_PROC_PAGE_MONITOR")
-        );
-        let skipped = vec![(process(9), Unmeasured::Permission { owner_uid: 33 }.to_string())];
-        let round = HeatRound {
-            skipped,
-            ..HeatRound::default()
-        };
-        assert!(describe(&Ok(()), 1, Some(&round)).reason.contains("uid 33"));
-        let some = HeatRound { measured: 2, ..round };
-        let collector = describe(&Ok(()), 3, Some(&some));
-        assert!(collector.active && collector.reason.starts_with("2 of 3"));
+        assert!(refused.to_string().contains("CONFIG_PROC_PAGE_MONITOR"));
+        assert!(hint_of(&refused).contains("kernel"));
     }
 
     #[test]
     fn a_real_process_goes_through_two_rounds() {
         let root = Root::live();
-        if let Err(error) = probe(&root) {
+        if let Err(refusal) = probe(&root) {
             use std::io::Write as _;
-            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            let _ = writeln!(std::io::stderr(), "skipped: {}", refusal.reason);
             return;
         }
         let key = tierscope_pagetable::probe::this_process(&root).unwrap();
