@@ -8,6 +8,7 @@ pub mod pagemap;
 pub mod probe;
 pub mod process;
 pub mod referenced;
+pub mod rivals;
 pub mod smaps;
 pub mod walker;
 
