@@ -1,0 +1,97 @@
+"""Fleet statistics: the worked examples of the method, and what holds at scale."""
+
+import numpy as np
+import pytest
+
+from tierscope.domain.fleet_statistics import (
+    Quantiles,
+    cluster_services,
+    find_changes,
+    find_outliers,
+    match_events,
+    robust_scores,
+    shrink,
+    watch,
+)
+
+
+def test_robust_scores_of_the_worked_example() -> None:
+    scores = robust_scores(np.array([10.0, 11, 12, 13, 50]))
+    assert (round(float(scores[4]), 3), round(float(scores[0]), 3)) == (25.631, -1.349)
+
+
+def test_equal_values_are_scored_by_quartiles_or_not_at_all() -> None:
+    assert robust_scores(np.array([5.0, 5, 5, 5, 5, 9, 9, 9, 90]))[8] > 3.5
+    assert not robust_scores(np.array([5.0] * 8 + [90])).any()
+
+
+def test_an_outlier_stays_out_for_three_windows_in_a_group_of_eight() -> None:
+    def window(odd: float, hosts: int = 9) -> dict[str, float]:
+        return {**{f"h{host}": 10.0 + host * 0.1 for host in range(hosts - 1)}, "odd": odd}
+
+    assert [found.host for found in find_outliers([window(30), window(31), window(32)])] == ["odd"]
+    assert find_outliers([window(30), window(10), window(32)]) == ()
+    assert find_outliers([window(30), window(-30), window(32)]) == ()
+    assert find_outliers([window(30, 5)] * 3) == ()
+    assert find_outliers([window(30)] * 2) == ()
+
+
+def test_cusum_of_the_worked_example() -> None:
+    sums, alarms = watch([0.2, -0.1, 1.5, 1.2, 1.8, 1.4])
+    assert [round(value, 6) for value in sums] == [0, 0, 1.0, 1.7, 3.0, 3.9]
+    assert alarms == ()
+    assert [(alarm.index, alarm.direction) for alarm in watch([-3, -3, 0, 5])[1]] == [(1, "fall"), (3, "rise")]
+
+
+def test_a_change_is_found_and_matched_to_the_event_beside_it() -> None:
+    random = np.random.default_rng(2)
+    series = np.concatenate([random.normal(0, 1, 120), random.normal(4, 1, 120)])
+    changes = find_changes(np.asarray(series, np.float64))
+    assert len(changes) == 1
+    assert abs(changes[0] - 120) <= 3
+    assert find_changes(np.asarray(random.normal(0, 1, 240), np.float64)) == ()
+    assert find_changes(np.zeros(40)) == ()
+    assert match_events(1000, [(200, "deploy"), (1890, "reboot"), (1100, "sysctl"), (1901, "late")]) == (
+        "sysctl",
+        "deploy",
+        "reboot",
+    )
+
+
+def test_a_small_group_borrows_from_its_parent() -> None:
+    assert shrink(5, 0.40, 0.30) == pytest.approx(0.35)
+
+
+def test_merged_quantiles_are_those_of_all_values() -> None:
+    random = np.random.default_rng(4)
+    hosts = [random.lognormal(0, 1, 400) for _ in range(30)]
+    merged = Quantiles()
+    for host in hosts:
+        merged = merged.merged(Quantiles.of(host.tolist()))
+    everything = np.sort(np.concatenate(hosts))
+    assert merged.n == 12_000
+    assert not merged.is_exact
+    for rank in (0.1, 0.5, 0.95):
+        value = merged.at(rank)
+        assert value is not None
+        assert abs(np.searchsorted(everything, value) / 12_000 - rank) < 0.02
+    again = Quantiles.from_bytes(merged.to_bytes())
+    assert (again.n, again.at(0.5)) == (merged.n, merged.at(0.5))
+
+
+def test_few_values_are_kept_as_they_are() -> None:
+    few = Quantiles.of([3.0, 1.0, 2.0]).merged(Quantiles.of([4.0]))
+    assert (few.is_exact, few.at(0.5), few.at(1.0), Quantiles().at(0.5)) == (True, 2.5, 4.0, None)
+
+
+def test_services_that_behave_alike_are_found_and_noise_is_not() -> None:
+    random = np.random.default_rng(6)
+    centres = np.repeat(np.array([[0.1, 0.9], [0.8, 0.2]]), 8, axis=0)
+    names = [f"s{index}" for index in range(16)]
+    clusters = cluster_services(names, np.asarray(centres + random.normal(0, 0.03, (16, 2)), np.float64))
+    assert (
+        sorted(cluster.members for cluster in clusters)
+        == [tuple(sorted(names[8:], key=names.index)), tuple(names[:8])][::-1]
+    )
+    assert cluster_services(names[:6], centres[:6]) == ()
+    assert cluster_services(names, np.ones((16, 2))) == ()
