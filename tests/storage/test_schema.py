@@ -38,6 +38,41 @@ def test_the_revisions_make_what_the_tables_describe(database: Database) -> None
         assert compare_metadata(context, tables.metadata) == []
 
 
+ADDED = {
+    "heat_live": ("sampled_pages", "written_bytes", "subpage_active_bytes", "bits_per_interval"),
+    "heat_1h": ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes"),
+    "heat_1d": ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes"),
+    "self_reports": ("budget_state", "heat_rung", "budget_reason", "guard_paused_intervals", "throttles"),
+}
+
+
+def test_an_installation_of_the_first_revision_becomes_the_same_and_keeps_its_rows(
+    database_url: str, database: Database, storage_mode: str
+) -> None:
+    now = datetime.now(UTC)
+    with database.write() as transaction:
+        for table, columns in ADDED.items():
+            for column in columns:
+                transaction.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))
+        for table in ("traces", "pauses"):
+            transaction.execute(text(f"DROP TABLE {table}"))
+        transaction.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        values = "1, :ts, 60, 1, 2, 3, 4, 5, 6, 7, 8, '[]'"
+        columns = "host_id, ts, window_ns, cpu_ns, rss_bytes, spool_bytes, spool_batches, dropped_batches, sent_bytes"
+        transaction.execute(
+            text(
+                f"INSERT INTO self_reports ({columns}, counters_dropped, services_dropped, collectors) VALUES ({values})"
+            ),
+            {"ts": now},
+        )
+    assert not schema_state(database).current
+    assert upgrade(database_url) == storage_mode
+    test_the_revisions_make_what_the_tables_describe(database)
+    with database.read() as session:
+        kept = session.execute(text("SELECT cpu_ns, budget_state, samples_lost FROM self_reports")).one()
+    assert tuple(kept) == (1, None, None)
+
+
 def test_upgrading_again_changes_nothing(database_url: str, database: Database, storage_mode: str) -> None:
     assert upgrade(database_url, storage="native") == storage_mode
     assert schema_state(database).current

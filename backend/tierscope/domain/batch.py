@@ -70,9 +70,11 @@ class HeatBlock:
     tiers: tuple[str, ...]
     """"" where unknown."""
     columns: dict[str, Int64]
-    """By name: (n, width). Absent = not measured."""
+    """By name: (n, width). Absent = not measured. Columns of `SIGNED_COLUMNS` hold -1 in rows where they were not."""
     period_events: float | None
     duty_ratio: float | None
+    bits_per_interval: int
+    """Bits of a page's 64-bit history that one interval takes."""
 
 
 HEAT_WIDTHS = {
@@ -90,7 +92,12 @@ HEAT_WIDTHS = {
     "f2_pages": 4,
     "hot_intersection_bytes": 3,
     "hot_union_bytes": 3,
+    "sampled_pages": 1,
+    "written_bytes": 4,
+    "subpage_active_bytes": 1,
 }
+SIGNED_COLUMNS = frozenset({"written_bytes", "subpage_active_bytes"})
+"""Columns in which -1 says that this row was not measured."""
 GAP_BINS = 63
 
 
@@ -139,6 +146,27 @@ class TileColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class PageSample:
+    """Sampled pages of one process group over a block of intervals; `body` is what `domain.traces` packed."""
+
+    service: ServiceKey
+    group: str
+    method: Method
+    end_wall_ns: int
+    """The end of the block's last interval."""
+    rate: float
+    """Share of the group's pages that the hash selects."""
+    counts: bool
+    """Whether loads and stores are counts; else a load of 1 says that the page was active."""
+    period_events: float | None
+    duty_ratio: float | None
+    n_intervals: int
+    n_pages: int
+    n_rows: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class InventoryService:
     """A service as the inventory lists it."""
 
@@ -184,6 +212,15 @@ class SelfReport:
     sent_bytes: int
     counters_dropped: int
     services_dropped: int
+    budget_state: str
+    """"" where the agent does not say; within | backed_off | stopped."""
+    heat_rung: str
+    """The heat back end in use, "" for none."""
+    budget_reason: str
+    guard_paused_intervals: int
+    samples_taken: int
+    samples_lost: int
+    throttles: int
     collectors: tuple[dict[str, Any], ...]
 
 
@@ -206,5 +243,6 @@ class Batch:
     gaps: tuple[GapBlock, ...]
     tile_epochs: tuple[TileEpoch, ...]
     tile_columns: tuple[TileColumn, ...]
+    page_samples: tuple[PageSample, ...]
     self_report: SelfReport | None
     inflated_bytes: int

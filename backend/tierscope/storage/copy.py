@@ -54,6 +54,11 @@ def float8(value: float | None) -> bytes:
     return NULL if value is None else _float8(8, value)
 
 
+def boolean(value: bool) -> bytes:  # noqa: FBT001 - a field is written from its one value
+    """A boolean field."""
+    return _length(1) + (b"\x01" if value else b"\x00")
+
+
 def blob(value: bytes) -> bytes:
     """A bytea field."""
     return _length(len(value)) + value

@@ -5,11 +5,13 @@ from datetime import datetime
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.buckets import DAY_US, HOUR_US
+from tierscope.domain.heat.beside import BESIDE_FIELDS, BESIDE_WIDTHS, Beside
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS, Folded
 from tierscope.domain.heat.rows import KINDS, HeatRow, HeatSeries, Method, pack_rows, unpack_rows
 from tierscope.storage import copy
@@ -23,6 +25,7 @@ from tierscope.storage.binary import (
     parse_us,
 )
 from tierscope.storage.rollups import delete_buckets
+from tierscope.storage.tables.time import BESIDE_COLUMNS
 
 RollupTable = Literal["heat_1h", "heat_1d"]
 ZSTD_LEVEL = 3
@@ -37,16 +40,26 @@ _BIG = (
     "active_hi_bytes",
 )
 _OPTIONAL = ("load_samples", "store_samples")
-_WINDOWED = ("distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes")
+_WINDOWED = (
+    "distinct_pages",
+    "f1_pages",
+    "f2_pages",
+    "hot_intersection_bytes",
+    "hot_union_bytes",
+    "sampled_pages",
+    "written_bytes",
+    "subpage_active_bytes",
+)
 LIVE_COLUMNS = (
     "host_id, ts, boottime_ns, backend, granularity, interval_ns, groups, kinds, page_sizes, tiers, "
     + ", ".join((*_BIG, *_OPTIONAL))
     + ", period_events, duty_ratio, "
     + ", ".join(_WINDOWED)
+    + ", bits_per_interval"
 )
 _SUMS = ("resident_bytes", "age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes")
 ROLLUP_COLUMNS = ", ".join(
-    ("host_id", "ts", "backend", "granularity", "interval_ns", "n_intervals", "kinds", "tiers", *_SUMS)
+    ("host_id", "ts", "backend", "granularity", "interval_ns", "n_intervals", "kinds", "tiers", *_SUMS, *BESIDE_COLUMNS)
 )
 """What `rollup_series` reads, in its order."""
 _ROLLUP = (
@@ -60,6 +73,7 @@ _ROLLUP = (
     "kinds",
     "tiers",
     *_SUMS,
+    *BESIDE_COLUMNS,
 )
 
 
@@ -98,6 +112,7 @@ def live_row(row: Sequence[bytes | None]) -> HeatRow:
         tiers=tuple(parse_text_array(row[9])),
         period_events=parse_float(row[at]),
         duty_ratio=parse_float(row[at + 1]),
+        bits_per_interval=parse_int(row[at + 2 + len(_WINDOWED)]) or 1,
         **big,
         **optional,  # type: ignore[arg-type]  # exactly the fields that may be None
         **windowed,  # type: ignore[arg-type]  # the same
@@ -161,7 +176,8 @@ def replace_rollups(
             kinds = np.array([KINDS.index(kind) for kind in part.kinds], np.int64)
             groups = (copy.int4(int(part.n_intervals[i])), copy.int2_array(kinds), copy.text_array(part.tiers))
             sums = (copy.int8_array(np.ascontiguousarray(getattr(part.folded, name)[i])) for name in _FOLDED)
-            out.append(copy.row([*key, *_method(part.method), *groups, *sums]))
+            beside = (_unless_zero(getattr(part.beside, name)[i]) for name in BESIDE_FIELDS)
+            out.append(copy.row([*key, *_method(part.method), *groups, *sums, *beside]))
     copy.copy_rows(transaction, table, _ROLLUP, out)
 
 
@@ -205,8 +221,22 @@ def rollup_series(row: Sequence[bytes | None], width_us: int) -> HeatSeries:
         kinds=kinds,
         tiers=tuple(parse_text_array(row[7])),
         folded=Folded(*sums),
+        beside=_beside(row[8 + len(_WIDTHS) :], len(kinds)),
         history=_FULL_HISTORY if n >= _FULL_INTERVALS else n,
     )
+
+
+def _beside(cells: Sequence[bytes | None], groups: int) -> Beside:
+    """From the raw fields of `BESIDE_COLUMNS`; null is nothing of the kind."""
+    found = []
+    for cell, width in zip(cells, BESIDE_WIDTHS, strict=True):
+        shape = (1, groups) if width == 1 else (1, groups, width)
+        found.append(np.zeros(shape, np.int64) if cell is None else parse_int8_array(cell).reshape(shape))
+    return Beside(*found)
+
+
+def _unless_zero(values: npt.NDArray[np.int64]) -> bytes:
+    return copy.int8_array(np.ascontiguousarray(values)) if values.any() else copy.NULL
 
 
 def _method(method: Method) -> tuple[bytes, bytes, bytes]:

@@ -76,6 +76,7 @@ def pick_kind(series: HeatSeries, kind: str) -> HeatSeries | None:
         kinds=tuple(series.kinds[i] for i in places),
         tiers=tuple(series.tiers[i] for i in places),
         folded=series.folded.take((slice(None), places)),
+        beside=series.beside.take((slice(None), places)),
     )
 
 

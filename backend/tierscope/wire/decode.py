@@ -17,6 +17,7 @@ from tierscope.wire.heat import decode_gaps, decode_heat
 from tierscope.wire.inflate import inflate
 from tierscope.wire.inventory import decode_inventory, decode_self
 from tierscope.wire.tiles import decode_columns, decode_epoch
+from tierscope.wire.traces import decode_page_samples
 
 SCHEMA_VERSION = 1
 STREAM_ID_BYTES = 16
@@ -63,7 +64,7 @@ def decode_message(data: bytes, limits: DecodeLimits) -> Decoded:
         raise Unreadable("the body is not a protobuf message, or is truncated") from error
     if message.schema_version != SCHEMA_VERSION:
         raise UnknownVersion(f"schema version {message.schema_version}, this service reads {SCHEMA_VERSION}")
-    for name in ("layouts", "counters", "heat", "gaps", "tile_epochs", "tile_columns"):
+    for name in ("layouts", "counters", "heat", "gaps", "tile_epochs", "tile_columns", "page_samples"):
         if len(getattr(message, name)) > MAX_BLOCKS:
             raise Unreadable(f"{name} has {len(getattr(message, name))} entries, at most {MAX_BLOCKS} are accepted")
     return _decode(message, len(data), limits)
@@ -101,6 +102,7 @@ def _decode(message: batch_pb2.Batch, inflated_bytes: int, limits: DecodeLimits)
         gaps=tuple(decode_gaps(item, strings) for item in message.gaps),
         tile_epochs=epochs,
         tile_columns=decode_columns(message.tile_columns, epochs),
+        page_samples=decode_page_samples(message.page_samples, strings),
         self_report=decode_self(message.self) if message.HasField("self") else None,
         inflated_bytes=inflated_bytes,
     )

@@ -1,13 +1,15 @@
 """Heat and gap blocks."""
 
 from tierscope.core.errors import Unreadable
-from tierscope.domain.batch import GAP_BINS, HEAT_WIDTHS, GapBlock, HeatBlock, Int64
+from tierscope.domain.batch import GAP_BINS, HEAT_WIDTHS, SIGNED_COLUMNS, GapBlock, HeatBlock, Int64
 from tierscope.wire import checks
 from tierscope.wire._generated import heat_pb2
 
 MAX_PAGE_SIZE_BYTES = 1 << 30
 MAX_GAP_INTERVALS = 1024
-_OPTIONAL = ("distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes")
+HISTORY_BITS = 64
+_OPTIONAL = ("distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes", "written_bytes")
+_OPTIONAL_NARROW = ("sampled_pages", "subpage_active_bytes")
 _REQUIRED = ("age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes")
 
 
@@ -32,6 +34,7 @@ def decode_heat(message: heat_pb2.HeatBlock, strings: checks.Strings) -> HeatBlo
         columns=_columns(message, n),
         period_events=checks.real(message.period_events, "heat.period_events", 0, 1e18) or None,
         duty_ratio=checks.real(message.duty_ratio, "heat.duty_ratio", 0, 1) or None,
+        bits_per_interval=checks.scalar(message.bits_per_interval, "heat.bits_per_interval", 0, HISTORY_BITS) or 1,
     )
 
 
@@ -78,7 +81,12 @@ def _columns(message: heat_pb2.HeatBlock, n: int) -> dict[str, Int64]:
         data = getattr(message, name)
         if data:
             found[name] = checks.matrix(data, f"heat.{name}", n, HEAT_WIDTHS[name])
+    for name in _OPTIONAL_NARROW:
+        if len(getattr(message, name)):
+            found[name] = checks.column(getattr(message, name), f"heat.{name}", n).reshape(n, 1)
     for name, values in found.items():
-        if name != "validity":
+        if name in SIGNED_COLUMNS:
+            checks.in_range(values, f"heat.{name}", -1, checks.MAX_INT64)
+        elif name != "validity":
             checks.not_negative(values, f"heat.{name}")
     return found

@@ -11,6 +11,7 @@ from tierscope.wire._generated import batch_pb2, inventory_pb2
 
 MAX_TEXT_BYTES = 8192
 MAX_ITEMS = 4096
+MAX_REAL = 1e300
 MAX_LABELS = 64
 MAX_COLLECTORS = 256
 _SEVERITIES = ("info", "warning", "critical")
@@ -60,11 +61,18 @@ def decode_self(message: batch_pb2.SelfReport) -> SelfReport:
             "sent_bytes",
             "counters_dropped",
             "services_dropped",
+            "guard_paused_intervals",
+            "samples_taken",
+            "samples_lost",
+            "throttles",
         )
     }
     return SelfReport(
         end_wall_ns=checks.wall_time(message.end_wall_ns, "self.end_wall_ns"),
         collectors=tuple(message_values(cost, "self.collectors") for cost in message.collectors),
+        budget_state=checks.check_text(message.budget_state, "self.budget_state"),
+        heat_rung=checks.check_text(message.heat_rung, "self.heat_rung"),
+        budget_reason=checks.check_text(message.budget_reason, "self.budget_reason"),
         **numbers,
     )
 
@@ -89,6 +97,8 @@ def message_values(message: Message, place: str) -> dict[str, Any]:
 def _plain(value: Any, where: str) -> Any:  # noqa: ANN401 - protobuf values have no common type
     if isinstance(value, Message):
         return message_values(value, where)
+    if isinstance(value, float):
+        return checks.real(value, where, -MAX_REAL, MAX_REAL)
     return checks.check_text(value, where, max_bytes=MAX_TEXT_BYTES) if isinstance(value, str) else value
 
 

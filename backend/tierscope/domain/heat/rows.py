@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.heat.beside import SMALL_PAGE_BYTES, Beside, combine_sampled, join_beside
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS, Folded, file_partial, valid_run
 
 Ints = npt.NDArray[np.int64]
@@ -18,6 +19,8 @@ METHODS = ("", "pebs", "ibs", "spe", "abit", "abit", "damon", "damon", "referenc
 """By backend number: the family that figures name. Series of two methods are never joined."""
 PREFERENCE = (9, 4, 5, 1, 2, 3, 6, 7, 8)
 """Backends from the most to the least telling, for choosing one where several measured."""
+HISTORY_BITS = 64
+_HOT_WINDOW = WINDOWS.index(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class HeatRow:
     """One interval. Arrays run over n groups; bytes are int64; None where not measured.
 
     `age_bytes`, `never_bytes` [n * 9]; `active_count_bytes` [n * 11]; `active_lo_bytes`, `active_hi_bytes`,
-    `distinct_pages`, `f1_pages`, `f2_pages` [n * 4]; the `hot_` pair [n * 3].
+    `distinct_pages`, `f1_pages`, `f2_pages` [n * 4]; the `hot_` pair [n * 3]. `sampled_pages` [n] is 0 where a row
+    rests on all pages; `written_bytes` [n * 4] and `subpage_active_bytes` [n] are -1 where that row was not measured.
     """
 
     end_us: int
@@ -65,13 +69,19 @@ class HeatRow:
     f2_pages: Ints | None
     hot_intersection_bytes: Ints | None
     hot_union_bytes: Ints | None
+    sampled_pages: Ints | None = None
+    written_bytes: Ints | None = None
+    subpage_active_bytes: Ints | None = None
+    bits_per_interval: int = 1
 
 
 _ARRAYS = tuple(
     field.name
     for field in fields(HeatRow)
-    if field.name not in ("end_us", "boottime_ns", "method", "groups", "tiers", "period_events", "duty_ratio")
+    if field.name
+    not in ("end_us", "boottime_ns", "method", "groups", "tiers", "period_events", "duty_ratio", "bits_per_interval")
 )
+"""In the order of packed bodies: new ones come last, and bodies packed before them lack them."""
 
 
 def pack_rows(rows: Sequence[HeatRow]) -> bytes:
@@ -85,22 +95,23 @@ def pack_rows(rows: Sequence[HeatRow]) -> bytes:
             lengths.append(-1 if values is None else len(values))
             if values is not None:
                 arrays.append(values)
-        heads.append([row.end_us, row.boottime_ns, row.period_events, row.duty_ratio, row.groups, row.tiers, lengths])
+        head = [row.end_us, row.boottime_ns, row.period_events, row.duty_ratio, row.groups, row.tiers, lengths]
+        heads.append([*head, row.bits_per_interval])
     data = np.concatenate(arrays).astype("<i8") if arrays else np.zeros(0, "<i8")
     raw = np.ascontiguousarray(data.view(np.uint8).reshape(-1, 8).T).tobytes()
     return json.dumps(heads, ensure_ascii=False).encode() + b"\n" + raw
 
 
 def unpack_rows(body: bytes, method: Method) -> list[HeatRow]:
-    """The rows that `pack_rows` was given."""
+    """The rows that `pack_rows` was given, by this release or an earlier one, whose bodies lack later columns."""
     head, _, raw = body.partition(b"\n")
     shuffled = np.frombuffer(raw, np.uint8).reshape(8, -1)
     data = np.ascontiguousarray(shuffled.T).view("<i8").reshape(-1).astype(np.int64)
     at = 0
     rows = []
-    for end_us, boottime_ns, period, duty, groups, tiers, lengths in json.loads(head):
+    for end_us, boottime_ns, period, duty, groups, tiers, lengths, *later in json.loads(head):
         arrays: dict[str, Ints | None] = {}
-        for name, length in zip(_ARRAYS, lengths, strict=True):
+        for name, length in zip(_ARRAYS, lengths, strict=False):
             arrays[name] = None if length < 0 else data[at : at + length]
             at += max(length, 0)
         rows.append(
@@ -112,6 +123,7 @@ def unpack_rows(body: bytes, method: Method) -> list[HeatRow]:
                 tiers=tuple(tiers),
                 period_events=period,
                 duty_ratio=duty,
+                bits_per_interval=later[0] if later else 1,
                 **arrays,  # type: ignore[arg-type]
             )
         )
@@ -133,6 +145,7 @@ class HeatSeries:
     kinds: tuple[str, ...]
     tiers: tuple[str, ...]
     folded: Folded
+    beside: Beside
     history: int
 
 
@@ -183,8 +196,44 @@ def fold_rows(host_id: int, rows: Sequence[HeatRow]) -> HeatSeries | None:
         kinds=tuple(kind for kind, _ in groups),
         tiers=tuple(tier for _, tier in groups),
         folded=folded,
-        history=int(valid_run(validity).max(initial=0)),
+        beside=_fold_beside(rows, interval * len(groups) + column, shape),
+        history=min(int(valid_run(validity).max(initial=0)), *(HISTORY_BITS // row.bits_per_interval for row in rows)),
     )
+
+
+def _fold_beside(rows: Sequence[HeatRow], cell: Ints, shape: tuple[int, int]) -> Beside:
+    """What stands beside the histograms, by interval and group: `cell` [n] is the place of each stratum."""
+    n_cells = shape[0] * shape[1]
+    resident = np.concatenate([row.resident_bytes for row in rows])
+    sizes = np.concatenate([row.page_sizes for row in rows])
+    active = np.concatenate([row.active_lo_bytes for row in rows]).reshape(-1, len(WINDOWS))[:, _HOT_WINDOW]
+    written = _optional(rows, "written_bytes", len(WINDOWS), missing=-1)
+    subpages = _optional(rows, "subpage_active_bytes", 1, missing=-1)[:, 0]
+    tracked = written.min(axis=1) >= 0
+    told_apart = (subpages >= 0) & (sizes > SMALL_PAGE_BYTES)
+
+    def place_sum(values: Ints) -> Ints:
+        out = np.zeros((n_cells, *values.shape[1:]), np.int64)
+        np.add.at(out, cell, values)
+        return out.reshape(*shape, *values.shape[1:])
+
+    sampled = combine_sampled(resident, _optional(rows, "sampled_pages", 1, missing=0)[:, 0], cell, n_cells)
+    return Beside(
+        sampled_pages=sampled.reshape(shape),
+        written=place_sum(np.where(tracked[:, None], written, 0)),
+        written_of=place_sum(np.where(tracked, resident, 0)),
+        huge_active=place_sum(np.where(told_apart, active, 0)),
+        huge_subpages=place_sum(np.where(told_apart, subpages, 0)),
+    )
+
+
+def _optional(rows: Sequence[HeatRow], name: str, width: int, *, missing: int) -> Ints:
+    """A column of all rows [n, width]; `missing` where a row does not have it."""
+    parts = []
+    for row in rows:
+        values = getattr(row, name)
+        parts.append(np.full(len(row.kinds) * width, missing, np.int64) if values is None else values)
+    return np.concatenate(parts).reshape(-1, width)
 
 
 def coarsen(series: HeatSeries, width_us: int) -> HeatSeries:
@@ -200,6 +249,7 @@ def coarsen(series: HeatSeries, width_us: int) -> HeatSeries:
         kinds=series.kinds,
         tiers=series.tiers,
         folded=summed,
+        beside=series.beside.add_runs(first),
         history=series.history,
     )
 
@@ -218,9 +268,9 @@ def join_series(parts: Sequence[HeatSeries]) -> HeatSeries | None:
     for field in fields(Folded):
         sample = getattr(parts[0].folded, field.name)
         arrays[field.name] = np.zeros((total, len(groups), *sample.shape[2:]), np.int64)
+    columns_of = [[place[pair] for pair in zip(part.kinds, part.tiers, strict=True)] for part in parts]
     at = 0
-    for part in parts:
-        columns = [place[pair] for pair in zip(part.kinds, part.tiers, strict=True)]
+    for part, columns in zip(parts, columns_of, strict=True):
         for name, out in arrays.items():
             out[at : at + len(part.ends_us), columns] = getattr(part.folded, name)
         at += len(part.ends_us)
@@ -234,5 +284,6 @@ def join_series(parts: Sequence[HeatSeries]) -> HeatSeries | None:
         kinds=tuple(kind for kind, _ in groups),
         tiers=tuple(tier for _, tier in groups),
         folded=Folded(**arrays).take(order),
+        beside=join_beside([part.beside for part in parts], columns_of, len(groups)).take(order),
         history=max(part.history for part in parts),
     )

@@ -159,6 +159,7 @@ def _named_services(item: Incoming) -> list[OriginKey]:
     for gap in batch.gaps:
         names.extend(dict.fromkeys(gap.services))
     names.extend(epoch.service for epoch in batch.tile_epochs)
+    names.extend(sample.service for sample in batch.page_samples)
     return [(item.host.origin, key) for key in dict.fromkeys(names)]
 
 

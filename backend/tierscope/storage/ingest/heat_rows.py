@@ -1,10 +1,10 @@
-"""One row of heat, gaps and tile epochs each, in the column order of their tables."""
+"""One row of heat, gaps, tile epochs and page samples each, in the column order of their tables."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from tierscope.domain.batch import GapBlock, HeatBlock, Method, TileEpoch
+from tierscope.domain.batch import GapBlock, HeatBlock, Method, PageSample, TileEpoch
 from tierscope.storage import copy
 
 _AFTER_TIERS = (
@@ -18,7 +18,16 @@ _AFTER_TIERS = (
     "load_samples",
     "store_samples",
 )
-_AFTER_DUTY = ("distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes")
+_AFTER_DUTY = (
+    "distinct_pages",
+    "f1_pages",
+    "f2_pages",
+    "hot_intersection_bytes",
+    "hot_union_bytes",
+    "sampled_pages",
+    "written_bytes",
+    "subpage_active_bytes",
+)
 
 
 def heat_row(host_id: int, service_id: int, end_ns: int, block: HeatBlock, places: Sequence[int]) -> bytes:
@@ -39,6 +48,7 @@ def heat_row(host_id: int, service_id: int, end_ns: int, block: HeatBlock, place
             copy.float8(block.period_events),
             copy.float8(block.duty_ratio),
             *(found.get(name, copy.NULL) for name in _AFTER_DUTY),
+            copy.int2(block.bits_per_interval),
         ]
     )
 
@@ -78,6 +88,25 @@ def tile_epoch_row(host_id: int, service_id: int, start_ns: int, epoch: TileEpoc
             copy.text_array(epoch.mappings),
             copy.int8_array(epoch.offsets_bytes),
             copy.int8_array(epoch.sizes_bytes),
+        ]
+    )
+
+
+def trace_row(host_id: int, service_id: int, end_ns: int, sample: PageSample) -> bytes:
+    """Returns the row of one block of sampled pages."""
+    return copy.row(
+        [
+            *_key(host_id, service_id, end_ns),
+            copy.text(sample.group),
+            *_method(sample.method),
+            copy.float8(sample.rate),
+            copy.boolean(sample.counts),
+            copy.float8(sample.period_events),
+            copy.float8(sample.duty_ratio),
+            copy.int4(sample.n_intervals),
+            copy.int4(sample.n_pages),
+            copy.int4(sample.n_rows),
+            copy.blob(sample.body),
         ]
     )
 

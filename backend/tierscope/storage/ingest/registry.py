@@ -131,6 +131,8 @@ def _services_of(item: Incoming) -> Iterable[OriginKey]:
         yield from {(origin, key) for key in gap.services}
     for epoch in batch.tile_epochs:
         yield origin, epoch.service
+    for sample in batch.page_samples:
+        yield origin, sample.service
     if batch.inventory is not None:
         for service in batch.inventory.services:
             yield origin, service.key

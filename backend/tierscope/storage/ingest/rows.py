@@ -12,7 +12,7 @@ from tierscope.domain.batch import CounterBlock, HeatBlock, SelfReport
 from tierscope.domain.buckets import HOUR_US, TEN_MINUTES_US, bucket_start
 from tierscope.storage import copy, tables
 from tierscope.storage.ingest.boots import HostState
-from tierscope.storage.ingest.heat_rows import gap_row, heat_row, tile_epoch_row
+from tierscope.storage.ingest.heat_rows import gap_row, heat_row, tile_epoch_row, trace_row
 from tierscope.storage.ingest.incoming import Incoming, StoreLimits
 from tierscope.storage.ingest.registry import Registry
 
@@ -71,6 +71,7 @@ class Rows:
             self._add_heat(item, tally, heat, refused_services)
         self._add_gaps(item, tally, refused_services)
         self._add_tiles(item, tally, refused_services, epochs)
+        self._add_page_samples(item, tally, refused_services)
         if item.batch.self_report is not None:
             self._add_self(item, tally, item.batch.self_report)
 
@@ -185,6 +186,16 @@ class Rows:
             tally.set_aside += unknown
             tally.warnings.append(f"{unknown} tile columns of an unknown epoch were set aside")
 
+    def _add_page_samples(self, item: Incoming, tally: Tally, refused: set[int]) -> None:
+        for sample in item.batch.page_samples:
+            service = self._registry.service(item.host.origin, sample.service)
+            end_ns = self._place_one(item, tally, sample.end_wall_ns)
+            if end_ns is None or service in refused:
+                tally.set_aside += end_ns is not None
+                continue
+            self._parts["traces"].append(trace_row(item.host.id, service, end_ns, sample))
+            tally.rows["traces"] += 1
+
     def _add_self(self, item: Incoming, tally: Tally, report: SelfReport) -> None:
         end_ns = self._place_one(item, tally, report.end_wall_ns)
         if end_ns is None:
@@ -201,7 +212,10 @@ class Rows:
             report.services_dropped,
         )
         fields = [copy.int8(item.host.id), copy.instant(end_ns), *map(copy.int8, numbers)]
-        self._parts["self_reports"].append(copy.row([*fields, copy.jsonb(list(report.collectors))]))
+        fields.append(copy.jsonb(list(report.collectors)))
+        fields += [copy.text(text or None) for text in (report.budget_state, report.heat_rung, report.budget_reason)]
+        later = (report.guard_paused_intervals, report.samples_taken, report.samples_lost, report.throttles)
+        self._parts["self_reports"].append(copy.row([*fields, *map(copy.int8, later)]))
         tally.rows["self_reports"] += 1
 
     def _place_one(self, item: Incoming, tally: Tally, wall_ns: int) -> int | None:

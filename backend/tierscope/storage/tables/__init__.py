@@ -14,6 +14,7 @@ from tierscope.storage.tables.plain import (
     layouts,
     marks,
     metadata,
+    pauses,
     service_aliases,
     services,
     streams,
@@ -41,6 +42,7 @@ from tierscope.storage.tables.time import (
     tile_columns,
     tile_epochs,
     tiles,
+    traces,
 )
 
 __all__ = [
@@ -72,6 +74,7 @@ __all__ = [
     "metrics_1d",
     "metrics_1h",
     "metrics_10m",
+    "pauses",
     "self_reports",
     "service_aliases",
     "services",
@@ -81,5 +84,6 @@ __all__ = [
     "tile_epochs",
     "tiles",
     "tokens",
+    "traces",
     "users",
 ]

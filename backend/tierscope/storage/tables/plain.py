@@ -245,6 +245,19 @@ audit = Table(
     Column("detail", JSONB, nullable=False, server_default=_EMPTY_OBJECT),
 )
 
+pauses = Table(
+    # The kill switch: what agents are told not to do, until the row goes.
+    "pauses",
+    metadata,
+    _id(),
+    Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="CASCADE")),  # null = every host
+    _text("scope"),
+    _instant("since"),
+    _text("actor"),
+    CheckConstraint("scope IN ('all', 'heat')", name="scope"),
+    UniqueConstraint("host_id", "scope", postgresql_nulls_not_distinct=True),
+)
+
 idempotency_keys = Table(
     "idempotency_keys",
     metadata,

@@ -8,7 +8,7 @@ docs/decisions/0001-storage-shapes.md.
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Double, Index, Integer, LargeBinary, SmallInteger, Table, Text
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.types import TypeEngine
 
@@ -142,10 +142,17 @@ heat_live = _table(
     _array("f2_pages", BigInteger, null=True),
     _array("hot_intersection_bytes", BigInteger, null=True),  # n x 3
     _array("hot_union_bytes", BigInteger, null=True),
+    _array("sampled_pages", BigInteger, null=True),  # 0 where a row rests on all pages
+    _array("written_bytes", BigInteger, null=True),  # n x 4; -1 where that row was not measured
+    _array("subpage_active_bytes", BigInteger, null=True),  # -1 where that row was not measured
+    _small("bits_per_interval", null=True),  # null = 1
     service=True,
 )
 
 heat = _table("heat", *_method(), Column("n", Integer, nullable=False), _bytes("body"), service=True)
+
+
+BESIDE_COLUMNS = ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes")
 
 
 def _heat_rollup(name: str) -> Table:
@@ -166,6 +173,8 @@ def _heat_rollup(name: str) -> Table:
                 "active_hi_bytes",
             )
         ),
+        # What stands beside heat (domain/heat/beside.py); null where nothing of the kind was measured.
+        *(_array(column, BigInteger, null=True) for column in BESIDE_COLUMNS),
         service=True,
     )
 
@@ -204,6 +213,21 @@ tile_epochs = _table(
 
 tile_columns = _table("tile_columns", _int("epoch_id"), _bytes("cells"), service=True)
 
+traces = _table(
+    "traces",  # ts = the end of the block; body: domain/traces.py, zstd
+    Column("group_name", Text, nullable=False),
+    *_method(),
+    _float("rate"),  # share of the group's pages that the hash selects
+    Column("counts", Boolean, nullable=False),  # loads and stores are counts; else 1 = active
+    _float("period_events", null=True),
+    _float("duty_ratio", null=True),
+    Column("n_intervals", Integer, nullable=False),
+    Column("n_pages", Integer, nullable=False),
+    Column("n_rows", Integer, nullable=False),
+    _bytes("body"),
+    service=True,
+)
+
 tiles = _table("tiles", _int("epoch_id"), _small("level"), _bytes("cells"), _bytes("known"), service=True)
 
 self_reports = _table(
@@ -218,6 +242,13 @@ self_reports = _table(
     _int("counters_dropped"),
     _int("services_dropped"),
     Column("collectors", JSONB, nullable=False),
+    Column("budget_state", Text),  # this and the following: null where the agent did not say
+    Column("heat_rung", Text),
+    Column("budget_reason", Text),
+    _int("guard_paused_intervals", null=True),
+    _int("samples_taken", null=True),
+    _int("samples_lost", null=True),
+    _int("throttles", null=True),
     service=False,
 )
 
@@ -237,5 +268,6 @@ TIME_TABLES = (
     TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
     TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=True),
     TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=False),
+    TimeTable(traces, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
     TimeTable(self_reports, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
 )

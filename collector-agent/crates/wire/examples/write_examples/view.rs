@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use tierscope_sample::heat::{Backend, GapRow, Granularity, HeatRow, PageKind};
-use tierscope_sample::inventory::Inventory;
+use tierscope_sample::inventory::{CxlDevice, Inventory, NodeBench};
+use tierscope_sample::page_sample::PageSample;
 use tierscope_sample::tiles::{TileColumn, TileEpoch};
 use tierscope_wire::{CounterRow, Layout, Opened, Origin, SelfReport};
 
@@ -29,6 +30,7 @@ pub(crate) fn batch(opened: &Opened) -> Value {
         "gaps": content.gaps.iter().map(gaps).collect::<Vec<_>>(),
         "tile_epochs": content.tile_epochs.iter().map(epoch).collect::<Vec<_>>(),
         "tile_columns": content.tile_columns.iter().map(column).collect::<Vec<_>>(),
+        "page_samples": content.page_samples.iter().map(page_sample).collect::<Vec<_>>(),
         "self": content.self_report.as_ref().map(self_report),
     })
 }
@@ -112,6 +114,10 @@ fn heat(row: &HeatRow) -> Value {
         "f2_pages": row.f2_pages,
         "hot_intersection_bytes": row.hot_overlap_bytes.map(|lags| lags.map(|(intersection, _)| intersection)),
         "hot_union_bytes": row.hot_overlap_bytes.map(|lags| lags.map(|(_, union)| union)),
+        "bits_per_interval": row.bits_per_interval,
+        "sampled_pages": row.sampled_pages,
+        "written_bytes": row.written_bytes,
+        "subpage_active_bytes": row.subpage_active_bytes,
     })
 }
 
@@ -200,7 +206,8 @@ fn inventory(inventory: &Inventory) -> Value {
         "collectors": inventory.collectors.iter().map(|collector| json!({
             "name": collector.name, "active": collector.active, "reason": collector.reason,
             "enable_hint": collector.enable_hint, "granularity": collector.granularity,
-            "privilege": collector.privilege,
+            "privilege": collector.privilege, "sees": collector.sees, "cost": collector.cost,
+            "capabilities": collector.capabilities,
         })).collect::<Vec<_>>(),
         "services": inventory.services.iter().map(|service| json!({
             "namespace": service.namespace, "name": service.name, "rule": service.rule,
@@ -210,6 +217,7 @@ fn inventory(inventory: &Inventory) -> Value {
         "swaps": inventory.swaps.iter().map(|swap| json!({
             "name": swap.name, "kind": swap.kind, "size_bytes": swap.size_bytes,
             "used_bytes": swap.used_bytes, "priority": swap.priority, "zoned": swap.zoned,
+            "discard": swap.discard, "rotational": swap.rotational,
         })).collect::<Vec<_>>(),
         "findings": inventory.findings.iter().map(|finding| json!({
             "id": finding.id, "severity": finding.severity, "cause": finding.cause,
@@ -217,12 +225,84 @@ fn inventory(inventory: &Inventory) -> Value {
         })).collect::<Vec<_>>(),
         "labels": inventory.labels.iter().map(|(key, value)| (key.clone(), json!(value)))
             .collect::<Map<_, _>>(),
-        "cxl_devices": inventory.cxl_devices.iter().map(|device| json!({
-            "name": device.name, "ram_bytes": device.ram_bytes, "numa_node": device.numa_node,
-            "serial": device.serial,
-        })).collect::<Vec<_>>(),
+        "cxl_devices": inventory.cxl_devices.iter().map(cxl_device).collect::<Vec<_>>(),
         "rdma_devices": inventory.rdma_devices,
         "running_as_uid": inventory.running_as_uid,
+        "benches": inventory.benches.iter().map(bench).collect::<Vec<_>>(),
+        "unmovable": inventory.unmovable.iter().map(|unmovable| json!({
+            "node": unmovable.node, "hugetlb_bytes": unmovable.hugetlb_bytes,
+            "mlocked_bytes": unmovable.mlocked_bytes, "pinned_pages": unmovable.pinned_pages,
+        })).collect::<Vec<_>>(),
+        "hypervisor": inventory.hypervisor,
+    })
+}
+
+fn cxl_device(device: &CxlDevice) -> Value {
+    json!({
+        "name": device.name,
+        "ram_bytes": device.ram_bytes,
+        "numa_node": device.numa_node,
+        "serial": device.serial,
+        "pci_address": device.pci_address,
+        "firmware_version": device.firmware_version,
+        "link_decigigatransfers": device.link_decigigatransfers,
+        "link_width": device.link_width,
+        "max_link_decigigatransfers": device.max_link_decigigatransfers,
+        "max_link_width": device.max_link_width,
+        "aer_correctable": device.aer_correctable,
+        "aer_nonfatal": device.aer_nonfatal,
+        "aer_fatal": device.aer_fatal,
+    })
+}
+
+fn bench(bench: &NodeBench) -> Value {
+    json!({
+        "measured_wall_ns": bench.measured_wall_ns,
+        "cpu_node": bench.cpu_node,
+        "memory_node": bench.memory_node,
+        "figures": bench.figures.iter().map(|figure| json!({
+            "name": figure.name, "unit": figure.unit, "threads": figure.threads,
+            "block_bytes": figure.block_bytes, "pattern": figure.pattern, "median": figure.median,
+            "p10": figure.p10, "p90": figure.p90, "repetitions": figure.repetitions,
+            "disturbed": figure.disturbed,
+        })).collect::<Vec<_>>(),
+        "loaded": bench.loaded.iter().map(|point| json!({
+            "bandwidth_bytes_per_s": point.bandwidth_bytes_per_s, "latency_ns": point.latency_ns,
+            "threads": point.threads, "write_ratio": point.write_ratio,
+            "utilisation_ratio": point.utilisation_ratio, "latency_p10_ns": point.latency_p10_ns,
+            "latency_p90_ns": point.latency_p90_ns, "repetitions": point.repetitions,
+            "disturbed": point.disturbed,
+        })).collect::<Vec<_>>(),
+        "method": bench.method,
+        "buffer_bytes": bench.buffer_bytes,
+        "huge_page_bytes": bench.huge_page_bytes,
+        "skipped": bench.skipped.iter().map(|skip| json!({
+            "name": skip.name, "reason": skip.reason,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn page_sample(sample: &PageSample) -> Value {
+    json!({
+        "backend": backend(sample.backend),
+        "granularity": granularity(sample.granularity),
+        "interval_ns": sample.interval_ns,
+        "service": *sample.service,
+        "group": *sample.group,
+        "rate": sample.rate,
+        "counts": sample.counts,
+        "period_events": sample.period_events,
+        "duty_ratio": sample.duty_ratio,
+        "intervals": sample.intervals.iter().map(|(end_wall_ns, observed)| json!({
+            "end_wall_ns": end_wall_ns, "observed": observed,
+        })).collect::<Vec<_>>(),
+        "pages": sample.pages.iter().map(|page| json!({
+            "id": page.id, "kind": kind(page.kind), "page_size_bytes": page.page_size_bytes,
+            "first_interval": page.first_interval, "last_interval": page.last_interval,
+        })).collect::<Vec<_>>(),
+        "rows": sample.rows.iter().map(|row| json!({
+            "interval": row.interval, "page": row.page, "loads": row.loads, "stores": row.stores,
+        })).collect::<Vec<_>>(),
     })
 }
 
@@ -242,5 +322,12 @@ fn self_report(report: &SelfReport) -> Value {
             "name": cost.name, "cpu_ns": cost.cpu_ns, "runs": cost.runs,
             "failures": cost.failures, "last_error": cost.last_error,
         })).collect::<Vec<_>>(),
+        "budget_state": report.budget_state,
+        "heat_rung": report.heat_rung,
+        "budget_reason": report.budget_reason,
+        "guard_paused_intervals": report.guard_paused_intervals,
+        "samples_taken": report.samples_taken,
+        "samples_lost": report.samples_lost,
+        "throttles": report.throttles,
     })
 }

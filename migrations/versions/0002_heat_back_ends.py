@@ -1,0 +1,30 @@
+"""Heat of single pages: sampling errors, written bytes, sub-pages and page samples; the agents' budgets and pauses."""
+
+from alembic import op
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage import tables
+from tierscope.storage.making import add_missing_columns, make_missing_table
+from tierscope.storage.partitions import storage_mode
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+BESIDE_HEAT = ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes")
+BUDGET = ("budget_state", "heat_rung", "budget_reason")
+LOSSES = ("guard_paused_intervals", "samples_taken", "samples_lost", "throttles")
+
+
+def upgrade() -> None:
+    """Adds columns, null in the rows of before, and tables."""
+    connection = op.get_bind()
+    row_columns = ("sampled_pages", "written_bytes", "subpage_active_bytes", "bits_per_interval")
+    add_missing_columns(connection, tables.heat_live, row_columns)
+    add_missing_columns(connection, tables.heat_1h, BESIDE_HEAT)
+    add_missing_columns(connection, tables.heat_1d, BESIDE_HEAT)
+    add_missing_columns(connection, tables.self_reports, (*BUDGET, *LOSSES))
+    mode = storage_mode(WriteTransaction(connection))
+    for table in (tables.traces, tables.pauses):
+        make_missing_table(connection, table, mode)
