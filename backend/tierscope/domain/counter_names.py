@@ -8,7 +8,7 @@ from tierscope.domain._generated.catalogue import METRICS, Metric
 from tierscope.domain.counters import CounterKind, guess_kind, guess_unit, parse_key
 
 _BY_NAME = {(metric.source, metric.name): metric for metric in METRICS}
-_BRACKET = re.compile(r"\[N\d+\]$")
+_BRACKET = re.compile(r"\[[^\]]*\]$")
 _KEY_PARTS, _SOURCE_PARTS = 3, 2
 
 
@@ -60,7 +60,7 @@ def describe_counter(key: str) -> CounterName:
 
 
 def find_metric(source: str, name: str) -> Metric | None:
-    """The catalogue's entry of a counter; a name with a node in brackets has the entry of the name before it."""
+    """The catalogue's entry of a counter; a name with a node, size or device in brackets has the entry of the name."""
     return _BY_NAME.get((source, name)) or _BY_NAME.get((source, _BRACKET.sub("", name)))
 
 

@@ -8,19 +8,26 @@ mod frame;
 mod groups;
 mod host;
 mod processes;
+mod slow;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tierscope_rootfs::{Missing, ReadError, Reader, Root};
 use tierscope_sample::counters::CounterSample;
+use tierscope_sample::placement::NodeClasses;
 use tierscope_sysfs::cgroup::{Groups, Version};
 
+use crate::inventory;
 use crate::services::{Discovered, FoundService, Rules, Walker};
 use cadence::{Backoff, Timer};
 use frame::Frame;
+use processes::{Rounds, Scene};
+use slow::{Generations, Slow};
 
 pub use cadence::Rescan;
 pub use processes::largest as largest_processes;
+pub use slow::SlowCadences;
 
 /// Nanoseconds of a second.
 const SECOND_NS: i64 = 1_000_000_000;
@@ -38,6 +45,8 @@ pub struct CollectorConfig {
     pub zoneinfo_min_ns: i64,
     /// Shortest time between two readings of control groups, whose counters the kernel sums over CPUs for it.
     pub groups_min_ns: i64,
+    /// Sources that are read more rarely still.
+    pub slow: SlowCadences,
     /// Files of single processes; `None` leaves them out.
     pub process_files: Option<ProcessFiles>,
     /// Whether numbers of services are collected: their control groups, and their processes.
@@ -47,12 +56,14 @@ pub struct CollectorConfig {
 /// How much is read of single processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessFiles {
-    /// Shortest time between two readings.
+    /// Length of a round over the processes, which is spread over the collections within it.
     pub min_ns: i64,
     /// The largest processes of the host, at most so many.
     pub max_processes: usize,
     /// Resident bytes of all of them together: reading walks their page tables.
     pub max_resident_bytes: i64,
+    /// Resident bytes of one process; a larger one is counted and not read.
+    pub max_process_bytes: i64,
     /// Bytes read of one `numa_maps`.
     pub max_file_bytes: u64,
 }
@@ -63,6 +74,7 @@ impl Default for ProcessFiles {
             min_ns: 300 * SECOND_NS,
             max_processes: 50,
             max_resident_bytes: 16 << 30,
+            max_process_bytes: 8 << 30,
             max_file_bytes: 1 << 20,
         }
     }
@@ -76,6 +88,7 @@ impl Default for CollectorConfig {
             rescan: Rescan::default(),
             zoneinfo_min_ns: 5 * SECOND_NS,
             groups_min_ns: 10 * SECOND_NS,
+            slow: SlowCadences::default(),
             process_files: Some(ProcessFiles::default()),
             services: true,
         }
@@ -87,6 +100,7 @@ impl CollectorConfig {
     pub fn for_recordings() -> Self {
         let process_files = ProcessFiles {
             min_ns: 0,
+            max_process_bytes: i64::MAX,
             max_file_bytes: 64 << 20,
             ..ProcessFiles::default()
         };
@@ -94,6 +108,7 @@ impl CollectorConfig {
             rescan: Rescan::ALWAYS,
             zoneinfo_min_ns: 0,
             groups_min_ns: 0,
+            slow: SlowCadences::ALWAYS,
             process_files: Some(process_files),
             ..Self::default()
         }
@@ -156,6 +171,10 @@ pub struct Collector {
     /// Services that have counters of their own: those of the last rescan, so that the layout holds in between.
     services: Vec<FoundService>,
     nodes: Vec<u32>,
+    /// Classes of the nodes' memory, as of the last rescan.
+    classes: NodeClasses,
+    /// Scopes of services whose placement is known from their control groups.
+    placed: BTreeSet<String>,
     version: Version,
     groups: Groups,
     absent_files: Vec<u32>,
@@ -163,7 +182,8 @@ pub struct Collector {
     walk: Timer,
     zoneinfo: Timer,
     group_files: Timer,
-    process_files: Timer,
+    rounds: Rounds,
+    slow: Slow,
 }
 
 /// What a reading finds wrong, collected on the way.
@@ -203,6 +223,8 @@ impl Collector {
             discovered: Discovered::default(),
             services: Vec::new(),
             nodes: Vec::new(),
+            classes: NodeClasses::new(),
+            placed: BTreeSet::new(),
             version: Version::None,
             groups: Groups::default(),
             absent_files: Vec::new(),
@@ -210,7 +232,8 @@ impl Collector {
             walk: Timer::default(),
             zoneinfo: Timer::default(),
             group_files: Timer::default(),
-            process_files: Timer::default(),
+            rounds: Rounds::default(),
+            slow: Slow::default(),
             config,
             rules,
         }
@@ -254,10 +277,18 @@ impl Collector {
         if self.zoneinfo.take(now_ns, self.config.zoneinfo_min_ns) {
             host::read_zones(&mut self.reader, &mut self.frame, &mut notes);
         }
-        self.read_processes(now_ns);
+        let generations = self.slow.read(
+            &mut self.reader,
+            &mut self.frame,
+            &mut notes,
+            &self.nodes,
+            (now_ns, &self.config.slow),
+        );
         if self.group_files.take(now_ns, self.config.groups_min_ns) {
             self.read_groups(&mut notes);
         }
+        self.put_generations(generations.as_ref());
+        self.read_processes(now_ns);
         let dropped = Dropped {
             names: self.frame.refused(),
             cgroups: self.groups.dropped,
@@ -292,6 +323,8 @@ impl Collector {
         self.absent_files = vec![0; groups.paths.len()];
         self.services.clone_from(&self.discovered.services);
         (self.nodes, self.version, self.groups) = (nodes, version, groups);
+        self.classes = inventory::node_classes(&mut self.reader, &self.nodes);
+        self.slow.keep(&mut self.frame);
         self.frame.forget_unused();
         changed
     }
@@ -300,16 +333,16 @@ impl Collector {
         let Some(limits) = self.config.process_files else {
             return;
         };
-        processes::keep(&mut self.frame, &self.services);
-        if self.process_files.take(now_ns, limits.min_ns) {
-            processes::read(
-                &mut self.reader,
-                &mut self.frame,
-                &self.discovered,
-                &self.services,
-                &limits,
-            );
-        }
+        Rounds::keep(&mut self.frame, &self.services);
+        let scene = Scene {
+            discovered: &self.discovered,
+            services: &self.services,
+            classes: &self.classes,
+            placed: &self.placed,
+            limits,
+        };
+        self.rounds
+            .read(&mut self.reader, &mut self.frame, &scene, now_ns);
     }
 
     fn read_groups(&mut self, notes: &mut Notes) {
@@ -317,16 +350,31 @@ impl Collector {
             self.version,
             &self.groups,
             &self.services,
-            self.nodes.len(),
+            &self.classes,
             self.config.max_names,
         );
-        groups::read(
+        self.placed = groups::read(
             &mut self.reader,
             &mut self.frame,
             notes,
             &plan,
             &mut self.absent_files,
         );
+    }
+
+    /// Writes the generations of services when they were read.
+    fn put_generations(&mut self, generations: Option<&Generations>) {
+        if let Some(generations) = generations {
+            let plan = groups::Plan::new(
+                self.version,
+                &self.groups,
+                &self.services,
+                &self.classes,
+                self.config.max_names,
+            );
+            let scopes = groups::put_generations(&mut self.frame, &plan, generations);
+            self.slow.remember(scopes, "lru_gen");
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! What the host is: processors, nodes, tiers, settings, devices, services, and which collectors it allows.
 
+use std::sync::Arc;
+
 use tierscope_procfs::{host, swaps};
 use tierscope_rootfs::{Missing, Reader};
 use tierscope_sample::inventory::{CxlDevice, Inventory, Knob, Node, Service, SwapDevice, Tier};
-use tierscope_sysfs::{cgroup, classify, devices, knobs, nodes, tiers};
+use tierscope_sample::placement::NodeClasses;
+use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes, tiers};
 
 use crate::collect::Collector;
 use crate::services::Discovered;
@@ -44,10 +47,7 @@ pub fn describe_root(reader: &mut Reader, discovered: &Discovered) -> Inventory 
         knobs: knobs::read(reader).into_iter().map(describe_knob).collect(),
         services: describe_services(discovered),
         swaps: read_swaps(reader),
-        cxl_devices: devices::cxl_memory(reader)
-            .into_iter()
-            .map(describe_cxl)
-            .collect(),
+        cxl_devices: cxl::memory(reader).into_iter().map(describe_cxl).collect(),
         rdma_devices: devices::rdma(reader),
         running_as_uid: host::effective_uid(reader, "self").unwrap_or(0),
         ..Inventory::default()
@@ -61,10 +61,22 @@ fn read_facts(reader: &mut Reader) -> classify::Facts {
     let ids = nodes::ids(reader).unwrap_or_default();
     classify::Facts {
         dax: devices::dax(reader),
-        regions: devices::cxl_regions(reader),
+        regions: cxl::regions(reader),
         windows: devices::cxl_windows(reader),
         nodes: ids.into_iter().map(|id| nodes::describe(reader, id)).collect(),
     }
+}
+
+/// Class of the memory of each node, such as `dram`.
+pub(crate) fn node_classes(reader: &mut Reader, ids: &[u32]) -> NodeClasses {
+    let facts = read_facts(reader);
+    let class_of = |node: &nodes::Node| {
+        let ranges = nodes::physical_ranges(reader, node.id);
+        let (class, _) = classify::classify(&facts, node, &ranges);
+        (node.id, Arc::from(class.name()))
+    };
+    let listed = facts.nodes.iter().filter(|node| ids.contains(&node.id));
+    listed.map(class_of).collect()
 }
 
 fn describe_node(reader: &mut Reader, facts: &classify::Facts, node: &nodes::Node) -> Node {
@@ -125,34 +137,46 @@ fn read_swaps(reader: &mut Reader) -> Vec<SwapDevice> {
     let Ok(Ok(swaps)) = swaps::read(reader) else {
         return Vec::new();
     };
-    let describe = |swap: swaps::Swap| SwapDevice {
-        kind: if swap.name.starts_with("/dev/zram") {
-            "zram".to_owned()
-        } else {
-            swap.kind
-        },
-        size_bytes: swap.size_bytes,
-        used_bytes: swap.used_bytes,
-        priority: swap.priority,
-        zoned: devices::zoned(reader, &swap.name),
-        discard: None,
-        rotational: None,
-        name: if swap.name.starts_with("/dev/") {
-            swap.name
-        } else {
-            "file".to_owned()
-        },
+    let describe = |swap: swaps::Swap| {
+        let device = devices::block_device(reader, &swap.name);
+        SwapDevice {
+            kind: if swap.name.starts_with("/dev/zram") {
+                "zram".to_owned()
+            } else {
+                swap.kind
+            },
+            size_bytes: swap.size_bytes,
+            used_bytes: swap.used_bytes,
+            priority: swap.priority,
+            zoned: device.zoned,
+            discard: device.discard,
+            rotational: device.rotational,
+            name: if swap.name.starts_with("/dev/") {
+                swap.name
+            } else {
+                "file".to_owned()
+            },
+        }
     };
     swaps.into_iter().map(describe).collect()
 }
 
-fn describe_cxl(device: devices::CxlMemory) -> CxlDevice {
+fn describe_cxl(device: cxl::Memory) -> CxlDevice {
+    let pci = device.pci.unwrap_or_default();
     CxlDevice {
         name: device.name,
         ram_bytes: device.ram_bytes,
         numa_node: device.numa_node,
         serial: device.serial,
-        ..CxlDevice::default()
+        pci_address: pci.address,
+        firmware_version: device.firmware_version,
+        link_decigigatransfers: pci.current.decigigatransfers,
+        link_width: pci.current.width,
+        max_link_decigigatransfers: pci.max.decigigatransfers,
+        max_link_width: pci.max.width,
+        aer_correctable: pci.errors.correctable,
+        aer_nonfatal: pci.errors.nonfatal,
+        aer_fatal: pci.errors.fatal,
     }
 }
 

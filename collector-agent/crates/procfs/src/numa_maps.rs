@@ -7,34 +7,8 @@ use std::collections::BTreeMap;
 
 use tierscope_rootfs::{Missing, Reader, text};
 use tierscope_sample::heat::PageKind;
-
-use crate::maps::page_kind;
-
-/// What the pages of a mapping are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// Anonymous memory.
-    Anon,
-    /// Page cache of files; also the copied pages of a private file mapping that has both sorts, because the file
-    /// does not say on which node each sort is.
-    File,
-    /// shmem, memfd, tmpfs.
-    Tmpfs,
-    /// hugetlb pages, which reclaim never demotes.
-    Hugetlb,
-}
-
-impl Kind {
-    /// The name in counter keys.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Anon => "anon",
-            Self::File => "file",
-            Self::Tmpfs => "tmpfs",
-            Self::Hugetlb => "hugetlb",
-        }
-    }
-}
+use tierscope_sample::mapping::mapping_kind;
+pub use tierscope_sample::placement::PlacedKind as Kind;
 
 /// Resident bytes by kind and node. Pages shared between processes are in each of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,16 +66,18 @@ fn add_line(maps: &mut NumaMaps, line: &str) {
     }
 }
 
+/// The kind of a mapping. `File` also holds the copied pages of a private file mapping that has both sorts, because the
+/// file does not say on which node each sort is.
 fn kind_of(file: Option<&str>, huge: bool, all_anon: bool) -> Kind {
     let Some(name) = file else {
         return if huge { Kind::Hugetlb } else { Kind::Anon };
     };
-    match page_kind(name) {
+    // The kernel prints a space in a name as `\040`. A mapping with a name has an inode, whose number is not printed.
+    match mapping_kind(&name.replace("\\040", " "), 1) {
         _ if huge => Kind::Hugetlb,
-        PageKind::Tmpfs => Kind::Tmpfs,
-        PageKind::Anon => Kind::Anon,
-        PageKind::File if all_anon => Kind::Anon,
-        PageKind::File => Kind::File,
+        Some(PageKind::Tmpfs) => Kind::Tmpfs,
+        Some(PageKind::File) if !all_anon => Kind::File,
+        Some(PageKind::File | PageKind::Anon) | None => Kind::Anon,
     }
 }
 

@@ -6,7 +6,7 @@
 )]
 
 use proptest::prelude::*;
-use tierscope_procfs::{counters, host, maps, numa_maps, process, stat, swaps, zoneinfo};
+use tierscope_procfs::{buddyinfo, counters, host, numa_maps, process, stat, swaps, zoneinfo};
 use tierscope_rootfs::{Reader, Root};
 
 /// Text made of the pieces that these files are made of, in any order.
@@ -47,10 +47,10 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let process_directory = directory.path().join("proc/7");
         std::fs::create_dir_all(&process_directory).unwrap();
-        for name in ["stat", "cmdline", "cgroup", "maps", "numa_maps", "smaps_rollup", "statm", "status"] {
+        for name in ["stat", "cmdline", "cgroup", "numa_maps", "smaps_rollup", "statm", "status"] {
             std::fs::write(process_directory.join(name), &text).unwrap();
         }
-        for name in ["uptime", "swaps", "stat", "zoneinfo", "cpuinfo"] {
+        for name in ["uptime", "swaps", "stat", "zoneinfo", "cpuinfo", "buddyinfo"] {
             std::fs::write(directory.path().join("proc").join(name), &text).unwrap();
         }
         let mut reader = Reader::new(Root::new(directory.path()));
@@ -69,7 +69,7 @@ proptest! {
         let _ = process::executable(&mut reader, 7, &line);
         let _ = process::resident_pages(&mut reader, 7);
         let _ = counters::smaps_rollup(&mut reader, 7, |_, _| {});
-        let _ = maps::mapped_bytes(&mut reader, 7, u64::MAX);
+        let _ = buddyinfo::read(&mut reader, |_, _, _, _| {});
         let read = numa_maps::read(&mut reader, 7, u64::MAX).unwrap();
         prop_assert_eq!(read.file_bytes, text.len() as u64);
     }

@@ -1,6 +1,8 @@
 //! Control groups: which there are, and their memory files, in both versions of the interface.
 
-use tierscope_rootfs::{Missing, Outcome, Reader, text};
+use std::collections::BTreeMap;
+
+use tierscope_rootfs::{Missing, Outcome, ParseError, Reader, text};
 
 /// Which interface the host mounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,8 @@ pub enum Shape {
     NodeValues,
     /// Pressure lines.
     Pressure,
+    /// Lines of `name=value` words, one line per block device; summed over the devices.
+    DeviceSums,
     /// One number or `max`, under this name.
     Single(&'static str),
 }
@@ -110,10 +114,13 @@ const FILES_V2: &[File] = &[
     file("memory.swap.max", Shape::Single("max")),
     file("memory.zswap.current", Shape::Single("current")),
     file("memory.zswap.max", Shape::Single("max")),
+    file("memory.zswap.writeback", Shape::Single("writeback")),
     file("memory.pressure", Shape::Pressure),
     file("cpu.pressure", Shape::Pressure),
     file("io.pressure", Shape::Pressure),
+    file("irq.pressure", Shape::Pressure),
     file("cpu.stat", Shape::NameValues),
+    file("io.stat", Shape::DeviceSums),
 ];
 
 /// Version 1 means other things by the same names (no descendants, pages per node), hence the sources of their own.
@@ -133,6 +140,14 @@ const FILES_V1: &[File] = &[
     file("memory.limit_in_bytes", Shape::Single("limit_in_bytes")),
     file("memory.soft_limit_in_bytes", Shape::Single("soft_limit_in_bytes")),
     file("memory.memsw.usage_in_bytes", Shape::Single("usage_in_bytes")),
+    file(
+        "memory.memsw.max_usage_in_bytes",
+        Shape::Single("max_usage_in_bytes"),
+    ),
+    file("memory.memsw.limit_in_bytes", Shape::Single("limit_in_bytes")),
+    file("memory.kmem.usage_in_bytes", Shape::Single("usage_in_bytes")),
+    file("memory.swappiness", Shape::Single("swappiness")),
+    file("memory.oom_control", Shape::NameValues),
     file("memory.failcnt", Shape::Single("failcnt")),
 ];
 
@@ -149,9 +164,39 @@ pub fn read(
         Shape::NameValues => text::name_values(content, |name, value| emit(name, Some(value))),
         Shape::NodeValues => text::node_values(content, |name, value| emit(name, Some(value))),
         Shape::Pressure => text::pressure_totals(content, |name, value| emit(name, Some(value))),
+        Shape::DeviceSums => {
+            let sums = device_sums(content)?;
+            for (name, value) in &sums {
+                emit(name, Some(*value));
+            }
+            Ok(())
+        }
         Shape::Single(name) => text::limit(content.trim()).map(|value| emit(name, value)),
     })
 }
+
+/// Sums of `io.stat` over block devices, whose numbers say nothing outside the host. A group that did no I/O has an empty
+/// file, which is a sum of 0.
+fn device_sums(content: &str) -> Result<BTreeMap<&str, i64>, ParseError> {
+    let mut sums: BTreeMap<&str, i64> = IO_STAT_NAMES.iter().map(|name| (*name, 0)).collect();
+    for (index, line) in content.lines().enumerate() {
+        // Further words belong to I/O controllers such as `cost.usage=3`; a device alone in its line did nothing.
+        for (name, value) in line
+            .split_ascii_whitespace()
+            .filter_map(|word| word.split_once('='))
+        {
+            if let Some(sum) = sums.get_mut(name) {
+                let value = text::number(value)
+                    .ok_or_else(|| ParseError::new(index + 1, name, "not a whole number of 63 bits"))?;
+                *sum = sum.saturating_add(value);
+            }
+        }
+    }
+    Ok(sums)
+}
+
+/// What `io.stat` counts: bytes and requests read, written and discarded.
+const IO_STAT_NAMES: [&str; 6] = ["rbytes", "wbytes", "rios", "wios", "dbytes", "dios"];
 
 /// The groups chosen for reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -307,6 +352,32 @@ mod tests {
         assert_eq!(
             by_node,
             [("anon[N0]".to_owned(), Some(1)), ("anon[N1]".to_owned(), Some(2))]
+        );
+    }
+
+    #[test]
+    fn block_devices_are_summed_and_no_io_is_a_zero() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            (
+                "sys/fs/cgroup/load/io.stat",
+                "8:0 rbytes=10 wbytes=4 rios=1 wios=1 dbytes=0 dios=0 cost.usage=7\n254:0 \n8:16 rbytes=5 wbytes=1 rios=2 wios=1 dbytes=3 dios=1\n",
+            ),
+            ("sys/fs/cgroup/idle/io.stat", ""),
+        ]);
+        let seen = values(&mut reader, Version::V2, "/load", "io.stat");
+        let expected = [
+            ("dbytes", 3),
+            ("dios", 1),
+            ("rbytes", 15),
+            ("rios", 3),
+            ("wbytes", 5),
+            ("wios", 2),
+        ];
+        assert_eq!(seen, expected.map(|(name, value)| (name.to_owned(), Some(value))));
+        assert!(
+            values(&mut reader, Version::V2, "/idle", "io.stat")
+                .iter()
+                .all(|(_, value)| *value == Some(0))
         );
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Guests can fake any of these facts, so the evidence always travels with the class. The first rule that fits wins.
 
-use crate::devices::{CxlRegion, Dax};
+use crate::cxl::Region;
+use crate::devices::Dax;
 use crate::nodes::Node;
 
 /// Class of a node's memory, as the contract names it.
@@ -39,7 +40,7 @@ pub struct Facts {
     /// dax devices.
     pub dax: Vec<Dax>,
     /// CXL regions.
-    pub regions: Vec<CxlRegion>,
+    pub regions: Vec<Region>,
     /// CXL windows of the firmware, as (start, length).
     pub windows: Vec<(u64, u64)>,
     /// The host's nodes.
@@ -219,6 +220,7 @@ mod tests {
             resource: Some(0x5_e000_0000),
             size_bytes: Some(1 << 30),
             device_path: path.map(str::to_owned),
+            ..Dax::default()
         }
     }
 
@@ -226,10 +228,11 @@ mod tests {
     fn memory_inside_a_cxl_region_is_cxl() {
         let slow = node(1, "", None, None);
         let mut facts = facts(&slow);
-        facts.regions = vec![CxlRegion {
+        facts.regions = vec![Region {
             name: "region0".into(),
             resource: Some(0x5_e000_0000),
             size_bytes: Some(1 << 30),
+            ..Region::default()
         }];
         let (class, evidence) = classify(&facts, &slow, &[(0x5_e000_0000, 1 << 27)]);
         assert_eq!(

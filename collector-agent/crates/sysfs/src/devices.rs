@@ -1,6 +1,9 @@
-//! Memory devices: CXL memory and regions, dax devices, swap block devices, RDMA.
+//! Devices that bear on memory: dax devices, swap block devices, network cards that read memory by themselves, CXL
+//! windows of firmware.
 
 use tierscope_rootfs::Reader;
+
+use crate::cxl::unsigned;
 
 /// A dax device. `target_node` is the NUMA node that its memory becomes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,30 +18,9 @@ pub struct Dax {
     pub size_bytes: Option<u64>,
     /// Where the device hangs, as the bus link says; `None` in a recording without links.
     pub device_path: Option<String>,
-}
-
-/// A CXL region: a stretch of physical memory served by CXL devices.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CxlRegion {
-    /// Such as `region0`.
-    pub name: String,
-    /// Physical start in bytes.
-    pub resource: Option<u64>,
-    /// Length in bytes.
-    pub size_bytes: Option<u64>,
-}
-
-/// A CXL memory device.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CxlMemory {
-    /// Such as `mem0`.
-    pub name: String,
-    /// Volatile capacity in bytes.
-    pub ram_bytes: Option<i64>,
-    /// Node near the card (not the node of its memory); `None` where firmware gives none.
-    pub numa_node: Option<i32>,
-    /// Serial number as printed.
-    pub serial: String,
+    /// `kmem` where the memory is the kernel's, `device_dax` where programs map it themselves; `None` where no driver
+    /// has it, or in a recording without links.
+    pub driver: Option<String>,
 }
 
 /// Dax devices by name.
@@ -55,58 +37,55 @@ pub fn dax(reader: &mut Reader) -> Vec<Dax> {
                 .link(&format!("{BUS}/{name}"))
                 .ok()
                 .map(|path| path.to_string_lossy().into_owned()),
+            driver: reader
+                .link(&format!("{BUS}/{name}/driver"))
+                .ok()
+                .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned())),
             name,
         })
         .collect()
 }
 
-/// CXL regions by name.
-pub fn cxl_regions(reader: &mut Reader) -> Vec<CxlRegion> {
-    const BUS: &str = "/sys/bus/cxl/devices";
-    let names = reader.list(BUS).unwrap_or_default();
-    names
-        .into_iter()
-        .filter(|name| numbered(name, "region"))
-        .map(|name| CxlRegion {
-            resource: text_of(reader, BUS, &name, "resource").and_then(|text| unsigned(&text)),
-            size_bytes: text_of(reader, BUS, &name, "size").and_then(|text| unsigned(&text)),
-            name,
-        })
-        .collect()
-}
-
-/// CXL memory devices by name.
-pub fn cxl_memory(reader: &mut Reader) -> Vec<CxlMemory> {
-    const BUS: &str = "/sys/bus/cxl/devices";
-    let names = reader.list(BUS).unwrap_or_default();
-    names
-        .into_iter()
-        .filter(|name| numbered(name, "mem"))
-        .map(|name| CxlMemory {
-            ram_bytes: text_of(reader, BUS, &name, "ram/size")
-                .and_then(|text| unsigned(&text))
-                .and_then(|bytes| i64::try_from(bytes).ok()),
-            numa_node: text_of(reader, BUS, &name, "numa_node")
-                .and_then(|text| text.parse().ok())
-                .filter(|node| *node >= 0),
-            serial: text_of(reader, BUS, &name, "serial").unwrap_or_default(),
-            name,
-        })
-        .collect()
-}
-
-/// Names of RDMA devices.
+/// Network devices that move memory without processors, a confounder of before-and-after comparisons: RDMA devices by
+/// name, and `smc` where the kernel has SMC-R loaded (TCP sockets that use RDMA unasked).
 pub fn rdma(reader: &Reader) -> Vec<String> {
-    reader.list("/sys/class/infiniband").unwrap_or_default()
+    let mut names = reader.list("/sys/class/infiniband").unwrap_or_default();
+    let smc = ["/sys/module/smc", "/proc/sys/net/smc"];
+    if smc.iter().any(|path| reader.root().join(path).exists()) {
+        names.push("smc".to_owned());
+    }
+    names
 }
 
-/// Whether a swap device is a zoned block device: `none`, `host-aware`, `host-managed`, or "" where unknown.
-pub fn zoned(reader: &mut Reader, device: &str) -> String {
+/// What a block device says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BlockDevice {
+    /// `none`, `host-aware`, `host-managed`, or "" where unknown.
+    pub zoned: String,
+    /// Whether it takes discards.
+    pub discard: Option<bool>,
+    /// Whether it is a disk that turns.
+    pub rotational: Option<bool>,
+}
+
+/// Describes the block device of a swap partition, such as `/dev/vda2`; nothing is known of other names. A partition has
+/// the queue of its disk.
+pub fn block_device(reader: &mut Reader, device: &str) -> BlockDevice {
     let Some(name) = device.strip_prefix("/dev/").filter(|name| !name.contains('/')) else {
-        return String::new();
+        return BlockDevice::default();
     };
-    let value = reader.value(&format!("/sys/class/block/{name}/queue/zoned"));
-    value.map(str::to_owned).unwrap_or_default()
+    let mut value = |file: &str| {
+        let own = format!("/sys/class/block/{name}/queue/{file}");
+        let disk = format!("/sys/class/block/{name}/../queue/{file}");
+        [own, disk]
+            .iter()
+            .find_map(|path| reader.value(path).ok().map(str::to_owned))
+    };
+    BlockDevice {
+        zoned: value("zoned").unwrap_or_default(),
+        discard: value("discard_max_bytes").map(|bytes| bytes != "0"),
+        rotational: value("rotational").map(|flag| flag == "1"),
+    }
 }
 
 /// Windows of physical memory that firmware reserves for CXL, as (start, length): the CFMWS entries of the CEDT table.
@@ -149,42 +128,56 @@ fn text_of(reader: &mut Reader, bus: &str, device: &str, file: &str) -> Option<S
     Some(text.to_owned()).filter(|text| !text.is_empty())
 }
 
-fn numbered(name: &str, prefix: &str) -> bool {
-    name.strip_prefix(prefix)
-        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-fn unsigned(text: &str) -> Option<u64> {
-    match text.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).ok(),
-        None => text.parse().ok(),
-    }
-}
-
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
     use crate::fake_root;
 
     #[test]
-    fn devices_are_read_and_other_objects_of_the_bus_are_not() {
-        let (_directory, mut reader) = fake_root::reader(&[
-            ("sys/bus/cxl/devices/region0/resource", "0x5e0000000\n"),
-            ("sys/bus/cxl/devices/region0/size", "0x40000000\n"),
-            ("sys/bus/cxl/devices/mem0/serial", "0x1234\n"),
-            ("sys/bus/cxl/devices/mem0/numa_node", "-1\n"),
-            ("sys/bus/cxl/devices/mem0/ram/size", "0x40000000\n"),
-            ("sys/bus/cxl/devices/dax_region0/modalias", "cxl:t8\n"),
+    fn a_dax_device_says_which_node_it_feeds_and_which_driver_has_it() {
+        let (directory, mut reader) = fake_root::reader(&[
             ("sys/bus/dax/devices/dax0.0/target_node", "1\n"),
             ("sys/bus/dax/devices/dax0.0/size", "1073741824\n"),
+            ("sys/bus/dax/drivers/kmem/new_id", ""),
         ]);
-        let regions = cxl_regions(&mut reader);
-        assert_eq!(regions.len(), 1);
-        assert_eq!(regions[0].resource, Some(0x5_e000_0000));
-        let memory = cxl_memory(&mut reader);
-        assert_eq!((memory[0].ram_bytes, memory[0].numa_node), (Some(1 << 30), None));
+        let driver = directory.path().join("sys/bus/dax/devices/dax0.0/driver");
+        std::os::unix::fs::symlink("../../../bus/dax/drivers/kmem", driver).unwrap();
         let dax = dax(&mut reader);
         assert_eq!((dax[0].target_node, dax[0].size_bytes), (Some(1), Some(1 << 30)));
+        assert_eq!(dax[0].driver.as_deref(), Some("kmem"));
+    }
+
+    #[test]
+    fn a_partition_has_the_queue_of_its_disk() {
+        let (directory, mut reader) = fake_root::reader(&[
+            ("sys/devices/block/vda/queue/zoned", "host-managed\n"),
+            ("sys/devices/block/vda/queue/discard_max_bytes", "0\n"),
+            ("sys/devices/block/vda/queue/rotational", "1\n"),
+            ("sys/devices/block/vda/vda2/partition", "2\n"),
+            ("sys/class/block/other", ""),
+        ]);
+        let link = directory.path().join("sys/class/block/vda2");
+        std::os::unix::fs::symlink("../../devices/block/vda/vda2", link).unwrap();
+        let expected = BlockDevice {
+            zoned: "host-managed".into(),
+            discard: Some(false),
+            rotational: Some(true),
+        };
+        assert_eq!(block_device(&mut reader, "/dev/vda2"), expected);
+        assert_eq!(
+            block_device(&mut reader, "/home/ann/swap"),
+            BlockDevice::default()
+        );
+    }
+
+    #[test]
+    fn rdma_and_smc_are_named() {
+        let (_directory, reader) = fake_root::reader(&[
+            ("sys/class/infiniband/mlx5_0/node_guid", "0\n"),
+            ("sys/module/smc/refcnt", "1\n"),
+        ]);
+        assert_eq!(rdma(&reader), ["mlx5_0", "smc"]);
     }
 
     #[test]

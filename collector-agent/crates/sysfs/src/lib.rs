@@ -2,10 +2,18 @@
 
 pub mod cgroup;
 pub mod classify;
+pub mod cxl;
+pub mod damon_stat;
 pub mod devices;
+pub mod huge_pages;
 pub mod knobs;
+pub mod lru_gen;
+pub mod memory_blocks;
 pub mod nodes;
+pub mod ratings;
+pub mod resctrl;
 pub mod tiers;
+pub mod zram;
 
 #[cfg(test)]
 mod fake_root;

@@ -22,6 +22,7 @@ pub(super) fn read_host(reader: &mut Reader, frame: &mut Frame, notes: &mut Note
         ("memory", "pressure.memory", "/proc/pressure/memory"),
         ("cpu", "pressure.cpu", "/proc/pressure/cpu"),
         ("io", "pressure.io", "/proc/pressure/io"),
+        ("irq", "pressure.irq", "/proc/pressure/irq"),
     ] {
         let section = frame.section("host", source);
         let outcome = pressure::read(reader, resource, |name, value| {

@@ -1,63 +1,184 @@
-//! Memory of services from the files of their processes: a bounded part, at a slow cadence.
+//! Memory of services from the files of their processes: a bounded part, in rounds that are spread over their period.
+//!
+//! The kernel walks the page tables of a process to print these files, so a round over the largest processes of a host
+//! takes tenths of a second of CPU. Each collection reads the part of a round that its share of the period allows, and a
+//! service gets its sums when the last of its processes is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tierscope_procfs::{counters, numa_maps, process};
 use tierscope_rootfs::Reader;
+use tierscope_sample::placement::{NodeClasses, Placement, has_several_classes};
 
 use super::ProcessFiles;
+use super::cadence::Timer;
 use super::frame::Frame;
 use crate::services::{Discovered, FoundService, Process};
 
-const SOURCES: [&str; 2] = ["smaps_rollup", "numa_maps"];
+const SOURCES: [&str; 3] = ["smaps_rollup", "numa_maps", "placement"];
 /// Resident size is only used to choose, so the usual page size will do.
 const PAGE_BYTES: i64 = 4096;
+/// Resident bytes that one collection may always walk: some milliseconds.
+const FLOOR_BYTES: i64 = 256 << 20;
+/// Names that say how much of a service is in its sums.
+const READ: &str = "processes_read";
+const TOO_LARGE: &str = "processes_too_large";
 
-/// Keeps the sections of services in the frame while they are not due.
-pub(super) fn keep(frame: &mut Frame, services: &[FoundService]) {
-    for service in services {
-        let scope = format!("service:{}", service.id);
-        for source in SOURCES {
-            frame.section(&scope, source);
-        }
-    }
+/// A process that is still to be read in a round.
+#[derive(Debug)]
+struct Waiting {
+    pid: u32,
+    start_time: u64,
+    scope: String,
+    resident_bytes: i64,
 }
 
-/// Sums `smaps_rollup` and `numa_maps` of the largest processes by service. Processes that may not be read, or are
-/// beyond the limits, are not in the sums; `processes_read` says how many are.
-pub(super) fn read(
-    reader: &mut Reader,
-    frame: &mut Frame,
-    discovered: &Discovered,
-    services: &[FoundService],
-    limits: &ProcessFiles,
-) {
-    let mut sums: BTreeMap<String, [BTreeMap<String, i64>; 2]> = BTreeMap::new();
-    let has_counters = |process: &&Process| services.iter().any(|service| service.id == process.service);
-    for process in largest(reader, discovered, limits)
-        .into_iter()
-        .filter(has_counters)
-    {
-        let service = sums.entry(format!("service:{}", process.service)).or_default();
-        add_smaps_rollup(reader, process.pid, &mut service[0]);
-        add_numa_maps(reader, process.pid, limits.max_file_bytes, &mut service[1]);
-    }
-    for (scope, by_source) in sums {
-        for (source, values) in SOURCES.into_iter().zip(by_source) {
-            let section = frame.section(&scope, source);
-            for (name, value) in values {
-                frame.put(section, &name, Some(value));
+/// Sums of a service, by source and name.
+#[derive(Debug, Default)]
+struct Sums {
+    smaps_rollup: BTreeMap<String, i64>,
+    numa_maps: BTreeMap<String, i64>,
+    placement: Placement,
+}
+
+/// The rounds over the processes of a host.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    timer: Timer,
+    waiting: VecDeque<Waiting>,
+    /// Services of the round that have no sums yet.
+    open: BTreeMap<String, Sums>,
+    total_bytes: i64,
+    last_ns: i64,
+}
+
+/// What a round needs to know of the host.
+#[derive(Debug)]
+pub(super) struct Scene<'a> {
+    pub(super) discovered: &'a Discovered,
+    pub(super) services: &'a [FoundService],
+    /// Classes of the nodes' memory.
+    pub(super) classes: &'a NodeClasses,
+    /// Scopes of services whose placement is known from their control groups, which is better.
+    pub(super) placed: &'a BTreeSet<String>,
+    pub(super) limits: ProcessFiles,
+}
+
+impl Rounds {
+    /// Keeps the sections of services in the frame while they are not due.
+    pub(super) fn keep(frame: &mut Frame, services: &[FoundService]) {
+        for service in services {
+            let scope = format!("service:{}", service.id);
+            for source in SOURCES {
+                frame.section(&scope, source);
             }
         }
     }
+
+    /// Reads the part of the round that is due, and begins a round when its time has come. Processes that may not be
+    /// read, or are beyond the limits, are not in the sums; `processes_read` and `processes_too_large` say how many.
+    pub(super) fn read(&mut self, reader: &mut Reader, frame: &mut Frame, scene: &Scene<'_>, now_ns: i64) {
+        if self.waiting.is_empty() && self.timer.take(now_ns, scene.limits.min_ns) {
+            self.begin(reader, scene);
+            self.last_ns = now_ns;
+        }
+        let mut allowance_bytes = self.allowance_bytes(now_ns, scene.limits.min_ns);
+        self.last_ns = now_ns;
+        while allowance_bytes > 0 {
+            let Some(next) = self.waiting.pop_front() else {
+                break;
+            };
+            allowance_bytes -= next.resident_bytes.max(1);
+            let sums = self.open.entry(next.scope.clone()).or_default();
+            // The number may belong to another process by now.
+            if process::stat(reader, next.pid)
+                .is_ok_and(|stat| stat.is_ok_and(|stat| stat.start_time_ticks == next.start_time))
+            {
+                add_smaps_rollup(reader, next.pid, &mut sums.smaps_rollup);
+                add_numa_maps(reader, next.pid, scene, sums);
+            }
+            if self.waiting.front().is_none_or(|other| other.scope != next.scope) {
+                self.publish(frame, scene, &next.scope);
+            }
+        }
+        if self.waiting.is_empty() {
+            // Services all of whose processes are too large.
+            for scope in self.open.keys().cloned().collect::<Vec<_>>() {
+                self.publish(frame, scene, &scope);
+            }
+        }
+    }
+
+    fn begin(&mut self, reader: &mut Reader, scene: &Scene<'_>) {
+        let has_counters =
+            |process: &Process| scene.services.iter().any(|service| service.id == process.service);
+        let mut waiting = Vec::new();
+        for (process, resident_bytes) in largest(reader, scene.discovered, &scene.limits) {
+            if !has_counters(process) {
+                continue;
+            }
+            let scope = format!("service:{}", process.service);
+            if resident_bytes > scene.limits.max_process_bytes {
+                let sums = self.open.entry(scope).or_default();
+                add_to(&mut sums.smaps_rollup, TOO_LARGE.to_owned(), 1);
+                add_to(&mut sums.numa_maps, TOO_LARGE.to_owned(), 1);
+                continue;
+            }
+            waiting.push(Waiting {
+                pid: process.pid,
+                start_time: process.start_time,
+                scope,
+                resident_bytes,
+            });
+        }
+        self.total_bytes = waiting.iter().map(|process| process.resident_bytes).sum();
+        waiting.sort_by(|a, b| (&a.scope, a.pid).cmp(&(&b.scope, b.pid)));
+        self.waiting = waiting.into();
+    }
+
+    /// Resident bytes that may be walked now, so that the round ends within its period.
+    fn allowance_bytes(&self, now_ns: i64, period_ns: i64) -> i64 {
+        if period_ns == 0 {
+            return i64::MAX;
+        }
+        let share = (now_ns - self.last_ns).clamp(0, period_ns) as f64 / period_ns as f64;
+        FLOOR_BYTES.max((self.total_bytes as f64 * share) as i64)
+    }
+
+    fn publish(&mut self, frame: &mut Frame, scene: &Scene<'_>, scope: &str) {
+        let Some(sums) = self.open.remove(scope) else {
+            return;
+        };
+        for (source, values) in [
+            ("smaps_rollup", &sums.smaps_rollup),
+            ("numa_maps", &sums.numa_maps),
+        ] {
+            let section = frame.section(scope, source);
+            for (name, value) in values {
+                frame.put(section, name, Some(*value));
+            }
+        }
+        if !scene.placed.contains(scope) && has_several_classes(scene.classes) {
+            put_placement(frame, scope, &sums.placement);
+        }
+    }
 }
 
-/// The largest processes of a host within the limits. Processes without a `statm` (in recordings) count as empty.
+/// Writes the placement of a service: `anon[dram]` and its kin.
+pub(super) fn put_placement(frame: &mut Frame, scope: &str, placement: &Placement) {
+    let section = frame.section(scope, "placement");
+    for (kind, class, bytes) in placement.iter() {
+        frame.put(section, &format!("{}[{class}]", kind.name()), Some(bytes.max(0)));
+    }
+}
+
+/// The largest processes of a host within the limits, with their resident bytes. Processes without a `statm` (in some
+/// recordings) count as empty.
 pub fn largest<'d>(
     reader: &mut Reader,
     discovered: &'d Discovered,
     limits: &ProcessFiles,
-) -> Vec<&'d Process> {
+) -> Vec<(&'d Process, i64)> {
     let mut by_size: Vec<(i64, &Process)> = discovered
         .processes
         .iter()
@@ -65,15 +186,19 @@ pub fn largest<'d>(
         .collect();
     by_size.sort_by_key(|(pages, process)| (std::cmp::Reverse(*pages), process.pid));
     let mut total_bytes = 0_i64;
-    let fits = |(pages, _): &&(i64, &Process)| {
-        total_bytes = total_bytes.saturating_add(pages.saturating_mul(PAGE_BYTES));
+    let in_bytes = |(pages, process): (i64, &'d Process)| (process, pages.saturating_mul(PAGE_BYTES));
+    let fits = |(_, resident_bytes): &(&Process, i64)| {
+        // A process that is too large for itself is told of, and leaves room for others.
+        if *resident_bytes <= limits.max_process_bytes {
+            total_bytes = total_bytes.saturating_add(*resident_bytes);
+        }
         total_bytes <= limits.max_resident_bytes
     };
     by_size
-        .iter()
+        .into_iter()
         .take(limits.max_processes)
+        .map(in_bytes)
         .filter(fits)
-        .map(|(_, process)| *process)
         .collect()
 }
 
@@ -81,23 +206,21 @@ fn add_smaps_rollup(reader: &mut Reader, pid: u32, sums: &mut BTreeMap<String, i
     let mut add = |name: &str, value: i64| add_to(sums, name.to_owned(), value);
     // Absent: the process is gone, or the recording has none this time. Unreadable: it belongs to somebody else.
     if let Ok(Ok(())) = counters::smaps_rollup(reader, pid, &mut add) {
-        add("processes_read", 1);
+        add(READ, 1);
     }
 }
 
-fn add_numa_maps(reader: &mut Reader, pid: u32, max_file_bytes: u64, sums: &mut BTreeMap<String, i64>) {
-    let Ok(maps) = numa_maps::read(reader, pid, max_file_bytes) else {
+fn add_numa_maps(reader: &mut Reader, pid: u32, scene: &Scene<'_>, sums: &mut Sums) {
+    let Ok(maps) = numa_maps::read(reader, pid, scene.limits.max_file_bytes) else {
         return;
     };
-    let mut add = |name: String, value: i64| add_to(sums, name, value);
     for ((kind, node), bytes) in maps.resident_bytes {
-        add(format!("{}[N{node}]", kind.name()), bytes);
+        add_to(&mut sums.numa_maps, format!("{}[N{node}]", kind.name()), bytes);
+        sums.placement.add(kind, node, bytes, scene.classes);
     }
     // A process whose maps were cut is not counted as read: its part is a lower bound.
-    add(
-        "processes_read".to_owned(),
-        i64::from(!maps.cut && maps.file_bytes > 0),
-    );
+    let is_whole = i64::from(!maps.cut && maps.file_bytes > 0);
+    add_to(&mut sums.numa_maps, READ.to_owned(), is_whole);
 }
 
 fn add_to(sums: &mut BTreeMap<String, i64>, name: String, value: i64) {

@@ -1,6 +1,8 @@
 //! Tests of whole collections over made-up hosts.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod sources;
+
 use super::*;
 use crate::fake_root::FakeRoot;
 use crate::names::NamePolicy;
@@ -134,7 +136,23 @@ fn every_scope_and_source_is_read_with_its_own_key() {
         "services carry names kept for long"
     );
     let gone: Vec<&str> = collected.gone.iter().map(|gone| gone.path.as_str()).collect();
-    assert_eq!(gone, ["/proc/stat", "/proc/pressure/cpu", "/proc/pressure/io"]);
+    let expected = [
+        "/proc/stat",
+        "/proc/pressure/cpu",
+        "/proc/pressure/io",
+        "/proc/pressure/irq",
+        "/sys/kernel/mm/transparent_hugepage",
+        "/sys/devices/system/memory",
+        "/sys/fs/resctrl/mon_data",
+        "/proc/buddyinfo",
+        "/sys/devices/system/node/node0/hugepages",
+        "/sys/devices/system/node/node1/hugepages",
+        "/sys/block",
+        "/sys/kernel/debug/zswap",
+        "/sys/module/damon_stat/parameters",
+        "/sys/kernel/debug/lru_gen",
+    ];
+    assert_eq!(gone, expected, "absence is an answer");
 }
 
 #[test]

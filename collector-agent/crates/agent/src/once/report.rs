@@ -145,7 +145,7 @@ fn processes(collector: &mut Collector, limits: ProcessFiles) -> Vec<Value> {
     let discovered = collector.discovered().clone();
     let read: BTreeSet<u32> = largest_processes(collector.reader(), &discovered, &limits)
         .iter()
-        .map(|process| process.pid)
+        .map(|(process, _)| process.pid)
         .collect();
     let describe = |process: &Process| {
         let files = read.contains(&process.pid);
