@@ -304,7 +304,7 @@ impl PageFolder {
                 class.gaps.end(GapEnd::Closed(gap));
             }
         }
-        self.pages.marks[slot].count(u64::from(touch.loads) + u64::from(touch.stores));
+        self.pages.marks[slot].count(u64::from(touch.loads));
         class.tally.samples.loads += u64::from(touch.loads);
         class.tally.samples.stores += u64::from(touch.stores);
     }
@@ -315,7 +315,9 @@ impl PageFolder {
             self.validity & both == both
         });
         for (history, marks) in self.pages.history.iter().zip(&self.pages.marks) {
-            self.classes[marks.class()].tally.add(*history, *marks);
+            self.classes[marks.class()]
+                .tally
+                .add(*history, *marks, self.validity);
         }
         let (measured, validity) = (&self.measured, self.validity);
         let taken = self

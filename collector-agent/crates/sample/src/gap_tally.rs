@@ -35,6 +35,14 @@ impl GapTally {
         bins[gap as usize - 1] += 1;
     }
 
+    /// Counts the end of one page's gap, if it has one.
+    #[inline]
+    pub(crate) fn end_if(&mut self, end: Option<GapEnd>) {
+        if let Some(end) = end {
+            self.end(end);
+        }
+    }
+
     /// Adds these gaps, and the `open` ones, to the row of the class's kind. `block` is its end and its intervals.
     pub(crate) fn add_to(
         &self,

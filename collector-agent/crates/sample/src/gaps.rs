@@ -63,8 +63,13 @@ pub const fn end_by_unmap(history: History, observed: bool) -> Option<GapEnd> {
 /// The length at which the next interval censors a page's gap: because that interval is missing, or because the gap
 /// outgrows the history. `history` is before the interval.
 pub const fn censored_by_next(history: History, observed: bool) -> Option<u32> {
+    censored_by_next_of(history, observed, LONGEST_GAP)
+}
+
+/// As [`censored_by_next`], for a history that shows gaps of at most `longest` intervals.
+pub const fn censored_by_next_of(history: History, observed: bool, longest: u32) -> Option<u32> {
     match open_gap(history) {
-        Some(lag) if !observed || lag == LONGEST_GAP => Some(lag),
+        Some(lag) if !observed || lag >= longest => Some(lag),
         _ => None,
     }
 }

@@ -107,6 +107,132 @@ impl History {
     }
 }
 
+/// How many bits of a history one interval takes, and so how far the history reaches back.
+///
+/// With k bits an interval keeps a level of activity, 0 to `2^k - 1`, and the history is `64 / k` intervals long,
+/// rounded down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryShape {
+    bits: u32,
+}
+
+/// How a number of samples becomes a level of `k` bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FrequencyEncoding {
+    /// The number itself, at most `2^k - 1`.
+    #[default]
+    Count,
+    /// `floor(log2(1 + number))`, at most `2^k - 1`.
+    Log2,
+}
+
+impl HistoryShape {
+    /// Active or not.
+    pub const ONE_BIT: Self = Self { bits: 1 };
+
+    /// A history of `bits` per interval, 1..=64; values outside are brought inside.
+    pub const fn new(bits: u8) -> Self {
+        let bits = match bits {
+            0 => 1,
+            1..=64 => bits as u32,
+            _ => 64,
+        };
+        Self { bits }
+    }
+
+    /// Intervals that the history reaches back.
+    pub const fn intervals(self) -> u32 {
+        HISTORY_INTERVALS / self.bits
+    }
+
+    /// Highest level of one interval.
+    pub const fn highest_level(self) -> u64 {
+        mask(self.bits)
+    }
+
+    /// The level that a number of samples stands for; activity without a count is 1 sample.
+    pub const fn level(self, samples: u64, encoding: FrequencyEncoding) -> u64 {
+        let level = match encoding {
+            FrequencyEncoding::Count => samples,
+            FrequencyEncoding::Log2 => samples.saturating_add(1).ilog2() as u64,
+        };
+        if level < self.highest_level() {
+            level
+        } else {
+            self.highest_level()
+        }
+    }
+
+    /// Starts a new interval: observed and idle so far, or missing. What a torn interval would leave at the old end
+    /// is cut off.
+    pub const fn shift(self, history: &mut History, observed: bool) {
+        let all = mask(self.intervals() * self.bits);
+        history.activity = shifted(history.activity, self.bits) & all;
+        history.validity = shifted(history.validity, self.bits) & all;
+        if observed {
+            history.validity |= mask(self.bits);
+        }
+    }
+
+    /// Sets the level of the newest interval, which becomes an observed one.
+    pub const fn set_level(self, history: &mut History, level: u64) {
+        history.activity = (history.activity & !mask(self.bits)) | (level & mask(self.bits));
+        history.validity |= mask(self.bits);
+    }
+
+    /// The level `age` intervals ago.
+    pub const fn level_at(self, history: History, age: u32) -> u64 {
+        if age >= self.intervals() {
+            0
+        } else {
+            (history.activity >> (age * self.bits)) & mask(self.bits)
+        }
+    }
+
+    /// Active in at least one of the newest `window` intervals.
+    pub const fn active(self, history: History, window: u32) -> bool {
+        history.activity & history.validity & mask(window * self.bits) != 0
+    }
+
+    /// At least one of the newest `window` intervals was not observed.
+    pub const fn partial(self, history: History, window: u32) -> bool {
+        (history.validity & mask(window * self.bits)).count_ones() / self.bits < window
+    }
+
+    /// Intervals since the last activity; `None` without any in the history.
+    pub const fn age(self, history: History) -> Option<u32> {
+        if history.activity == 0 {
+            None
+        } else {
+            Some(history.activity.trailing_zeros() / self.bits)
+        }
+    }
+
+    /// The same history with one bit an interval: active at any level.
+    pub const fn flatten(self, history: History) -> History {
+        if self.bits == 1 {
+            return history;
+        }
+        let mut flat = History {
+            activity: 0,
+            validity: 0,
+        };
+        let mut age = 0;
+        while age < self.intervals() {
+            let place = age * self.bits;
+            flat.activity |= ((self.level_at(history, age) != 0) as u64) << age;
+            flat.validity |= (history.validity >> place & 1) << age;
+            age += 1;
+        }
+        flat
+    }
+}
+
+/// `bits << by` that is 0, not undefined, when everything is shifted out.
+const fn shifted(bits: u64, by: u32) -> u64 {
+    if by >= u64::BITS { 0 } else { bits << by }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,5 +279,87 @@ mod tests {
         let firsts: Vec<_> = AGE_BUCKET_STARTS.iter().map(|&start| age_bucket(start)).collect();
         assert_eq!(firsts, (0..AGE_BUCKETS).collect::<Vec<_>>());
         assert_eq!([4, 9, 19, 39, 63, 1000].map(age_bucket), [3, 4, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn several_bits_an_interval_shorten_the_history_and_leave_no_torn_interval() {
+        let three = HistoryShape::new(3);
+        assert_eq!((three.intervals(), three.highest_level()), (21, 7));
+        let mut history = History::default();
+        for level in [5, 0, 7] {
+            three.shift(&mut history, true);
+            if level > 0 {
+                three.set_level(&mut history, level);
+            }
+        }
+        assert_eq!(history.activity, 0b101_000_111);
+        assert_eq!([0, 1, 2, 3].map(|age| three.level_at(history, age)), [7, 0, 5, 0]);
+        three.shift(&mut history, false);
+        three.shift(&mut history, true);
+        assert_eq!(history.validity, 0b111_111_111_000_111);
+        assert_eq!(three.age(history), Some(2));
+        assert_eq!([2, 3].map(|window| three.active(history, window)), [false, true]);
+        assert_eq!(
+            [1, 2, 5].map(|window| three.partial(history, window)),
+            [false, true, true]
+        );
+        let flat = three.flatten(history);
+        assert_eq!((flat.activity, flat.validity), (0b1_0100, 0b1_1101));
+        for _ in 0..18 {
+            three.shift(&mut history, true);
+        }
+        assert_eq!((three.age(history), history.activity >> 60), (Some(20), 0b111));
+        three.shift(&mut history, true);
+        assert_eq!(
+            (history.activity, history.validity >> 63),
+            (0, 0),
+            "bit 63 belongs to no interval"
+        );
+    }
+
+    #[test]
+    fn a_history_of_one_bit_is_the_plain_one() {
+        let (mut shaped, mut plain) = (History::default(), History::default());
+        for step in 0..200_u32 {
+            HistoryShape::ONE_BIT.shift(&mut shaped, step % 7 != 0);
+            plain.shift(step % 7 != 0);
+            if step % 7 != 0 && step % 3 == 0 {
+                HistoryShape::ONE_BIT.set_level(&mut shaped, 1);
+                plain.touch();
+            }
+            assert_eq!(shaped, plain);
+            assert_eq!(HistoryShape::ONE_BIT.flatten(shaped), plain);
+            assert_eq!(HistoryShape::ONE_BIT.age(shaped), plain.age());
+            for window in [1, 2, 5, 10, 64] {
+                assert_eq!(HistoryShape::ONE_BIT.active(shaped, window), plain.active(window));
+                assert_eq!(
+                    HistoryShape::ONE_BIT.partial(shaped, window),
+                    plain.partial(window)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn levels_are_counts_or_logarithms_up_to_the_highest() {
+        let two = HistoryShape::new(2);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 1000].map(|n| two.level(n, FrequencyEncoding::Count)),
+            [0, 1, 2, 3, 3, 3]
+        );
+        let four = HistoryShape::new(4);
+        let samples = [0, 1, 2, 3, 6, 7, 32766, 32767, u64::MAX];
+        assert_eq!(
+            samples.map(|n| four.level(n, FrequencyEncoding::Log2)),
+            [0, 1, 1, 2, 2, 3, 14, 15, 15]
+        );
+        assert_eq!(
+            [HistoryShape::new(0), HistoryShape::new(200)].map(HistoryShape::intervals),
+            [64, 1]
+        );
+        let mut whole = History::default();
+        HistoryShape::new(64).set_level(&mut whole, 9);
+        HistoryShape::new(64).shift(&mut whole, true);
+        assert_eq!((whole.activity, whole.validity), (0, u64::MAX));
     }
 }

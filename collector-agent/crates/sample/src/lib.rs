@@ -13,6 +13,7 @@ pub mod heat;
 pub mod history;
 pub mod inventory;
 pub mod mapping;
+pub mod page_group;
 pub mod page_sample;
 mod page_table;
 mod page_tally;

@@ -9,6 +9,26 @@ use crate::heat::{Backend, Granularity, PageKind};
 /// Most pages of one service's sample.
 pub const MAX_SAMPLED_PAGES: usize = 4096;
 
+/// Which pages are followed, and how many at most.
+#[derive(Clone, PartialEq)]
+pub struct PageSampleOptions {
+    /// Secret of the fleet or host: page ids are hashes under it.
+    pub key: [u64; 2],
+    /// Share of the pages to begin with, above 0, at most 1. It is halved while a block would be too large.
+    pub rate: f64,
+    /// Most pages of this group, up to [`MAX_SAMPLED_PAGES`] for all groups of a service together.
+    pub max_pages: usize,
+}
+
+impl std::fmt::Debug for PageSampleOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PageSampleOptions")
+            .field("rate", &self.rate)
+            .field("max_pages", &self.max_pages)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The sampled pages of one process group over a block of intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageSample {

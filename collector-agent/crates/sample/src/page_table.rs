@@ -25,12 +25,12 @@ const SUM_OF_FIVE: [u8; 1 << 10] = {
 /// Classes that fit beside the ring.
 pub(crate) const MAX_CLASSES: usize = 1 << (u32::BITS - RING_BITS);
 
-/// Sample counts of the newest ten intervals (two bits each, newest lowest, 3 = three or more), and the class.
+/// Load samples of the newest ten intervals (two bits each, newest lowest, 3 = three or more), and the class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marks(u32);
 
 impl Marks {
-    fn new(class: u16) -> Self {
+    pub(crate) fn new(class: u16) -> Self {
         Self(u32::from(class) << RING_BITS)
     }
 
@@ -48,7 +48,8 @@ impl Marks {
         self.0 = (self.0 & !3) | sum;
     }
 
-    fn shift(&mut self) {
+    /// Starts a new interval without samples.
+    pub(crate) fn shift(&mut self) {
         self.0 = (self.0 & !RING_MASK) | ((self.0 << 2) & RING_MASK);
     }
 
@@ -59,6 +60,11 @@ impl Marks {
         let two = one + (ring >> 2 & 3) as u8;
         let five = two + SUM_OF_FIVE[ring >> 4 & 0x3f];
         [one, two, five, five + SUM_OF_FIVE[ring >> 10]]
+    }
+
+    /// Takes back what was counted in the newest interval.
+    pub(crate) fn forget_newest(&mut self) {
+        self.0 &= !3;
     }
 
     /// No sample in the newest ten intervals.

@@ -43,31 +43,59 @@ pub(crate) struct PageTally {
     f1: [i64; WINDOWS.len()],
     f2: [i64; WINDOWS.len()],
     overlap: [(i64, i64); OVERLAP_LAGS.len()],
+    /// Pages with load samples in the windows.
+    distinct: [i64; WINDOWS.len()],
+    /// Pages active in the windows that `age` does not hold, because they missed an interval since.
+    active_before_hole: [i64; WINDOWS.len()],
 }
 
 impl PageTally {
-    /// Counts one page.
-    pub(crate) fn add(&mut self, history: History, marks: Marks) {
+    /// Counts one page whose source was observed as `source` says. A page that missed an interval of the source is
+    /// told apart here, because the row's validity is the source's.
+    #[inline]
+    pub(crate) fn add(&mut self, history: History, marks: Marks, source: u64) {
         self.pages += 1;
+        let run = history.valid_run();
         if history.activity == 0 {
-            self.never[usize::from(BUCKET_OF_AGE[history.valid_run() as usize])] += 1;
+            self.never[usize::from(BUCKET_OF_AGE[run as usize])] += 1;
             self.active_count[0] += 1;
             return;
         }
-        self.age[usize::from(BUCKET_OF_AGE[history.activity.trailing_zeros() as usize])] += 1;
-        self.active_count[usize::from(BITS_OF_TEN[(history.activity & mask(10)) as usize])] += 1;
-        let hot_now = history.active(HOT_WINDOW);
-        for (lag, (both, either)) in OVERLAP_LAGS.iter().zip(&mut self.overlap) {
-            let hot_then = (history.activity >> lag) & mask(HOT_WINDOW) != 0;
-            *both += i64::from(hot_now && hot_then);
-            *either += i64::from(hot_now || hot_then);
+        let age = history.activity.trailing_zeros();
+        let bucket = usize::from(BUCKET_OF_AGE[age as usize]);
+        if run < AGE_BUCKET_STARTS[bucket] && run < source.trailing_ones() {
+            self.never[usize::from(BUCKET_OF_AGE[run as usize])] += 1;
+            for (pages, window) in self.active_before_hole.iter_mut().zip(WINDOWS) {
+                *pages += i64::from(age < window);
+            }
+        } else {
+            self.age[bucket] += 1;
         }
+        self.active_count[usize::from(BITS_OF_TEN[(history.activity & mask(10)) as usize])] += 1;
+        self.add_overlap(history, source);
         if marks.is_silent() {
             return;
         }
         for (index, samples) in marks.samples().into_iter().enumerate() {
+            self.distinct[index] += i64::from(samples > 0);
             self.f1[index] += i64::from(samples == 1);
             self.f2[index] += i64::from(samples == 2);
+        }
+    }
+
+    /// Adds to the overlap of hot sets, at each lag where the page missed nothing that its source observed.
+    #[inline]
+    fn add_overlap(&mut self, history: History, source: u64) {
+        // Intervals before the page was there are not missing ones.
+        let there = u64::MAX >> history.validity.leading_zeros();
+        let missed = source & there & !history.validity;
+        let hot_now = history.active(HOT_WINDOW);
+        for (lag, (both, either)) in OVERLAP_LAGS.iter().zip(&mut self.overlap) {
+            let hot_then = (history.activity >> lag) & mask(HOT_WINDOW) != 0;
+            if missed & (mask(HOT_WINDOW) | mask(HOT_WINDOW) << lag) == 0 {
+                *both += i64::from(hot_now && hot_then);
+                *either += i64::from(hot_now || hot_then);
+            }
         }
     }
 
@@ -83,14 +111,12 @@ impl PageTally {
         let page_bytes = i64::from(page.page_size_bytes);
         let observed = validity & 1 != 0;
         // Windows end at bucket edges, so the pages active in one are those of the buckets before it.
-        let active_pages = WINDOWS.map(|window| {
+        let active_bytes = std::array::from_fn(|index| {
             let buckets = self.age.iter().zip(AGE_BUCKET_STARTS);
-            buckets
-                .filter(|(_, start)| *start < window)
-                .map(|(pages, _)| pages)
-                .sum::<i64>()
+            let of_window = buckets.filter(|(_, start)| *start < WINDOWS[index]);
+            let pages = of_window.map(|(pages, _)| pages).sum::<i64>() + self.active_before_hole[index];
+            pages * page_bytes
         });
-        let active_bytes = active_pages.map(|pages| pages * page_bytes);
         let overlap = std::array::from_fn(|lag| {
             let (both, either) = if lags[lag] { self.overlap[lag] } else { (0, 0) };
             (both * page_bytes, either * page_bytes)
@@ -116,7 +142,7 @@ impl PageTally {
             samples: observed.then_some(self.samples),
             period_events: None,
             duty_ratio: None,
-            distinct_pages: observed.then_some(active_pages),
+            distinct_pages: observed.then_some(self.distinct),
             f1_pages: observed.then_some(self.f1),
             f2_pages: observed.then_some(self.f2),
             hot_overlap_bytes: lags.contains(&true).then_some(overlap),

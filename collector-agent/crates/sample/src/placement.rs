@@ -89,7 +89,10 @@ mod tests {
         for (node, bytes) in [(0, 10), (1, 20), (2, 10)] {
             assert!(placement.add(PlacedKind::Anon, node, bytes, &classes()));
         }
-        assert!(!placement.add(PlacedKind::Anon, 9, 1, &classes()), "a node without a class");
+        assert!(
+            !placement.add(PlacedKind::Anon, 9, 1, &classes()),
+            "a node without a class"
+        );
         let seen: Vec<_> = placement.iter().collect();
         assert_eq!(
             seen,

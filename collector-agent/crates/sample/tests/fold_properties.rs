@@ -120,7 +120,7 @@ fn classes(row: &HeatRow) -> [i64; 4] {
 
 fn check_row(row: &HeatRow, past: &Past) -> Result<(), TestCaseError> {
     let (mut age, mut never, mut counts, mut class) = ([0; 9], [0; 9], [0; 11], [0; 4]);
-    let (mut f1, mut f2) = ([0; 4], [0; 4]);
+    let (mut distinct, mut f1, mut f2) = ([0; 4], [0; 4], [0; 4]);
     for life in past.of(row.kind) {
         match life.age() {
             Some(intervals) => age[bucket(intervals)] += PAGE_BYTES,
@@ -128,6 +128,7 @@ fn check_row(row: &HeatRow, past: &Past) -> Result<(), TestCaseError> {
         }
         counts[(0..10).filter(|age| life.active(*age)).count()] += PAGE_BYTES;
         for (index, window) in [1, 2, 5, 10].into_iter().enumerate() {
+            distinct[index] += i64::from(life.samples(window) > 0);
             f1[index] += i64::from(life.samples(window) == 1);
             f2[index] += i64::from(life.samples(window) == 2);
         }
@@ -143,6 +144,7 @@ fn check_row(row: &HeatRow, past: &Past) -> Result<(), TestCaseError> {
     prop_assert_eq!(row.never_bytes, never);
     prop_assert_eq!(row.active_count_bytes, counts);
     let samples = row.samples.is_some();
+    prop_assert_eq!(row.distinct_pages, samples.then_some(distinct));
     prop_assert_eq!(
         (row.f1_pages, row.f2_pages),
         (samples.then_some(f1), samples.then_some(f2))

@@ -27,6 +27,7 @@ pub(crate) fn kind_of(key: u64) -> PageKind {
 pub(crate) enum Seen {
     Missing,
     Idle,
+    /// With the number of loads.
     Active(u64),
 }
 
@@ -184,14 +185,14 @@ impl Past {
                 .entry(*key)
                 .or_insert_with(|| Life { seen: vec![idle] });
         }
-        for (key, loads, stores) in touched {
+        for (key, loads, _) in touched {
             let newest = self.lives.get_mut(key).unwrap().seen.last_mut().unwrap();
             let before = if let Seen::Active(samples) = newest {
                 *samples
             } else {
                 0
             };
-            *newest = Seen::Active(before + u64::from(loads + stores));
+            *newest = Seen::Active(before + u64::from(*loads));
         }
     }
 
