@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import zstandard
 
-from tierscope.wire._generated import batch_pb2, heat_pb2
+from tierscope.wire._generated import batch_pb2, heat_pb2, traces_pb2
 
 SECOND_NS = 10**9
 MINUTE_NS = 60 * SECOND_NS
@@ -164,6 +164,33 @@ def add_tiles(batch: batch_pb2.Batch, *, epoch_id: int = (1 << 63) + 7, rows: in
     batch.tile_columns.add(epoch_id=epoch_id, end_wall_ns=batch.sealed_wall_ns, cells=bytes(range(rows)))
 
 
+def add_page_sample(
+    batch: batch_pb2.Batch, *, service: str = "demo/cache", pages: int = 3, intervals: int = 2
+) -> traces_pb2.PageSampleBlock:
+    """Adds a block in which every page is loaded in every interval; returns it."""
+    ends = [batch.sealed_wall_ns - (intervals - 1 - i) * MINUTE_NS for i in range(intervals)]
+    n = pages * intervals
+    return batch.page_samples.add(
+        backend=heat_pb2.HEAT_BACKEND_ABIT_WALK,
+        granularity=heat_pb2.GRANULARITY_PAGE,
+        interval_ns=MINUTE_NS,
+        service_ref=intern(batch, service),
+        group_ref=intern(batch, "server"),
+        rate=0.25,
+        end_wall_ns=ends,
+        observed=[True] * intervals,
+        page_ids=np.arange(7, 7 + pages, dtype="<u8").tobytes(),
+        kind=[heat_pb2.PAGE_KIND_ANON] * pages,
+        page_size_bytes=[4096] * pages,
+        first_interval=[0] * pages,
+        last_interval=[intervals - 1] * pages,
+        row_interval=np.repeat(np.arange(intervals), pages).tolist(),
+        row_page=np.tile(np.arange(pages), intervals).tolist(),
+        row_loads=[1] * n,
+        row_stores=[0] * n,
+    )
+
+
 def add_inventory(batch: batch_pb2.Batch, *, services: Sequence[str] = ("cache",), hostname: str = "node-1") -> None:
     """Adds an inventory with two nodes, a knob that is absent, a finding and services of the namespace `demo`."""
     inventory = batch.inventory
@@ -195,6 +222,7 @@ def full_batch(**options: object) -> batch_pb2.Batch:
     add_heat(batch)
     add_gaps(batch)
     add_tiles(batch)
+    add_page_sample(batch)
     add_inventory(batch)
     add_self(batch)
     return batch

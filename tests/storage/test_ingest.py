@@ -5,6 +5,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
@@ -14,10 +15,11 @@ from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import ClonedHost, UnknownCredential, UnknownLayout, Unreadable
 from tierscope.domain.arrival import Clocks
+from tierscope.domain.traces import unpack_sample
 from tierscope.storage.ingest import Stored, StoreLimits
 
 SECOND_NS = batches.SECOND_NS
-DATA_TABLES = ("counters_live", "heat_live", "gaps", "tile_epochs", "tile_columns", "self_reports", "marks")
+DATA_TABLES = ("counters_live", "heat_live", "gaps", "tile_epochs", "tile_columns", "traces", "self_reports", "marks")
 
 
 @pytest.fixture
@@ -51,6 +53,7 @@ def test_every_part_of_a_batch_is_stored_and_marked(database: Database, host: En
         "gaps": 1,
         "tile_epochs": 1,
         "tile_columns": 1,
+        "traces": 1,
         "self_reports": 1,
     }
     found = rows(database, "SELECT vals, boottime_ns, flags FROM counters_live ORDER BY ts")
@@ -238,3 +241,32 @@ def test_tile_columns_find_their_epoch_in_an_earlier_batch(database: Database, h
     outcomes = store(database, host, [later, strange])
     assert [outcome.rows.get("tile_columns") for outcome in outcomes if isinstance(outcome, Stored)] == [1, None]
     assert [outcome.set_aside for outcome in outcomes if isinstance(outcome, Stored)] == [0, 1]
+
+
+def test_a_page_sample_is_kept_exactly_with_its_times_relative_to_its_end(database: Database, host: Enrolled) -> None:
+    batch = batches.make_batch(host_id=host.id)
+    batches.add_page_sample(batch, pages=3, intervals=4)
+    store(database, host, [batch])
+    query = "SELECT group_name, backend, rate, counts, n_intervals, n_pages, n_rows, body FROM traces"
+    ((group, backend, rate, counted, intervals, pages, n_rows, body),) = rows(database, query)
+    assert (group, backend, rate, counted, intervals, pages, n_rows) == ("server", 4, 0.25, False, 4, 3, 12)
+    sample = unpack_sample(zstandard.ZstdDecompressor().decompress(bytes(body)))  # type: ignore[call-overload]
+    assert (sample.before_end_ns // batches.MINUTE_NS).tolist() == [3, 2, 1, 0]
+    assert sample.page_ids.tolist() == [7, 8, 9]
+    assert sample.row_page.tolist() == [0, 1, 2] * 4
+
+
+def test_an_agents_budget_and_losses_are_kept_and_null_where_it_does_not_say(
+    database: Database, host: Enrolled
+) -> None:
+    silent = batches.make_batch(host_id=host.id, seq=0)
+    batches.add_self(silent)
+    said = batches.make_batch(host_id=host.id, seq=1, sealed_wall_ns=batches.now_ns() + 1)
+    batches.add_self(said)
+    said.self.budget_state = "backed_off"
+    said.self.heat_rung = "referenced"
+    said.self.budget_reason = "CPU"
+    said.self.samples_lost = 3
+    store(database, host, [silent, said])
+    query = "SELECT budget_state, heat_rung, budget_reason, samples_lost FROM self_reports ORDER BY ts"
+    assert rows(database, query) == [(None, None, None, 0), ("backed_off", "referenced", "CPU", 3)]

@@ -58,10 +58,10 @@ def test_an_installation_of_the_first_revision_becomes_the_same_and_keeps_its_ro
             transaction.execute(text(f"DROP TABLE {table}"))
         transaction.execute(text("UPDATE alembic_version SET version_num = '0001'"))
         values = "1, :ts, 60, 1, 2, 3, 4, 5, 6, 7, 8, '[]'"
-        columns = "host_id, ts, window_ns, cpu_ns, rss_bytes, spool_bytes, spool_batches, dropped_batches, sent_bytes"
+        names = "host_id, ts, window_ns, cpu_ns, rss_bytes, spool_bytes, spool_batches, dropped_batches, sent_bytes"
         transaction.execute(
             text(
-                f"INSERT INTO self_reports ({columns}, counters_dropped, services_dropped, collectors) VALUES ({values})"
+                f"INSERT INTO self_reports ({names}, counters_dropped, services_dropped, collectors) VALUES ({values})"
             ),
             {"ts": now},
         )

@@ -102,6 +102,19 @@ def _break_report(batch: batch_pb2.Batch) -> None:
     batch.self.cpu_ns = -1
 
 
+def _add(column: str, *values: int) -> Callable[[batch_pb2.Batch], None]:
+    """Returns a change that gives the heat block an optional column."""
+    return lambda batch: getattr(batch.heat[0], column).extend(values)
+
+
+def _break_observed(batch: batch_pb2.Batch) -> None:
+    del batch.page_samples[0].observed[0]
+
+
+def _break_bench(batch: batch_pb2.Batch) -> None:
+    batch.inventory.benches.add(cpu_node=0).figures.add(name="idle_latency", median=float("inf"))
+
+
 BROKEN: dict[str, Callable[[batch_pb2.Batch], None]] = {
     "origin": _set("origin", 0),
     "unknown origin": _set("origin", 9),
@@ -132,6 +145,26 @@ BROKEN: dict[str, Callable[[batch_pb2.Batch], None]] = {
     "gap bins": _set("gaps.closed_bytes", b"1" * 8),
     "gap intervals": _set("gaps.intervals", 0),
     "epoch rows": _set("tile_epochs.region_bytes", 0),
+    "heat sampled pages": _add("sampled_pages", 1 << 63),
+    "heat sampled pages of too many rows": _add("sampled_pages", 1, 1),
+    "heat written bytes": _set("heat.written_bytes", (np.full(4, -2, "<i8")).tobytes()),
+    "heat sub-pages": _add("subpage_active_bytes", -2),
+    "heat history bits": _set("heat.bits_per_interval", 65),
+    "sample rate above one": _set("page_samples.rate", 1.5),
+    "sample rate of zero": _set("page_samples.rate", 0.0),
+    "sample rate not a number": _set("page_samples.rate", float("nan")),
+    "sample without an interval's observation": _break_observed,
+    "sample page ids": _set("page_samples.page_ids", b"12345678"),
+    "sample page twice": _set("page_samples.page_ids", bytes(24)),
+    "sample row of an unknown page": _set("page_samples.row_page", 99),
+    "sample row of an unknown interval": _set("page_samples.row_interval", 99),
+    "sample rows out of order": _set("page_samples.row_page", 2),
+    "sample page resident too long": _set("page_samples.last_interval", 99),
+    "sample page resident backwards": _set("page_samples.first_interval", 2),
+    "sample activity before residency": _set("page_samples.first_interval", 1),
+    "sample intervals out of order": _set("page_samples.end_wall_ns", 4_102_444_800 * 10**9),
+    "sample without a service": _set("page_samples.service_ref", 0),
+    "bench not a number": _break_bench,
     "tile cells": _set("tile_columns.cells", b"123456"),
     "finding severity": _break_finding,
     "namespace": _break_namespace,
@@ -145,6 +178,28 @@ def test_a_batch_that_contradicts_itself_is_unreadable(name: str) -> None:
     decode(batch)
     BROKEN[name](batch)
     with pytest.raises(Unreadable):
+        decode(batch)
+
+
+def test_more_pages_of_one_service_than_a_sample_may_hold_are_refused_over_all_its_groups() -> None:
+    batch = batches.make_batch()
+    batches.add_page_sample(batch, pages=4096, intervals=1)
+    decode(batch)
+    other = batches.add_page_sample(batch, pages=1, intervals=1)
+    other.group_ref = batches.intern(batch, "worker")
+    with pytest.raises(Unreadable, match="4097 pages"):
+        decode(batch)
+
+
+def test_a_sample_that_stays_too_large_when_packed_is_refused_with_the_way_out() -> None:
+    batch = batches.make_batch()
+    block = batches.add_page_sample(batch, pages=4000, intervals=30)
+    decode(batch)
+    rng = np.random.default_rng(1)
+    del block.row_loads[:], block.row_stores[:]
+    block.row_loads.extend(rng.integers(0, 1 << 31, len(block.row_page)).tolist())
+    block.row_stores.extend(rng.integers(0, 1 << 31, len(block.row_page)).tolist())
+    with pytest.raises(Unreadable, match="halve its sampling rate"):
         decode(batch)
 
 
