@@ -1,10 +1,13 @@
 //! Page tables, as far as the kernel hands them out: accessed bits, dirty marks, and what lies behind each page.
 
+pub mod abit;
 pub mod bpf;
 mod clear;
 mod direct_map;
+pub mod mappings;
 pub mod maps;
 pub mod pagemap;
+pub mod placement;
 pub mod probe;
 pub mod process;
 pub mod referenced;

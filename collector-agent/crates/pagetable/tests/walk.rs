@@ -6,10 +6,15 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use tierscope_pagetable::abit::AbitReader;
+use tierscope_pagetable::placement::Placement;
+use tierscope_pagetable::process::Unmeasured;
 use tierscope_pagetable::referenced::ReferencedReader;
 use tierscope_pagetable::rivals::who_clears_accessed_bits;
 use tierscope_pagetable::walker::{Leaf, PageTableWalker};
 use tierscope_rootfs::{Reader, Root};
+use tierscope_sample::heat::PageKind;
+use tierscope_sample::page_group::{PageSize, PageState, TierIndex};
 use toucher::{Memory, PAGE_BYTES, Toucher, is_in_set, skip};
 
 mod toucher;
@@ -18,21 +23,32 @@ mod toucher;
 const PAGES: usize = 65_536;
 const PAGES_PER_HUGE: usize = 512;
 
-/// A walker, and the lock that keeps tests with DAMON away: DAMON clears accessed bits.
+/// A walker, and the lock that keeps tests with DAMON away.
 fn walker() -> Option<(PageTableWalker, File)> {
     let lock = File::create("/tmp/tierscope-damon.lock").ok()?;
     lock.lock().unwrap();
     let walker = PageTableWalker::new(&Root::live()).map_err(skip).ok()?;
-    (!is_disturbed()).then_some((walker, lock))
+    Some((walker, lock))
 }
 
-/// Whether somebody else clears accessed bits; prints who.
-fn is_disturbed() -> bool {
-    let who = who_clears_accessed_bits(&mut Reader::new(Root::live()));
-    if let Some(who) = &who {
-        skip(format_args!("{who} clears accessed bits at the same time"));
-    }
-    who.is_some()
+/// The pages found are those expected. DAMON clears accessed bits of the pages that it samples, so while it is on for
+/// other reasons some may be missed; none may be added.
+fn assert_same(found: &[usize], expected: &[usize], what: &str) {
+    let rival = who_clears_accessed_bits(&mut Reader::new(Root::live()));
+    let (Some(rival), true) = (rival, found.len() < expected.len()) else {
+        return assert_eq!(found, expected, "{what}");
+    };
+    let mut rest = expected.iter();
+    let all_expected = found.iter().all(|page| rest.any(|other| other == page));
+    let missed = expected.len() - found.len();
+    assert!(
+        all_expected && missed <= 1 + expected.len() / 100,
+        "{what}: {missed} missed"
+    );
+    skip(format_args!(
+        "exactness: {rival} took {missed} of {} accessed bits",
+        expected.len()
+    ));
 }
 
 fn clearer() -> ReferencedReader {
@@ -73,10 +89,7 @@ fn exactly_the_touched_pages_are_accessed() {
             assert!(leaves.iter().all(|leaf| leaf.size_bytes == PAGE_BYTES as u64));
             let expected: Vec<usize> = (0..PAGES).filter(|page| is_in_set(seed, *page)).collect();
             let accessed = accessed_pages(&toucher, &leaves);
-            if accessed != expected && is_disturbed() {
-                return;
-            }
-            assert_eq!(accessed, expected, "{memory:?}, seed {seed}");
+            assert_same(&accessed, &expected, &format!("{memory:?}, seed {seed}"));
         }
     }
 }
@@ -99,7 +112,7 @@ fn a_huge_page_is_one_unit() {
         toucher.tell(&format!("first {pages}"));
         let accessed = accessed_pages(&toucher, &leaves(&mut walker, &toucher));
         let expected = (0..pages.div_ceil(PAGES_PER_HUGE)).map(|page| page * PAGES_PER_HUGE);
-        assert_eq!(accessed, expected.collect::<Vec<_>>());
+        assert_same(&accessed, &expected.collect::<Vec<_>>(), "huge");
     }
 }
 
@@ -113,4 +126,71 @@ fn an_ended_process_has_no_tables() {
     toucher.end();
     assert!(walker.walk(pid, |_| {}).is_err());
     assert!(walker.walk(2, |_| {}).is_err(), "a thread of the kernel");
+}
+
+/// What the reader says of the child's memory: kind of the mapping, and its pages.
+fn pages_of(reader: &mut AbitReader, toucher: &Toucher) -> (Option<PageKind>, Vec<PageState>) {
+    let (mut kind, mut pages) = (None, Vec::new());
+    let result = reader.read(toucher.key(), |mapping, chunk| {
+        if mapping.start == toucher.address {
+            kind = Some(mapping.kind);
+            pages.extend_from_slice(chunk);
+        }
+    });
+    result.unwrap();
+    (kind, pages)
+}
+
+#[test]
+fn pages_have_kinds_and_written_copies_of_file_pages_are_anonymous() {
+    let Some((_, _lock)) = walker() else { return };
+    let placement = Placement::only(Some(TierIndex(2)));
+    let namer = Box::new(|name: &str| Arc::from(name));
+    let mut reader = AbitReader::new(&Root::live(), u64::MAX, namer, placement).unwrap();
+    for (memory, kind) in [
+        (Memory::Anon, PageKind::Anon),
+        (Memory::Shmem, PageKind::Tmpfs),
+        (Memory::ReadFile, PageKind::File),
+    ] {
+        let mut toucher = Toucher::start(memory, PAGES);
+        let all_anon = memory == Memory::Anon;
+        let (seen_kind, before) = pages_of(&mut reader, &toucher);
+        assert_eq!((seen_kind, before.len()), (Some(kind), PAGES));
+        assert!(
+            before
+                .iter()
+                .all(|page| page.anon == all_anon && page.tier == Some(TierIndex(2)))
+        );
+        reader.clear(toucher.key()).unwrap();
+        toucher.tell("set 5");
+        let (_, after) = pages_of(&mut reader, &toucher);
+        assert_eq!(after.len(), PAGES);
+        let in_set = |wanted: bool| (0..PAGES).filter(move |page| is_in_set(5, *page) == wanted);
+        let active = (0..PAGES).filter(|page| after[*page].active).collect::<Vec<_>>();
+        assert_same(&active, &in_set(true).collect::<Vec<_>>(), "pages read");
+        let copied = memory == Memory::ReadFile;
+        assert!(in_set(true).all(|page| after[page].anon == (all_anon || copied)));
+        assert!(in_set(false).all(|page| after[page].anon == all_anon));
+        assert!(after.iter().all(|page| page.size == PageSize::Small4K));
+    }
+}
+
+#[test]
+fn what_is_not_the_process_is_not_read() {
+    let Some((_, _lock)) = walker() else { return };
+    let namer = || Box::new(|name: &str| Arc::from(name));
+    let toucher = Toucher::start(Memory::Anon, 16);
+    let mut small = AbitReader::new(&Root::live(), 4096, namer(), Placement::default()).unwrap();
+    assert!(matches!(
+        small.clear(toucher.key()),
+        Err(Unmeasured::TooLarge { .. })
+    ));
+    let mut reader = AbitReader::new(&Root::live(), u64::MAX, namer(), Placement::default()).unwrap();
+    let mut other = toucher.key();
+    other.start_time_ticks += 1;
+    assert_eq!(reader.clear(other), Err(Unmeasured::Gone));
+    assert_eq!(
+        reader.read(other, |_, _| panic!("handed out")),
+        Err(Unmeasured::Gone)
+    );
 }

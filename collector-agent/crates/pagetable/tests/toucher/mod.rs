@@ -21,14 +21,23 @@ pub(crate) enum Memory {
     Anon,
     Huge,
     Shmem,
+    /// A private mapping of a file, all of whose pages were written.
     PrivateFile,
+    /// A private mapping of a file, all of whose pages were read.
+    ReadFile,
 }
 
 impl FromStr for Memory {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Anon, Self::Huge, Self::Shmem, Self::PrivateFile];
+        let all = [
+            Self::Anon,
+            Self::Huge,
+            Self::Shmem,
+            Self::PrivateFile,
+            Self::ReadFile,
+        ];
         let found = all.into_iter().find(|memory| format!("{memory:?}") == text);
         found.ok_or_else(|| text.to_owned())
     }
@@ -66,7 +75,7 @@ impl Inside {
         let (flags, fd) = match memory {
             Memory::Anon | Memory::Huge => (anon, -1),
             Memory::Shmem => (libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1),
-            Memory::PrivateFile => (libc::MAP_PRIVATE, file.as_raw_fd()),
+            Memory::PrivateFile | Memory::ReadFile => (libc::MAP_PRIVATE, file.as_raw_fd()),
         };
         let both = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: inside the mapping made above, to which nothing refers.
@@ -149,8 +158,13 @@ fn child_touches_pages_on_command() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let (memory, pages) = role.split_once(' ').unwrap();
     let pages: usize = pages.parse().unwrap();
-    let inside = Inside::map(memory.parse().unwrap(), pages * PAGE_BYTES);
-    inside.obey(&format!("first {pages}"));
+    let memory = memory.parse().unwrap();
+    let inside = Inside::map(memory, pages * PAGE_BYTES);
+    if memory == Memory::ReadFile {
+        (0..pages).for_each(|page| inside.read(page));
+    } else {
+        (0..pages).for_each(|page| inside.write(page));
+    }
     let mut out = std::io::stdout();
     writeln!(out, "\nat {}", inside.base as usize).unwrap();
     for line in std::io::stdin().lock().lines() {
