@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "procfs": {"sample", "rootfs"},
     "sysfs": {"sample", "rootfs"},
     "pagetable": {"sample", "rootfs", "procfs"},
+    "damon": {"sample", "rootfs"},
     "import": {"sample"},
     "membench": {"sample", "rootfs"},
     "wire": {"sample"},

@@ -1,5 +1,12 @@
-//! Readers of files made elsewhere: page traces, folded as a live source is, and trees of snapshots.
+//! Readers of files made elsewhere: page traces and records of damo, folded as a live source is, and trees of snapshots.
 
+pub mod damo;
+pub mod damo_fold;
+pub mod damo_grid;
+mod damo_json;
+mod damo_number;
+mod damo_text;
+pub mod damo_wss;
 pub mod page_trace;
 mod trace_columns;
 pub mod trace_error;

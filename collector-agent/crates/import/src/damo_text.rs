@@ -1,0 +1,171 @@
+//! The text form of a record of damo: lines of `perf script` on the tracepoint `damon_aggregated`.
+//!
+//! A line is `... SECONDS.FRACTION: damon:damon_aggregated: target_id=T nr_regions=N START-END: ACCESSES AGE`; the N
+//! regions of a snapshot are N lines. The end of each snapshot is recorded and its start is not: it starts at the end
+//! of the one before, the first one an average interval before its end.
+
+use crate::damo::{DamoError, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, TRACEPOINT, checked_regions};
+use crate::damo_number::parse;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What a line says.
+struct Line {
+    end_ns: i64,
+    target: u64,
+    /// Regions of its snapshot.
+    regions: u64,
+    region: DamoRegion,
+}
+
+/// A target and the snapshot that is being read.
+struct Target {
+    id: u64,
+    /// End and regions of each snapshot.
+    snapshots: Vec<(i64, Vec<DamoRegion>)>,
+    /// Lines that the newest snapshot still has to get.
+    missing: u64,
+}
+
+/// Reads the text form. Lines of other events and comments are passed over.
+pub(crate) fn read(bytes: &[u8], limits: DamoLimits) -> Result<Vec<DamoRecord>, DamoError> {
+    if bytes.len() as u64 > limits.text_bytes {
+        return Err(DamoError::TooLarge {
+            what: "bytes of text",
+            limit: limits.text_bytes,
+        });
+    }
+    let mut targets: Vec<Target> = Vec::new();
+    let mut regions = 0_u64;
+    for (index, bytes) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let fail = |problem| DamoError::Line {
+            line: index + 1,
+            problem,
+        };
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Err(fail("is not text"));
+        };
+        let Some((before, after)) = text.split_once(TRACEPOINT) else {
+            continue;
+        };
+        regions += 1;
+        if regions > limits.regions {
+            return Err(DamoError::TooLarge {
+                what: "regions",
+                limit: limits.regions,
+            });
+        }
+        let line = parse_line(before, after).map_err(fail)?;
+        let known = targets.iter().position(|target| target.id == line.target);
+        let place = known.unwrap_or_else(|| {
+            targets.push(Target {
+                id: line.target,
+                snapshots: Vec::new(),
+                missing: 0,
+            });
+            targets.len() - 1
+        });
+        targets[place].push(&line).map_err(fail)?;
+    }
+    targets.into_iter().filter_map(Target::finish).collect()
+}
+
+impl Target {
+    fn push(&mut self, line: &Line) -> Result<(), &'static str> {
+        if line.regions == 0 {
+            return Err("nr_regions is 0 and a region follows");
+        }
+        match self.snapshots.last_mut() {
+            // Lines may have been lost: a region before the last one belongs to the next snapshot.
+            Some((_, regions))
+                if self.missing > 0 && regions.last().is_some_and(|last| last.end <= line.region.start) =>
+            {
+                regions.push(line.region);
+                self.missing -= 1;
+            }
+            Some((end_ns, _)) if *end_ns >= line.end_ns => {
+                return Err("a snapshot is not after the one ahead of it");
+            }
+            _ => {
+                self.snapshots.push((line.end_ns, vec![line.region]));
+                self.missing = line.regions - 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Option<Result<DamoRecord, DamoError>> {
+        let first_ns = self.snapshots.first()?.0;
+        let last_ns = self.snapshots.last()?.0;
+        let gaps = self.snapshots.len() as i64 - 1;
+        if gaps == 0 {
+            // When the only snapshot began is unknown, so nothing can be said of an interval.
+            return None;
+        }
+        // Rounded so that the start is cut to a whole nanosecond, as damo cuts it.
+        let average_ns = (last_ns - first_ns) / gaps + i64::from((last_ns - first_ns) % gaps > 0);
+        let mut start_ns = first_ns.saturating_sub(average_ns);
+        let mut snapshots = Vec::with_capacity(self.snapshots.len());
+        for (index, (end_ns, regions)) in self.snapshots.into_iter().enumerate() {
+            let regions = match checked_regions(regions) {
+                Ok(regions) => regions,
+                Err(problem) => {
+                    return Some(Err(DamoError::Snapshot {
+                        record: 1,
+                        snapshot: index + 1,
+                        problem,
+                    }));
+                }
+            };
+            snapshots.push(DamoSnapshot {
+                start_ns,
+                end_ns,
+                regions,
+            });
+            start_ns = end_ns;
+        }
+        Some(Ok(DamoRecord {
+            kdamond: 0,
+            context: 0,
+            target: self.id,
+            intervals: None,
+            snapshots,
+        }))
+    }
+}
+
+/// Reads what stands before and after the name of the tracepoint.
+fn parse_line(before: &str, after: &str) -> Result<Line, &'static str> {
+    let time = before.split_ascii_whitespace().next_back();
+    let time = time.and_then(|word| parse(word.strip_suffix(':')?, SECOND_NS));
+    let end_ns = time.and_then(|time| i64::try_from(time).ok());
+    let mut words = after.split_ascii_whitespace();
+    let mut field = |name: &str| {
+        let value = words.next()?.strip_prefix(name)?.strip_prefix('=')?;
+        parse(value, 1)
+    };
+    let (target, regions) = (field("target_id"), field("nr_regions"));
+    let range = words
+        .next()
+        .and_then(|word| word.strip_suffix(':')?.split_once('-'));
+    let range = range.and_then(|(start, end)| parse(start, 1).zip(parse(end, 1)));
+    let mut count = || {
+        words
+            .next()
+            .map(|word| parse(word, 1).and_then(|n| u32::try_from(n).ok()))
+    };
+    let (accesses, age) = (count().flatten(), count());
+    let (start, end) = range.ok_or("expected START-END: after nr_regions=")?;
+    Ok(Line {
+        end_ns: end_ns.ok_or("expected a time in seconds before the name of the event")?,
+        target: target.ok_or("expected target_id= and a number")?,
+        regions: regions.ok_or("expected nr_regions= and a number")?,
+        region: DamoRegion {
+            start,
+            end,
+            accesses: accesses.ok_or("expected nr_accesses after the addresses")?,
+            // Kernels before 5.17 do not print the age.
+            age: age.map(|age| age.ok_or("the age is no number")).transpose()?,
+        },
+    })
+}
