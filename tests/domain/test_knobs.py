@@ -1,0 +1,178 @@
+"""Setting advice: the worked examples of the method, one host for each rule, and none for healthy hosts."""
+
+from dataclasses import replace
+
+import pytest
+
+from tierscope.domain.knobs import Advice, Change, Facts, Flows, Heat, Host, advise, render_files, rollback_of
+from tierscope.domain.knobs.facts import (
+    DEMOTE_SCALE,
+    DEMOTION,
+    HOT_THRESHOLD,
+    INTERLEAVE,
+    NUMA_BALANCING,
+    RATE_LIMIT,
+    SCAN_PERIOD_MAX,
+    SCAN_PERIOD_MIN,
+    SCAN_SIZE,
+    SWAPPINESS,
+    WATERMARK_SCALE,
+    ZONE_RECLAIM,
+)
+from tierscope.domain.knobs.rules_headroom import watermark_factor
+from tierscope.domain.knobs.rules_moves import promotion_limit
+
+GIB = float(1 << 30)
+KNOBS: dict[str, str | None] = {
+    NUMA_BALANCING: "2",
+    DEMOTION: "true",
+    WATERMARK_SCALE: "10",
+    RATE_LIMIT: "65536",
+    HOT_THRESHOLD: "1000",
+    SCAN_PERIOD_MIN: "1000",
+    SCAN_PERIOD_MAX: "60000",
+    SCAN_SIZE: "256",
+    SWAPPINESS: "60",
+    ZONE_RECLAIM: "0",
+    f"{INTERLEAVE}/node0": "1",
+    f"{INTERLEAVE}/node1": "1",
+}
+HOST = Host(
+    knobs=KNOBS,
+    has_slow_tier=True,
+    slow_nodes=(1,),
+    dram_bytes=256 * GIB,
+    dram_managed_bytes=256 * GIB,
+    dram_free_bytes=1 * GIB,
+    slow_bytes=256 * GIB,
+    slow_free_bytes=100 * GIB,
+    dram_gb_per_s=200,
+    slow_gb_per_s=50,
+    slow_write_gb_per_s=22,
+)
+HEALTHY = Facts(HOST, Flows(ping_pong="ok"), Heat(served_now=0.9, served_best=0.95))
+
+
+def with_knobs(facts: Facts, **changed: str) -> Facts:
+    paths = {
+        "mode": NUMA_BALANCING,
+        "demotion": DEMOTION,
+        "zone": ZONE_RECLAIM,
+        "tpp": DEMOTE_SCALE,
+        "limit": RATE_LIMIT,
+    }
+    knobs = {**facts.host.knobs, **{paths[name]: value for name, value in changed.items()}}
+    return replace(facts, host=replace(facts.host, knobs=knobs))
+
+
+def with_flows(facts: Facts, **changed: float | str) -> Facts:
+    return replace(facts, flows=replace(facts.flows, **changed))  # type: ignore[arg-type]  # fields by name
+
+
+def with_heat(facts: Facts, **changed: float | str) -> Facts:
+    return replace(facts, heat=replace(facts.heat, **changed))  # type: ignore[arg-type]  # fields by name
+
+
+BOUND = with_flows(with_knobs(HEALTHY, limit="500"), candidate_pages_per_s=1e6, candidates_steady_minutes=40)
+CASES = {
+    "F1": (with_knobs(HEALTHY, mode="0"), {NUMA_BALANCING: "2"}),
+    "F2": (with_flows(with_knobs(HEALTHY, demotion="false"), swapped_out_pages_per_s=50), {DEMOTION: "1"}),
+    "F3": (
+        with_flows(HEALTHY, spilled_pages_per_s=100, allocation_p99_bytes_per_s=2 * GIB),
+        {WATERMARK_SCALE: "79"},
+    ),
+    "F3b": (
+        with_heat(with_flows(with_knobs(HEALTHY, tpp="200"), spilled_pages_per_s=9), cold_in_dram_bytes=40 * GIB),
+        {DEMOTE_SCALE: "400"},
+    ),
+    "F4": (with_flows(HEALTHY, ping_pong="warn", useful_promotion_p95_mb_per_s=12), {RATE_LIMIT: "48"}),
+    "F5": (BOUND, {HOT_THRESHOLD: "500"}),
+    "F6": (with_flows(HEALTHY, hint_fault_cpu_ratio=0.03), {SCAN_PERIOD_MIN: "2000", SCAN_SIZE: "128"}),
+    "F7": (with_heat(HEALTHY, density_anon=2.0, density_file=0.3, file_share_of_dram=0.4), {}),
+    "F8": (with_heat(HEALTHY, cold_anon_share=0.6, cold_file_share=0.2), {SWAPPINESS: "100"}),
+    "F9": (
+        with_heat(HEALTHY, service_class="bandwidth"),
+        {f"{INTERLEAVE}/node0": "4", f"{INTERLEAVE}/node1": "1"},
+    ),
+    "F10": (with_knobs(HEALTHY, zone="1"), {ZONE_RECLAIM: "0"}),
+    "F11": (with_flows(HEALTHY, swap_used_ratio=0.7), {}),
+    "F12": (with_heat(HEALTHY, served_now=0.94), {}),
+}
+
+
+def test_formulas_of_the_worked_examples() -> None:
+    assert watermark_factor(2 * GIB, 256 * GIB) == 79
+    assert promotion_limit(22, 12) == 48
+    assert (watermark_factor(0, GIB), watermark_factor(GIB, GIB)) == (10, 200)
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_each_misconfigured_host_gets_exactly_the_rule_that_fits(rule: str) -> None:
+    facts, proposed = CASES[rule]
+    given = advise(facts)
+    assert [advice.rule for advice in given.advice] == [rule]
+    assert {change.path: change.proposed for change in given.advice[0].changes} == proposed
+    assert given.advice[0].evidence
+
+
+def test_a_healthy_host_gets_none() -> None:
+    assert advise(HEALTHY).advice == ()
+    assert advise(Facts(replace(HOST, has_slow_tier=False))).advice == ()
+
+
+def test_a_setting_that_the_host_lacks_is_never_proposed() -> None:
+    bare = replace(HOST, knobs={})
+    for facts, _ in CASES.values():
+        for advice in advise(replace(facts, host=bare)).advice:
+            assert advice.changes == ()
+
+
+def test_the_limit_goes_before_headroom_and_threshold() -> None:
+    both = with_flows(BOUND, ping_pong="crit", spilled_pages_per_s=100, allocation_p99_bytes_per_s=2 * GIB)
+    given = advise(both)
+    assert [advice.rule for advice in given.advice] == ["F4"]
+    assert [advice.rule for advice, _ in given.waiting] == ["F3", "F5"]
+
+
+def test_few_candidates_raise_the_threshold_and_an_unbound_limit_says_nothing() -> None:
+    few = with_flows(BOUND, candidate_pages_per_s=1e3)
+    assert advise(few).advice[0].changes[0].proposed == "2000"
+    assert advise(with_knobs(BOUND, limit="65536")).advice == ()
+
+
+def test_two_sockets_take_both_bits_and_lag_scans_faster() -> None:
+    two = with_knobs(replace(HEALTHY, host=replace(HOST, sockets=2)), mode="1")
+    assert advise(two).advice[0].changes[0].proposed == "3"
+    late = advise(with_flows(HEALTHY, promotion_lag_seconds=600)).advice[0]
+    assert [(change.path, change.proposed) for change in late.changes] == [
+        (SCAN_SIZE, "512"),
+        (SCAN_PERIOD_MAX, "30000"),
+    ]
+
+
+def test_files_hold_each_change_in_its_place() -> None:
+    advice = [CASES[rule][0] for rule in ("F4", "F2", "F6")]
+    files = render_files([advise(facts).advice[0] for facts in advice])
+    assert files.sysctl == "kernel.numa_balancing_promote_rate_limit_MBps = 48\n"
+    assert files.tmpfiles == f"w {DEMOTION} - - - - 1\n"
+    assert files.systemd is not None
+    assert f"echo 2000 > {SCAN_PERIOD_MIN}" in files.systemd
+    assert files.commands.count("echo") == 4
+    assert files.ansible.count("- name:") == 4
+    assert render_files([]).sysctl is None
+
+
+def test_text_from_a_host_never_reaches_a_file() -> None:
+    def bad(path: str, value: str) -> Advice:
+        change = Change(path, "0", value)
+        return Advice("F1", "t", (change,), (), "e", "r", "v")
+
+    for path, value in ((NUMA_BALANCING, "2; reboot"), ("/proc/sys/vm/x\nvm.y", "1"), (NUMA_BALANCING, "")):
+        with pytest.raises(ValueError, match="no rule proposes"):
+            render_files([bad(path, value)])
+
+
+def test_a_rollback_restores_what_was_read() -> None:
+    back = rollback_of(advise(CASES["F1"][0]).advice[0])
+    assert [(change.path, change.current, change.proposed) for change in back.changes] == [(NUMA_BALANCING, "2", "0")]
+    assert render_files([back]).sysctl == "kernel.numa_balancing = 0\n"
