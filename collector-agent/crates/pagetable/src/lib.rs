@@ -13,6 +13,7 @@ pub mod process;
 pub mod referenced;
 pub mod rivals;
 pub mod smaps;
+pub mod walk_probe;
 pub mod walker;
 
 /// Bytes of a base page, and of the addresses that one entry of a page table of the lowest level maps.
