@@ -205,3 +205,62 @@ def test_nothing_measured_is_not_collected(database: Database) -> None:
     assert {entry.bytes.status for entry in view.classes} == {"not_collected"}
     assert view.hosts == ()
     assert {value for line in view.series for value in line.values} == {None}
+
+
+def test_figures_from_a_sample_of_pages_carry_its_error(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns()
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    for i in range(12):
+        group = (ANON, "dram", AGES, [0] * 9)
+        add_interval(batch, now - (11 - i) * MINUTE, [group], backend=heat_pb2.HEAT_BACKEND_DAMON_PAGES, validity=ALL)
+        batch.heat[i].sampled_pages.append(100)
+    store(database, host, [batch])
+    view = read(database, now)
+    assert (view.method, view.backend, view.granularity, view.interval_seconds) == ("damon", "damon_pages", "page", 60)
+    assert view.beside.sampled_pages.value == 100
+    hot = next(item for item in view.classes if item.heat_class == "hot").ratio
+    # 30 of 80 MiB are hot: 37.5 of 100 pages.
+    assert hot.value == pytest.approx(0.375)
+    assert hot.interval is not None
+    assert (hot.interval.kind, hot.interval.level) == ("confidence", 0.95)
+    assert (round(hot.interval.lo, 3), round(hot.interval.hi, 3)) == (0.286, 0.473)
+    assert any("random sample of 100 pages" in note for note in view.grounding_notes)
+
+
+def test_written_bytes_stand_beside_heat_and_only_where_they_were_tracked(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns()
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    groups = [(ANON, "dram", AGES, [0] * 9), (FILE, "dram", AGES, [0] * 9)]
+    add_interval(batch, now, groups, backend=heat_pb2.HEAT_BACKEND_ABIT_WALK, validity=ALL)
+    tracked = [8 * MIB, 12 * MIB, 16 * MIB, 20 * MIB]
+    batch.heat[0].written_bytes = np.array([tracked, [-1] * 4], "<i8").tobytes()
+    store(database, host, [batch])
+    written = read(database, now).beside.written
+    assert [item.intervals for item in written] == [1, 2, 5, 10]
+    assert [item.bytes.value for item in written] == tracked
+    assert written[0].ratio.value == pytest.approx(0.1)
+    assert written[0].bytes.method == "writes"
+
+
+def test_writes_that_nobody_tracked_are_not_zero(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns()
+    send(database, host, now)
+    view = read(database, now)
+    assert {item.bytes.status for item in view.beside.written} == {"not_collected"}
+    assert view.beside.huge_pages.skewed is None
+    assert view.beside.sampled_pages.status == "not_supported"
+
+
+def test_huge_pages_show_both_bounds_and_whether_few_of_their_parts_are_hot(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns()
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    add_interval(batch, now, [(ANON, "dram", AGES, [0] * 9)], backend=heat_pb2.HEAT_BACKEND_ABIT_WALK, validity=ALL)
+    batch.heat[0].page_size_bytes[0] = 2 * MIB
+    batch.heat[0].subpage_active_bytes.append(2 * MIB)
+    store(database, host, [batch])
+    huge = read(database, now).beside.huge_pages
+    assert (huge.hot_bytes_upper.value, huge.hot_bytes_lower.value, huge.skewed) == (30 * MIB, 2 * MIB, True)

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
 
 from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Figure, Model, Origin, PageKind, Series, TimeAxis, Window
@@ -48,6 +49,33 @@ class WindowHeat(Model):
     active_ratio: Figure
 
 
+class WrittenWindow(Model):
+    """Memory written within w intervals, from write tracking: shown beside heat, never as heat."""
+
+    intervals: int
+    bytes: Figure
+    ratio: Figure
+
+
+class HugePages(Model):
+    """Hot bytes of huge pages: as whole pages (upper), and of the sub-pages that were seen active (lower).
+
+    `skewed`: the lower bound is below a tenth of the upper one, so that splitting may pay; null where not known.
+    """
+
+    hot_bytes_upper: Figure
+    hot_bytes_lower: Figure
+    skewed: bool | None
+
+
+class BesideHeat(Model):
+    """What stands beside heat: the size of the random sample that it was scaled up from, writes, huge pages."""
+
+    sampled_pages: Figure
+    written: list[WrittenWindow]
+    huge_pages: HugePages
+
+
 class AgeBucket(Model):
     """One bar of the age histogram: [from, to) intervals since last activity; `to` null = open end."""
 
@@ -75,6 +103,7 @@ class ServiceHeat(Model):
     method: str
     backend: str
     granularity: str
+    interval_seconds: float | None = Field(description="Nominal length of a measured interval.")
     window: Window
     coverage: float | None
     classes: list[ClassFigures]
@@ -83,6 +112,7 @@ class ServiceHeat(Model):
     age_histogram: list[AgeBucket]
     hot_outside_dram_bytes: Figure
     cold_in_dram_bytes: Figure
+    beside: BesideHeat
     hosts: list[HostHeat]
     axis: TimeAxis
     series: list[Series]

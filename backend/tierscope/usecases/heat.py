@@ -12,6 +12,7 @@ from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, PREFERENC
 from tierscope.domain.heat.summary import class_series, mean_ages, mean_classes, mean_resident, misplaced, service_share
 from tierscope.storage.subjects import SubjectHost, SubjectService, find_service, hosts_of_service
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.heat_beside import BesideView, view_beside
 from tierscope.usecases.heat_figures import Evidence, gather_evidence
 from tierscope.usecases.heat_sources import pick_kind, read_heat
 from tierscope.usecases.windows import parse_window
@@ -87,6 +88,7 @@ class HeatView:
     method: str
     backend: str
     granularity: str
+    interval_seconds: float | None
     window: Window
     coverage: float | None
     classes: tuple[ClassView, ...]
@@ -95,6 +97,7 @@ class HeatView:
     age_histogram: tuple[AgeView, ...]
     hot_outside_dram_bytes: Figure
     cold_in_dram_bytes: Figure
+    beside: BesideView
     hosts: tuple[HostView, ...]
     axis: TimeAxis
     series: tuple[Series, ...]
@@ -208,6 +211,7 @@ def _view(
         method="none" if method is None else method.family,
         backend="none" if method is None else BACKENDS[method.backend],
         granularity="none" if method is None else GRANULARITIES[method.granularity],
+        interval_seconds=None if method is None else method.interval_ns / 1e9,
         window=window,
         coverage=evidence.coverage,
         classes=_classes(series, rule, evidence),
@@ -216,6 +220,7 @@ def _view(
         age_histogram=_ages(series),
         hot_outside_dram_bytes=evidence.placed("heat.hot_outside_dram_bytes/1", None if placed is None else placed[0]),
         cold_in_dram_bytes=evidence.placed("heat.cold_in_dram_bytes/1", None if placed is None else placed[1]),
+        beside=view_beside(series, evidence),
         hosts=tuple(_host(hosts[part.host_id], part, rule, method, window) for part in series if part.host_id in hosts),
         axis=grid.axis(),
         series=tuple(Series(name, name, "bytes", gaps_to_none(lines[:, i])) for i, name in enumerate(CLASSES)),
@@ -229,7 +234,7 @@ def _classes(series: Sequence[HeatSeries], rule: Rule, evidence: Evidence) -> tu
     return tuple(
         ClassView(
             name,
-            evidence.bytes(f"heat.{name}_bytes/1", totals.value[i], totals.lo[i], totals.hi[i]),
+            evidence.bytes(f"heat.{name}_bytes/1", totals.value[i], totals.lo[i], totals.hi[i], sampled=totals.sampled),
             evidence.share(f"heat.{name}_ratio/1", service_share(series, rule, i)),
         )
         for i, name in enumerate(CLASSES)

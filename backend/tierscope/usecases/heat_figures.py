@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from tierscope.domain.figures import Figure, Grade, Interval, Window, absent
 from tierscope.domain.heat import Misplaced, Rule, judge_enough
+from tierscope.domain.heat.aggregate import LEVEL
 from tierscope.domain.heat.rows import HeatSeries, Method
-from tierscope.domain.heat.summary import ServiceShare, observed_share
+from tierscope.domain.heat.summary import ServiceShare, mean_sampled_pages, observed_share
 
 GROUNDING = "S method of the source paper; A thresholds of warm and cold"
 _PAGE_NOTE = "Ages come from activity per interval; shorter idle times cannot be told apart."
@@ -15,6 +16,9 @@ _VMA_NOTE = (
     "far that can be off."
 )
 _SAMPLED_NOTE = "Samples miss pages with few accesses: hot bytes are a lower bound."
+_PANEL_NOTE = (
+    "Scaled up from a random sample of {pages} pages: the intervals hold its error (Wilson, by page kind and tier)."
+)
 _SAMPLED = frozenset({"pebs", "ibs", "spe"})
 _VMA = 3
 
@@ -33,11 +37,16 @@ class Evidence:
     nothing: str | None
     notes: tuple[str, ...]
 
-    def bytes(self, definition: str, value: float, lo: float | None, hi: float | None) -> Figure:
-        """Bytes, the mean over the window summed over hosts, with hard bounds where they differ."""
+    def bytes(
+        self, definition: str, value: float, lo: float | None, hi: float | None, *, sampled: bool = False
+    ) -> Figure:
+        """Bytes, the mean over the window summed over hosts, with hard bounds where they differ.
+
+        `sampled`: the bounds hold the error of a random sample of pages.
+        """
         if self.nothing is not None:
             return self._absent(definition, "bytes")
-        bounds = None if lo is None or hi is None or lo == hi else Interval(float(lo), float(hi), None, "bounds")
+        bounds = None if lo is None or hi is None or lo == hi else _bounds(float(lo), float(hi), sampled=sampled)
         return self._figure(definition, "bytes", float(value), bounds)
 
     def share(self, definition: str, share: ServiceShare | None, *, always_bounds: bool = False) -> Figure:
@@ -51,7 +60,8 @@ class Evidence:
         interval: Interval | None = None
         if always_bounds or estimate.lo is None or estimate.hi is None:
             if share.lo != share.hi:
-                interval = Interval(min(share.lo, estimate.value), max(share.hi, estimate.value), None, "bounds")
+                lo, hi = min(share.lo, estimate.value), max(share.hi, estimate.value)
+                interval = _bounds(lo, hi, sampled=share.sampled)
         else:
             interval = Interval(estimate.lo, estimate.hi, estimate.level, "confidence")
         return self._figure(definition, "ratio", estimate.value, interval)
@@ -63,7 +73,7 @@ class Evidence:
         if found is None:
             reason = "The collector did not say in which tier the pages are."
             return absent(definition, "bytes", "not_collected", reason, window=self.window, method=self.method)
-        bounds = None if found.lo == found.hi else Interval(found.lo, found.hi, None, "bounds")
+        bounds = None if found.lo == found.hi else _bounds(found.lo, found.hi, sampled=found.sampled)
         figure = self._figure(definition, "bytes", found.value, bounds)
         if found.unplaced_share <= 0:
             return figure
@@ -98,6 +108,11 @@ class Evidence:
         )
 
 
+def _bounds(lo: float, hi: float, *, sampled: bool) -> Interval:
+    """Hard bounds; with the error of a sample in them they hold at its confidence."""
+    return Interval(lo, hi, LEVEL, "confidence") if sampled else Interval(lo, hi, None, "bounds")
+
+
 def gather_evidence(
     series: Sequence[HeatSeries], method: Method | None, rule: Rule, window: Window, wanted: str | None
 ) -> Evidence:
@@ -120,6 +135,9 @@ def gather_evidence(
     notes = [_VMA_NOTE if method is not None and method.granularity == _VMA else _PAGE_NOTE]
     if family in _SAMPLED:
         notes.append(_SAMPLED_NOTE)
+    pages = mean_sampled_pages(series)
+    if pages is not None:
+        notes.append(_PANEL_NOTE.format(pages=round(pages)))
     if rule.snapped:
         notes.append(rule.snapped)
     return Evidence(

@@ -10,7 +10,14 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure, Window
 from tierscope.domain.heat import Estimate, Rule, capacity_weighted, make_rule
 from tierscope.domain.heat.rows import HeatSeries, Method, join_series
-from tierscope.domain.heat.summary import ServiceShare, mean_classes, mean_resident, misplaced, service_share
+from tierscope.domain.heat.summary import (
+    MeanClasses,
+    ServiceShare,
+    mean_classes,
+    mean_resident,
+    misplaced,
+    service_share,
+)
 from tierscope.storage.fleet_heat import Found, read_newest_hours, read_newest_intervals
 from tierscope.usecases.heat import choose_method
 from tierscope.usecases.heat_figures import Evidence, gather_evidence
@@ -89,7 +96,7 @@ def fleet_figures(heats: Sequence[HeatNow], *, now: datetime, rule: Rule = RULE)
         note = f"measured by several methods: {', '.join(families)}"
         evidence = replace(evidence, method=None, warnings=(*evidence.warnings, note))
     classes, resident = mean_classes(series, rule), mean_resident(series)
-    shares = [_weighted(classes.value[i], classes.lo[i], classes.hi[i], resident) for i in range(len(_NAMES))]
+    shares = [_weighted(classes, i, resident) for i in range(len(_NAMES))]
     return _figures(heat, evidence, shares, rule)
 
 
@@ -115,11 +122,12 @@ def _evidence(heat: HeatNow, rule: Rule, reason: str | None) -> Evidence:
     return replace(evidence, nothing=reason) if evidence.nothing is not None and reason else evidence
 
 
-def _weighted(value: float, lo: float, hi: float, resident: float) -> ServiceShare | None:
-    share = capacity_weighted([value], [resident])
+def _weighted(classes: MeanClasses, place: int, resident: float) -> ServiceShare | None:
+    share = capacity_weighted([float(classes.value[place])], [resident])
     if share is None:
         return None
-    return ServiceShare(Estimate(share, None, None, None), lo / resident, min(hi / resident, 1.0), 1)
+    lo, hi = float(classes.lo[place]) / resident, min(float(classes.hi[place]) / resident, 1.0)
+    return ServiceShare(Estimate(share, None, None, None), lo, hi, 1, classes.sampled)
 
 
 def _anon_share(series: Sequence[HeatSeries]) -> ServiceShare | None:

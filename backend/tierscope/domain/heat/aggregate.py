@@ -98,11 +98,16 @@ def wilson_interval(hits: int, checks: int, level: float = LEVEL) -> tuple[float
     """Wilson score interval of a share, for regions of which `hits` of `checks` samples were active."""
     if checks < 1:
         raise ValueError("an interval needs at least one check")
+    lo, hi = wilson_bounds(np.array([hits / checks]), np.array([float(checks)]), level)
+    return float(lo[0]), float(hi[0])
+
+
+def wilson_bounds(shares: Floats, checks: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Wilson score intervals of shares that were seen in `checks` (of a broadcasting shape, at least 1 each)."""
     z = float(stats.norm.ppf(0.5 + level / 2))
-    share = hits / checks
     scale = 1 + z * z / checks
-    middle = (share + z * z / (2 * checks)) / scale
-    half = z * math.sqrt(share * (1 - share) / checks + z * z / (4 * checks * checks)) / scale
+    middle = (shares + z * z / (2 * checks)) / scale
+    half = z * np.sqrt(shares * (1 - shares) / checks + z * z / (4 * checks * checks)) / scale
     return middle - half, middle + half
 
 

@@ -1,11 +1,12 @@
 """Heat against placement: hot bytes outside DRAM and cold bytes in DRAM."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tierscope.domain.heat.classes import ClassBytes
+from tierscope.domain.heat.panel import Margins
 
 FAST_TIERS = frozenset({"dram", "hbm"})
 
@@ -18,12 +19,17 @@ class Misplaced:
     lo: float
     hi: float
     unplaced_share: float
+    sampled: bool = False
+    """Whether the bounds hold the error of a random sample of pages, with its confidence."""
 
 
-def find_misplaced(classes: ClassBytes, tiers: Sequence[str]) -> tuple[Misplaced, Misplaced] | None:
+def find_misplaced(
+    classes: ClassBytes, tiers: Sequence[str], margins: Margins | None = None
+) -> tuple[Misplaced, Misplaced] | None:
     """Return (hot outside DRAM, cold in DRAM) of groups [g, 4] with a tier label each; "" is unknown.
 
-    Bytes without a label count in the upper bound alone. None where no byte has a label.
+    Bytes without a label count in the upper bound alone. None where no byte has a label. `margins` [g, 4] are the
+    sampling errors of the groups.
     """
     labels = np.array(tiers)
     fast = np.isin(labels, list(FAST_TIERS))
@@ -45,4 +51,12 @@ def find_misplaced(classes: ClassBytes, tiers: Sequence[str]) -> tuple[Misplaced
         float(classes.hi[fast | unplaced, 2].sum()),
         share,
     )
-    return hot, cold
+    if margins is None or not margins.sampled:
+        return hot, cold
+    return _widen(hot, margins.take(slow), 0), _widen(cold, margins.take(fast), 2)
+
+
+def _widen(found: Misplaced, margins: Margins, place: int) -> Misplaced:
+    below = float(np.sqrt(margins.below[:, place].sum()))
+    above = float(np.sqrt(margins.above[:, place].sum()))
+    return replace(found, lo=max(found.lo - below, 0.0), hi=found.hi + above, sampled=True)

@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from tierscope.domain.axis import Grid
 from tierscope.domain.heat.aggregate import Estimate, estimate_median, host_value
-from tierscope.domain.heat.classes import CLASSES, ClassBytes, Folded, Rule, classify
+from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Folded, Rule, classify
+from tierscope.domain.heat.panel import Margins, find_margins, join_margins, widen
 from tierscope.domain.heat.placement import Misplaced, find_misplaced
 from tierscope.domain.heat.rows import HeatSeries
 
@@ -17,11 +18,15 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class HostShares:
-    """Shares of resident bytes of one host: medians over its intervals, with hard bounds. None without memory."""
+    """Shares of resident bytes of one host: medians over its intervals, with hard bounds. None without memory.
+
+    `sampled`: the bounds hold the error of a random sample of pages, with its confidence.
+    """
 
     value: float
     lo: float
     hi: float
+    sampled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,34 @@ class ServiceShare:
     lo: float
     hi: float
     n_hosts: int
+    sampled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MeanClasses:
+    """Bytes of the four classes [4]: means over the window, summed over hosts; bounds as in `HostShares`."""
+
+    value: Floats
+    lo: Floats
+    hi: Floats
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Bytes written within a window of intervals, of `of` resident bytes whose writes were tracked; means."""
+
+    intervals: int
+    bytes: float
+    of: float
+
+
+@dataclass(frozen=True, slots=True)
+class HugePages:
+    """Hot bytes of huge pages: whole pages, and those of their sub-pages that were seen active; means."""
+
+    hot_bytes: float
+    hot_bytes_lower: float
 
 
 def host_shares(series: HeatSeries, rule: Rule, place: int) -> HostShares | None:
@@ -47,7 +80,22 @@ def host_shares(series: HeatSeries, rule: Rule, place: int) -> HostShares | None
     value, lo, hi = found
     if value is None or lo is None or hi is None:
         return None
-    return HostShares(value, min(lo, value), min(max(hi, value), 1.0))
+    margins = host_margins(series, rule)
+    if not margins.sampled:
+        return HostShares(value, min(lo, value), min(max(hi, value), 1.0), sampled=False)
+    mean = max(float(mean_resident([series])), 1.0)
+    below = float(np.sqrt(margins.below[:, place].sum())) / mean
+    above = float(np.sqrt(margins.above[:, place].sum())) / mean
+    return HostShares(value, max(min(lo, value) - below, 0.0), min(max(hi, value) + above, 1.0), sampled=True)
+
+
+def host_margins(series: HeatSeries, rule: Rule) -> Margins:
+    """The sampling errors of one host's groups [g, 4], over the window."""
+    folded, n = mean_fold(series)
+    classes = classify(folded, rule)
+    mean = ClassBytes(classes.value / n, classes.lo / n, classes.hi / n)
+    pages = series.beside.sampled_pages.sum(axis=0) / n
+    return find_margins(mean, folded.resident / n, pages)
 
 
 def service_share(hosts: Sequence[HeatSeries], rule: Rule, place: int) -> ServiceShare | None:
@@ -58,7 +106,7 @@ def service_share(hosts: Sequence[HeatSeries], rule: Rule, place: int) -> Servic
     middle = estimate_median([share.value for share in shares])
     lo = float(np.median([share.lo for share in shares]))
     hi = float(np.median([share.hi for share in shares]))
-    return ServiceShare(middle, lo, hi, len(shares))
+    return ServiceShare(middle, lo, hi, len(shares), any(share.sampled for share in shares))
 
 
 def mean_fold(series: HeatSeries) -> tuple[Folded, float]:
@@ -66,14 +114,17 @@ def mean_fold(series: HeatSeries) -> tuple[Folded, float]:
     return series.folded.sum(axis=0), float(max(int(series.n_intervals.sum()), 1))
 
 
-def mean_classes(hosts: Sequence[HeatSeries], rule: Rule) -> ClassBytes:
-    """Mean bytes of the four classes over the window, summed over hosts and groups, with hard bounds; [4]."""
+def mean_classes(hosts: Sequence[HeatSeries], rule: Rule) -> MeanClasses:
+    """Mean bytes of the four classes over the window, summed over hosts and groups."""
     total = ClassBytes(np.zeros(len(CLASSES)), np.zeros(len(CLASSES)), np.zeros(len(CLASSES)))
     for series in hosts:
         folded, n = mean_fold(series)
         part = classify(folded.sum(axis=0), rule)
         total = ClassBytes(total.value + part.value / n, total.lo + part.lo / n, total.hi + part.hi / n)
-    return total
+    margins = join_margins([host_margins(series, rule) for series in hosts])
+    if margins.sampled:
+        total = widen(total, margins, mean_resident(hosts))
+    return MeanClasses(total.value, total.lo, total.hi, margins.sampled)
 
 
 def mean_resident(hosts: Sequence[HeatSeries]) -> float:
@@ -107,7 +158,35 @@ def misplaced(hosts: Sequence[HeatSeries], rule: Rule) -> tuple[Misplaced, Mispl
         np.concatenate([part.lo for part in parts]),
         np.concatenate([part.hi for part in parts]),
     )
-    return find_misplaced(joined, tiers)
+    return find_misplaced(joined, tiers, join_margins([host_margins(series, rule) for series in hosts]))
+
+
+def mean_written(hosts: Sequence[HeatSeries]) -> tuple[Written, ...]:
+    """Bytes written within 1, 2, 5 and 10 intervals, summed over hosts; empty where no host tracks writes."""
+    written, of = np.zeros(len(WINDOWS)), 0.0
+    for series in hosts:
+        n = max(int(series.n_intervals.sum()), 1)
+        written += series.beside.written.sum(axis=(0, 1)) / n
+        of += float(series.beside.written_of.sum()) / n
+    if of <= 0:
+        return ()
+    return tuple(Written(length, float(written[i]), of) for i, length in enumerate(WINDOWS))
+
+
+def mean_huge_pages(hosts: Sequence[HeatSeries]) -> HugePages | None:
+    """Hot bytes of huge pages, summed over hosts; None where no huge page with known sub-pages was active."""
+    active, subpages = 0.0, 0.0
+    for series in hosts:
+        n = max(int(series.n_intervals.sum()), 1)
+        active += float(series.beside.huge_active.sum()) / n
+        subpages += float(series.beside.huge_subpages.sum()) / n
+    return HugePages(active, min(subpages, active)) if active > 0 else None
+
+
+def mean_sampled_pages(hosts: Sequence[HeatSeries]) -> float | None:
+    """Pages that the figures were scaled up from, in a mean interval, summed over hosts; None where all were seen."""
+    total = sum(float(series.beside.sampled_pages.sum()) / max(int(series.n_intervals.sum()), 1) for series in hosts)
+    return total if total > 0 else None
 
 
 def class_series(hosts: Sequence[HeatSeries], rule: Rule, grid: Grid) -> Floats:
