@@ -1,4 +1,6 @@
-//! The host's id and credential: bought once with a join token, kept in a file for its owner alone.
+//! The host's id and credential: bought once with a join token, kept in a file for its owner alone, and changed daily.
+
+mod store;
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -8,15 +10,33 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
-use tierscope_upload::{Client, Enrolment, UploadError};
+use tierscope_upload::{Client, Enrolled, Enrolment, UploadError};
+
+use crate::clocks::wall_ns;
+
+pub(crate) use store::CredentialStore;
 
 /// What the service knows this host by.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Credential {
     /// Goes into every batch.
     pub(crate) host_id: String,
-    /// A secret.
-    pub(crate) credential: String,
+    /// What it shows the service.
+    #[serde(rename = "credential")]
+    pub(crate) secret: String,
+    /// When the service gave it (`CLOCK_REALTIME`, nanoseconds); 0 where that was not written down.
+    #[serde(default)]
+    pub(crate) obtained_wall_ns: i64,
+}
+
+impl From<Enrolled> for Credential {
+    fn from(enrolled: Enrolled) -> Self {
+        Self {
+            host_id: enrolled.host_id,
+            secret: enrolled.credential,
+            obtained_wall_ns: wall_ns(),
+        }
+    }
 }
 
 /// What a host says of itself when it enrols.
@@ -27,8 +47,17 @@ pub(crate) struct Introduction<'a> {
     pub(crate) origin: &'static str,
 }
 
-/// Reads the file; `None` when there is none yet. Refuses a file that others can read.
+/// Reads the credential; `None` when there is none yet. Where its file is damaged, the one before serves, which the
+/// service takes for a day.
 pub(crate) fn load(path: &Path) -> Result<Option<Credential>> {
+    load_file(path).or_else(|error| match load_file(&store::previous(path)) {
+        Ok(Some(previous)) => Ok(Some(previous)),
+        _ => Err(error),
+    })
+}
+
+/// Reads one file. Refuses one that others can read.
+fn load_file(path: &Path) -> Result<Option<Credential>> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -107,10 +136,7 @@ pub(crate) fn enrol(
         labels: introduction.labels.clone(),
         origin: introduction.origin,
     })?;
-    Ok(Credential {
-        host_id: enrolled.host_id,
-        credential: enrolled.credential,
-    })
+    Ok(enrolled.into())
 }
 
 /// Buys a credential and keeps it at `path`.
@@ -122,6 +148,8 @@ pub(crate) fn enrol_and_save(
 ) -> Result<Credential> {
     let credential = enrol(client, join_token, introduction)?;
     save(path, &credential)?;
+    // It belonged to another host.
+    let _ = fs::remove_file(store::previous(path));
     Ok(credential)
 }
 
@@ -136,7 +164,8 @@ mod tests {
         assert!(load(&path).expect("no file is fine").is_none());
         let credential = Credential {
             host_id: "h1".to_owned(),
-            credential: "secret".to_owned(),
+            secret: "secret".to_owned(),
+            obtained_wall_ns: 0,
         };
         save(&path, &credential).expect("saved");
         assert!(

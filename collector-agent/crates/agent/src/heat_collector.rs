@@ -157,6 +157,7 @@ impl HeatCollector {
             sampling: round.sampling.unwrap_or_default(),
             kernel_cpu_ns: round.kernel_cpu_ns,
             has_cheaper: self.ladder.has_cheaper(),
+            listed: !self.view.services.is_empty(),
         }
     }
 

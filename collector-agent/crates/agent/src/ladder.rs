@@ -21,6 +21,9 @@ pub(crate) struct Refusal {
     pub(crate) hint: String,
 }
 
+/// A back end, or why there is none.
+pub(crate) type Made = Result<Box<dyn HeatBackend>, Refusal>;
+
 /// A back end of this program.
 #[derive(Clone, Copy)]
 pub(crate) struct Offer {
@@ -29,7 +32,7 @@ pub(crate) struct Offer {
     /// Tries it on this process's own memory.
     pub(crate) probe: fn(&Root) -> Result<(), Refusal>,
     /// Makes one that has measured nothing yet.
-    pub(crate) make: fn(&Root, &HeatSettings, &NamePolicy) -> Result<Box<dyn HeatBackend>, Refusal>,
+    pub(crate) make: fn(&Root, &HeatSettings, &NamePolicy) -> Made,
 }
 
 /// Rounds without a single measured process after which a back end gives way.

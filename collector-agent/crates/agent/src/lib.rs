@@ -2,6 +2,9 @@
 //!
 //! The crate is a library with a small binary on top, so that tests drive the same code as the commands.
 
+mod allowance;
+mod bounds;
+mod budget;
 pub mod cli;
 mod clocks;
 pub mod collect;
@@ -12,6 +15,8 @@ pub mod doctor;
 #[cfg(test)]
 mod fake_root;
 mod fleet;
+mod guard;
+mod guard_count;
 mod heat;
 mod heat_collector;
 mod heat_targets;
@@ -22,9 +27,12 @@ mod live;
 mod machine;
 pub mod names;
 pub mod once;
+mod pause;
+mod priority;
 pub mod probe;
 mod queue;
 mod replay;
+mod rounds;
 mod run;
 pub mod services;
 mod source;

@@ -19,6 +19,8 @@ use crate::config::Names;
 const PACKAGED: [&str; 6] = ["/usr/", "/lib", "/opt/", "/bin/", "/sbin/", "/snap/"];
 /// Fewest bytes of a fleet's key: shorter ones can be guessed.
 const MIN_KEY_BYTES: usize = 16;
+/// Permission bits of those who are neither owner nor group.
+const EVERYBODY: u32 = 0o007;
 /// Hexadecimal digits of a hashed name.
 const HASH_DIGITS: usize = 12;
 
@@ -116,7 +118,7 @@ fn read_key(path: &Path) -> Result<Vec<u8>> {
     let text = std::fs::read(path).with_context(|| format!("`names.key_file`: {shown} cannot be read"))?;
     let mode = std::fs::metadata(path)?.permissions().mode();
     ensure!(
-        mode & 0o007 == 0,
+        mode & EVERYBODY == 0,
         "`names.key_file`: {shown} can be read by everybody; run `chmod 600 {shown}`"
     );
     let key = text.trim_ascii();

@@ -10,6 +10,14 @@ use crate::clocks::{boottime_ns, process_cpu_ns};
 use crate::source::Collection;
 use crate::uplink::{Shared, header, lock, spool_status};
 
+/// How the agent keeps within its bounds, for its report of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) budget_state: &'static str,
+    pub(crate) budget_reason: String,
+    pub(crate) guard_paused_intervals: u64,
+}
+
 /// The queueing side of an agent.
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -25,8 +33,8 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Seals a collection and appends it to the queue on disk.
-    pub(crate) fn add(&mut self, shared: &Shared, collection: Collection) -> Result<()> {
+    /// Seals a collection and appends it to the queue on disk. Gives the compressed bytes.
+    pub(crate) fn add(&mut self, shared: &Shared, collection: Collection, standing: Standing) -> Result<i64> {
         let boot_id = collection.sample.boot_id.clone();
         let row = CounterRow::new(&collection.sample, &mut self.layouts);
         lock(&shared.layouts).keep(&row.layout)?;
@@ -36,6 +44,13 @@ impl Queue {
         let report = SelfReport {
             counters_dropped: collection.counters_dropped,
             services_dropped: collection.services_dropped,
+            budget_state: standing.budget_state.to_owned(),
+            budget_reason: standing.budget_reason,
+            heat_rung: collection.heat_cost.rung.unwrap_or_default().to_owned(),
+            guard_paused_intervals: standing.guard_paused_intervals,
+            samples_taken: collection.heat_cost.sampling.taken,
+            samples_lost: collection.heat_cost.sampling.lost,
+            throttles: collection.heat_cost.sampling.throttles,
             ..self.report(collection.sample.end_wall_ns, &spool.stats())
         };
         let content = Content {
@@ -45,17 +60,20 @@ impl Queue {
             gaps: collection.heat.gaps,
             tile_epochs: collection.heat.tile_epochs,
             tile_columns: collection.heat.tile_columns,
+            page_samples: collection.heat.page_samples,
             self_report: Some(report),
             ..Content::default()
         };
         let header = header(
-            &shared.credential.host_id,
+            shared.credential.host_id(),
             spool.stream_id(),
             spool.next_seq(),
             &boot_id,
         );
+        let mut queued_bytes = 0;
         for batch in self.sealer.seal(content, &header)? {
             spool.append(batch.seq, &batch.body)?;
+            queued_bytes += batch.body.len() as i64;
         }
         let queued = spool_status(&spool);
         drop(spool);
@@ -64,7 +82,7 @@ impl Queue {
         }
         self.seen_inventory = Some(collection.inventory);
         shared.status.update(|status| status.spool = queued);
-        Ok(())
+        Ok(queued_bytes)
     }
 
     /// Whether anything changed besides figures that change all the time.
@@ -124,7 +142,7 @@ fn steady(inventory: &Inventory) -> Inventory {
 }
 
 /// Resident memory of this process; 0 where `/proc` does not tell.
-fn resident_bytes() -> i64 {
+pub(crate) fn resident_bytes() -> i64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: i64 = statm
         .split(' ')

@@ -4,31 +4,32 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tierscope_sample::fold::IntervalEnd;
+use tierscope_rootfs::Root;
 use tierscope_spool::{Limits, OsDisk, Spool};
 use tierscope_upload::{Backoff, Client, Plan, Settings};
 
-use crate::clocks::{SECOND_NS, boottime_ns, rfc3339, wall_ns};
+use crate::allowance::Allowance;
+use crate::bounds::Bounds;
+use crate::clocks::wall_ns;
 use crate::config::Config;
-use crate::credential::{self, Credential, Introduction};
+use crate::credential::{self, Credential, CredentialStore, Introduction};
 use crate::layouts::LayoutStore;
 use crate::live::LiveSource;
 use crate::machine;
-use crate::queue::Queue;
-use crate::source::{HeatOrder, HeatScope, Order, Source};
+use crate::pause::Pause;
+use crate::priority;
+use crate::rounds::Rounds;
 use crate::status::StatusFile;
-use crate::uplink::{Shared, Signal, Uplink, lock};
+use crate::uplink::{Shared, Signal, Uplink};
 
 /// Stack of the helper threads; the default of 2 MiB is never used.
 const STACK_BYTES: usize = 256 << 10;
-/// A collection this near to the interval's end stands for that end.
-const ON_TIME_NS: i64 = SECOND_NS / 2;
 /// Longest time for each step of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -108,6 +109,7 @@ impl RunArgs {
 
 /// Runs until SIGTERM or SIGINT.
 pub(crate) fn run(args: RunArgs) -> Result<()> {
+    let check_only = args.check_config;
     let config = args.settings()?;
     let Some(server) = config.server.clone() else {
         bail!("no service is named: give --server, or `server` in the file of --config");
@@ -119,8 +121,11 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         agent_version: crate::VERSION.to_owned(),
         timeout: REQUEST_TIMEOUT,
     })?;
-    // A host that refuses is measured all the same, at its usual priority.
-    let _ = rustix::process::nice(config.nice);
+    let mut source = LiveSource::new(&config)?;
+    if check_only {
+        return Ok(());
+    }
+    priority::lower(config.nice);
     std::fs::create_dir_all(&config.state_dir).with_context(|| {
         format!(
             "state directory {} cannot be made; choose another with --state-dir",
@@ -135,15 +140,16 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     };
     let shared = Arc::new(open_shared(&config, credential, status)?);
     let (signals, uplink) = start_uplink(&config, client, Arc::clone(&shared))?;
-    let mut source = LiveSource::new(&config)?;
-    Collector {
-        config: &config,
-        shared: &shared,
-        signals: &signals,
-        stop: &stop,
-        queue: Queue::default(),
-    }
+    Rounds::new(
+        &config,
+        &shared,
+        &signals,
+        &stop,
+        Bounds::new(&config, Root::live()),
+    )
     .run(&mut source);
+    // Whatever measures ends before anybody hears that it has.
+    drop(source);
     shared.status.update(|status| status.state = "stopped");
     // Without waiting: a request that is under way ends with the process, and its batch stays queued.
     let _ = signals.try_send(Signal::Stop);
@@ -231,7 +237,8 @@ fn open_shared(config: &Config, credential: Credential, status: StatusFile) -> R
         spool: Mutex::new(spool),
         layouts: Mutex::new(layouts),
         plan: Mutex::new(Plan::default()),
-        credential,
+        credential: CredentialStore::new(config.credential_path(), credential),
+        pause: Pause::new(config),
         status,
     })
 }
@@ -249,9 +256,10 @@ fn start_uplink(
     } else {
         config.upload_spread_seconds
     };
-    let host_hash = u64::from(spread_hash(&shared.credential.host_id));
+    let host_hash = u64::from(spread_hash(shared.credential.host_id()));
     let spread = Duration::from_millis(host_hash % (u64::from(spread_seconds) * 1000 + 1));
-    let uplink = Uplink::new(shared, client, receiver, spread, seed());
+    let allowance = Allowance::new(config.budget.upload_max_mib_per_hour << 20, Instant::now());
+    let uplink = Uplink::new(shared, client, receiver, spread, allowance, seed());
     Ok((sender, spawn("uplink", move || uplink.run())?))
 }
 
@@ -260,106 +268,4 @@ fn spread_hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     })
-}
-
-/// The collecting loop.
-struct Collector<'a> {
-    config: &'a Config,
-    shared: &'a Shared,
-    signals: &'a SyncSender<Signal>,
-    stop: &'a Receiver<()>,
-    queue: Queue,
-}
-
-impl Collector<'_> {
-    /// Collects once now, so that there is something to see, then at the end of each interval.
-    fn run(mut self, source: &mut dyn Source) {
-        self.collect(source, wall_ns());
-        loop {
-            let interval_ns = i64::from(self.interval_seconds()) * SECOND_NS;
-            let now_ns = wall_ns();
-            let due_ns = (now_ns / interval_ns + 1) * interval_ns;
-            let wait = Duration::from_nanos((due_ns - now_ns) as u64);
-            match self.stop.recv_timeout(wait) {
-                Err(RecvTimeoutError::Timeout) => self.collect(source, stamp(wall_ns(), due_ns)),
-                _ => return,
-            }
-        }
-    }
-
-    /// The host's own setting wins over the service's wish.
-    fn interval_seconds(&self) -> u32 {
-        let wished = lock(&self.shared.plan).interval_seconds;
-        let wished = if crate::config::is_interval(wished) {
-            wished
-        } else {
-            Plan::default().interval_seconds
-        };
-        self.config.interval_seconds.unwrap_or(wished)
-    }
-
-    fn collect(&mut self, source: &mut dyn Source, end_wall_ns: i64) {
-        let plan = lock(&self.shared.plan).clone();
-        let interval_seconds = self.interval_seconds();
-        if plan.paused {
-            self.shared.status.update(|status| status.state = "paused");
-            return;
-        }
-        let end = IntervalEnd {
-            wall_ns: end_wall_ns,
-            boottime_ns: Some(boottime_ns()),
-        };
-        let heat = if plan.heat.enabled {
-            HeatOrder::Measure(HeatScope::default())
-        } else {
-            HeatOrder::Stop("the service has switched heat off".to_owned())
-        };
-        let collection = source.collect(
-            end,
-            &Order {
-                interval_seconds,
-                heat,
-            },
-        );
-        let (counters, heat_rows) = (collection.sample.values.len(), collection.heat.rows.len());
-        let failures: Vec<String> = collection
-            .costs
-            .iter()
-            .filter(|cost| !cost.last_error.is_empty())
-            .map(|cost| format!("{}: {}", cost.name, cost.last_error))
-            .collect();
-        let queued = self.queue.add(self.shared, collection);
-        let error = queued.err().map(|error| format!("{error:#}"));
-        let error = error.or_else(|| (!failures.is_empty()).then(|| failures.join("; ")));
-        self.shared.status.update(|status| {
-            status.state = "running";
-            status.interval_seconds = interval_seconds;
-            status.last_collected_at = Some(rfc3339(end_wall_ns));
-            status.counters = counters;
-            status.heat_rows = heat_rows;
-            status.collection_error = error;
-        });
-        let _ = self.signals.try_send(Signal::Queued);
-    }
-}
-
-/// The time that a collection stands for: the end of its interval when it is on time, else the time that it is. After a
-/// step of the clock an interval ends early or late and says so by its time.
-fn stamp(now_ns: i64, due_ns: i64) -> i64 {
-    let is_on_time = (now_ns - due_ns).abs() < ON_TIME_NS;
-    if is_on_time { due_ns } else { now_ns }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_collection_on_time_stands_for_the_end_of_its_interval() {
-        let due = 60 * SECOND_NS;
-        assert_eq!(stamp(due + 3_000_000, due), due);
-        assert_eq!(stamp(due - 1, due), due);
-        assert_eq!(stamp(due + 5 * SECOND_NS, due), due + 5 * SECOND_NS);
-        assert_eq!(stamp(due - 3600 * SECOND_NS, due), due - 3600 * SECOND_NS);
-    }
 }

@@ -39,6 +39,8 @@ pub(crate) struct HeatCost {
     pub(crate) kernel_cpu_ns: i64,
     /// Whether a cheaper back end could take over.
     pub(crate) has_cheaper: bool,
+    /// Whether there is anybody to measure.
+    pub(crate) listed: bool,
 }
 
 /// What the loop asks for at the end of an interval.

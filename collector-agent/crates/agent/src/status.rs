@@ -13,7 +13,7 @@ use crate::clocks::{rfc3339, wall_ns};
 const FIGURES_EVERY: Duration = Duration::from_secs(5);
 
 /// The document. Times are RFC 3339 in UTC; absent means not yet.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Status {
     pub(crate) pid: u32,
     pub(crate) agent_version: String,
@@ -29,10 +29,39 @@ pub(crate) struct Status {
     pub(crate) counters: usize,
     pub(crate) heat_rows: usize,
     pub(crate) spool: SpoolStatus,
+    /// The back end that measures heat; absent while none does.
+    pub(crate) heat_rung: Option<&'static str>,
+    /// Why the guard pauses heat; absent while it does not.
+    pub(crate) guard_paused: Option<String>,
+    /// Intervals without heat because the host was busy, since the stream began.
+    pub(crate) guard_paused_intervals: u64,
+    pub(crate) budget: BudgetStatus,
+    /// Why everything rests; absent while nothing does.
+    pub(crate) paused_by: Option<String>,
+    /// Why queued batches wait although the service may be there; absent when they do not.
+    pub(crate) upload_held: Option<String>,
+    /// Why the daily change of the credential failed; absent when it succeeded or is not due.
+    pub(crate) credential_error: Option<String>,
     /// Why the last attempt to deliver failed; absent when it succeeded.
     pub(crate) delivery_error: Option<String>,
     /// Why the last collection failed in part; absent when it succeeded.
     pub(crate) collection_error: Option<String>,
+}
+
+/// What the agent used in the last interval, and what it may do.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct BudgetStatus {
+    /// `within`, `backed_off` or `stopped`.
+    pub(crate) state: &'static str,
+    /// Why it does less than the settings allow; "" while it does not.
+    pub(crate) reason: String,
+    /// Processor time of its threads, as a share of one core; absent before the second interval.
+    pub(crate) cpu_ratio: Option<f64>,
+    /// Processor time of kernel threads that work for it, likewise.
+    pub(crate) kernel_cpu_ratio: Option<f64>,
+    pub(crate) rss_bytes: i64,
+    /// Compressed bytes that were queued in the interval.
+    pub(crate) queued_bytes: i64,
 }
 
 /// The queue on disk.
@@ -49,12 +78,12 @@ impl Status {
     /// What a reader waits for: it is written at once.
     fn news(&self) -> impl PartialEq + use<> {
         (
-            self.state,
-            self.host_id.clone(),
-            self.interval_seconds,
+            (self.state, self.host_id.clone(), self.interval_seconds),
             self.last_delivered_at.is_some(),
-            self.delivery_error.clone(),
-            self.collection_error.clone(),
+            (self.delivery_error.clone(), self.collection_error.clone()),
+            (self.heat_rung, self.guard_paused.clone(), self.budget.state),
+            (self.paused_by.clone(), self.upload_held.clone()),
+            self.credential_error.clone(),
         )
     }
 }

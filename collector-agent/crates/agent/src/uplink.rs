@@ -9,9 +9,11 @@ use tierscope_spool::{Record, Spool};
 use tierscope_upload::{Backoff, Client, Outcome, Plan, PlanAnswer};
 use tierscope_wire::{Content, Header, Origin, Sealer, layouts_used};
 
+use crate::allowance::Allowance;
 use crate::clocks::{boottime_ns, rfc3339, wall_ns};
-use crate::credential::Credential;
+use crate::credential::CredentialStore;
 use crate::layouts::LayoutStore;
+use crate::pause::Pause;
 use crate::status::{SpoolStatus, StatusFile};
 
 /// First and longest wait after a failure that goes away by itself.
@@ -21,6 +23,10 @@ const RETRY_MOST: Duration = Duration::from_secs(60);
 const HELD_WAIT: Duration = Duration::from_secs(60);
 /// How often the plan is asked for.
 const PLAN_EVERY: Duration = Duration::from_secs(60);
+/// How often a paused agent looks whether it may go on.
+const PAUSED_WAIT: Duration = Duration::from_secs(10);
+/// The service does not know the credential.
+const UNAUTHORIZED: u16 = 401;
 /// A service that asks for the layouts of one batch again and again is not going to store it now.
 const MAX_LAYOUT_ANSWERS: u32 = 3;
 
@@ -30,8 +36,16 @@ pub(crate) struct Shared {
     pub(crate) layouts: Mutex<LayoutStore>,
     /// What the service wants; the defaults until it has answered.
     pub(crate) plan: Mutex<Plan>,
-    pub(crate) credential: Credential,
+    pub(crate) credential: CredentialStore,
+    pub(crate) pause: Pause,
     pub(crate) status: StatusFile,
+}
+
+impl Shared {
+    /// Why everything rests; `None` while nothing does.
+    pub(crate) fn paused(&self) -> Option<String> {
+        self.pause.reason(&lock(&self.plan))
+    }
 }
 
 /// A lock that a panicking thread left behind holds good data: every change is made as a whole.
@@ -63,6 +77,7 @@ pub(crate) struct Uplink {
     /// Wait between a batch and its upload, so that a fleet does not send at the same second.
     spread: Duration,
     backoff: Backoff,
+    allowance: Allowance,
     plan_etag: Option<String>,
 }
 
@@ -73,6 +88,7 @@ impl Uplink {
         client: Client,
         signals: Receiver<Signal>,
         spread: Duration,
+        allowance: Allowance,
         seed: u64,
     ) -> Self {
         let backoff = Backoff::new(RETRY_FIRST, RETRY_MOST, seed);
@@ -82,6 +98,7 @@ impl Uplink {
             signals,
             spread,
             backoff,
+            allowance,
             plan_etag: None,
         }
     }
@@ -114,6 +131,7 @@ impl Uplink {
             let now = Instant::now();
             if now >= plan_due {
                 self.ask_for_plan();
+                self.change_credential();
                 plan_due = now + PLAN_EVERY;
             }
             if attempt_due.is_some_and(|due| now >= due) {
@@ -127,13 +145,36 @@ impl Uplink {
 
     /// A failure changes nothing: the last plan stays in force.
     fn ask_for_plan(&mut self) {
-        let answer = self
-            .client
-            .plan(&self.shared.credential.credential, self.plan_etag.as_deref());
+        let secret = self.shared.credential.secret();
+        let answer = self.client.plan(&secret, self.plan_etag.as_deref());
         if let Ok(PlanAnswer::Changed(plan, etag)) = answer {
             *lock(&self.shared.plan) = plan;
             self.plan_etag = etag;
         }
+    }
+
+    /// Once a day; after a failure the old one stays in use.
+    fn change_credential(&self) {
+        if !self.shared.credential.is_due() || self.shared.paused().is_some() {
+            return;
+        }
+        let changed = self.shared.credential.change(&self.client);
+        self.shared.status.update(|status| {
+            status.credential_error = changed.err().map(|error| format!("{error:#}"));
+        });
+    }
+
+    /// How long this batch has to wait: for the end of a pause, or for the next bytes of the budget.
+    fn hold(&mut self, bytes: usize) -> Option<Duration> {
+        let paused = self.shared.paused();
+        let wait = match &paused {
+            Some(_) => Some(PAUSED_WAIT),
+            None => self.allowance.wait(bytes, Instant::now()),
+        };
+        let spent = || "upload_max_mib_per_hour is used up".to_owned();
+        let reason = wait.map(|_| paused.unwrap_or_else(spent));
+        self.shared.status.update(|status| status.upload_held = reason);
+        wait
     }
 
     /// Delivers batch after batch until the queue is empty or something fails.
@@ -146,9 +187,10 @@ impl Uplink {
                 Ok(None) => return Next::Idle,
                 Err(error) => return self.failed(&error.to_string(), None),
             };
-            let outcome = self
-                .client
-                .send_batch(&self.shared.credential.credential, &record.payload);
+            if let Some(wait) = self.hold(record.payload.len()) {
+                return Next::Wait(wait);
+            }
+            let outcome = self.send(&record.payload);
             if let Outcome::UnknownLayout(problem) = &outcome {
                 layout_answers += 1;
                 if layout_answers > MAX_LAYOUT_ANSWERS {
@@ -159,11 +201,20 @@ impl Uplink {
                 }
                 continue;
             }
+            let is_unknown = matches!(&outcome, Outcome::Held(problem) if problem.status == UNAUTHORIZED);
+            if is_unknown && self.shared.credential.go_back() {
+                continue;
+            }
             layout_answers = 0;
             if let Some(next) = self.settle(&record, outcome) {
                 return next;
             }
         }
+    }
+
+    fn send(&mut self, body: &[u8]) -> Outcome {
+        self.allowance.take(body.len());
+        self.client.send_batch(&self.shared.credential.secret(), body)
     }
 
     /// Acts on an answer; `None` means that the next batch may follow.
@@ -219,7 +270,7 @@ impl Uplink {
     }
 
     /// Sends the layouts that `record` uses, in a batch of their own that overtakes the queue.
-    fn send_layouts(&self, record: &Record) -> Result<()> {
+    fn send_layouts(&mut self, record: &Record) -> Result<()> {
         let hashes = layouts_used(&record.payload)?;
         let layouts: Vec<_> = {
             let store = lock(&self.shared.layouts);
@@ -229,7 +280,7 @@ impl Uplink {
             let mut spool = lock(&self.shared.spool);
             (spool.reserve_seq()?, spool.stream_id())
         };
-        let header = header(&self.shared.credential.host_id, stream_id, seq, "");
+        let header = header(self.shared.credential.host_id(), stream_id, seq, "");
         let sealed = Sealer::default().seal(
             Content {
                 layouts,
@@ -238,10 +289,7 @@ impl Uplink {
             &header,
         )?;
         let batch = sealed.first().context("a layout too large to send")?;
-        match self
-            .client
-            .send_batch(&self.shared.credential.credential, &batch.body)
-        {
+        match self.send(&batch.body) {
             Outcome::Accepted(_) | Outcome::Duplicate(_) => {
                 lock(&self.shared.spool).count_sent(batch.body.len() as u64);
                 Ok(())

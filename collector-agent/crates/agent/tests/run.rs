@@ -224,3 +224,70 @@ fn a_mistake_in_the_settings_is_named_with_its_line() {
         "{message}"
     );
 }
+
+/// Waits until the status file holds `text`.
+fn wait_for_status(directory: &Path, text: &str) -> String {
+    let path = directory.join("state/status.json");
+    let mut status = String::new();
+    for _ in 0..PATIENCE.as_millis() / 50 {
+        status = std::fs::read_to_string(&path).unwrap_or_default();
+        if status.contains(text) {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no {text:?} in {status}");
+}
+
+#[test]
+fn a_file_pauses_everything_and_its_removal_lets_it_go_on() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let server = format!("http://{}", listener.local_addr().expect("an address"));
+    let (sender, taken) = channel();
+    serve(listener, sender);
+    let pause = directory.path().join("state/pause");
+    std::fs::create_dir_all(directory.path().join("state")).expect("made");
+    std::fs::write(&pause, "").expect("written");
+    let agent = start(&server, directory.path());
+    let status = wait_for_status(directory.path(), r#""state": "paused""#);
+    assert!(
+        status.contains("remove it to go on") && status.contains(r#""last_collected_at": null"#),
+        "{status}"
+    );
+    assert!(taken.try_recv().is_err(), "nothing is sent");
+    std::fs::remove_file(&pause).expect("removed");
+    receive(&taken, 1);
+    let status = wait_for_status(directory.path(), r#""paused_by": null"#);
+    assert!(status.contains(r#""state": "within""#), "the budget: {status}");
+    terminate(agent);
+}
+
+#[test]
+fn settings_are_checked_without_starting_anything() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let config = directory.path().join("agent.toml");
+    let key = directory.path().join("names.key");
+    let state = directory.path().join("state");
+    let text =
+        format!("server = \"http://127.0.0.1:1\"\nstate_dir = {state:?}\n[names]\nkey_file = {key:?}\n");
+    std::fs::write(&config, text).expect("written");
+    let check = || {
+        let done = Command::new(env!("CARGO_BIN_EXE_tierscope-agent"))
+            .args(["run", "--check-config", "--config"])
+            .arg(&config)
+            .output()
+            .expect("ended");
+        (
+            done.status.code(),
+            String::from_utf8_lossy(&done.stderr).into_owned(),
+        )
+    };
+    let (code, message) = check();
+    assert!(code == Some(1) && message.contains("names.key"), "{message}");
+    std::fs::write(&key, "0123456789abcdef0123456789abcdef").expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&key, mode).expect("changed");
+    assert_eq!(check(), (Some(0), String::new()));
+    assert!(!state.exists(), "nothing was started");
+}

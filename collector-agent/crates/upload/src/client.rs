@@ -77,17 +77,25 @@ pub struct Plan {
     pub heat: HeatPlan,
 }
 
-/// The heat part of a [`Plan`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// The heat part of a [`Plan`]: it names services, which this host compares with its own, and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct HeatPlan {
     /// Whether heat is measured.
     pub enabled: bool,
+    /// Services (`namespace/name`) whose heat is measured on this host; `None` for all that its owner listed.
+    pub services: Option<Vec<String>>,
+    /// Services whose page samples this host sends; `None` for all that are measured.
+    pub sample_services: Option<Vec<String>>,
 }
 
 impl Default for HeatPlan {
     fn default() -> Self {
-        Self { enabled: true }
+        Self {
+            enabled: true,
+            services: None,
+            sample_services: None,
+        }
     }
 }
 
@@ -189,10 +197,19 @@ impl Client {
             .header(header::CONTENT_TYPE, "application/json")
             .send(&body[..]);
         let (body, _) = self.expect_success(&url, sent)?;
-        serde_json::from_slice(&body).map_err(|error| UploadError::Answer {
-            url,
-            reason: format!("no credential in it: {error}"),
-        })
+        read_enrolled(url, &body)
+    }
+
+    /// Gets a new credential for the one given, which the service takes for 24 hours more.
+    pub fn rotate(&self, credential: &str) -> Result<Enrolled, UploadError> {
+        let url = self.url("/v1/agent/rotate");
+        let sent = self
+            .http
+            .post(&url)
+            .header(header::AUTHORIZATION, format!("Bearer {credential}"))
+            .send_empty();
+        let (body, _) = self.expect_success(&url, sent)?;
+        read_enrolled(url, &body)
     }
 
     /// Asks for the plan; `etag` names the one that the agent has.
@@ -242,6 +259,13 @@ impl Client {
             .and_then(|value| value.to_str().ok());
         Ok((body, etag.map(str::to_owned)))
     }
+}
+
+fn read_enrolled(url: String, body: &[u8]) -> Result<Enrolled, UploadError> {
+    serde_json::from_slice(body).map_err(|error| UploadError::Answer {
+        url,
+        reason: format!("no credential in it: {error}"),
+    })
 }
 
 fn read_body(answer: &mut Response<Body>) -> Result<Vec<u8>, String> {

@@ -16,7 +16,7 @@ use tierscope_sample::vma_fold::{ProcessKey, VmaFolder};
 
 use crate::clocks;
 use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, is_one_interval};
-use crate::ladder::Refusal;
+use crate::ladder::{Made, Refusal};
 use crate::names::NamePolicy;
 
 /// The name of this back end.
@@ -128,11 +128,8 @@ pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
 }
 
 /// One that has measured nothing yet.
-pub(crate) fn make(
-    root: &Root,
-    settings: &HeatSettings,
-    names: &NamePolicy,
-) -> Result<Box<dyn HeatBackend>, Refusal> {
+#[allow(clippy::unnecessary_wraps, reason = "other back ends can fail here")]
+pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Made {
     Ok(Box::new(ReferencedBackend::new(
         root.clone(),
         settings.clone(),

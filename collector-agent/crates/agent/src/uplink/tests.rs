@@ -13,6 +13,8 @@ use tierscope_upload::Settings;
 use tierscope_wire::{CounterRow, LayoutCache, open};
 
 use super::*;
+use crate::config::Config;
+use crate::credential::Credential;
 
 /// Answers POST after POST with a status and a problem slug; gives the bodies.
 fn serve(answers: Vec<(u16, &'static str)>) -> (Client, JoinHandle<Vec<Vec<u8>>>) {
@@ -65,14 +67,21 @@ fn read_body(mut reader: BufReader<&std::net::TcpStream>) -> Vec<u8> {
 fn shared(directory: &Path) -> Arc<Shared> {
     let limits = Limits::for_bytes(1 << 20);
     let spool = Spool::open(Box::new(OsDisk), &directory.join("spool"), limits, "machine").expect("opened");
+    let credential = Credential {
+        host_id: "h1".to_owned(),
+        secret: "c1".to_owned(),
+        obtained_wall_ns: wall_ns(),
+    };
+    let config = Config {
+        state_dir: directory.to_owned(),
+        ..Config::default()
+    };
     Arc::new(Shared {
         spool: Mutex::new(spool),
         layouts: Mutex::new(LayoutStore::open(&directory.join("layouts")).expect("opened")),
         plan: Mutex::new(Plan::default()),
-        credential: Credential {
-            host_id: "h1".to_owned(),
-            credential: "c1".to_owned(),
-        },
+        credential: CredentialStore::new(directory.join("credential.json"), credential),
+        pause: Pause::new(&config),
         status: StatusFile::new(directory, None),
     })
 }
@@ -103,7 +112,8 @@ fn queue(shared: &Shared, batches: i64) {
 
 fn uplink(shared: &Arc<Shared>, client: Client) -> Uplink {
     let (_sender, signals) = sync_channel(1);
-    Uplink::new(Arc::clone(shared), client, signals, Duration::ZERO, 7)
+    let allowance = Allowance::new(1 << 40, Instant::now());
+    Uplink::new(Arc::clone(shared), client, signals, Duration::ZERO, allowance, 7)
 }
 
 fn pending(shared: &Shared) -> u64 {
@@ -208,4 +218,38 @@ fn a_service_that_asks_for_layouts_for_ever_is_left_alone() {
     assert!(matches!(uplink(&shared, client).deliver(), Next::Wait(wait) if wait >= HELD_WAIT));
     server.join().expect("served");
     assert_eq!(pending(&shared), 1);
+}
+
+#[test]
+fn a_pause_holds_everything_and_a_spent_budget_the_rest() {
+    let directory = TempDir::new().expect("a directory");
+    let shared = shared(directory.path());
+    queue(&shared, 2);
+    let (client, server) = serve(vec![(200, "accepted")]);
+    let mut uplink = uplink(&shared, client);
+    let pause = directory.path().join("pause");
+    std::fs::write(&pause, "").expect("written");
+    assert!(matches!(uplink.deliver(), Next::Wait(wait) if wait == PAUSED_WAIT));
+    assert_eq!(pending(&shared), 2);
+    std::fs::remove_file(&pause).expect("removed");
+    // Smaller than any batch: one goes, the next waits until it is paid back.
+    uplink.allowance = Allowance::new(60, Instant::now());
+    assert!(matches!(uplink.deliver(), Next::Wait(wait) if wait > PAUSED_WAIT));
+    assert_eq!(server.join().expect("served").len(), 1);
+    assert_eq!(pending(&shared), 1);
+}
+
+#[test]
+fn a_credential_that_the_service_forgot_gives_way_to_the_one_before() {
+    let directory = TempDir::new().expect("a directory");
+    let shared = shared(directory.path());
+    queue(&shared, 1);
+    let previous = directory.path().join("credential.previous");
+    std::fs::write(&previous, r#"{"host_id":"h1","credential":"c0"}"#).expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&previous, mode).expect("changed");
+    let (client, server) = serve(vec![(401, "unknown-credential"), (200, "accepted")]);
+    assert!(matches!(uplink(&shared, client).deliver(), Next::Idle));
+    assert_eq!(server.join().expect("served").len(), 2);
+    assert_eq!((shared.credential.secret().as_str(), pending(&shared)), ("c0", 0));
 }

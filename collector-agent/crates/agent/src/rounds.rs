@@ -1,0 +1,242 @@
+//! The collecting loop: one round at the end of each interval, within the bounds that settings, plan, guard and budget
+//! set.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::time::Duration;
+
+use tierscope_sample::fold::IntervalEnd;
+use tierscope_upload::Plan;
+
+use crate::bounds::Bounds;
+use crate::budget::{HeatUse, Usage};
+use crate::clocks::{SECOND_NS, boottime_ns, process_cpu_ns, rfc3339, wall_ns};
+use crate::config::{Config, is_interval};
+use crate::guard_count::GuardCount;
+use crate::queue::{Queue, Standing, resident_bytes};
+use crate::source::{Collection, HeatCost, HeatOrder, Order, Source};
+use crate::status::{BudgetStatus, Status};
+use crate::uplink::{Shared, Signal, lock};
+
+/// A collection this near to the interval's end stands for that end.
+const ON_TIME_NS: i64 = SECOND_NS / 2;
+/// The kill switch is looked at this often.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// The loop and what it needs.
+pub(crate) struct Rounds<'a> {
+    config: &'a Config,
+    shared: &'a Shared,
+    signals: &'a SyncSender<Signal>,
+    stop: &'a Receiver<()>,
+    queue: Queue,
+    bounds: Bounds,
+    guard_count: GuardCount,
+    /// Boot-time clock and the agent's processor time when the last round ended.
+    before: Option<(i64, i64)>,
+    /// Whether the collectors have been told to rest.
+    resting: bool,
+}
+
+impl<'a> Rounds<'a> {
+    /// A loop that has not begun.
+    pub(crate) fn new(
+        config: &'a Config,
+        shared: &'a Shared,
+        signals: &'a SyncSender<Signal>,
+        stop: &'a Receiver<()>,
+        bounds: Bounds,
+    ) -> Self {
+        let stream_id = lock(&shared.spool).stream_id();
+        Self {
+            config,
+            shared,
+            signals,
+            stop,
+            queue: Queue::default(),
+            bounds,
+            guard_count: GuardCount::open(&config.state_dir, stream_id),
+            before: None,
+            resting: false,
+        }
+    }
+
+    /// Collects once now, so that there is something to see, then at the end of each interval until it is told to stop.
+    pub(crate) fn run(mut self, source: &mut dyn Source) {
+        self.round(source, wall_ns());
+        loop {
+            let interval_ns = i64::from(self.interval_seconds()) * SECOND_NS;
+            let due_ns = (wall_ns() / interval_ns + 1) * interval_ns;
+            if !self.wait_until(due_ns, source) {
+                return;
+            }
+            self.round(source, stamp(wall_ns(), due_ns));
+        }
+    }
+
+    /// Waits, and obeys the kill switch meanwhile. `false` when the process is to end.
+    fn wait_until(&mut self, due_ns: i64, source: &mut dyn Source) -> bool {
+        loop {
+            let left = Duration::from_nanos((due_ns - wall_ns()).max(0) as u64);
+            match self.stop.recv_timeout(left.min(LOOK_EVERY)) {
+                Err(RecvTimeoutError::Timeout) if left <= LOOK_EVERY => return true,
+                Err(RecvTimeoutError::Timeout) => self.rest_if_paused(source),
+                _ => return false,
+            };
+        }
+    }
+
+    /// Lets the collectors rest while the kill switch says so. Says whether it does.
+    fn rest_if_paused(&mut self, source: &mut dyn Source) -> bool {
+        let paused = self.shared.paused();
+        if let Some(reason) = &paused
+            && !self.resting
+        {
+            source.rest();
+            self.shared.status.update(|status| {
+                status.state = "paused";
+                status.paused_by = Some(reason.clone());
+                status.heat_rung = None;
+            });
+        }
+        self.resting = paused.is_some();
+        self.resting
+    }
+
+    /// The host's own setting wins over the service's wish.
+    fn interval_seconds(&self) -> u32 {
+        let wished = lock(&self.shared.plan).interval_seconds;
+        let wished = if is_interval(wished) {
+            wished
+        } else {
+            Plan::default().interval_seconds
+        };
+        self.config.interval_seconds.unwrap_or(wished)
+    }
+
+    fn round(&mut self, source: &mut dyn Source, end_wall_ns: i64) {
+        let interval_seconds = self.interval_seconds();
+        if self.rest_if_paused(source) {
+            return;
+        }
+        if !self.bounds.is_counting(end_wall_ns, interval_seconds) {
+            self.note(&HeatCost::default(), 0);
+            return;
+        }
+        let plan = lock(&self.shared.plan).clone();
+        let end = IntervalEnd {
+            wall_ns: end_wall_ns,
+            boottime_ns: Some(boottime_ns()),
+        };
+        let order = Order {
+            interval_seconds,
+            heat: self.bounds.order(&plan),
+        };
+        let collection = source.collect(end, &order);
+        if matches!(order.heat, HeatOrder::Miss(_)) && collection.heat_cost.listed {
+            self.guard_count.add();
+        }
+        self.keep(collection, end_wall_ns, interval_seconds);
+        let _ = self.signals.try_send(Signal::Queued);
+    }
+
+    /// Queues what was collected and says how it went.
+    fn keep(&mut self, collection: Collection, end_wall_ns: i64, interval_seconds: u32) {
+        let (counters, heat_rows) = (collection.sample.values.len(), collection.heat.rows.len());
+        let failures: Vec<String> = collection
+            .costs
+            .iter()
+            .filter(|cost| !cost.last_error.is_empty())
+            .map(|cost| format!("{}: {}", cost.name, cost.last_error))
+            .collect();
+        let heat_cost = collection.heat_cost.clone();
+        let queued = self.queue.add(self.shared, collection, self.standing());
+        let usage = self.note(&heat_cost, *queued.as_ref().unwrap_or(&0));
+        let error = queued.err().map(|error| format!("{error:#}"));
+        let error = error.or_else(|| (!failures.is_empty()).then(|| failures.join("; ")));
+        let bounds = self.bounds_status(usage);
+        self.shared.status.update(|status| {
+            status.state = "running";
+            status.paused_by = None;
+            status.interval_seconds = interval_seconds;
+            status.last_collected_at = Some(rfc3339(end_wall_ns));
+            status.counters = counters;
+            status.heat_rows = heat_rows;
+            status.heat_rung = heat_cost.rung;
+            status.collection_error = error;
+            bounds(status);
+        });
+    }
+
+    fn standing(&self) -> Standing {
+        let (level, reason) = self.bounds.standing();
+        Standing {
+            budget_state: level.name(),
+            budget_reason: reason.to_owned(),
+            guard_paused_intervals: self.guard_count.intervals(),
+        }
+    }
+
+    /// Measures what the agent used since the round before, and holds it against the budget.
+    fn note(&mut self, heat: &HeatCost, queued_bytes: i64) -> Usage {
+        let now = (boottime_ns(), process_cpu_ns());
+        // The first round carries the start of the process, over no known time.
+        let before = self.before.replace(now).unwrap_or(now);
+        let usage = Usage {
+            elapsed_ns: now.0 - before.0,
+            cpu_ns: now.1 - before.1,
+            kernel_cpu_ns: heat.kernel_cpu_ns,
+            rss_bytes: resident_bytes(),
+            queued_bytes,
+        };
+        let heat = HeatUse {
+            active: heat.rung.is_some(),
+            has_cheaper: heat.has_cheaper,
+        };
+        self.bounds.note(usage, heat);
+        usage
+    }
+
+    /// What the status says of guard and budget.
+    fn bounds_status(&self, usage: Usage) -> impl FnOnce(&mut Status) + use<> {
+        let share = |ns: i64| (usage.elapsed_ns > 0).then(|| ns as f64 / usage.elapsed_ns as f64);
+        let standing = self.standing();
+        let (guard_paused, intervals) = (
+            self.bounds.busy().map(str::to_owned),
+            standing.guard_paused_intervals,
+        );
+        let budget = BudgetStatus {
+            state: standing.budget_state,
+            reason: standing.budget_reason,
+            cpu_ratio: share(usage.cpu_ns),
+            kernel_cpu_ratio: share(usage.kernel_cpu_ns),
+            rss_bytes: usage.rss_bytes,
+            queued_bytes: usage.queued_bytes,
+        };
+        move |status| {
+            status.guard_paused = guard_paused;
+            status.guard_paused_intervals = intervals;
+            status.budget = budget;
+        }
+    }
+}
+
+/// The time that a collection stands for: the end of its interval when it is on time, else the time that it is. After a
+/// step of the clock an interval ends early or late and says so by its time.
+fn stamp(now_ns: i64, due_ns: i64) -> i64 {
+    let is_on_time = (now_ns - due_ns).abs() < ON_TIME_NS;
+    if is_on_time { due_ns } else { now_ns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_on_time_stands_for_the_end_of_its_interval() {
+        let due = 60 * SECOND_NS;
+        assert_eq!(stamp(due + 3_000_000, due), due);
+        assert_eq!(stamp(due - 1, due), due);
+        assert_eq!(stamp(due + 5 * SECOND_NS, due), due + 5 * SECOND_NS);
+        assert_eq!(stamp(due - 3600 * SECOND_NS, due), due - 3600 * SECOND_NS);
+    }
+}
