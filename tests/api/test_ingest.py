@@ -149,6 +149,13 @@ def test_an_old_credential_works_beside_the_new_one_after_rotation(service: Serv
     assert service.send(good(service, seq=1)).status_code == 200
 
 
+def test_a_host_that_never_got_its_new_credential_can_rotate_again_with_the_old_one(service: Service) -> None:
+    for _lost in range(2):
+        answer = service.client.post("/v1/agent/rotate", headers=batch_headers(service.host.credential))
+        assert answer.status_code == 200
+    assert service.send(good(service)).status_code == 200
+
+
 def test_the_clocks_of_sending_reveal_a_clock_that_is_behind(service: Service) -> None:
     behind = batches.now_ns() - 3600 * batches.SECOND_NS
     boottime = 5000 * batches.SECOND_NS

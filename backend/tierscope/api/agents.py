@@ -109,7 +109,7 @@ def revoke(host_id: str, agents: AgentsOf, caller: Annotated[Caller, Depends(Wri
 @router.post("/v1/agent/rotate", dependencies=[Depends(requires("agent"))], summary="Get a new credential")
 def rotate(request: Request, agents: AgentsOf) -> EnrolAnswer:
     """Give the calling host a new credential; the one it used stays valid for 24 h."""
-    enrolled = agents.rotate(agents.authenticate(bearer_of(request)))
+    enrolled = agents.rotate(bearer_of(request))
     return EnrolAnswer(host_id=enrolled.host_id, credential=enrolled.credential)
 
 

@@ -56,13 +56,18 @@ def find_by_credential(session: ReadSession, *, digest: bytes, now: datetime) ->
     return None if row is None else HostIdentity(row.id, row.public_id, row.name, row.origin)
 
 
-def rotate_credential(transaction: WriteTransaction, *, host_id: int, digest: bytes, previous_until: datetime) -> None:
-    """Gives a host a new credential; the present one stays valid until `previous_until`."""
+def rotate_credential(
+    transaction: WriteTransaction, *, host_id: int, used: bytes, digest: bytes, previous_until: datetime
+) -> None:
+    """Gives a host a new credential; the one whose hash is `used` stays valid until `previous_until`.
+
+    That one may be the previous credential itself: its host never got the answer to its last rotation.
+    """
     transaction.execute(
         update(hosts)
         .where(hosts.c.id == host_id)
         .values(
-            previous_credential_hash=hosts.c.credential_hash,
+            previous_credential_hash=used,
             previous_credential_until=previous_until,
             credential_hash=digest,
         )

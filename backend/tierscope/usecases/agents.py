@@ -1,7 +1,5 @@
-"""Agents: a join token buys a host credential; the credential is rotated, revoked, and buys the host's own settings."""
+"""Agents: a join token buys a host credential; the credential is rotated and revoked."""
 
-import hashlib
-import json
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,7 +12,7 @@ from tierscope.storage import agents as stored
 from tierscope.storage.agents import HostIdentity
 from tierscope.usecases.credentials import SecretCache, hash_secret, new_secret
 
-__all__ = ["AgentConfig", "Agents", "Enrolled", "HostIdentity"]
+__all__ = ["Agents", "Enrolled", "HostIdentity"]
 
 ROTATION_GRACE = timedelta(hours=24)
 ORIGINS = ("live", "import", "simulated")
@@ -29,25 +27,6 @@ class Enrolled:
 
     host_id: str
     credential: str
-
-
-@dataclass(frozen=True, slots=True)
-class AgentConfig:
-    """What a host is asked to do. A limit in the host's own file always wins; it never names a URL or a path."""
-
-    interval_seconds: int
-    paused: bool
-    heat_enabled: bool
-    version: int
-
-    @property
-    def etag(self) -> str:
-        """A strong ETag over the content."""
-        body = json.dumps([self.interval_seconds, self.paused, self.heat_enabled, self.version]).encode()
-        return f'"{hashlib.sha256(body).hexdigest()[:16]}"'
-
-
-DEFAULT_CONFIG = AgentConfig(interval_seconds=60, paused=False, heat_enabled=True, version=1)
 
 
 class Agents:
@@ -111,13 +90,22 @@ class Agents:
         self._hosts.put(digest, found)
         return found
 
-    def rotate(self, host: HostIdentity) -> Enrolled:
-        """Gives a host a new credential; the one it used stays valid for 24 h."""
+    def rotate(self, used: str | None) -> Enrolled:
+        """Gives a host a new credential; the one it used stays valid for 24 h.
+
+        Raises:
+            UnknownCredential: missing, unknown, expired or revoked.
+        """
+        host = self.authenticate(used)
         now = self._clock()
         credential = new_secret("host")
         with self._database.write() as transaction:
             stored.rotate_credential(
-                transaction, host_id=host.id, digest=hash_secret(credential), previous_until=now + ROTATION_GRACE
+                transaction,
+                host_id=host.id,
+                used=hash_secret(used or ""),
+                digest=hash_secret(credential),
+                previous_until=now + ROTATION_GRACE,
             )
             stored_access.append_audit(
                 transaction,
@@ -138,11 +126,6 @@ class Agents:
                 raise NotFound(f"there is no host {public_id}")
             stored_access.append_audit(transaction, stored_access.AuditRow(now, actor, "host.revoke", public_id, {}))
         self._hosts.clear()
-
-    def config(self, host: HostIdentity) -> AgentConfig:
-        """Returns what this host is asked to do: the same for all hosts today."""
-        del host
-        return DEFAULT_CONFIG
 
 
 def _check(hostname: str, labels: dict[str, str], origin: str) -> None:
