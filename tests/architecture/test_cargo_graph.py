@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "upload": set(),
 }
 EVERYTHING = {"agent"}
-OUTSIDE_THE_AGENT = {"simcore"}
+OUTSIDE_THE_AGENT = {"simcore", "hostile"}
 # Generated code and HTTP each have one home.
 HOMES = {"prost": {"wire"}, "ureq": {"upload"}, "rustls": {"upload"}, "parquet": {"import"}, "clap": {"agent"}}
 
