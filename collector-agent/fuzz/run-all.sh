@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 seconds=${SECONDS_EACH:-300}
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(sed -n 's/^name = "\([a-z_]*\)"$/\1/p' Cargo.toml | tail -n +2)
+[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(sed -n 's/^name = "\([a-z_]*\)"$/\1/p' Cargo.toml)
 status=0
 for target in "${targets[@]}"; do
     mkdir -p "corpus/$target"
