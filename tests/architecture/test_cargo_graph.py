@@ -21,6 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "sysfs": {"sample", "rootfs"},
     "pagetable": {"sample", "rootfs", "procfs"},
     "damon": {"sample", "rootfs"},
+    "perf": {"rootfs"},
     "import": {"sample"},
     "membench": {"sample", "rootfs"},
     "wire": {"sample"},

@@ -1,0 +1,416 @@
+//! The whole path on a real kernel: page faults, of which each is a sample with its exact address. Skipped, with the
+//! reason printed, where perf is not permitted.
+#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use tierscope_perf::counting::CountingGroup;
+use tierscope_perf::groups::GroupPlan;
+use tierscope_perf::pmu::Pmu;
+use tierscope_perf::probe::probe;
+use tierscope_perf::{EventSet, IntervalStats, PerfError, SampleTable, Sampler, SamplerOptions, Scope};
+use tierscope_rootfs::Root;
+
+const PAGE_BYTES: usize = 4096;
+/// Set in the child: this binary run again.
+const ROLE: &str = "TIERSCOPE_TEST_FAULTS";
+
+/// Whether to run; prints why not.
+fn supported() -> bool {
+    match probe(&Root::live(), &EventSet::page_faults()) {
+        Ok(()) => true,
+        Err(error @ (PerfError::Privilege { .. } | PerfError::NoPmu { .. } | PerfError::NoRing { .. })) => {
+            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The child's side: each line asks for pages; a fresh mapping of so many is made and each page touched once. Answers
+/// with its address and with the faults that the kernel counted for it.
+#[test]
+fn child_faults_on_command() {
+    if std::env::var_os(ROLE).is_none() {
+        return;
+    }
+    let mut out = std::io::stdout();
+    let mut mappings = Vec::new();
+    writeln!(out, "\nready").unwrap();
+    for line in std::io::stdin().lines() {
+        let line = line.unwrap();
+        let mut words = line.split(' ').map(|word| word.parse::<usize>().unwrap());
+        let (pages, per_pause) = (words.next().unwrap(), words.next().unwrap());
+        let bytes = pages * PAGE_BYTES;
+        let (rights, kind) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+        );
+        // SAFETY: a fresh anonymous mapping, used through `base` alone and left in place until the process ends.
+        let base = unsafe {
+            let base = libc::mmap(std::ptr::null_mut(), bytes, rights, kind, -1, 0);
+            assert_ne!(base, libc::MAP_FAILED);
+            assert_eq!(libc::madvise(base, bytes, libc::MADV_NOHUGEPAGE), 0);
+            base.cast::<u8>()
+        };
+        let before = faults();
+        for page in 0..pages {
+            // SAFETY: inside the mapping.
+            unsafe { base.add(page * PAGE_BYTES).write_volatile(1) };
+            if per_pause > 0 && page % per_pause == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        let faulted = faults() - before;
+        mappings.push(base);
+        writeln!(out, "{} {faulted}", base as usize).unwrap();
+    }
+}
+
+fn faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let mut fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
+    let minor: u64 = fields.nth(7).unwrap().parse().unwrap();
+    let major: u64 = fields.nth(1).unwrap().parse().unwrap();
+    minor + major
+}
+
+/// A process that touches fresh pages when told.
+struct Toucher {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Toucher {
+    fn start() -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_faults_on_command", "--nocapture"])
+            .env(ROLE, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while line.trim() != "ready" {
+            line.clear();
+            assert!(output.read_line(&mut line).unwrap() > 0, "the child ended");
+        }
+        Self { child, input, output }
+    }
+
+    fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Touches fresh pages; their first address, and the faults that the kernel counted.
+    fn touch(&mut self, pages: usize, per_pause: usize) -> (u64, u64) {
+        writeln!(self.input, "{pages} {per_pause}").unwrap();
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        let (address, faults) = line.trim().split_once(' ').unwrap();
+        (address.parse().unwrap(), faults.parse().unwrap())
+    }
+}
+
+impl Drop for Toucher {
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+fn options(scope: Scope, ring_bytes: usize) -> SamplerOptions {
+    let options = SamplerOptions::new(&Root::live(), EventSet::page_faults(), scope).unwrap();
+    SamplerOptions {
+        ring_bytes,
+        ..options
+    }
+}
+
+/// Samples by page between two addresses.
+fn counts(table: &SampleTable, pid: u32, address: u64, pages: usize) -> BTreeMap<u64, u32> {
+    let end = address + (pages * PAGE_BYTES) as u64;
+    let pages = table.pages_of(pid).into_iter();
+    pages
+        .filter(|(page, _)| (address..end).contains(page))
+        .map(|(page, count)| (page, count.loads + count.stores))
+        .collect()
+}
+
+#[test]
+fn every_fault_is_delivered_with_its_address() {
+    const PAGES: usize = 100_000;
+    if !supported() {
+        return;
+    }
+    for _ in 0..3 {
+        let mut toucher = Toucher::start();
+        let pid = toucher.pid();
+        let mut sampler = Sampler::start(options(Scope::Processes(vec![pid]), 4 << 20)).unwrap();
+        let mut table = sampler.new_table();
+        let (address, faults) = toucher.touch(PAGES, 0);
+        let stats = sampler.swap(&mut table).unwrap();
+        let seen = counts(&table, pid, address, PAGES);
+        assert_eq!(stats.samples_lost, 0);
+        assert_eq!(seen.len(), PAGES, "each page once");
+        assert!(seen.values().all(|count| *count == 1));
+        assert!(faults >= PAGES as u64);
+        assert!(
+            stats.samples_taken >= faults,
+            "{} of {faults}",
+            stats.samples_taken
+        );
+        assert_eq!((stats.malformed_records, stats.samples_untabled), (0, 0));
+        assert!(stats.cpu_ns > 0 && stats.events[0].samples >= faults);
+        let event = &stats.events[0];
+        assert!(event.duty_ratio > 0.9, "{event:?}");
+        assert_eq!(event.period_events, Some(1.0));
+    }
+}
+
+#[test]
+fn what_a_small_ring_loses_is_reported() {
+    const PAGES: usize = 20_000;
+    if !supported() {
+        return;
+    }
+    let mut toucher = Toucher::start();
+    let pid = toucher.pid();
+    // The thread looks too seldom for a ring of one page.
+    let options = SamplerOptions {
+        drain_interval: Duration::from_secs(60),
+        mini_interval: Duration::from_secs(600),
+        ..options(Scope::Processes(vec![pid]), PAGE_BYTES)
+    };
+    let mut sampler = Sampler::start(options).unwrap();
+    let mut table = sampler.new_table();
+    sampler.swap(&mut table).unwrap();
+    let (first, faults) = toucher.touch(PAGES, 0);
+    // Each fault is in the ring or counted as lost; the count comes with the next record on that CPU, so that more
+    // faults are needed on each, and they are delivered or lost as well.
+    let (mut delivered, mut lost, mut faulted) = (0, 0, faults);
+    let mut seen = 0;
+    for _ in 0..200 {
+        let stats = sampler.swap(&mut table).unwrap();
+        delivered += stats.samples_taken;
+        lost += stats.samples_lost;
+        seen += counts(&table, pid, first, PAGES).len();
+        if delivered + lost >= faulted {
+            break;
+        }
+        faulted += toucher.touch(4, 1).1;
+    }
+    assert!(
+        lost > 0 && seen < PAGES,
+        "a ring of one page holds {PAGES} samples"
+    );
+    assert!(delivered + lost >= faulted, "{delivered} + {lost} of {faulted}");
+    // Some faults of the child lie outside of what it counts, and records other than samples can be lost.
+    assert!(
+        delivered + lost <= faulted + 500,
+        "{delivered} + {lost} of {faulted}"
+    );
+}
+
+/// Touches 1,000 fresh pages of both processes and ends the interval. Whatever else runs on this host may fill the rings:
+/// an interval that lost samples is begun again.
+fn touch_both(
+    sampler: &mut Sampler,
+    table: &mut SampleTable,
+    toucher: &mut Toucher,
+    other: &mut Toucher,
+) -> (u64, IntervalStats) {
+    for _ in 0..50 {
+        sampler.swap(table).unwrap();
+        let (address, _) = toucher.touch(1000, 0);
+        other.touch(1000, 0);
+        let stats = sampler.swap(table).unwrap();
+        if stats.samples_lost == 0 {
+            return (address, stats);
+        }
+    }
+    panic!("samples were lost in 50 intervals");
+}
+
+#[test]
+fn a_whole_host_is_sampled_and_filtered_by_process() {
+    if !supported() {
+        return;
+    }
+    let mut toucher = Toucher::start();
+    let mut other = Toucher::start();
+    let mut sampler = match Sampler::start(options(Scope::System, 4 << 20)) {
+        Ok(sampler) => sampler,
+        Err(error @ PerfError::Privilege { .. }) => {
+            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    sampler.follow(Some(vec![toucher.pid()])).unwrap();
+    let mut table = sampler.new_table();
+    let (address, stats) = touch_both(&mut sampler, &mut table, &mut toucher, &mut other);
+    assert_eq!(counts(&table, toucher.pid(), address, 1000).len(), 1000);
+    assert_eq!(table.processes().collect::<Vec<u32>>(), [toucher.pid()]);
+    assert!(stats.samples_unfollowed >= 1000);
+    // Paused, nothing is seen; then it goes on.
+    sampler.pause(true).unwrap();
+    let (_, stats) = touch_both(&mut sampler, &mut table, &mut toucher, &mut other);
+    assert_eq!((stats.samples_taken, table.pages()), (0, 0));
+    assert!(stats.events[0].duty_ratio < 1e-9 && stats.events[0].period_events.is_none());
+    sampler.pause(false).unwrap();
+    let (address, _) = touch_both(&mut sampler, &mut table, &mut toucher, &mut other);
+    assert_eq!(counts(&table, toucher.pid(), address, 1000).len(), 1000);
+}
+
+#[test]
+fn core_groups_take_turns_and_the_duty_cycle_is_that_of_the_clock() {
+    if !supported() {
+        return;
+    }
+    let mut toucher = Toucher::start();
+    let pid = toucher.pid();
+    let mut options = options(Scope::Processes(vec![pid]), 1 << 20);
+    let cores = options.cpus.len();
+    options.events = EventSet::page_faults_apart();
+    // Two events in turn on one group: each is on for half of the time, on every core.
+    options.plan = GroupPlan::in_turn(1, 1, vec![vec![0], vec![1]]);
+    options.mini_interval = Duration::from_millis(20);
+    let mut sampler = Sampler::start(options).unwrap();
+    let mut table = sampler.new_table();
+    sampler.swap(&mut table).unwrap();
+    // Some 2,000 pauses of a millisecond: a hundred turns.
+    let (address, faults) = toucher.touch(4000, 2);
+    let stats = sampler.swap(&mut table).unwrap();
+    let [minor, major] = &stats.events[..] else {
+        panic!("two events");
+    };
+    let duty = minor.duty_ratio + major.duty_ratio;
+    assert!((0.9..=1.0 + 1e-9).contains(&duty), "{stats:?} on {cores} cores");
+    assert!(minor.duty_ratio > 0.2 && major.duty_ratio > 0.2, "{stats:?}");
+    // Fresh memory makes minor faults alone, and they are seen in their turns.
+    let seen = counts(&table, pid, address, 4000).len() as f64 / 4000.0;
+    assert!((seen - minor.duty_ratio).abs() < 0.2, "{seen} {stats:?}");
+    assert_eq!(major.samples, 0);
+    assert!(minor.samples < faults);
+}
+
+#[test]
+fn a_period_thins_samples_out_and_randomising_keeps_its_mean() {
+    const PAGES: usize = 100_000;
+    if !supported() {
+        return;
+    }
+    let mut toucher = Toucher::start();
+    let mut options = options(Scope::Processes(vec![toucher.pid()]), 1 << 20);
+    options.events = EventSet::page_faults().with_period(200);
+    options.seed = 42;
+    let mut sampler = Sampler::start(options).unwrap();
+    let mut table = sampler.new_table();
+    let (_, faults) = toucher.touch(PAGES, 0);
+    let stats = sampler.swap(&mut table).unwrap();
+    let period = stats.events[0].period_events.unwrap();
+    assert!((190.0..=210.0).contains(&period), "{period}");
+    // One sample for each period on each CPU, less an unfinished one on each.
+    let expected = faults as f64 / period;
+    let taken = stats.samples_taken as f64;
+    assert!(
+        (taken - expected).abs() < 0.06 * expected + 4.0,
+        "{taken} of {expected}"
+    );
+}
+
+#[test]
+fn an_ended_process_is_no_error_and_takes_no_processor_time() {
+    if !supported() {
+        return;
+    }
+    let toucher = Toucher::start();
+    let pid = toucher.pid();
+    let mut sampler = Sampler::start(options(Scope::Processes(vec![pid]), 1 << 16)).unwrap();
+    let mut table = sampler.new_table();
+    sampler.swap(&mut table).unwrap();
+    drop(toucher);
+    std::thread::sleep(Duration::from_millis(300));
+    let stats = sampler.swap(&mut table).unwrap();
+    // A descriptor of an ended process is always ready; a thread that waited for it would never sleep.
+    assert!(stats.cpu_ns < stats.elapsed_ns / 4, "{stats:?}");
+    let again = Sampler::start(options(Scope::Processes(vec![pid]), 1 << 16));
+    assert!(matches!(again, Err(PerfError::Option(_))), "{again:?}");
+}
+
+#[test]
+fn raw_events_say_why_they_do_not_open() {
+    let root = Root::live();
+    match EventSet::for_host(&root) {
+        Ok(events) => {
+            if let Err(error) = probe(&root, &events) {
+                let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            }
+        }
+        Err(error) => assert!(
+            matches!(
+                error,
+                PerfError::NoPmu { .. } | PerfError::UnknownProcessor { .. }
+            ),
+            "{error}"
+        ),
+    }
+    let mut events = EventSet::page_faults();
+    // A unit that does not exist.
+    events.events[0].pmu_type = 0x7fff_0000;
+    let scope = Scope::Processes(vec![std::process::id()]);
+    let options = SamplerOptions::new(&root, events, scope).unwrap();
+    let error = Sampler::start(options).unwrap_err();
+    assert!(
+        matches!(error, PerfError::NoPmu { .. } | PerfError::Privilege { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn impossible_options_are_refused_with_their_reason() {
+    let bad = |change: fn(&mut SamplerOptions)| {
+        let mut options = options(Scope::Processes(vec![std::process::id()]), 1 << 16);
+        change(&mut options);
+        Sampler::start(options).unwrap_err().to_string()
+    };
+    assert!(bad(|options| options.ring_bytes = 3 * 4096).contains("power of two"));
+    assert!(bad(|options| options.cpus.clear()).contains("no CPU"));
+    assert!(bad(|options| options.plan = GroupPlan::in_turn(2, 3, vec![vec![0]])).contains("core groups"));
+}
+
+#[test]
+fn a_software_event_is_counted_by_the_description_of_its_unit() {
+    let pmu = Pmu::read(&Root::live(), "software").unwrap();
+    let mut toucher = Toucher::start();
+    let group = match CountingGroup::open_thread(&pmu, &["config=2", "config=6"], toucher.pid()) {
+        Ok(group) => group,
+        Err(error @ PerfError::Privilege { .. }) => {
+            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    // The first thread of the child waits for the one that touches.
+    let counted = group.read().unwrap();
+    assert_eq!(counted.len(), 2);
+    let (_, faults) = toucher.touch(100, 0);
+    assert!(faults >= 100);
+    let own = CountingGroup::open_thread(&pmu, &["config=2"], 0).unwrap();
+    let before = own.read().unwrap()[0];
+    let mut memory = vec![0_u8; 400 * PAGE_BYTES];
+    for page in memory.chunks_mut(PAGE_BYTES) {
+        page[0] = std::hint::black_box(1);
+    }
+    let after = own.read().unwrap()[0];
+    assert!(after.raw - before.raw >= 400 && after.running_ns > before.running_ns);
+    assert_eq!(after.scaled(), Some(after.raw));
+}
