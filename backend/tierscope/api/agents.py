@@ -1,7 +1,7 @@
-"""Agents: enrolment, credential rotation and revocation, the host's own settings."""
+"""Agents: enrolment, credential rotation and revocation, the host's own settings, the kill switch."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, cast
+from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
@@ -10,6 +10,7 @@ from tierscope.api.callers import access_of, bearer_of
 from tierscope.api.figures import Model, Origin
 from tierscope.api.permissions import Requirement, requires
 from tierscope.usecases.access import Caller
+from tierscope.usecases.agent_plans import AgentPlans, Switched
 from tierscope.usecases.agents import Agents
 
 router = APIRouter(tags=["agents"])
@@ -53,9 +54,14 @@ class JoinToken(Model):
 
 
 class HeatConfig(Model):
-    """Whether this host measures heat."""
+    """Whether this host measures heat, and of which services (`namespace/name`).
+
+    Null = no plan: what the host's own file lists. A host measures only what both name.
+    """
 
     enabled: bool
+    services: list[str] | None
+    sample_services: list[str] | None
 
 
 class AgentConfigAnswer(Model):
@@ -67,12 +73,42 @@ class AgentConfigAnswer(Model):
     version: int
 
 
+class SwitchRequest(Model):
+    """Whose agent: one host's, or with null every host's. `heat_only` leaves counters alone."""
+
+    host_id: str | None = Field(max_length=64)
+    heat_only: bool = False
+
+
+class Pause(Model):
+    """A pause that holds; `host_id` null = every host."""
+
+    host_id: str | None
+    scope: Literal["all", "heat"]
+    since: datetime
+    actor: str
+
+
+class SwitchAnswer(Model):
+    """How many pauses began or ended, and those that hold now."""
+
+    changed: int
+    pauses: list[Pause]
+
+
+async def plans_of(request: Request) -> AgentPlans:
+    """The application's plans of agents."""
+    return cast("AgentPlans", request.app.state.agent_plans)
+
+
 async def agents_of(request: Request) -> Agents:
     """The application's agents use case."""
     return cast("Agents", request.app.state.agents)
 
 
 AgentsOf = Annotated[Agents, Depends(agents_of)]
+PlansOf = Annotated[AgentPlans, Depends(plans_of)]
+Operator = Annotated[Caller, Depends(requires("operate:agents"))]
 
 
 @router.post(
@@ -119,9 +155,9 @@ def rotate(request: Request, agents: AgentsOf) -> EnrolAnswer:
     response_model=AgentConfigAnswer,
     summary="The calling host's settings",
 )
-def read_config(request: Request, agents: AgentsOf) -> Response:
+def read_config(request: Request, agents: AgentsOf, plans: PlansOf) -> Response:
     """What the calling host is asked to do; 304 while it does not change."""
-    config = agents.config(agents.authenticate(bearer_of(request)))
+    config = plans.config(agents.authenticate(bearer_of(request)))
     headers = {"ETag": config.etag, "Cache-Control": "private, no-cache"}
     sent = request.headers.get("if-none-match", "")
     if config.etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
@@ -129,7 +165,38 @@ def read_config(request: Request, agents: AgentsOf) -> Response:
     body = AgentConfigAnswer(
         interval_seconds=config.interval_seconds,
         paused=config.paused,
-        heat=HeatConfig(enabled=config.heat_enabled),
+        heat=HeatConfig(
+            enabled=config.heat_enabled,
+            services=_list(config.plan.services),
+            sample_services=_list(config.plan.sample_services),
+        ),
         version=config.version,
     )
     return Response(body.model_dump_json(), media_type="application/json", headers=headers)
+
+
+@router.post("/v1/agents/pause", summary="The kill switch: stop agents")
+def pause(body: SwitchRequest, plans: PlansOf, caller: Operator) -> SwitchAnswer:
+    """Ask one agent or all to collect and send nothing, or no heat. They obey at their next look, within minutes."""
+    return _switched(plans.pause(body.host_id, heat_only=body.heat_only, actor=caller.name))
+
+
+@router.post("/v1/agents/resume", summary="Let agents go on")
+def resume(body: SwitchRequest, plans: PlansOf, caller: Operator) -> SwitchAnswer:
+    """End the pauses of one host, or all of them."""
+    return _switched(plans.resume(body.host_id, heat_only=body.heat_only, actor=caller.name))
+
+
+@router.get("/v1/agents/pauses", dependencies=[Depends(requires("read:fleet"))], summary="Who is paused, and by whom")
+def list_pauses(plans: PlansOf) -> list[Pause]:
+    """Pauses that hold, oldest first."""
+    return [Pause.model_validate(row, from_attributes=True) for row in plans.pauses()]
+
+
+def _switched(done: Switched) -> SwitchAnswer:
+    rows = [Pause.model_validate(row, from_attributes=True) for row in done.pauses]
+    return SwitchAnswer(changed=done.changed, pauses=rows)
+
+
+def _list(names: tuple[str, ...] | None) -> list[str] | None:
+    return None if names is None else list(names)

@@ -33,6 +33,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
+from tierscope.usecases.agent_plans import AgentPlans
 from tierscope.usecases.agents import Agents
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.events import Events
@@ -114,6 +115,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
         app.state.reads = ReadContext(database=database, clock=clock, settings=settings)
         app.state.access = Access(database, clock=clock)
         app.state.agents = Agents(database, clock=clock)
+        app.state.agent_plans = AgentPlans(database, clock=clock)
         app.state.events = Events(database, clock=clock)
         ingest_usecase = Ingest(database, limits=settings.limits, clock=clock)
         app.state.ingest = ingest_usecase

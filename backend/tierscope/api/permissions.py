@@ -26,6 +26,7 @@ Permission = Literal[
     "read:tiles",  # page-level heat: it can show what a service's users do
     "write:events",
     "read:agents",
+    "operate:agents",  # pause and resume them
     "write:agents",
     "read:audit",
     "write:tokens",
@@ -33,7 +34,7 @@ Permission = Literal[
 
 ANONYMOUS: frozenset[Permission] = frozenset({"public", "read:fleet", "read:tiles"})
 _VIEWER: frozenset[Permission] = frozenset({"public", "read:fleet"})
-_OPERATOR: frozenset[Permission] = _VIEWER | {"read:tiles", "write:events", "read:agents"}
+_OPERATOR: frozenset[Permission] = _VIEWER | {"read:tiles", "write:events", "read:agents", "operate:agents"}
 _ADMIN: frozenset[Permission] = _OPERATOR | {"write:agents", "read:audit", "write:tokens"}
 ROLES: dict[str, frozenset[Permission]] = {"viewer": _VIEWER, "operator": _OPERATOR, "admin": _ADMIN}
 
