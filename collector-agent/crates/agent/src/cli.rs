@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{doctor, fleet, once, replay, run};
+use crate::{bench_command, doctor, explain, fleet, once, replay, run};
 
 /// Measures memory tiers of this host, and sends what it finds to a Tierscope service.
 #[derive(Debug, Parser)]
@@ -19,6 +19,8 @@ enum Command {
     Run(run::RunArgs),
     Once(once::OnceArgs),
     Doctor(doctor::DoctorArgs),
+    Explain(explain::ExplainArgs),
+    Bench(bench_command::BenchArgs),
     Replay(replay::ReplayArgs),
     Fleet(fleet::FleetArgs),
 }
@@ -29,6 +31,8 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Once(args) => once::run(&args, &mut std::io::stdout().lock()),
         Command::Doctor(args) => doctor::run(&args, &mut std::io::stdout().lock()),
+        Command::Bench(args) => bench_command::run(&args, &mut std::io::stdout().lock()),
+        Command::Explain(args) => explain::run(&args, &mut std::io::stdout().lock()),
         Command::Replay(args) => replay::run(&args),
         Command::Fleet(args) => fleet::run(&args),
     };

@@ -3,6 +3,7 @@
 //! The crate is a library with a small binary on top, so that tests drive the same code as the commands.
 
 mod allowance;
+mod bench_command;
 mod bounds;
 mod budget;
 pub mod cli;
@@ -12,6 +13,7 @@ mod collectors;
 mod config;
 mod credential;
 pub mod doctor;
+pub mod explain;
 #[cfg(test)]
 mod fake_root;
 mod fleet;

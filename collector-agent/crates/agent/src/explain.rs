@@ -1,0 +1,314 @@
+//! The `explain` command: for each collector what it sees, with which rights, at which cost, and whether it would run
+//! here, found by trying it on this process's own memory.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use tierscope_procfs::host;
+use tierscope_rootfs::{Reader, Root};
+
+use crate::collectors::{self, Facts};
+use crate::config::Config;
+use crate::heat;
+use crate::ladder::{Offer, Refusal};
+use crate::probe;
+
+/// Bits of the capabilities that collectors name, from `linux/capability.h`.
+const CAPABILITY_BITS: [(&str, u32); 7] = [
+    ("CAP_DAC_OVERRIDE", 1),
+    ("CAP_DAC_READ_SEARCH", 2),
+    ("CAP_IPC_LOCK", 14),
+    ("CAP_SYS_PTRACE", 19),
+    ("CAP_SYS_ADMIN", 21),
+    ("CAP_PERFMON", 38),
+    ("CAP_BPF", 39),
+];
+
+/// Says what each collector sees, what it takes, and whether it would run on this host.
+#[derive(Debug, Clone, Args)]
+pub struct ExplainArgs {
+    /// Prints one JSON object instead of text (docs/agent-json.md).
+    #[arg(long)]
+    pub json: bool,
+    /// Directory that stands for `/`: the running host, or a snapshot of one, where nothing can be tried.
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    pub root: PathBuf,
+    /// Settings (TOML), whose back ends are explained; the default ones without it.
+    #[arg(long)]
+    pub config: Option<PathBuf>,
+}
+
+/// The answer. Its shape is stable and described in docs/agent-json.md.
+#[derive(Debug, Serialize)]
+struct Explanation {
+    schema: &'static str,
+    root: String,
+    /// Back ends of heat in the order in which the settings name them.
+    chain: Vec<String>,
+    /// The first of them that works here; null where none does, and for recordings.
+    would_measure: Option<String>,
+    collectors: Vec<Entry>,
+}
+
+/// One collector.
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: &'static str,
+    /// `null` where it cannot be known: a recording cannot be tried.
+    works_here: Option<bool>,
+    /// Whether the settings use it.
+    used: bool,
+    reason: String,
+    hint: String,
+    sees: &'static str,
+    granularity: &'static str,
+    privilege: &'static str,
+    capabilities: &'static [&'static str],
+    /// Those of them that this process lacks; null where that is not known.
+    missing_capabilities: Option<Vec<&'static str>>,
+    cost: &'static str,
+    intrusive: bool,
+}
+
+/// Explains and prints.
+pub fn run(args: &ExplainArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    let root = Root::new(&args.root);
+    anyhow::ensure!(
+        root.join("/proc").is_dir() || root.join("/sys").is_dir(),
+        "{} holds neither proc nor sys: give a directory that stands for the root of a host",
+        args.root.display()
+    );
+    let config = args
+        .config
+        .as_deref()
+        .map(Config::read)
+        .transpose()?
+        .unwrap_or_default();
+    let explanation = explain(&root, &config, heat::OFFERS);
+    if args.json {
+        serde_json::to_writer(&mut *out, &explanation)?;
+        writeln!(out)?;
+    } else {
+        write_text(&explanation, out)?;
+    }
+    Ok(())
+}
+
+fn explain(root: &Root, config: &Config, offers: &[Offer]) -> Explanation {
+    let mut reader = Reader::new(root.clone());
+    let held = root
+        .is_live()
+        .then(|| host::effective_capabilities(&mut reader, "self"))
+        .flatten();
+    let entry = |facts: &'static Facts| {
+        let (works_here, refusal) = attempt(&mut reader, facts, offers);
+        let refusal = refusal.unwrap_or_else(|| Refusal {
+            reason: String::new(),
+            hint: String::new(),
+        });
+        Entry {
+            name: facts.name,
+            works_here,
+            used: is_used(facts, config),
+            reason: refusal.reason,
+            hint: refusal.hint,
+            sees: facts.sees,
+            granularity: facts.granularity,
+            privilege: facts.privilege,
+            capabilities: facts.capabilities,
+            missing_capabilities: held.map(|held| lacking(facts, held)),
+            cost: facts.cost,
+            intrusive: facts.intrusive,
+        }
+    };
+    let collectors: Vec<Entry> = collectors::ALL.iter().map(entry).collect();
+    let works = |name: &&String| {
+        let entry = collectors.iter().find(|entry| entry.name == name.as_str());
+        entry.is_some_and(|entry| entry.works_here == Some(true))
+    };
+    Explanation {
+        schema: "tierscope.explain/1",
+        root: root.as_path().display().to_string(),
+        chain: config.heat.backends.clone(),
+        would_measure: config.heat.backends.iter().find(works).cloned(),
+        collectors,
+    }
+}
+
+/// Whether a collector works, and what speaks against it. `None`: nothing does, as far as can be seen without trying.
+fn attempt(reader: &mut Reader, facts: &Facts, offers: &[Offer]) -> (Option<bool>, Option<Refusal>) {
+    let missing = probe::missing(reader, facts.name).map(|reason| Refusal {
+        reason: reason.to_owned(),
+        hint: String::new(),
+    });
+    if !reader.root().is_live() {
+        return (missing.is_some().then_some(false), missing);
+    }
+    if facts.name == "counters" {
+        return (Some(true), None);
+    }
+    let Some(offer) = offers.iter().find(|offer| offer.name == facts.name) else {
+        return (missing.is_some().then_some(false), missing);
+    };
+    match (offer.probe)(reader.root()) {
+        Ok(()) => (Some(true), None),
+        Err(refusal) => (Some(false), Some(refusal)),
+    }
+}
+
+fn is_used(facts: &Facts, config: &Config) -> bool {
+    match facts.name {
+        "counters" => true,
+        "write_tracking" => !config.heat.write_tracking.is_empty(),
+        name => config.heat.backends.iter().any(|named| named == name),
+    }
+}
+
+/// Capabilities of the table that are not among the bits held.
+fn lacking(facts: &Facts, held: u64) -> Vec<&'static str> {
+    let is_held = |name: &str| {
+        let bit = CAPABILITY_BITS.iter().find(|(known, _)| *known == name);
+        bit.is_some_and(|(_, bit)| held & (1 << bit) != 0)
+    };
+    let names = facts.capabilities.iter().copied();
+    names.filter(|name| !is_held(name)).collect()
+}
+
+fn write_text(explanation: &Explanation, out: &mut impl Write) -> anyhow::Result<()> {
+    writeln!(
+        out,
+        "Heat is tried in this order: {}",
+        explanation.chain.join(", ")
+    )?;
+    match &explanation.would_measure {
+        Some(name) => writeln!(out, "Here {name} would measure.")?,
+        None => writeln!(out, "None of them is known to work here.")?,
+    }
+    for entry in &explanation.collectors {
+        let works = match entry.works_here {
+            Some(true) => "works here",
+            Some(false) => "does not work here",
+            None => "cannot be tried",
+        };
+        let used = match (entry.used, entry.intrusive) {
+            (true, _) => "named in the settings",
+            (false, true) => "off until the settings name it",
+            (false, false) => "not named in the settings",
+        };
+        writeln!(out, "\n{}: {works}; {used}", entry.name)?;
+        if !entry.reason.is_empty() {
+            writeln!(out, "  why not:      {}", entry.reason)?;
+        }
+        if !entry.hint.is_empty() {
+            writeln!(out, "  what helps:   {}", entry.hint)?;
+        }
+        writeln!(out, "  sees:         {}", entry.sees)?;
+        writeln!(out, "  granularity:  {}", entry.granularity)?;
+        writeln!(out, "  privilege:    {}", entry.privilege)?;
+        writeln!(out, "  capabilities: {}", entry.capabilities.join(" "))?;
+        if let Some(missing) = entry
+            .missing_capabilities
+            .as_deref()
+            .filter(|names| !names.is_empty())
+        {
+            writeln!(out, "  not held now: {}", missing.join(" "))?;
+        }
+        writeln!(out, "  cost:         {}", entry.cost)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_root::FakeRoot;
+
+    fn refuse(_: &Root) -> Result<(), Refusal> {
+        Err(Refusal {
+            reason: "no unit".to_owned(),
+            hint: "another machine".to_owned(),
+        })
+    }
+
+    const OFFERS: [Offer; 2] = [
+        Offer {
+            name: "pebs",
+            probe: refuse,
+            make: |_, _, _| unreachable!("explain makes nothing"),
+        },
+        Offer {
+            name: "referenced",
+            probe: |_| Ok(()),
+            make: |_, _, _| unreachable!("explain makes nothing"),
+        },
+    ];
+
+    fn entry<'a>(explanation: &'a Explanation, name: &str) -> &'a Entry {
+        let found = explanation.collectors.iter().find(|entry| entry.name == name);
+        found.expect("explained")
+    }
+
+    #[test]
+    fn back_ends_are_tried_and_the_first_that_works_would_measure() {
+        let explanation = explain(&Root::live(), &Config::default(), &OFFERS);
+        assert_eq!(explanation.would_measure.as_deref(), Some("referenced"));
+        let pebs = entry(&explanation, "pebs");
+        assert_eq!((pebs.works_here, pebs.used), (Some(false), true));
+        assert_eq!(
+            (pebs.reason.as_str(), pebs.hint.as_str()),
+            ("no unit", "another machine")
+        );
+        let walk = entry(&explanation, "abit_walk");
+        assert!(walk.intrusive && !walk.used);
+        let mut text = Vec::new();
+        write_text(&explanation, &mut text).expect("written");
+        let text = String::from_utf8(text).expect("text");
+        assert!(text.contains("Here referenced would measure.") && text.contains("why not:      no unit"));
+        for facts in collectors::ALL {
+            assert!(
+                text.contains(facts.name) && text.contains(facts.cost),
+                "{}",
+                facts.name
+            );
+        }
+    }
+
+    #[test]
+    fn in_a_recording_only_what_is_missing_is_known() {
+        let root = FakeRoot::new();
+        root.write("proc/stat", "cpu 0 0 0 0\n");
+        let mut out = Vec::new();
+        let args = ExplainArgs {
+            json: true,
+            root: root.root().as_path().to_owned(),
+            config: None,
+        };
+        run(&args, &mut out).expect("explained");
+        let body: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+        assert_eq!(body["schema"], "tierscope.explain/1");
+        assert_eq!(body["would_measure"], serde_json::Value::Null);
+        let works = |name: &str| {
+            let entries = body["collectors"].as_array().expect("entries");
+            let entry = entries.iter().find(|entry| entry["name"] == name);
+            entry.expect("explained")["works_here"].clone()
+        };
+        assert_eq!(works("pebs"), false);
+        assert_eq!(works("referenced"), serde_json::Value::Null);
+    }
+
+    #[test]
+    fn capabilities_that_are_not_held_are_named() {
+        let facts = collectors::facts("referenced").expect("known");
+        assert_eq!(lacking(facts, 1 << 19), ["CAP_DAC_OVERRIDE"]);
+        assert!(lacking(facts, u64::MAX).is_empty());
+        for facts in collectors::ALL {
+            assert!(
+                lacking(facts, u64::MAX).is_empty(),
+                "every name has its bit: {}",
+                facts.name
+            );
+        }
+    }
+}
