@@ -18,6 +18,7 @@ use tierscope_sample::counters::CounterSample;
 use tierscope_sample::placement::NodeClasses;
 use tierscope_sysfs::cgroup::{Groups, Version};
 
+use crate::doctor::LinkErrors;
 use crate::inventory;
 use crate::services::{Discovered, FoundService, Rules, Walker};
 use cadence::{Backoff, Timer};
@@ -184,6 +185,7 @@ pub struct Collector {
     group_files: Timer,
     rounds: Rounds,
     slow: Slow,
+    link_errors: LinkErrors,
 }
 
 /// What a reading finds wrong, collected on the way.
@@ -234,6 +236,7 @@ impl Collector {
             group_files: Timer::default(),
             rounds: Rounds::default(),
             slow: Slow::default(),
+            link_errors: LinkErrors::default(),
             config,
             rules,
         }
@@ -258,6 +261,11 @@ impl Collector {
     /// The reader of the root, for what else is to be read beneath it.
     pub fn reader(&mut self) -> &mut Reader {
         &mut self.reader
+    }
+
+    /// The reader, and what is remembered of errors of links between two descriptions of the host.
+    pub(crate) fn reader_and_errors(&mut self) -> (&mut Reader, &mut LinkErrors) {
+        (&mut self.reader, &mut self.link_errors)
     }
 
     /// Reads everything that is due.

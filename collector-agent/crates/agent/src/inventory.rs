@@ -1,5 +1,8 @@
 //! What the host is: processors, nodes, tiers, settings, devices, services, and which collectors it allows.
 
+mod hypervisor;
+mod unmovable;
+
 use std::sync::Arc;
 
 use tierscope_procfs::{host, swaps};
@@ -9,18 +12,24 @@ use tierscope_sample::placement::NodeClasses;
 use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes, tiers};
 
 use crate::collect::Collector;
+use crate::doctor::{self, LinkErrors};
+use crate::probe;
 use crate::services::Discovered;
-use crate::{doctor, probe};
 
 /// Describes the host beneath the collector's root. Reads some hundred small files: once a minute is often enough.
 /// Host name and labels may be set by the caller afterwards.
 pub fn describe(collector: &mut Collector) -> Inventory {
     let discovered = collector.discovered().clone();
-    describe_root(collector.reader(), &discovered)
+    let (reader, errors) = collector.reader_and_errors();
+    describe_with(reader, &discovered, errors)
 }
 
 /// Describes the host beneath a reader's root, with services that were found before.
 pub fn describe_root(reader: &mut Reader, discovered: &Discovered) -> Inventory {
+    describe_with(reader, discovered, &mut LinkErrors::default())
+}
+
+fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut LinkErrors) -> Inventory {
     let cpus = host::cpus(reader).unwrap_or_default();
     let release = host::kernel_release(reader).unwrap_or_default();
     let facts = read_facts(reader);
@@ -50,10 +59,16 @@ pub fn describe_root(reader: &mut Reader, discovered: &Discovered) -> Inventory 
         cxl_devices: cxl::memory(reader).into_iter().map(describe_cxl).collect(),
         rdma_devices: devices::rdma(reader),
         running_as_uid: host::effective_uid(reader, "self").unwrap_or(0),
+        unmovable: facts
+            .nodes
+            .iter()
+            .map(|node| unmovable::describe(reader, node.id))
+            .collect(),
+        hypervisor: hypervisor::describe(reader, discovered),
         ..Inventory::default()
     };
     inventory.collectors = probe::collectors(reader);
-    inventory.findings = doctor::examine(reader, &inventory);
+    inventory.findings = doctor::examine(reader, &inventory, discovered, errors);
     inventory
 }
 

@@ -7,6 +7,7 @@ use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::service::{
     HOST_NAMESPACE, OTHER, OwnRule, ProcessFacts, RuleKind, ServiceId, identify, pod_uid,
 };
+use tierscope_sysfs::cgroup;
 
 use crate::names::NamePolicy;
 
@@ -143,13 +144,13 @@ fn look_at(
 ) -> Known {
     let cmdline = process::cmdline(reader, stat.pid).unwrap_or_default();
     let (exe, group) = rules.names.group_of(reader, stat.pid, &stat.comm, &cmdline);
-    let cgroup = cgroups.identity_path();
+    let identity = cgroups.identity_path();
     let pod =
-        pod_uid(cgroup).and_then(|uid| pods.get_or_insert_with(|| read_pods(reader)).get(&uid).cloned());
+        pod_uid(identity).and_then(|uid| pods.get_or_insert_with(|| read_pods(reader)).get(&uid).cloned());
     let facts = ProcessFacts {
         exe: exe.as_deref().unwrap_or_default(),
         cmdline: &cmdline,
-        cgroup,
+        cgroup: identity,
         group: &group,
         pod: pod
             .as_ref()
@@ -159,7 +160,7 @@ fn look_at(
     let process = Process {
         pid: stat.pid,
         start_time: stat.start_time_ticks,
-        cgroup: cgroups.memory_path().to_owned(),
+        cgroup: cgroup::memory_group(reader, cgroup::detect(reader), cgroups.memory_path()),
         exe,
         service,
         group,

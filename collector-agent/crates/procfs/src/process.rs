@@ -89,6 +89,15 @@ fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
+/// Nodes from which a process may get memory, as its cpuset allows; `None` where the kernel does not say.
+pub fn allowed_nodes(reader: &mut Reader, pid: u32) -> Option<Vec<u32>> {
+    let status = reader.read(&format!("/proc/{pid}/status")).ok()?;
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Mems_allowed_list:"))?;
+    text::list(list).ok()
+}
+
 /// The command line with its words separated by single spaces; "" for kernel threads. For rules on the host only.
 pub fn cmdline(reader: &mut Reader, pid: u32) -> Result<String, Missing> {
     let text = reader.read(&format!("/proc/{pid}/cmdline"))?;
@@ -173,6 +182,20 @@ mod tests {
         assert_eq!(cgroups.memory_path(), "/m");
         assert_eq!(cgroups.identity_path(), "/system.slice/a.service");
         assert_eq!(parse_cgroups("0::/load\n").memory_path(), "/load");
+    }
+
+    #[test]
+    fn the_nodes_of_a_cpuset_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join("proc/5")).unwrap();
+        std::fs::write(
+            directory.path().join("proc/5/status"),
+            "Name:\tx\nMems_allowed:\t00000005\nMems_allowed_list:\t0,2\n",
+        )
+        .unwrap();
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert_eq!(allowed_nodes(&mut reader, 5), Some(vec![0, 2]));
+        assert_eq!(allowed_nodes(&mut reader, 6), None);
     }
 
     #[test]

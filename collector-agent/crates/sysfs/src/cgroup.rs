@@ -241,6 +241,8 @@ pub fn groups(reader: &mut Reader, version: Version, limit: usize) -> Groups {
     groups
 }
 
+/// Lists the lowest groups with memory files; whether there are any in this part of the tree. Groups below them are
+/// threads of one program, or have no memory controller: their memory is counted above.
 fn visit(
     reader: &Reader,
     version: Version,
@@ -248,29 +250,49 @@ fn visit(
     depth: usize,
     visited: &mut usize,
     leaves: &mut Vec<String>,
-) {
+) -> bool {
     *visited += 1;
     let children = if depth < MAX_DEPTH {
         child_groups(reader, version, group)
     } else {
         Vec::new()
     };
-    if children.is_empty() && !group.is_empty() {
-        leaves.push(group.to_owned());
-    }
+    let mut found = false;
     for child in children {
         if *visited >= MAX_VISITED {
-            return;
+            break;
         }
-        visit(
-            reader,
-            version,
-            &format!("{group}/{child}"),
-            depth + 1,
-            visited,
-            leaves,
-        );
+        let path = format!("{group}/{child}");
+        found |= visit(reader, version, &path, depth + 1, visited, leaves);
     }
+    if !found && !group.is_empty() && has_memory_files(reader, version, group) {
+        leaves.push(group.to_owned());
+        found = true;
+    }
+    found
+}
+
+fn has_memory_files(reader: &Reader, version: Version, group: &str) -> bool {
+    let exists = |file: &&str| {
+        let path = format!("{}{group}/{file}", version.base());
+        reader.root().join(&path).exists()
+    };
+    ["memory.stat", "memory.current", "memory.usage_in_bytes"]
+        .iter()
+        .any(exists)
+}
+
+/// The group that counts the memory of a process in `group`: the group itself, or the nearest one above it that has
+/// memory files. `group` where none has, as in recordings of parts.
+pub fn memory_group(reader: &Reader, version: Version, group: &str) -> String {
+    let mut candidate = group;
+    while !candidate.trim_end_matches('/').is_empty() {
+        if has_memory_files(reader, version, candidate) {
+            return candidate.to_owned();
+        }
+        candidate = candidate.rsplit_once('/').map_or("", |(parent, _)| parent);
+    }
+    group.to_owned()
 }
 
 fn child_groups(reader: &Reader, version: Version, group: &str) -> Vec<String> {
@@ -353,6 +375,23 @@ mod tests {
             by_node,
             [("anon[N0]".to_owned(), Some(1)), ("anon[N1]".to_owned(), Some(2))]
         );
+    }
+
+    #[test]
+    fn memory_of_threads_is_counted_in_the_group_above_them() {
+        let scope = "sys/fs/cgroup/machine.slice/machine-qemu.scope";
+        let (_directory, mut reader) = fake_root::reader(&[
+            (&format!("{scope}/libvirt/memory.stat"), "anon 1\n"),
+            (&format!("{scope}/libvirt/emulator/cgroup.type"), "threaded\n"),
+            (&format!("{scope}/libvirt/vcpu0/cgroup.type"), "threaded\n"),
+            ("sys/fs/cgroup/user.slice/cpu.stat", "usage_usec 1\n"),
+        ]);
+        let path = "/machine.slice/machine-qemu.scope/libvirt";
+        assert_eq!(groups(&mut reader, Version::V2, 200).paths, [path]);
+        let threads = format!("{path}/emulator");
+        assert_eq!(memory_group(&reader, Version::V2, &threads), path);
+        assert_eq!(memory_group(&reader, Version::V2, "/user.slice"), "/user.slice");
+        assert_eq!(memory_group(&reader, Version::V2, "/"), "/");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod cgroup;
 pub mod classify;
 pub mod cxl;
+pub mod damon_admin;
 pub mod damon_stat;
 pub mod devices;
 pub mod huge_pages;

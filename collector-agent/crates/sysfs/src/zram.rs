@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(devices(&mut reader).unwrap(), ["zram0"]);
         let mut seen = Vec::new();
         stats(&mut reader, "zram0", |name, value| {
-            seen.push((name.to_owned(), value))
+            seen.push((name.to_owned(), value));
         })
         .unwrap();
         assert_eq!(seen.len(), MM_STAT.len() + IO_STAT.len());

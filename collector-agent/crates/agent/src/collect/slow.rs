@@ -276,7 +276,7 @@ fn read_compressed_swap(reader: &mut Reader, out: &mut Out<'_>) {
     for device in out.note("/sys/block", devices) {
         let mut values = Vec::new();
         let outcome = zram::stats(reader, &device, |name, value| {
-            values.push((name.to_owned(), value))
+            values.push((name.to_owned(), value));
         });
         if let Err(problem) = outcome {
             let path = reader.root().join(&format!("/sys/block/{device}"));

@@ -8,8 +8,10 @@ use serde_json::json;
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::inventory::Inventory;
 
+use super::tiering::{self, Tiering};
 use crate::inventory;
-use crate::services::Discovered;
+use crate::names::NamePolicy;
+use crate::services::{Rules, discover};
 
 /// Says what stands in the way of good memory tiering on this host, and what to do about it.
 #[derive(Debug, Clone, Args)]
@@ -31,23 +33,27 @@ pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
         args.root.display()
     );
     let mut reader = Reader::new(root);
-    let inventory = inventory::describe_root(&mut reader, &Discovered::default());
+    let discovered = discover(reader.root(), &Rules::new(NamePolicy::plain()));
+    let inventory = inventory::describe_root(&mut reader, &discovered);
+    let tiering = tiering::judge(&inventory);
     if args.json {
         let body = json!({
             "schema": "tierscope.doctor/1",
             "root": args.root.display().to_string(),
             "kernel_release": inventory.kernel_release,
+            "tiering": { "state": tiering.state, "reasons": tiering.reasons },
+            "hypervisor": inventory.hypervisor,
             "findings": inventory.findings,
             "collectors": inventory.collectors,
         });
         writeln!(out, "{body}")?;
     } else {
-        write_text(&inventory, out)?;
+        write_text(&inventory, &tiering, out)?;
     }
     Ok(())
 }
 
-fn write_text(inventory: &Inventory, out: &mut impl Write) -> anyhow::Result<()> {
+fn write_text(inventory: &Inventory, tiering: &Tiering, out: &mut impl Write) -> anyhow::Result<()> {
     let named = |text: &str| {
         if text.is_empty() {
             "unknown".to_owned()
@@ -75,6 +81,7 @@ fn write_text(inventory: &Inventory, out: &mut impl Write) -> anyhow::Result<()>
             nodes.join("; ")
         )?;
     }
+    writeln!(out, "tiering: {} ({})", tiering.state, tiering.reasons.join(", "))?;
     if inventory.findings.is_empty() {
         writeln!(out, "\nNothing found.")?;
     }

@@ -1,5 +1,8 @@
 //! The rules of `doctor`. Each looks at the facts and gives at most one finding.
 
+mod counting;
+mod hardware;
+
 use tierscope_sample::inventory::{Finding, Tier};
 
 use super::Facts;
@@ -21,8 +24,15 @@ const LIKELY: &str = "likely";
 
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 29] = [
     given_up,
+    hardware::degraded_link,
+    hardware::link_errors,
+    hardware::offline_memory,
+    hardware::idle_memory,
+    hardware::unmovable,
+    counting::uncounted_demotion,
+    counting::two_promoters,
     cpuless_in_top_tier,
     demotion_off,
     promotion_off,
@@ -36,6 +46,12 @@ const RULES: [Rule; 16] = [
     no_pressure,
     huge_pages,
     generations,
+    hardware::slow_slot,
+    hardware::rotational_swap,
+    hardware::barred,
+    counting::damon_in_use,
+    counting::min_ttl,
+    counting::guest,
     tpp_kernel,
     privileges,
 ];

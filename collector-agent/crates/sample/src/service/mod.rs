@@ -6,6 +6,7 @@
 
 mod cgroup_names;
 mod glob;
+mod qemu;
 
 use std::sync::Arc;
 
@@ -82,7 +83,7 @@ fn host_namespace() -> String {
 pub struct ProcessFacts<'a> {
     /// Path of the executable, "" where unknown.
     pub exe: &'a str,
-    /// Command line; only the owner's rules look at it.
+    /// Command line. The owner's rules look at it, and that of a virtual machine names its guest.
     pub cmdline: &'a str,
     /// Path of the control group that says most about identity.
     pub cgroup: &'a str,
@@ -138,7 +139,9 @@ pub fn identify(own: &[OwnRule], facts: &ProcessFacts<'_>) -> (ServiceId, RuleKi
         };
         return (id, RuleKind::Kubernetes);
     }
-    if let Some(domain) = cgroup_names::libvirt_domain(facts.cgroup) {
+    let domain =
+        cgroup_names::libvirt_domain(facts.cgroup).or_else(|| qemu::guest(facts.group, facts.cmdline));
+    if let Some(domain) = domain {
         return (ServiceId::new("libvirt", &domain), RuleKind::Libvirt);
     }
     if let Some(unit) = cgroup_names::systemd_unit(facts.cgroup) {

@@ -1,6 +1,11 @@
 //! Each rule fires on its own host and is silent on a healthy one.
 
+mod devices;
+
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::doctor::facts::Devices;
 use tierscope_sample::inventory::{Inventory, Knob, Node, SwapDevice};
 
 fn healthy() -> Inventory {
@@ -51,15 +56,26 @@ fn healthy() -> Inventory {
     }
 }
 
-fn ids(inventory: &Inventory) -> Vec<String> {
-    let facts = Facts {
+/// What is known of a recorded host beside its inventory: nothing that gives a finding.
+fn facts(inventory: &Inventory) -> Facts<'_> {
+    Facts {
         inventory,
         live: false,
         capabilities: None,
         has_pressure: true,
         given_up_nodes: Vec::new(),
-    };
-    all(&facts).into_iter().map(|finding| finding.id).collect()
+        devices: Devices::default(),
+        vmstat: BTreeMap::new(),
+        kdamonds: Vec::new(),
+        barred: Vec::new(),
+    }
+}
+
+fn ids(inventory: &Inventory) -> Vec<String> {
+    all(&facts(inventory))
+        .into_iter()
+        .map(|finding| finding.id)
+        .collect()
 }
 
 fn set(inventory: &mut Inventory, path: &str, value: &str) {
@@ -137,11 +153,9 @@ fn kswapd_that_gave_up_comes_first() {
     let mut inventory = healthy();
     set(&mut inventory, DEMOTION, "false");
     let facts = Facts {
-        inventory: &inventory,
-        live: false,
-        capabilities: None,
         has_pressure: false,
         given_up_nodes: vec![0],
+        ..facts(&inventory)
     };
     let ids: Vec<String> = all(&facts).into_iter().map(|finding| finding.id).collect();
     assert_eq!(ids, ["kswapd-gave-up", "demotion-off", "no-pressure"]);
@@ -152,11 +166,9 @@ fn limited_rights_are_told_on_the_running_host_only() {
     let mut inventory = healthy();
     inventory.running_as_uid = 1000;
     let facts = |live: bool, capabilities: Option<u64>| Facts {
-        inventory: &inventory,
         live,
         capabilities,
-        has_pressure: true,
-        given_up_nodes: Vec::new(),
+        ..facts(&inventory)
     };
     assert_eq!(all(&facts(false, Some(0))), Vec::new());
     let found = all(&facts(true, Some(0)));
@@ -174,11 +186,10 @@ fn limited_rights_are_told_on_the_running_host_only() {
 fn every_finding_has_a_cause_a_fix_and_a_confidence() {
     let inventory = Inventory::default();
     let facts = Facts {
-        inventory: &inventory,
         live: true,
-        capabilities: None,
         has_pressure: false,
         given_up_nodes: vec![1],
+        ..facts(&inventory)
     };
     let findings = all(&facts);
     assert!(findings.len() >= 4);

@@ -1,0 +1,120 @@
+//! Rules about who else moves or watches memory, and about counters that cannot be right.
+
+use tierscope_sample::inventory::Finding;
+
+use super::{BALANCING, CERTAIN, DEMOTION, Facts, LIKELY, TIERING_BIT, finding};
+
+/// Counters of demoted pages, by who demoted them.
+const DEMOTED: [&str; 4] = [
+    "pgdemote_kswapd",
+    "pgdemote_direct",
+    "pgdemote_khugepaged",
+    "pgdemote_proactive",
+];
+/// Where anonymous pages that were reclaimed went, if not to a lower tier: swap, or nowhere because they were free.
+const LEFT_MEMORY: [&str; 4] = ["pswpout", "zswpout", "swpout_zero", "pglazyfreed"];
+/// Pages below which a difference is noise of counters that are read at different moments.
+const NOISE_PAGES: i64 = 10_000;
+
+/// Demotions that the kernel did and did not count. Anonymous pages that reclaim took away were swapped, freed by
+/// `MADV_FREE`, or demoted; where they exceed all that is counted, demotion counters are wrong. Some kernels with
+/// multi-generational LRU do not count demotions at all.
+pub(super) fn uncounted_demotion(facts: &Facts<'_>) -> Option<Finding> {
+    let stolen = facts.counter("pgsteal_anon")?;
+    let demoted = facts.sum(&DEMOTED);
+    let explained = demoted + facts.sum(&LEFT_MEMORY);
+    let missing = stolen - explained;
+    let is_wrong =
+        facts.has_lower_tier() && facts.is_on(DEMOTION) && missing > NOISE_PAGES && missing > stolen / 4;
+    is_wrong.then(|| {
+        let mglru = facts
+            .knob("/sys/kernel/mm/lru_gen/enabled")
+            .is_some_and(|value| !value.trim_start_matches("0x").trim_start_matches('0').is_empty());
+        let why = if mglru {
+            ", as kernels do that do not count demotions of the multi-generational LRU"
+        } else {
+            ""
+        };
+        let cause = format!(
+            "{missing} of {stolen} anonymous pages that reclaim took away were neither swapped nor counted as demoted ({demoted}){why}: \
+             tier moves are higher than their counters say"
+        );
+        let fix = "Update the kernel, or switch to the classic LRU for measurements (`echo 0 > /sys/kernel/mm/lru_gen/enabled`). Until \
+                   then judge demotion by memory.numa_stat, and by pgmigrate_success less promotions.";
+        finding("demotion-uncounted", "warning", LIKELY, cause, fix)
+    })
+}
+
+/// Two promoters at once.
+pub(super) fn two_promoters(facts: &Facts<'_>) -> Option<Finding> {
+    let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
+    let moving: Vec<String> = facts
+        .kdamonds
+        .iter()
+        .filter(|kdamond| {
+            kdamond
+                .actions
+                .iter()
+                .any(|action| action.starts_with("migrate_"))
+        })
+        .map(|kdamond| format!("kdamond {}", kdamond.index))
+        .collect();
+    (mode & TIERING_BIT != 0 && !moving.is_empty()).then(|| {
+        let cause = format!(
+            "two parts of the kernel move pages between tiers: NUMA balancing (mode {mode}) and DAMON ({})",
+            moving.join(", ")
+        );
+        let fix = "Choose one. DAMON for hot pages with demotion_enabled for cold ones is common; then set kernel.numa_balancing to 0 or 1.";
+        finding("two-promoters", "warning", LIKELY, cause, fix)
+    })
+}
+
+/// DAMON in use by anybody.
+pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
+    let mut users: Vec<String> = facts
+        .kdamonds
+        .iter()
+        .map(|kdamond| {
+            let actions = if kdamond.actions.is_empty() {
+                "watches".to_owned()
+            } else {
+                kdamond.actions.join(", ")
+            };
+            format!("kdamond {} ({}, {actions})", kdamond.index, kdamond.operations)
+        })
+        .collect();
+    for module in ["damon_reclaim", "damon_lru_sort", "damon_stat"] {
+        if facts.is_on(&format!("/sys/module/{module}/parameters/enabled")) {
+            users.push(format!("module {module}"));
+        }
+    }
+    (!users.is_empty()).then(|| {
+        let cause = format!(
+            "DAMON is in use: {}. Its kernel threads clear accessed bits, so heat by accessed bits reads too low, and a second user \
+             may be refused",
+            users.join("; ")
+        );
+        let fix = "Nothing, if it is this agent's own or intended. Else stop it: `echo off > /sys/kernel/mm/damon/admin/kdamonds/N/state`, or \
+                   `echo N > /sys/module/<module>/parameters/enabled`.";
+        finding("damon-in-use", "info", CERTAIN, cause, fix)
+    })
+}
+
+/// A setting that kills programs instead of reclaiming what they need.
+pub(super) fn min_ttl(facts: &Facts<'_>) -> Option<Finding> {
+    let min_ttl_ms: u64 = facts.knob("/sys/kernel/mm/lru_gen/min_ttl_ms")?.parse().ok()?;
+    (min_ttl_ms > 0).then(|| {
+        let cause = format!("lru_gen/min_ttl_ms is {min_ttl_ms}: the kernel kills a program when it would have to reclaim memory used within that time");
+        finding("mglru-min-ttl", "info", CERTAIN, cause, "`echo 0 > /sys/kernel/mm/lru_gen/min_ttl_ms` on servers.")
+    })
+}
+
+/// A guest, whose nodes and tiers are what somebody said they are.
+pub(super) fn guest(facts: &Facts<'_>) -> Option<Finding> {
+    let kind = &facts.inventory.hypervisor;
+    (kind.contains("guest") && facts.has_lower_tier()).then(|| {
+        let cause = format!("this host is a virtual machine ({kind}): its nodes, distances and ratings are what the hypervisor says, and its \
+             memory may itself be tiered below");
+        finding("guest-topology", "info", CERTAIN, cause, "Measure the nodes (`tierscope-agent bench`) before you trust their classes.")
+    })
+}

@@ -1,0 +1,290 @@
+//! Rules about devices with memory: links, errors, memory that lies idle or cannot move.
+
+use tierscope_sample::inventory::{Finding, Unmovable};
+use tierscope_sysfs::cxl::{Link, Memory};
+
+use super::{CERTAIN, Facts, LIKELY, finding, numbers};
+
+/// Shares of a node that cannot move above which it is told, and above which it is a warning, in percent.
+const UNMOVABLE_PERCENT: i64 = 25;
+const UNMOVABLE_WARNING_PERCENT: i64 = 50;
+const PAGE_BYTES: i64 = 4096;
+
+/// What the two ends of a link can do together.
+fn best(device: &Memory) -> Option<(Link, Link)> {
+    let pci = device.pci.as_ref()?;
+    let lower = |a: Option<u32>, b: Option<u32>| match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    let best = Link {
+        decigigatransfers: lower(pci.max.decigigatransfers, pci.port_max.decigigatransfers),
+        width: lower(pci.max.width, pci.port_max.width),
+    };
+    Some((pci.current, best))
+}
+
+fn is_below(link: Link, best: Link) -> bool {
+    let below = |own: Option<u32>, best: Option<u32>| own.zip(best).is_some_and(|(own, best)| own < best);
+    below(link.decigigatransfers, best.decigigatransfers) || below(link.width, best.width)
+}
+
+fn words(link: Link) -> String {
+    let speed = link.decigigatransfers.map_or_else(
+        || "unknown speed".to_owned(),
+        |tenths| format!("{}.{} GT/s", tenths / 10, tenths % 10),
+    );
+    let width = link
+        .width
+        .map_or_else(|| "x?".to_owned(), |width| format!("x{width}"));
+    format!("{speed} {width}")
+}
+
+/// A link that runs below what both of its ends can do.
+pub(super) fn degraded_link(facts: &Facts<'_>) -> Option<Finding> {
+    let degraded: Vec<String> = facts
+        .devices
+        .cxl
+        .iter()
+        .filter_map(|device| {
+            let (current, best) = best(device)?;
+            let address = &device.pci.as_ref()?.address;
+            is_below(current, best).then(|| {
+                format!(
+                    "{} ({address}) runs at {}, both ends can do {}",
+                    device.name,
+                    words(current),
+                    words(best)
+                )
+            })
+        })
+        .collect();
+    (!degraded.is_empty()).then(|| {
+        let cause = format!("a CXL link is degraded: {}", degraded.join("; "));
+        let fix = "Bandwidth of that memory falls with the link. Reseat the card or its riser, look for link training errors in \
+                   dmesg, update the firmware of card and board; then compare again.";
+        finding("cxl-link-degraded", "warning", CERTAIN, cause, fix)
+    })
+}
+
+/// A device that could do more than its slot.
+pub(super) fn slow_slot(facts: &Facts<'_>) -> Option<Finding> {
+    let limited: Vec<String> = facts
+        .devices
+        .cxl
+        .iter()
+        .filter_map(|device| {
+            let pci = device.pci.as_ref()?;
+            is_below(pci.port_max, pci.max).then(|| {
+                format!(
+                    "{} can do {}, its slot {}",
+                    device.name,
+                    words(pci.max),
+                    words(pci.port_max)
+                )
+            })
+        })
+        .collect();
+    (!limited.is_empty()).then(|| {
+        let cause = format!("a slot limits a CXL device: {}", limited.join("; "));
+        finding(
+            "cxl-slot-limits-link",
+            "info",
+            CERTAIN,
+            cause,
+            "Nothing, if that is intended. Else move the card to a wider or faster slot.",
+        )
+    })
+}
+
+/// Errors of links: those that lost something at any time, and those that rise now.
+pub(super) fn link_errors(facts: &Facts<'_>) -> Option<Finding> {
+    let fix = "Reseat or replace the card or its riser, and update its firmware; corrected errors cost latency and announce \
+               worse.";
+    let lost: Vec<String> = facts
+        .devices
+        .cxl
+        .iter()
+        .filter_map(|device| {
+            let errors = device.pci.as_ref()?.errors;
+            let count = errors.nonfatal.unwrap_or(0) + errors.fatal.unwrap_or(0);
+            (count > 0).then(|| format!("{} lost {count} transactions or links since boot", device.name))
+        })
+        .collect();
+    let risen: Vec<String> = facts
+        .devices
+        .risen
+        .iter()
+        .map(|(name, count)| format!("{name} had {count} errors within the hour"))
+        .collect();
+    if !risen.is_empty() {
+        let cause = format!("errors of a CXL link are rising: {}", risen.join("; "));
+        return Some(finding("cxl-errors-rising", "warning", CERTAIN, cause, fix));
+    }
+    (!lost.is_empty()).then(|| {
+        let cause = format!(
+            "a CXL link had errors that were not corrected: {}",
+            lost.join("; ")
+        );
+        finding("cxl-errors", "warning", CERTAIN, cause, fix)
+    })
+}
+
+/// Memory of devices that is not the kernel's.
+pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
+    let devices = &facts.devices;
+    let mut idle = Vec::new();
+    for region in devices
+        .regions
+        .iter()
+        .filter(|region| region.committed == Some(false))
+    {
+        idle.push(format!("{} is not committed", region.name));
+    }
+    for dax in devices.dax.iter().filter(|dax| dax.device_path.is_some()) {
+        match dax.driver.as_deref() {
+            Some("kmem") => {}
+            Some(driver) => idle.push(format!(
+                "{} is with driver {driver}, for programs that map it",
+                dax.name
+            )),
+            None => idle.push(format!("{} has no driver", dax.name)),
+        }
+    }
+    let capacity_bytes: i64 = devices.cxl.iter().filter_map(|device| device.ram_bytes).sum();
+    if capacity_bytes > 0 && devices.regions.is_empty() {
+        idle.push(format!(
+            "{} MiB of CXL memory are in no region",
+            capacity_bytes >> 20
+        ));
+    }
+    (!idle.is_empty()).then(|| {
+        let cause = format!("memory of devices is not used as memory: {}", idle.join("; "));
+        let fix = "`cxl create-region`, then `daxctl reconfigure-device --mode=system-ram daxX.Y`, if the kernel is to use it.";
+        finding("device-memory-idle", "warning", LIKELY, cause, fix)
+    })
+}
+
+/// Blocks of memory that are offline, and nodes that devices feed and that are not there.
+pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
+    let mut offline = Vec::new();
+    if let Some(blocks) = facts.devices.blocks {
+        let count = blocks.offline.unwrap_or(0);
+        if count > 0 {
+            let mib = count.saturating_mul(blocks.block_bytes) >> 20;
+            offline.push(format!("{count} memory blocks ({mib} MiB) are offline"));
+        }
+    }
+    for dax in &facts.devices.dax {
+        let Some(target) = dax.target_node.filter(|_| dax.driver.as_deref() == Some("kmem")) else {
+            continue;
+        };
+        let node = facts.inventory.nodes.iter().find(|node| node.id == target);
+        if node.is_none_or(|node| node.memory_bytes.unwrap_or(0) == 0) {
+            offline.push(format!(
+                "{} feeds node {target}, which has no memory online",
+                dax.name
+            ));
+        }
+    }
+    (!offline.is_empty()).then(|| {
+        let fix = "`echo online_movable > /sys/devices/system/memory/memoryN/state` for each block, or set \
+                   /sys/devices/system/memory/auto_online_blocks to online_movable before the device comes.";
+        finding("memory-offline", "warning", CERTAIN, offline.join("; "), fix)
+    })
+}
+
+/// Nodes of the fastest tier of which much can never leave.
+pub(super) fn unmovable(facts: &Facts<'_>) -> Option<Finding> {
+    let mut worst_percent = 0;
+    let mut nodes = Vec::new();
+    for unmovable in &facts.inventory.unmovable {
+        let node = facts
+            .inventory
+            .nodes
+            .iter()
+            .find(|node| node.id == unmovable.node);
+        let Some(memory_bytes) = node.and_then(|node| node.memory_bytes).filter(|bytes| *bytes > 0) else {
+            continue;
+        };
+        let percent = unmovable_bytes(unmovable).saturating_mul(100) / memory_bytes;
+        if percent >= UNMOVABLE_PERCENT {
+            worst_percent = worst_percent.max(percent);
+            nodes.push(format!(
+                "{percent} % of node {} ({})",
+                unmovable.node,
+                parts(unmovable)
+            ));
+        }
+    }
+    (!nodes.is_empty()).then(|| {
+        let severity = if worst_percent >= UNMOVABLE_WARNING_PERCENT && facts.has_lower_tier() {
+            "warning"
+        } else {
+            "info"
+        };
+        let cause = format!("memory that no tier move can take away: {}", nodes.join("; "));
+        let fix = "Reserve fewer huge pages (vm.nr_hugepages), lock less (LimitMEMLOCK=), or count this memory out of what tiering \
+                   can gain.";
+        finding("unmovable-memory", severity, CERTAIN, cause, fix)
+    })
+}
+
+/// A page that is locked and pinned, or pinned twice, is counted twice: an upper bound.
+fn unmovable_bytes(unmovable: &Unmovable) -> i64 {
+    let pinned_bytes = unmovable.pinned_pages.unwrap_or(0).saturating_mul(PAGE_BYTES);
+    let known = [unmovable.hugetlb_bytes, unmovable.mlocked_bytes];
+    known
+        .into_iter()
+        .flatten()
+        .fold(pinned_bytes, i64::saturating_add)
+}
+
+fn parts(unmovable: &Unmovable) -> String {
+    let mib = |bytes: Option<i64>| bytes.map_or_else(|| "?".to_owned(), |bytes| (bytes >> 20).to_string());
+    format!(
+        "huge pages {} MiB, locked {} MiB, pinned at most {} MiB",
+        mib(unmovable.hugetlb_bytes),
+        mib(unmovable.mlocked_bytes),
+        mib(unmovable
+            .pinned_pages
+            .map(|pages| pages.saturating_mul(PAGE_BYTES)))
+    )
+}
+
+/// Swap on a disk that turns.
+pub(super) fn rotational_swap(facts: &Facts<'_>) -> Option<Finding> {
+    let names: Vec<&str> = facts
+        .inventory
+        .swaps
+        .iter()
+        .filter(|swap| swap.rotational == Some(true))
+        .map(|swap| swap.name.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        let cause = format!("swap is on a disk that turns ({}): each swap-in waits milliseconds", names.join(", "));
+        let fix = "Put swap on flash, zram or zswap; a guest may be told wrongly what its disk is (rotational=1 on a virtual disk).";
+        finding("swap-on-disk", "info", LIKELY, cause, fix)
+    })
+}
+
+/// Services whose cpuset bars nodes of the lower tiers.
+pub(super) fn barred(facts: &Facts<'_>) -> Option<Finding> {
+    let lower = facts.lower_nodes();
+    let barred: Vec<&str> = facts
+        .barred
+        .iter()
+        .filter(|(_, nodes)| facts.has_lower_tier() && nodes.iter().any(|node| lower.contains(node)))
+        .map(|(service, _)| service.as_str())
+        .collect();
+    (!barred.is_empty()).then(|| {
+        let nodes: Vec<u32> = lower.into_iter().collect();
+        let named = barred.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+        let rest = barred.len().saturating_sub(5);
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let cause = format!("cpusets keep services away from the slower node {}: {named}{more}", numbers(&nodes));
+        let fix = "Nothing, if latency demands it. Else add the node to cpuset.mems (AllowedMemoryNodes= of the unit). Kernels up to \
+                   6.15 demote to it all the same.";
+        finding("cpuset-bars-slow-tier", "info", CERTAIN, cause, fix)
+    })
+}
