@@ -39,6 +39,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}": "read:fleet",
     "GET /v1/services/{service_id}/heat": "read:fleet",
     "GET /v1/services/{service_id}/ledger": "read:fleet",
+    "GET /v1/services/{service_id}/revisit": "read:fleet",
     "GET /v1/services/{service_id}/tiles": "read:tiles",
     "GET /v1/status": "read:fleet",
     "GET /v1/metrics": "read:fleet",

@@ -6,6 +6,7 @@ from tierscope.usecases.counters import CounterReads
 from tierscope.usecases.fleet import FleetReads
 from tierscope.usecases.heat import HeatReads
 from tierscope.usecases.hosts import HostReads
+from tierscope.usecases.revisit import RevisitReads
 from tierscope.usecases.services import ServiceReads
 from tierscope.usecases.status import StatusReads
 from tierscope.usecases.tier_moves import LedgerReads
@@ -30,6 +31,11 @@ def ledger_reads(request: Request) -> LedgerReads:
 def heat_reads(request: Request) -> HeatReads:
     """Reads of heat."""
     return HeatReads(request.app.state.reads)
+
+
+def revisit_reads(request: Request) -> RevisitReads:
+    """Reads of revisit times."""
+    return RevisitReads(request.app.state.reads)
 
 
 def tile_reads(request: Request) -> TileReads:
