@@ -8,6 +8,7 @@ use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::inventory::Inventory;
 use tierscope_wire::CollectorCost;
 
+use crate::bench_command::stored;
 use crate::clocks::{self, SECOND_NS};
 use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
 use crate::config::Config;
@@ -64,7 +65,13 @@ impl LiveSource {
             .described
             .take()
             .filter(|(at_ns, _)| now_ns - at_ns < DESCRIBE_EVERY_NS);
-        let described = old.unwrap_or_else(|| (now_ns, inventory::describe(&mut self.counters)));
+        let described = old.unwrap_or_else(|| {
+            let inventory = Inventory {
+                benches: stored::load(&self.config.state_dir),
+                ..inventory::describe(&mut self.counters)
+            };
+            (now_ns, inventory)
+        });
         &self.described.insert(described).1
     }
 

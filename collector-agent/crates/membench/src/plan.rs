@@ -227,15 +227,16 @@ fn steps(threads: &[usize], blocks: &[usize], has_others: bool) -> Vec<Step> {
             steps.push(cell(operation, Pattern::Sequential, *threads, 0));
         }
     }
+    // Injected rates are shares of the best bandwidth, which sequential reading has. Alone, no processor could inject.
+    if has_others {
+        steps.extend(INJECTED.map(Some).into_iter().chain([None]).map(Step::Loaded));
+    }
+    // Last comes what can be missed best where a busy host makes everything late.
     for operation in [Read, Write, NonTemporalWrite] {
         for threads in threads {
             let random = |block: &usize| cell(operation, Pattern::Random, *threads, *block);
             steps.extend(blocks.iter().map(random));
         }
-    }
-    // Last, because injected rates are shares of the best bandwidth. Alone, no processor could inject.
-    if has_others {
-        steps.extend(INJECTED.map(Some).into_iter().chain([None]).map(Step::Loaded));
     }
     steps
 }
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn more_time_gives_a_fuller_grid_and_the_injected_rates_come_last() {
+    fn more_time_gives_a_fuller_grid_and_injected_rates_follow_the_best_bandwidth() {
         let host = target(6, 64 << 30, 32 << 20);
         let request = |seconds| Request {
             seconds,
@@ -325,7 +326,14 @@ mod tests {
             plan(&host, &request(20.0), 1).unwrap(),
         );
         assert!(short.steps.len() < long.steps.len());
-        assert_eq!(long.steps.last(), Some(&Step::Loaded(None)));
+        let place = |wanted: fn(&Step) -> bool| long.steps.iter().position(wanted);
+        let loaded = place(|step| matches!(step, Step::Loaded(_)));
+        assert!(
+            place(|step| matches!(step, Step::Bandwidth(cell) if cell.operation == Operation::Read)) < loaded
+        );
+        assert!(
+            place(|step| matches!(step, Step::Bandwidth(cell) if cell.pattern == Pattern::Random)) > loaded
+        );
         assert_eq!(doubling(6), [1, 2, 4, 6]);
         assert_eq!(doubling(1), [1]);
         let alone = plan(&target(1, 64 << 30, 0), &request(20.0), 1).unwrap();
