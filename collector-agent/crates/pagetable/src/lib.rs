@@ -6,6 +6,7 @@ mod clear;
 mod direct_map;
 pub mod mappings;
 pub mod maps;
+mod own_memory;
 pub mod pagemap;
 pub mod placement;
 pub mod probe;
@@ -13,6 +14,8 @@ pub mod process;
 pub mod referenced;
 pub mod rivals;
 pub mod smaps;
+pub mod soft_dirty;
+pub mod uffd;
 pub mod walk_probe;
 pub mod walker;
 

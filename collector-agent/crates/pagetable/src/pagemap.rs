@@ -6,6 +6,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt as _;
 
 use tierscope_rootfs::Root;
@@ -83,6 +84,12 @@ pub struct PagemapReader {
 pub struct Pagemap {
     file: File,
     process: ProcessKey,
+}
+
+impl AsRawFd for Pagemap {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
 }
 
 impl PagemapReader {
