@@ -37,7 +37,7 @@ class GapBlock:
 def read_gaps(
     session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int]
 ) -> list[GapBlock]:
-    """Blocks that end in (start, end], by host and time. A block may lie in several rows; repeats of a row are dropped."""
+    """Blocks that end in (start, end], by host and time. A block may lie in several rows; repeats are dropped."""
     hosts = ", ".join(str(int(host)) for host in host_ids) or "NULL"
     query = (
         f"SELECT {_COLUMNS} FROM gaps WHERE service_id = {int(service_id)} AND host_id IN ({hosts})"  # noqa: S608
