@@ -3,14 +3,27 @@
 //! One back end measures at a time: the best one that the host allows and the owner's settings name
 //! ([`crate::ladder`]). Each one folds what it saw once per interval.
 
+pub(crate) mod abit_walk;
 pub(crate) mod backend;
+pub(crate) mod page_groups;
 pub(crate) mod referenced;
+pub(crate) mod sampler;
 
 use crate::ladder::Offer;
 
 /// The back ends of this program. One is added by its line here and its entry in [`crate::collectors`].
-pub(crate) const OFFERS: &[Offer] = &[Offer {
-    name: referenced::NAME,
-    probe: referenced::probe,
-    make: referenced::make,
-}];
+pub(crate) const OFFERS: &[Offer] = &[
+    sampler::PEBS,
+    sampler::IBS,
+    sampler::SPE,
+    Offer {
+        name: abit_walk::NAME,
+        probe: abit_walk::probe,
+        make: abit_walk::make,
+    },
+    Offer {
+        name: referenced::NAME,
+        probe: referenced::probe,
+        make: referenced::make,
+    },
+];
