@@ -109,6 +109,21 @@ impl Toucher {
         self.child.id()
     }
 
+    /// Keeps all its threads on one CPU.
+    fn pin(&self, cpu: u32) {
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap() {
+            let thread: i32 = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
+            // SAFETY: a set of CPUs is plain bits, of which all zero is one.
+            let mut cpus: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+            // SAFETY: the set lives on this stack, and the CPU is one of this host.
+            let pinned = unsafe {
+                libc::CPU_SET(cpu as usize, &mut cpus);
+                libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &raw const cpus)
+            };
+            assert_eq!(pinned, 0);
+        }
+    }
+
     /// Touches fresh pages; their first address, and the faults that the kernel counted.
     fn touch(&mut self, pages: usize, per_pause: usize) -> (u64, u64) {
         writeln!(self.input, "{pages} {per_pause}").unwrap();
@@ -189,12 +204,12 @@ fn what_a_small_ring_loses_is_reported() {
         mini_interval: Duration::from_secs(600),
         ..options(Scope::Processes(vec![pid]), PAGE_BYTES)
     };
+    // The count of what a CPU's ring lost comes with its next record: all on one, so that there is a next one.
+    toucher.pin(options.cpus[0]);
     let mut sampler = Sampler::start(options).unwrap();
     let mut table = sampler.new_table();
     sampler.swap(&mut table).unwrap();
     let (first, faults) = toucher.touch(PAGES, 0);
-    // Each fault is in the ring or counted as lost; the count comes with the next record on that CPU, so that more
-    // faults are needed on each, and they are delivered or lost as well.
     let (mut delivered, mut lost, mut faulted) = (0, 0, faults);
     let mut seen = 0;
     for _ in 0..200 {
