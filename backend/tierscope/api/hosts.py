@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import Cursor, Limit, answer
 from tierscope.api.figures import Figure, Model, Origin, Page
+from tierscope.api.host_parts import AgentInfo, CollectorInfo, Hardware
 from tierscope.api.permissions import requires
 from tierscope.api.reads import host_reads
 from tierscope.usecases.hosts import HostReads
@@ -78,18 +79,6 @@ class KnobInfo(Model):
     unavailable: str | None
 
 
-class CollectorInfo(Model):
-    """A collector of the agent: on, or off with the reason and what would turn it on."""
-
-    name: str
-    active: bool
-    reason: str | None
-    enable_hint: str | None
-    granularity: str | None
-    privilege: str | None
-    cpu_ratio: Figure
-
-
 class HostService(Model):
     """A service seen on this host."""
 
@@ -111,6 +100,8 @@ class SwapInfo(Model):
     used_bytes: int
     priority: int
     zoned: str | None
+    discard: bool | None
+    rotational: bool | None
 
 
 class HostDetail(Model):
@@ -131,6 +122,8 @@ class HostDetail(Model):
     swaps: list[SwapInfo]
     agent_rss_bytes: Figure
     agent_cpu_ratio: Figure
+    hardware: Hardware
+    agent: AgentInfo
     clock_skew_seconds: float | None
 
 

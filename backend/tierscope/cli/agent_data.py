@@ -42,6 +42,44 @@ def import_page_trace(
     _import(paths, ["--service", service], host=host, server=server, demo=demo)
 
 
+@import_app.command("damo")
+def import_damo(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Records of damo: json, compressed json or perf script.", exists=True)
+    ],
+    service: Annotated[str, typer.Option(help="Service that the record belongs to.")],
+    host: Annotated[str, typer.Option(help="Name of the host that it was recorded on.")],
+    server: Server = None,
+    demo: Demo = False,
+) -> None:
+    """Load records of DAMON as damo writes them: heat of one service by region."""
+    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+
+
+@import_app.command("perf-script")
+def import_perf_script(
+    paths: Annotated[list[Path], typer.Argument(help="Text that `perf script` printed, with addresses.", exists=True)],
+    service: Annotated[str, typer.Option(help="Service that the samples belong to.")],
+    host: Annotated[str, typer.Option(help="Name of the host that they were recorded on.")],
+    server: Server = None,
+    demo: Demo = False,
+) -> None:
+    """Load samples from the text of `perf script -F comm,pid,tid,time,event,addr`: heat of one service."""
+    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+
+
+@import_app.command("perf-data")
+def import_perf_data(
+    paths: Annotated[list[Path], typer.Argument(help="Files that `perf record -d` wrote.", exists=True)],
+    service: Annotated[str, typer.Option(help="Service that the samples belong to.")],
+    host: Annotated[str, typer.Option(help="Name of the host that they were recorded on.")],
+    server: Server = None,
+    demo: Demo = False,
+) -> None:
+    """Load samples from perf.data files with data addresses: heat of one service."""
+    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+
+
 @import_app.command("vmstat-dir")
 def import_vmstat_dir(
     paths: Annotated[list[Path], typer.Argument(help="Snapshot trees or archives of them.", exists=True)],

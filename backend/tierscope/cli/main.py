@@ -11,6 +11,7 @@ from pydantic import ValidationError
 import tierscope
 from tierscope.cli import (
     agent_data,
+    agents,
     backup,
     config,
     doctor,
@@ -40,6 +41,7 @@ for group in (up, down, status, processes, migrate, config, event, doctor, opena
     group.register(app)
 app.add_typer(token.app, name="token")
 app.add_typer(agent_data.import_app, name="import")
+app.add_typer(agents.app, name="agents")
 
 
 @app.callback(invoke_without_command=True)

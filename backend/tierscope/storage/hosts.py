@@ -84,13 +84,22 @@ class HostServiceRow:
 
 @dataclass(frozen=True, slots=True)
 class SelfReportRow:
-    """The newest report of an agent on itself."""
+    """The newest report of an agent on itself; None where its release does not say."""
 
     ts: datetime
     window_ns: int
     cpu_ns: int
     rss_bytes: int
+    spool_bytes: int
+    dropped_batches: int
     collectors: list[dict[str, Any]]
+    budget_state: str | None
+    budget_reason: str | None
+    heat_rung: str | None
+    guard_paused_intervals: int | None
+    samples_taken: int | None
+    samples_lost: int | None
+    throttles: int | None
 
 
 def list_hosts(
@@ -169,7 +178,8 @@ def read_findings(session: ReadSession, host_ids: Sequence[int]) -> dict[int, li
 def newest_self_report(session: ReadSession, host_id: int, *, since: datetime) -> SelfReportRow | None:
     """The newest report of the host's agent after `since`."""
     statement = text(
-        "SELECT ts, window_ns, cpu_ns, rss_bytes, collectors FROM self_reports"
+        "SELECT ts, window_ns, cpu_ns, rss_bytes, spool_bytes, dropped_batches, collectors, budget_state,"
+        " budget_reason, heat_rung, guard_paused_intervals, samples_taken, samples_lost, throttles FROM self_reports"
         " WHERE host_id = :host AND ts > :since ORDER BY ts DESC LIMIT 1"
     )
     row = session.execute(statement, {"host": host_id, "since": since}).mappings().one_or_none()

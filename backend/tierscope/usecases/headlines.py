@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tierscope.domain.figures import Figure
+from tierscope.usecases.agent_plans import PauseState
 from tierscope.usecases.host_summaries import Summarised
 from tierscope.usecases.service_heat import HeatFigures
 from tierscope.usecases.service_summaries import SummarisedService
@@ -39,8 +40,18 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def describe_host(host: Summarised, *, now: datetime) -> str:
-    """What a host's memory does, or why that is not known."""
+def describe_host(host: Summarised, *, now: datetime, pause: PauseState | None = None) -> str:
+    """What a host's memory does, or why that is not known; a host that was told to pause says so first."""
+    described = _describe_host(host, now)
+    if pause is None or not pause.heat_paused:
+        return described
+    what = "The agent is paused" if pause.paused else "Heat is paused"
+    where = "on every host" if pause.everywhere else "here"
+    since = "" if pause.since is None else f" since {_minutes((now - pause.since).total_seconds() / 60)} ago"
+    return f"{what} {where}, by {pause.actor},{since}. Before that: {described}"
+
+
+def _describe_host(host: Summarised, now: datetime) -> str:
     summary = host.summary
     if summary.state == "retired":
         return "The host is retired: it has been silent for a month. Its history stays."

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest
-from tierscope.domain.figures import Figure, absent
+from tierscope.domain.figures import Figure
 from tierscope.domain.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS
 from tierscope.domain.node_state import NodeInfo, describe_nodes
 from tierscope.domain.packing import Block
@@ -15,12 +15,14 @@ from tierscope.storage.hosts import (
     HostFilter,
     HostRow,
     HostServiceRow,
-    SelfReportRow,
     list_hosts,
     newest_self_report,
 )
+from tierscope.usecases.agent_plans import read_pause_state
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.headlines import describe_host
+from tierscope.usecases.host_agent import AgentView, Collector, view_agent, view_collectors
+from tierscope.usecases.host_hardware import Hardware, read_hardware
 from tierscope.usecases.host_summaries import HostSummary, Summarised, summarise
 from tierscope.usecases.subjects import decode_cursor, encode_cursor, require_host
 
@@ -46,19 +48,6 @@ class Knob:
 
 
 @dataclass(frozen=True, slots=True)
-class Collector:
-    """A collector of the agent."""
-
-    name: str
-    active: bool
-    reason: str | None
-    enable_hint: str | None
-    granularity: str | None
-    privilege: str | None
-    cpu_ratio: Figure
-
-
-@dataclass(frozen=True, slots=True)
 class Swap:
     """A swap device."""
 
@@ -68,6 +57,8 @@ class Swap:
     used_bytes: int
     priority: int
     zoned: str | None
+    discard: bool | None
+    rotational: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +80,8 @@ class HostDetail:
     swaps: tuple[Swap, ...]
     agent_rss_bytes: Figure
     agent_cpu_ratio: Figure
+    hardware: Hardware
+    agent: AgentView
     clock_skew_seconds: float | None
 
 
@@ -140,12 +133,11 @@ class HostReads:
             host = summarise(session, [row], now=now)[0]
             block = _newest(session, row)
             report = newest_self_report(session, row.id, since=(row.last_seen_at or now) - SELF_REPORT_SPAN)
-        body = host.inventory or {}
-        rss = float(report.rss_bytes) if report else None
-        cpu = _ratio(report.cpu_ns, report.window_ns) if report else None
+            pause = read_pause_state(session, row.id)
+        body, agent = host.inventory or {}, view_agent(report, pause)
         return HostDetail(
             summary=host.summary,
-            headline=describe_host(host, now=now),
+            headline=describe_host(host, now=now, pause=pause),
             architecture=_text(body.get("architecture")),
             cpu_model=_text(body.get("cpu_model")),
             cpus_online=_number(body.get("cpus_online")),
@@ -154,11 +146,13 @@ class HostReads:
             inventory_at=host.inventory_at,
             nodes=describe_nodes(body, block, page_bytes=host.facts.page_bytes),
             knobs=_knobs(host),
-            collectors=_collectors(host, report),
+            collectors=view_collectors(_items(host, "collectors"), report),
             services=host.services,
             swaps=_swaps(host),
-            agent_rss_bytes=_agent_figure("agent.rss_bytes/1", "bytes", report, rss),
-            agent_cpu_ratio=_agent_figure("agent.cpu_ratio/1", "ratio", report, cpu),
+            agent_rss_bytes=agent.rss_bytes,
+            agent_cpu_ratio=agent.cpu_ratio,
+            hardware=read_hardware(body),
+            agent=agent,
             clock_skew_seconds=row.clock_skew_seconds,
         )
 
@@ -211,31 +205,6 @@ def _knobs(host: Summarised) -> tuple[Knob, ...]:
     )
 
 
-def _collectors(host: Summarised, report: SelfReportRow | None) -> tuple[Collector, ...]:
-    costs = {str(item.get("name")): item for item in report.collectors} if report else {}
-    found = []
-    for item in _items(host, "collectors"):
-        name, active = str(item.get("name", "")), bool(item.get("active"))
-        cost = costs.get(name)
-        ratio = None if cost is None or report is None else _ratio(int(cost.get("cpu_ns") or 0), report.window_ns)
-        definition = "agent.collector_cpu_ratio/1"
-        figure = _agent_figure(definition, "ratio", report, ratio)
-        if not active:
-            figure = absent(definition, "ratio", "not_collected", "The collector is off.")
-        found.append(
-            Collector(
-                name=name,
-                active=active,
-                reason=_text(item.get("reason")),
-                enable_hint=_text(item.get("enable_hint")),
-                granularity=_text(item.get("granularity")),
-                privilege=_text(item.get("privilege")),
-                cpu_ratio=figure,
-            )
-        )
-    return tuple(found)
-
-
 def _swaps(host: Summarised) -> tuple[Swap, ...]:
     return tuple(
         Swap(
@@ -245,21 +214,15 @@ def _swaps(host: Summarised) -> tuple[Swap, ...]:
             used_bytes=_number(swap.get("used_bytes")) or 0,
             priority=_number(swap.get("priority")) or 0,
             zoned=_text(swap.get("zoned")),
+            discard=_flag(swap.get("discard")),
+            rotational=_flag(swap.get("rotational")),
         )
         for swap in _items(host, "swaps")
     )
 
 
-def _agent_figure(definition: str, unit: str, report: SelfReportRow | None, value: float | None) -> Figure:
-    if report is None or value is None:
-        return absent(definition, unit, "not_collected", "The agent has not reported on itself within the last day.")
-    return Figure(
-        definition, "ok", value, unit, method="counters", n_hosts=1, n_intervals=1, grade="good", grounding="L"
-    )
-
-
-def _ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole > 0 else None
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 def _text(value: object) -> str | None:
