@@ -7,23 +7,29 @@
 
 mod classes;
 mod finish;
+mod keyed_hash;
 mod process;
+mod reading;
 mod rows;
+mod sampler;
 mod space;
+mod tiles;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::fold::{Folded, GAP_BLOCK_INTERVALS, IntervalEnd, Measured};
-use crate::gaps::end_by_unmap;
 use crate::heat::{Backend, PageKind};
 use crate::history::{FrequencyEncoding, HistoryShape};
-use crate::page_sample::PageSampleOptions;
+use crate::page_sample::{PageSample, PageSampleOptions};
 use crate::vma_fold::ProcessKey;
-use classes::{Classes, class_of, is_same_mapping};
+use classes::Classes;
 use finish::Interval;
+use keyed_hash::{keyed_hash, words_of};
 use process::{KINDS, Process, Visit};
-use space::{Cursor, HIGHEST_LEVEL, Space};
+use sampler::{SampleContext, Sampler};
+use space::Space;
+use tiles::{PageTiles, TileContext};
 
 /// Pages of 4 KiB are the unit in which places are counted.
 const UNIT_SHIFT: u32 = 12;
@@ -165,11 +171,27 @@ impl SpaceKey {
             Self::File(_) => None,
         }
     }
+
+    /// A hash under a secret, of which page ids are made.
+    fn keyed_hash(&self, key: [u64; 2]) -> u64 {
+        let of_process = self
+            .process()
+            .map(|process| [u64::from(process.pid), process.start_time_ticks]);
+        let mut words = vec![u64::from(of_process.is_some())];
+        words.extend(of_process.into_iter().flatten());
+        if let Self::Copies(_, file) | Self::File(file) = self {
+            words.extend([file.device, file.inode]);
+            words.extend(words_of(&file.name));
+        }
+        keyed_hash(key, &words)
+    }
 }
 
 #[derive(Debug)]
 struct KeyedSpace {
     key: SpaceKey,
+    /// [`SpaceKey::keyed_hash`], where pages are sampled.
+    hash: u64,
     space: Space,
 }
 
@@ -179,6 +201,8 @@ pub struct PageGroup {
     measured: Measured,
     options: PageGroupOptions,
     shape: HistoryShape,
+    /// The back end counts what it sees. Others tell active from idle, or grade it.
+    counts: bool,
     processes: HashMap<ProcessKey, Process>,
     spaces: Vec<KeyedSpace>,
     space_of: HashMap<SpaceKey, usize>,
@@ -191,7 +215,9 @@ pub struct PageGroup {
     interval: Interval,
     /// By kind: resident bytes that one byte of the sample stands for.
     scales: [f64; KINDS],
-    /// Blocks of gaps that ended in a missed interval.
+    sampler: Option<Sampler>,
+    tiles: PageTiles,
+    /// Blocks of gaps and page samples that ended in a missed interval.
     pending: Folded,
 }
 
@@ -199,10 +225,17 @@ impl PageGroup {
     /// A group without processes.
     pub fn new(measured: Measured, options: PageGroupOptions) -> Self {
         let bits = options.bits_per_interval.clamp(1, MAX_BITS_PER_INTERVAL);
+        let sampler = options.page_sample.clone().map(Sampler::new);
+        let tiles = PageTiles::new(options.epoch_seed);
+        let counts = matches!(
+            measured.backend,
+            Backend::Pebs | Backend::Ibs | Backend::Spe | Backend::Trace
+        );
         Self {
             measured,
             options,
             shape: HistoryShape::new(bits),
+            counts,
             processes: HashMap::new(),
             spaces: Vec::new(),
             space_of: HashMap::new(),
@@ -212,6 +245,8 @@ impl PageGroup {
             last_wall_ns: None,
             interval: Interval::default(),
             scales: [1.0; KINDS],
+            sampler,
+            tiles,
             pending: Folded::default(),
         }
     }
@@ -243,6 +278,10 @@ impl PageGroup {
         self.interval = Interval::default();
         self.last_wall_ns = self.last_wall_ns.map(|end| end + self.measured.interval_ns);
         self.intervals_in_block += 1;
+        if let Some(end) = self.last_wall_ns {
+            let samples = self.end_sampled_interval(end, false);
+            self.pending.page_samples.extend(samples);
+        }
         if let Some(end) = self.last_wall_ns
             && self.intervals_in_block >= GAP_BLOCK_INTERVALS
         {
@@ -270,8 +309,30 @@ impl PageGroup {
             let gaps = self.end_gap_block(end.wall_ns);
             folded.gaps.extend(gaps);
         }
+        folded
+            .page_samples
+            .extend(self.end_sampled_interval(end.wall_ns, observed));
+        self.tile_column(end.wall_ns, observed, &mut folded);
         self.forget_the_gone();
         self.interval = Interval::default();
+        folded
+    }
+
+    /// The unfinished blocks of gaps and of the page sample, at the end of a stream.
+    pub fn end_stream(&mut self) -> Folded {
+        let mut folded = std::mem::take(&mut self.pending);
+        if let Some(end) = self.last_wall_ns
+            && self.intervals_in_block > 0
+        {
+            self.count_open_gaps();
+            folded.gaps.extend(self.end_gap_block(end));
+        }
+        let block = self.sampler.take().and_then(|mut sampler| {
+            let block = sampler.end_block(self.sample_context());
+            self.sampler = Some(sampler);
+            block
+        });
+        folded.page_samples.extend(block);
         folded
     }
 
@@ -290,10 +351,43 @@ impl PageGroup {
         self.spaces.iter().map(|keyed| keyed.space.memory_bytes()).sum()
     }
 
-    /// Whether the back end counts what it sees. Others tell active from idle, or grade it.
-    fn counts(&self) -> bool {
-        use Backend::{Ibs, Pebs, Spe, Trace};
-        matches!(self.measured.backend, Pebs | Ibs | Spe | Trace)
+    /// Whether addresses are those of samples, so that sub-pages of huge pages are told apart.
+    fn sees_subpages(&self) -> bool {
+        self.counts && self.measured.backend != Backend::Trace
+    }
+
+    fn sample_context(&self) -> SampleContext<'_> {
+        SampleContext {
+            measured: &self.measured,
+            counts: self.counts,
+            period_events: self.interval.period.value(),
+            duty_ratio: self.interval.duty.value(),
+        }
+    }
+
+    fn end_sampled_interval(&mut self, end_wall_ns: i64, observed: bool) -> Vec<PageSample> {
+        let Some(mut sampler) = self.sampler.take() else {
+            return Vec::new();
+        };
+        let complete = sampler.end_interval(end_wall_ns, observed, self.sample_context());
+        self.sampler = Some(sampler);
+        complete
+    }
+
+    fn tile_column(&mut self, end_wall_ns: i64, observed: bool, folded: &mut Folded) {
+        let interval = &self.interval;
+        let events_per_sample = interval.period.value().unwrap_or(1.0) / interval.duty.value().unwrap_or(1.0);
+        let context = TileContext {
+            measured: &self.measured,
+            census: self.options.census,
+            end_wall_ns,
+            touches: self
+                .counts
+                .then_some((interval.touches.as_slice(), events_per_sample)),
+            observed,
+            newest_bits: self.shape.highest_level(),
+        };
+        self.tiles.column(&self.spaces, &self.processes, context, folded);
     }
 
     /// The intervals of a bitmap of one bit each that the history reaches back to.
@@ -314,8 +408,13 @@ impl PageGroup {
         }
         let at = self.spaces.len();
         self.space_of.insert(key.clone(), at);
+        let hash = self
+            .sampler
+            .as_ref()
+            .map_or(0, |sampler| key.keyed_hash(sampler.key()));
         self.spaces.push(KeyedSpace {
             key,
+            hash,
             space: Space::default(),
         });
         at
@@ -328,110 +427,4 @@ pub struct ProcessReading<'a> {
     group: &'a mut PageGroup,
     process: ProcessKey,
     observed: bool,
-}
-
-/// Where the pages of a mapping are kept, and how far its listing has got.
-#[derive(Default)]
-struct Places {
-    file: Option<(usize, Cursor)>,
-    own: Option<(usize, Cursor)>,
-}
-
-impl ProcessReading<'_> {
-    /// Takes pages of a mapping, in order of address. A mapping may come in several consecutive chunks.
-    pub fn mapping(&mut self, mapping: &PageMapping, pages: &[PageState]) {
-        if let Some(process) = self.group.processes.get_mut(&self.process) {
-            process.list(mapping);
-        }
-        let mut places = Places::default();
-        let inside = pages
-            .iter()
-            .filter(|page| (mapping.start..mapping.end).contains(&page.address));
-        for page in inside {
-            self.page(mapping, &mut places, page);
-        }
-    }
-
-    /// Adds resident bytes of the process, for back ends that do not list every page.
-    pub fn resident(&mut self, kind: PageKind, bytes: i64) {
-        if let Some(process) = self.group.processes.get_mut(&self.process) {
-            process.resident_bytes[kind as usize] += bytes.max(0);
-        }
-    }
-
-    /// Says which share of time and cores was observed, for back ends that sample.
-    pub fn duty(&mut self, ratio: f64) {
-        self.group.interval.duty.add(ratio);
-    }
-
-    /// Says how many events one sample stands for.
-    pub fn period(&mut self, events: f64) {
-        self.group.interval.period.add(events);
-    }
-
-    #[inline]
-    fn page(&mut self, mapping: &PageMapping, places: &mut Places, page: &PageState) {
-        let kind = if page.anon { PageKind::Anon } else { mapping.kind };
-        let class = class_of(kind, page.size, page.tier);
-        let in_file = mapping.inode != 0;
-        let place = if in_file && !page.anon {
-            &mut places.file
-        } else {
-            &mut places.own
-        };
-        let group = &mut *self.group;
-        let (space, cursor) = place.get_or_insert_with(|| {
-            let key = key_of(self.process, mapping, page.anon);
-            (group.space_at(key), Cursor::default())
-        });
-        let offset = if in_file {
-            mapping.offset_bytes + (page.address - mapping.start)
-        } else {
-            page.address
-        };
-        let number = (offset & !(u64::from(page.size.bytes()) - 1)) >> UNIT_SHIFT;
-        let (tracked, _) = group.spaces[*space].space.page(cursor, number, class);
-        let old = tracked.marks.class() as u16;
-        if old != class && !tracked.is_listed() {
-            if is_same_mapping(old, class) {
-                tracked.marks.set_class(class);
-            } else {
-                let end = end_by_unmap(group.shape.flatten(tracked.history), self.observed);
-                tracked.renew(class);
-                group.classes.end_gap(usize::from(old), &group.options.tiers, end);
-            }
-        }
-        if tracked.list(self.observed) {
-            tracked.marks.shift();
-        }
-        if self.observed && (page.active || page.loads | page.stores != 0) {
-            let samples = u64::from(page.loads.max(page.stores).max(1));
-            let level = group.shape.level(samples, group.options.frequency);
-            tracked.activate((level as u32).min(HIGHEST_LEVEL));
-            let class = tracked.marks.class();
-            if page.loads | page.stores != 0 {
-                tracked.marks.count(u64::from(page.loads));
-                let tally = &mut group.classes.at(class, &group.options.tiers).tally;
-                tally.samples.loads += u64::from(page.loads);
-                tally.samples.stores += u64::from(page.stores);
-            }
-        }
-    }
-}
-
-/// The space that a page of a mapping belongs to.
-fn key_of(process: ProcessKey, mapping: &PageMapping, anon: bool) -> SpaceKey {
-    if mapping.inode == 0 {
-        return SpaceKey::Anon(process);
-    }
-    let file = FileKey {
-        device: mapping.device,
-        inode: mapping.inode,
-        name: Arc::clone(&mapping.name),
-    };
-    if anon {
-        SpaceKey::Copies(process, file)
-    } else {
-        SpaceKey::File(file)
-    }
 }

@@ -8,6 +8,10 @@ use crate::heat::{Backend, Granularity, PageKind};
 
 /// Most pages of one service's sample.
 pub const MAX_SAMPLED_PAGES: usize = 4096;
+/// Most bytes of a service's sample in one block, as it is encoded.
+pub const MAX_BLOCK_BYTES: usize = 256 << 10;
+/// Length of a block: it ends with the hour (UTC).
+pub const BLOCK_NS: i64 = 3_600_000_000_000;
 
 /// Which pages are followed, and how many at most.
 #[derive(Clone, PartialEq)]

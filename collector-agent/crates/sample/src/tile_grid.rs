@@ -114,6 +114,25 @@ impl Grid {
             .map(|(row, _)| row)
     }
 
+    /// The row that holds the byte at `offset_bytes` of a mapping, if any, and the offset up to which the answer is the
+    /// same.
+    pub fn row_until(&self, kind: PageKind, mapping: &Arc<str>, offset_bytes: i64) -> (Option<usize>, i64) {
+        let own = match self.places.get(&(kind, Arc::clone(mapping))) {
+            Some(Place::Own(rows)) => rows.clone(),
+            Some(Place::Other(row)) => return (Some(*row), i64::MAX),
+            None => return (None, i64::MAX),
+        };
+        let rows = &self.rows[own.clone()];
+        let at = rows.partition_point(|row| row.offset_bytes + row.size_bytes <= offset_bytes);
+        match rows.get(at) {
+            Some(row) if row.offset_bytes <= offset_bytes => {
+                (Some(own.start + at), row.offset_bytes + row.size_bytes)
+            }
+            Some(row) => (None, row.offset_bytes),
+            None => (None, i64::MAX),
+        }
+    }
+
     /// The rows that a stretch of a mapping lies in, with the bytes of the stretch in each. What lies in no row is
     /// left out.
     pub fn covering(
@@ -360,6 +379,11 @@ mod tests {
         assert_eq!(grid.covering(PageKind::File, &name, 0..8192).count(), 0);
         assert_eq!(grid.row_at(PageKind::File, &name, 16384), Some(1));
         assert_eq!(grid.row_at(PageKind::Anon, &name, 16384), None);
+        let until = |offset| grid.row_until(PageKind::File, &name, offset);
+        assert_eq!((until(0), until(8192)), ((None, 8192), (Some(0), 16384)));
+        assert_eq!(until(16383), (Some(0), 16384));
+        assert_eq!(until(8192 + 4096 * 1500), (None, i64::MAX));
+        assert_eq!(grid.row_until(PageKind::Anon, &name, 0), (None, i64::MAX));
     }
 
     #[test]

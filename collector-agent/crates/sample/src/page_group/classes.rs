@@ -26,7 +26,12 @@ pub(super) fn is_same_mapping(one: u16, other: u16) -> bool {
     one & MAPPING_BITS == other & MAPPING_BITS
 }
 
-/// Pages of 4 KiB in a page of the class.
+/// The kind of the pages of a class.
+pub(super) fn kind_of_class(class: usize) -> PageKind {
+    KINDS[class >> 2 & 3]
+}
+
+/// The size of the pages of a class.
 pub(super) fn size_of_class(class: usize) -> PageSize {
     SIZES[class & 3]
 }
@@ -78,7 +83,7 @@ impl Class {
     fn new(number: usize, tiers: &[Arc<str>]) -> Self {
         let tier = (number >> 4).checked_sub(1).and_then(|index| tiers.get(index));
         let page = PageClass {
-            kind: KINDS[number >> 2 & 3],
+            kind: kind_of_class(number),
             page_size_bytes: size_of_class(number).bytes(),
             tier: tier.cloned(),
         };

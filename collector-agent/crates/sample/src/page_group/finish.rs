@@ -1,8 +1,14 @@
 //! The end of an interval: one sweep over all pages.
 
-use super::{Census, PageGroup, ProcessKey, SpaceKey};
+use super::classes::Class;
+use super::keyed_hash::keyed_hash;
+use super::process::Process;
+use super::space::{Page, count_subpages};
+use super::tiles::Touch;
+use super::{Census, PageGroup, ProcessKey, SpaceKey, UNIT_SHIFT};
 use crate::gaps::{GapEnd, censored_by_next_of, closed_gap, end_by_unmap, open_gap};
 use crate::heat::{GAP_BINS, GapRow, PageKind};
+use crate::history::HistoryShape;
 
 /// A mean over the processes that said something.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,6 +33,8 @@ impl Mean {
 pub(super) struct Interval {
     pub(super) duty: Mean,
     pub(super) period: Mean,
+    /// Counts per page, for a back end that counts.
+    pub(super) touches: Vec<Touch>,
 }
 
 /// What becomes of a page that was not listed.
@@ -40,12 +48,71 @@ enum Unlisted {
     Left,
 }
 
+/// What the sweep at the end of an interval does with each page.
+#[derive(Debug, Clone, Copy)]
+struct Sweep {
+    shape: HistoryShape,
+    /// Of the group.
+    validity: u64,
+    /// Pages that were idle for the whole history are forgotten.
+    forgets: bool,
+    /// A block of gaps ends with the interval.
+    block_ends: bool,
+}
+
+impl Sweep {
+    /// Ends the interval of one page and counts it; false when it is gone.
+    #[inline]
+    fn step(self, page: &mut Page, unlisted: Unlisted, class: &mut Class) -> bool {
+        let before = self.shape.flatten(page.history);
+        let listed = page.is_listed();
+        let observed = match unlisted {
+            _ if listed => page.is_observed(),
+            Unlisted::Stays { observed } => observed,
+            Unlisted::Freed { observed } => {
+                class.gaps.end_if(end_by_unmap(before, observed));
+                return false;
+            }
+            Unlisted::Left => {
+                class.gaps.end_if(end_by_unmap(before, false));
+                return false;
+            }
+        };
+        let cut = censored_by_next_of(before, observed, self.shape.intervals() - 1);
+        class.gaps.end_if(cut.map(GapEnd::Censored));
+        self.shape.shift(&mut page.history, observed);
+        if page.is_active() {
+            let level = u64::from(page.level().max(1)).min(self.shape.highest_level());
+            self.shape.set_level(&mut page.history, level);
+        }
+        let after = self.shape.flatten(page.history);
+        if page.is_active() {
+            class.gaps.end_if(closed_gap(after).map(GapEnd::Closed));
+        }
+        if !listed {
+            page.marks.shift();
+        }
+        page.settle();
+        if self.forgets && after.activity == 0 && page.marks.is_silent() {
+            return false;
+        }
+        class.tally.add(after, page.marks, self.validity);
+        if self.block_ends
+            && let Some(gap) = open_gap(after)
+        {
+            class.open[gap as usize - 1] += 1;
+        }
+        true
+    }
+}
+
 impl PageGroup {
     /// Ends the running interval for every page, and counts the pages.
     pub(super) fn fold_interval(&mut self, observed: bool, block_ends: bool) {
         for process in self.processes.values_mut() {
             if let Some(visit) = process.visit {
                 process.validity = process.validity << 1 | u64::from(visit.observed);
+                process.take_mappings(self.options.census == Census::Full);
             }
         }
         let fates: Vec<_> = self
@@ -59,53 +126,58 @@ impl PageGroup {
             options,
             shape,
             validity,
+            sampler,
+            processes,
             ..
         } = self;
-        let (shape, validity, tiers) = (*shape, *validity, options.tiers.as_slice());
-        let longest = shape.intervals() - 1;
-        let forgets = options.census == Census::Seen;
+        let tiers = options.tiers.as_slice();
+        let sweep = Sweep {
+            shape: *shape,
+            validity: *validity,
+            forgets: options.census == Census::Seen,
+            block_ends,
+        };
+        let reselects = sampler
+            .as_mut()
+            .is_some_and(|sampler| std::mem::take(&mut sampler.reselects));
         for (keyed, unlisted) in spaces.iter_mut().zip(fates) {
-            keyed.space.retain(|_, page| {
-                let number = page.marks.class();
-                let class = classes.at(number, tiers);
-                let before = shape.flatten(page.history);
-                let listed = page.is_listed();
-                let seen = match unlisted {
-                    _ if listed => page.is_observed(),
-                    Unlisted::Stays { observed } => observed,
-                    Unlisted::Freed { observed } => {
-                        class.gaps.end_if(end_by_unmap(before, observed));
-                        return false;
-                    }
-                    Unlisted::Left => {
-                        class.gaps.end_if(end_by_unmap(before, false));
-                        return false;
-                    }
+            let replaced = match &keyed.key {
+                SpaceKey::Anon(process) => processes.get(process).map(|process| process.replaced.as_slice()),
+                _ => None,
+            };
+            let replaced = replaced.unwrap_or_default();
+            let is_replaced = |number: u64| {
+                replaced
+                    .iter()
+                    .any(|range| range.contains(&(number << UNIT_SHIFT)))
+            };
+            let mut subpages = keyed.space.take_subpages();
+            keyed.space.retain(|number, page| {
+                let class = classes.at(page.marks.class(), tiers);
+                let fate = if !replaced.is_empty() && is_replaced(number) {
+                    Unlisted::Freed { observed }
+                } else {
+                    unlisted
                 };
-                let cut = censored_by_next_of(before, seen, longest);
-                class.gaps.end_if(cut.map(GapEnd::Censored));
-                shape.shift(&mut page.history, seen);
-                if page.is_active() {
-                    let level = u64::from(page.level().max(1)).min(shape.highest_level());
-                    shape.set_level(&mut page.history, level);
-                }
-                let after = shape.flatten(page.history);
-                if page.is_active() {
-                    class.gaps.end_if(closed_gap(after).map(GapEnd::Closed));
-                }
-                if !listed {
-                    page.marks.shift();
-                }
-                page.settle();
-                if forgets && after.activity == 0 && page.marks.is_silent() {
+                if !sweep.step(page, fate, class) {
+                    subpages.remove(&number);
                     return false;
                 }
-                class.tally.add(after, page.marks, validity);
-                if block_ends && let Some(gap) = open_gap(after) {
-                    class.open[gap as usize - 1] += 1;
+                if !subpages.is_empty() {
+                    class.subpages += subpages.get(&number).map_or(0, count_subpages);
+                }
+                if let Some(sampler) = sampler
+                    && (reselects || page.is_sampled())
+                {
+                    let id = keyed_hash(sampler.key(), &[keyed.hash, number]);
+                    page.set_sampled(sampler.selects(id));
+                    if page.is_sampled() {
+                        sampler.stay(id, class.page.kind, class.page.page_size_bytes);
+                    }
                 }
                 true
             });
+            keyed.space.put_subpages(subpages);
         }
     }
 
@@ -125,6 +197,8 @@ impl PageGroup {
         let (shape, tiers) = (*shape, options.tiers.as_slice());
         let longest = shape.intervals() - 1;
         for keyed in spaces {
+            let subpages = keyed.space.take_subpages();
+            keyed.space.put_subpages(subpages);
             keyed.space.retain(|_, page| {
                 let cut = censored_by_next_of(shape.flatten(page.history), false, longest);
                 classes.end_gap(page.marks.class(), tiers, cut.map(GapEnd::Censored));
@@ -160,11 +234,7 @@ impl PageGroup {
         let visits = self.processes.values().filter_map(|process| process.visit);
         if visits.clone().next().is_none() {
             Unlisted::Freed { observed }
-        } else if self
-            .processes
-            .values()
-            .any(super::process::Process::is_out_of_sight)
-        {
+        } else if self.processes.values().any(Process::is_out_of_sight) {
             // The process that could not be listed may be the one that maps the page.
             Unlisted::Stays { observed: false }
         } else if self.options.census == Census::Seen {
@@ -177,9 +247,7 @@ impl PageGroup {
     /// Forgets processes that were not read, and spaces without pages.
     pub(super) fn forget_the_gone(&mut self) {
         self.processes.retain(|_, process| process.visit.is_some());
-        self.processes
-            .values_mut()
-            .for_each(super::process::Process::end_interval);
+        self.processes.values_mut().for_each(Process::end_interval);
         if self.spaces.iter().any(|keyed| keyed.space.is_empty()) {
             self.spaces.retain(|keyed| !keyed.space.is_empty());
             let places = self.spaces.iter().enumerate();

@@ -1,5 +1,7 @@
 //! What is known of one process of a group beside its pages.
 
+use std::ops::Range;
+
 use super::PageMapping;
 
 /// Page kinds.
@@ -25,6 +27,10 @@ pub(super) struct Process {
     pub(super) resident_bytes: [i64; KINDS],
     /// Mappings given in the running interval, in the order given.
     pub(super) listed: Vec<PageMapping>,
+    /// Mappings by address: those of the newest interval, or all seen so far where only some are listed.
+    pub(super) mappings: Vec<PageMapping>,
+    /// Addresses that a file took over from memory without one in the running interval.
+    pub(super) replaced: Vec<Range<u64>>,
 }
 
 impl Process {
@@ -39,6 +45,37 @@ impl Process {
         }
     }
 
+    /// Takes over the mappings that were listed: in place of all others where every one is listed, else in place of
+    /// those that they overlap.
+    pub(super) fn take_mappings(&mut self, all_are_listed: bool) {
+        let listed = std::mem::take(&mut self.listed);
+        self.replaced.clear();
+        if listed.is_empty() {
+            return;
+        }
+        if all_are_listed {
+            self.mappings = listed;
+            self.mappings.sort_by_key(|mapping| mapping.start);
+            return;
+        }
+        for mapping in listed {
+            let first = self.mappings.partition_point(|known| known.end <= mapping.start);
+            let common = self.mappings[first..]
+                .iter()
+                .take_while(|known| known.start < mapping.end)
+                .count();
+            if mapping.inode != 0 {
+                let gone = self.mappings[first..first + common]
+                    .iter()
+                    .filter(|known| known.inode == 0);
+                let overlap =
+                    |known: &PageMapping| known.start.max(mapping.start)..known.end.min(mapping.end);
+                self.replaced.extend(gone.map(overlap));
+            }
+            self.mappings.splice(first..first + common, [mapping]);
+        }
+    }
+
     /// Its pages cannot be listed in the running interval, so they stay as they are.
     pub(super) fn is_out_of_sight(&self) -> bool {
         self.visit.is_some_and(|visit| !visit.observed && !visit.listed)
@@ -49,5 +86,6 @@ impl Process {
         self.visit = None;
         self.resident_bytes = [0; KINDS];
         self.listed.clear();
+        self.replaced.clear();
     }
 }

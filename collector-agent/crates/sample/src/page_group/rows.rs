@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::process::KINDS;
-use super::{Census, PageGroup};
+use super::{Census, PageGroup, PageSize};
 use crate::fold::{IntervalEnd, PageClass};
 use crate::heat::{AGE_BUCKET_STARTS, AGE_BUCKETS, HeatRow, OVERLAP_LAGS, PageKind, WINDOWS};
 use crate::history::{age_bucket, mask};
@@ -11,6 +11,8 @@ use crate::page_tally::PageTally;
 
 /// Page size of memory whose pages were never seen.
 const UNSEEN_PAGE_BYTES: u32 = 4096;
+/// Bytes of a sub-page of a huge page.
+const SUBPAGE_BYTES: i64 = 4096;
 const ALL_KINDS: [PageKind; KINDS] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
 
 impl PageGroup {
@@ -21,15 +23,23 @@ impl PageGroup {
         let taken: Vec<_> = self
             .classes
             .iter_mut()
-            .map(|class| (class.page.clone(), std::mem::take(&mut class.tally)))
-            .filter(|(_, tally)| tally.pages > 0)
-            .collect();
-        let mut rows: Vec<_> = taken
-            .iter()
-            .map(|(page, tally)| {
-                self.describe(tally.row(&self.measured, end, page, validity, lags), tally.pages)
+            .map(|class| {
+                (
+                    class.page.clone(),
+                    std::mem::take(&mut class.tally),
+                    std::mem::take(&mut class.subpages),
+                )
             })
+            .filter(|(_, tally, _)| tally.pages > 0)
             .collect();
+        let row_of = |(page, tally, subpages): &(PageClass, PageTally, i64)| {
+            let row = tally.row(&self.measured, end, page, validity, lags);
+            let mut row = self.describe(row, tally.pages);
+            let huge = page.page_size_bytes == PageSize::Huge2M.bytes();
+            row.subpage_active_bytes = (huge && self.sees_subpages()).then_some(subpages * SUBPAGE_BYTES);
+            row
+        };
+        let mut rows: Vec<_> = taken.iter().map(row_of).collect();
         for kind in ALL_KINDS {
             match self.options.census {
                 Census::Full => {}
@@ -53,7 +63,7 @@ impl PageGroup {
         row.bits_per_interval = (64 / self.shape.intervals()) as u8;
         row.period_events = self.interval.period.value();
         row.duty_ratio = self.interval.duty.value();
-        if !self.counts() {
+        if !self.counts {
             row.samples = None;
             (row.distinct_pages, row.f1_pages, row.f2_pages) = (None, None, None);
         }

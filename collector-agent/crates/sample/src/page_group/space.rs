@@ -2,6 +2,8 @@
 //!
 //! 24 bytes a page, in segments of 1 GiB: what comes new is merged in one sweep over its segment.
 
+use std::collections::HashMap;
+
 use crate::history::History;
 use crate::page_table::Marks;
 
@@ -175,6 +177,15 @@ impl Segment {
     }
 }
 
+/// Sub-pages of one huge page that were seen active in the newest 2 intervals.
+pub(super) fn count_subpages([newest, before]: &SubPages) -> i64 {
+    newest
+        .iter()
+        .zip(before)
+        .map(|(a, b)| i64::from((a | b).count_ones()))
+        .sum()
+}
+
 /// Where a listing has got to in a space.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cursor {
@@ -182,10 +193,14 @@ pub(super) struct Cursor {
     page: usize,
 }
 
+/// Which 4 KiB sub-pages of a huge page were seen active: in the running interval, and in the one before.
+type SubPages = [[u64; 8]; 2];
+
 /// The pages of one address space or file.
 #[derive(Debug, Default)]
 pub(super) struct Space {
     segments: Vec<Segment>,
+    subpages: HashMap<u64, SubPages>,
 }
 
 impl Space {
@@ -238,6 +253,32 @@ impl Space {
         self.segments.retain(|segment| !segment.pages.is_empty());
     }
 
+    /// Notes activity in a sub-page, 0..512, of the huge page `number`.
+    pub(super) fn touch_subpage(&mut self, number: u64, subpage: u64) {
+        let newest = &mut self.subpages.entry(number).or_default()[0];
+        newest[(subpage / 64) as usize % 8] |= 1 << (subpage % 64);
+    }
+
+    /// Forgets the sub-pages of a page that is another one now.
+    pub(super) fn forget_subpages(&mut self, number: u64) {
+        self.subpages.remove(&number);
+    }
+
+    /// Takes the maps of sub-pages out, so that they can be ended while the pages are visited.
+    pub(super) fn take_subpages(&mut self) -> HashMap<u64, SubPages> {
+        std::mem::take(&mut self.subpages)
+    }
+
+    /// Puts back those maps that still hold something for the next interval.
+    pub(super) fn put_subpages(&mut self, mut maps: HashMap<u64, SubPages>) {
+        maps.retain(|_, [newest, before]| {
+            *before = *newest;
+            *newest = [0; 8];
+            *before != [0; 8]
+        });
+        self.subpages = maps;
+    }
+
     /// Every page in order, with its number. All are merged.
     pub(super) fn pages(&self) -> impl Iterator<Item = (u64, &Page)> {
         self.segments.iter().flat_map(|segment| {
@@ -260,7 +301,9 @@ impl Space {
         let of_segment = |segment: &Segment| {
             size_of::<Segment>() + (segment.pages.capacity() + segment.added.capacity()) * size_of::<Page>()
         };
-        size_of::<Self>() + self.segments.iter().map(of_segment).sum::<usize>()
+        let of_map = size_of::<u64>() + size_of::<SubPages>();
+        let maps = self.subpages.capacity() * of_map;
+        size_of::<Self>() + maps + self.segments.iter().map(of_segment).sum::<usize>()
     }
 }
 
