@@ -1,0 +1,191 @@
+use super::*;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use tierscope_perf::EventStats;
+use tierscope_sample::heat::Granularity;
+
+use crate::heat::backend::DEFAULT_RSS_LIMIT_BYTES;
+
+const MINUTE_NS: i64 = 60_000_000_000;
+const PAGE_BYTES: usize = 4096;
+
+fn settings() -> HeatSettings {
+    HeatSettings {
+        interval_ns: MINUTE_NS,
+        rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
+        tier: Some(Arc::from("dram")),
+        epoch_seed: 7,
+    }
+}
+
+fn end(minutes: i64) -> IntervalEnd {
+    IntervalEnd {
+        wall_ns: minutes * MINUTE_NS,
+        boottime_ns: Some(minutes * MINUTE_NS),
+    }
+}
+
+fn event(meaning: Meaning, duty_ratio: f64, period_events: Option<f64>) -> EventStats {
+    EventStats {
+        name: String::new(),
+        meaning,
+        samples: 0,
+        duty_ratio,
+        period_events,
+    }
+}
+
+#[test]
+fn coverage_is_judged_by_loads_and_what_was_lost_was_not_observed() {
+    let mut stats = IntervalStats {
+        events: vec![
+            event(Meaning::Load, 0.5, Some(198.0)),
+            event(Meaning::Load, 0.3, Some(202.0)),
+            event(Meaning::Store, 1.0, Some(500.0)),
+        ],
+        samples_taken: 75,
+        samples_lost: 25,
+        ..IntervalStats::default()
+    };
+    let observed = Observed::of(&stats);
+    assert!((observed.duty_ratio - 0.4 * 0.75).abs() < 1e-12);
+    assert_eq!(observed.period_events, Some(200.0));
+    stats.events.drain(..2);
+    assert_eq!(Observed::of(&stats).period_events, Some(500.0));
+    stats.events = vec![event(Meaning::IbsOp, 0.0, None)];
+    let nothing = Observed {
+        duty_ratio: 0.0,
+        period_events: None,
+    };
+    assert_eq!(Observed::of(&stats), nothing);
+}
+
+#[test]
+fn large_hosts_are_sampled_on_a_part_of_their_cores() {
+    let pair = EventSet::page_faults_apart();
+    assert_eq!(plan(&pair, 8), GroupPlan::always(2));
+    let mut loads_and_stores = pair;
+    loads_and_stores.events[0].meaning = Meaning::Load;
+    loads_and_stores.events[1].meaning = Meaning::Store;
+    let plan_of_many = plan(&loads_and_stores, 64);
+    assert_eq!(plan_of_many.problem(2), None);
+    assert!(
+        [0, 1]
+            .iter()
+            .all(|event| (plan_of_many.duty_ratio(*event) - 0.25).abs() < 1e-12)
+    );
+    let single = plan(&EventSet::page_faults(), 64);
+    assert!((single.duty_ratio(0) - 0.25).abs() < 1e-12);
+}
+
+#[test]
+fn pages_that_lie_close_are_looked_up_together() {
+    let page = |address| (address, PageCount::default());
+    assert!(lookup_ranges(&[]).is_empty());
+    let pages = [page(0x1000), page(0x2000), page(0x3_0000), page(0x100_0000)];
+    assert_eq!(lookup_ranges(&pages), [0x1000..0x3_1000, 0x100_0000..0x100_1000]);
+}
+
+#[test]
+fn resident_bytes_are_read_by_kind() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(directory.path().join("proc/9")).unwrap();
+    let status =
+        "Name:\tredis server\nUmask:\t0022\nRssAnon:\t    400 kB\nRssFile:\t      8 kB\nRssShmem:\t 0 kB\n";
+    std::fs::write(directory.path().join("proc/9/status"), status).unwrap();
+    let mut reader = Reader::new(Root::new(directory.path()));
+    assert_eq!(
+        read_resident(&mut reader, 9),
+        [
+            (PageKind::Anon, 400 << 10),
+            (PageKind::File, 8 << 10),
+            (PageKind::Tmpfs, 0)
+        ]
+    );
+    assert!(read_resident(&mut reader, 10).is_empty());
+}
+
+#[test]
+fn a_recording_and_a_processor_of_another_kind_are_refused() {
+    let refused = events_of(&Root::new("/nowhere"), SamplerKind::Pebs).unwrap_err();
+    assert!(refused.reason.contains("recording"));
+    let probed =
+        [SamplerKind::Pebs, SamplerKind::Ibs, SamplerKind::Spe].map(|kind| probe(&Root::live(), kind));
+    let refused: Vec<&Refusal> = probed.iter().filter_map(|probed| probed.as_ref().err()).collect();
+    assert!(refused.len() >= 2, "a processor has one sampler");
+    assert!(refused.iter().all(|refusal| !refusal.reason.is_empty()));
+}
+
+/// Touches pages of fresh memory; each is one page fault.
+fn touch(pages: usize) -> Vec<u8> {
+    let mut memory = vec![0_u8; pages * PAGE_BYTES];
+    for page in memory.chunks_mut(PAGE_BYTES) {
+        page[0] = std::hint::black_box(1);
+    }
+    memory
+}
+
+/// The whole way from the kernel to rows, on page faults instead of misses of the processor.
+#[test]
+fn a_real_process_goes_through_its_rounds_by_page_faults() {
+    let root = Root::live();
+    let events = EventSet::page_faults();
+    let made = SamplerBackend::new(&root, &settings(), NamePolicy::plain(), events, Backend::Pebs);
+    let mut backend = match made {
+        Ok(backend) => backend,
+        Err(error @ (PerfError::Privilege { .. } | PerfError::NoPmu { .. } | PerfError::NoRing { .. })) => {
+            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let this = HeatProcess {
+        key: tierscope_pagetable::probe::this_process(&root).unwrap(),
+        service: Arc::from("host/shop"),
+        group: Arc::from("server"),
+    };
+    let processes = [this];
+    let first = backend.collect(&processes, end(1));
+    assert_eq!((first.measured, first.skipped.len()), (1, 0));
+    assert!(first.folded.rows.iter().all(|row| row.validity == 0));
+    let memory = touch(2000);
+    let round = backend.collect(&processes, end(2));
+    let anon = |round: &HeatRound| {
+        let row = round.folded.rows.iter().find(|row| row.kind == PageKind::Anon);
+        row.cloned().unwrap()
+    };
+    let row = anon(&round);
+    assert_eq!(
+        (row.backend, row.granularity, row.validity),
+        (Backend::Pebs, Granularity::Page, 1)
+    );
+    let seen = row.distinct_pages.unwrap()[0];
+    let sampling = round.sampling.unwrap();
+    assert!(seen + sampling.lost as i64 >= 2000, "{seen} pages, {sampling:?}");
+    let samples = row.samples.unwrap();
+    assert!(samples.loads as i64 >= seen && samples.stores == 0);
+    assert_eq!(row.period_events, Some(1.0));
+    assert!(row.duty_ratio.is_some_and(|duty| duty > 0.5 && duty <= 1.0));
+    assert!(row.resident_bytes >= (memory.len()) as i64);
+    assert!(row.age_bytes[0] >= seen * PAGE_BYTES as i64 && row.age_bytes[0] <= row.resident_bytes);
+    assert!(round.cpu_ns > 0 && round.bytes_read > 0);
+
+    // The same pages touched again make no faults: heat by faults would call warm memory cold.
+    std::hint::black_box(&memory);
+    backend.miss();
+    let _unseen = touch(500);
+    let begun = anon(&backend.collect(&processes, end(4)));
+    assert_eq!(
+        begun.validity & 1,
+        0,
+        "an interval in which events were off is missing"
+    );
+    drop(memory);
+    let again = touch(300);
+    let row = anon(&backend.collect(&processes, end(5)));
+    assert_eq!(row.validity & 0b111, 0b001);
+    assert!(row.age_bytes[0] >= again.len() as i64 / 2);
+    let none = backend.collect(&[], end(6));
+    assert!(none.folded.rows.is_empty() && none.measured == 0);
+}
