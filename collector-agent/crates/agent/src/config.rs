@@ -12,6 +12,8 @@ use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use tierscope_sample::service::OwnRule;
 
+use crate::service_metrics::ServiceMetricsConfig;
+
 pub(crate) use check::Mistake;
 
 use crate::heat::backend::DEFAULT_RSS_LIMIT_BYTES;
@@ -53,6 +55,8 @@ pub(crate) struct Config {
     pub(crate) labels: BTreeMap<String, String>,
     /// The owner's rules of service identity; the first that fits wins.
     pub(crate) services: Vec<OwnRule>,
+    /// What services say of themselves: throughput, load, latency.
+    pub(crate) service_metrics: Vec<ServiceMetricsConfig>,
     /// Whose heat is measured.
     pub(crate) heat: Heat,
     /// Bounds of what is collected.
@@ -204,6 +208,7 @@ impl Default for Config {
             metrics_listen: None,
             labels: BTreeMap::new(),
             services: Vec::new(),
+            service_metrics: Vec::new(),
             heat: Heat::default(),
             limits: Limits::default(),
             budget: Budget::default(),

@@ -36,6 +36,7 @@ mod queue;
 mod replay;
 mod rounds;
 mod run;
+mod service_metrics;
 pub mod services;
 mod source;
 mod status;

@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::heat_collector::{HeatCollector, View};
 use crate::inventory;
 use crate::names::NamePolicy;
+use crate::service_metrics::{self, ServiceMetrics};
 use crate::services::Rules;
 use crate::source::{Collection, Order, Source};
 
@@ -23,6 +24,7 @@ pub(crate) struct LiveSource {
     config: Config,
     counters: Collector,
     heat: HeatCollector,
+    service_metrics: Option<ServiceMetrics>,
     boot_id: Arc<str>,
     /// The newest description of the host and its boot-time clock.
     described: Option<(i64, Inventory)>,
@@ -52,6 +54,7 @@ impl LiveSource {
             config: config.clone(),
             counters: Collector::new(Root::live(), limits, rules),
             heat: HeatCollector::new(config, Root::live(), names),
+            service_metrics: ServiceMetrics::start(&config.service_metrics),
             boot_id: Arc::from(boot_id),
             described: None,
             shared: None,
@@ -132,12 +135,20 @@ fn only_tier(inventory: &Inventory) -> Option<Arc<str>> {
 
 impl Source for LiveSource {
     fn collect(&mut self, end: IntervalEnd, order: &Order) -> Collection {
-        let (collected, counters_cost) = self.collect_counters(end);
+        if let Some(metrics) = &mut self.service_metrics {
+            metrics.begin();
+        }
+        let (mut collected, counters_cost) = self.collect_counters(end);
         let tier = only_tier(self.describe());
         let found = &self.counters.discovered().processes;
         let heat = self.heat.collect(end, order, found, tier);
         let mut costs = vec![counters_cost];
         costs.extend(heat.collector_cost);
+        if let Some(metrics) = &mut self.service_metrics {
+            let (values, cost) = metrics.finish();
+            service_metrics::merge(&mut collected.sample.values, values);
+            costs.push(cost);
+        }
         Collection {
             sample: collected.sample,
             inventory: self.inventory(),

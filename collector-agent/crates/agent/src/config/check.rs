@@ -6,6 +6,7 @@ use tierscope_sample::service::OwnRule;
 
 use super::{Config, is_interval};
 use crate::collectors;
+use crate::service_metrics;
 
 /// Most labels of a host, and most characters of one.
 const MAX_LABELS: usize = 64;
@@ -79,6 +80,7 @@ fn check_sending(config: &Config) -> Checked {
         "services",
         "each rule has a name, and a pattern for exe, cgroup or cmdline",
     )?;
+    service_metrics::check(&config.service_metrics).or_else(|fix| require(false, "service_metrics", fix))?;
     require(
         config
             .metrics_listen
