@@ -66,9 +66,9 @@ def test_only_loopback_ports_are_published(compose: dict[str, Any]) -> None:
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
-@pytest.mark.parametrize("name", ["service", "timescaledb"])
+@pytest.mark.parametrize("name", ["service", "agent", "timescaledb"])
 def test_dockerfiles_copy_only_what_is_there(name: str) -> None:
-    context = ROOT if name == "service" else ROOT / "deploy" / "docker"
+    context = ROOT / "deploy" / "docker" if name == "timescaledb" else ROOT
     text = (ROOT / "deploy" / "docker" / f"{name}.Dockerfile").read_text(encoding="utf-8")
     copied = [line.split()[1:-1] for line in text.splitlines() if line.startswith("COPY") and "--from" not in line]
     assert copied

@@ -27,6 +27,7 @@ mod ladder;
 mod layouts;
 mod live;
 mod machine;
+mod metrics;
 pub mod names;
 pub mod once;
 mod pause;

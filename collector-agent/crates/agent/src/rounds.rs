@@ -12,6 +12,7 @@ use crate::budget::{HeatUse, Usage};
 use crate::clocks::{SECOND_NS, boottime_ns, process_cpu_ns, rfc3339, wall_ns};
 use crate::config::{Config, is_interval};
 use crate::guard_count::GuardCount;
+use crate::metrics::Ledger;
 use crate::queue::{Queue, Standing, resident_bytes};
 use crate::source::{Collection, HeatCost, HeatOrder, Order, Source};
 use crate::status::{BudgetStatus, Status};
@@ -30,6 +31,8 @@ pub(crate) struct Rounds<'a> {
     stop: &'a Receiver<()>,
     queue: Queue,
     bounds: Bounds,
+    /// Where `/metrics` finds the counters of tier moves; `None` where nobody asks for them.
+    ledger: Option<Ledger>,
     guard_count: GuardCount,
     /// Boot-time clock and the agent's processor time when the last round ended.
     before: Option<(i64, i64)>,
@@ -45,6 +48,7 @@ impl<'a> Rounds<'a> {
         signals: &'a SyncSender<Signal>,
         stop: &'a Receiver<()>,
         bounds: Bounds,
+        ledger: Option<Ledger>,
     ) -> Self {
         let stream_id = lock(&shared.spool).stream_id();
         Self {
@@ -54,6 +58,7 @@ impl<'a> Rounds<'a> {
             stop,
             queue: Queue::default(),
             bounds,
+            ledger,
             guard_count: GuardCount::open(&config.state_dir, stream_id),
             before: None,
             resting: false,
@@ -149,6 +154,9 @@ impl<'a> Rounds<'a> {
             .map(|cost| format!("{}: {}", cost.name, cost.last_error))
             .collect();
         let heat_cost = collection.heat_cost.clone();
+        if let Some(ledger) = &self.ledger {
+            ledger.keep(&collection.sample);
+        }
         let queued = self.queue.add(self.shared, collection, self.standing());
         let usage = self.note(&heat_cost, *queued.as_ref().unwrap_or(&0));
         let error = queued.err().map(|error| format!("{error:#}"));
@@ -159,6 +167,7 @@ impl<'a> Rounds<'a> {
             status.paused_by = None;
             status.interval_seconds = interval_seconds;
             status.last_collected_at = Some(rfc3339(end_wall_ns));
+            status.last_collected_wall_ns = Some(end_wall_ns);
             status.counters = counters;
             status.heat_rows = heat_rows;
             status.heat_rung = heat_cost.rung;

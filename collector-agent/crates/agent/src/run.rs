@@ -22,6 +22,7 @@ use crate::credential::{self, Credential, CredentialStore, Introduction};
 use crate::layouts::LayoutStore;
 use crate::live::LiveSource;
 use crate::machine;
+use crate::metrics::{self, Ledger};
 use crate::pause::Pause;
 use crate::priority;
 use crate::rounds::Rounds;
@@ -140,14 +141,9 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     };
     let shared = Arc::new(open_shared(&config, credential, status)?);
     let (signals, uplink) = start_uplink(&config, client, Arc::clone(&shared))?;
-    Rounds::new(
-        &config,
-        &shared,
-        &signals,
-        &stop,
-        Bounds::new(&config, Root::live()),
-    )
-    .run(&mut source);
+    let ledger = serve_metrics(&config, &shared)?;
+    let bounds = Bounds::new(&config, Root::live());
+    Rounds::new(&config, &shared, &signals, &stop, bounds, ledger).run(&mut source);
     // Whatever measures ends before anybody hears that it has.
     drop(source);
     shared.status.update(|status| status.state = "stopped");
@@ -169,7 +165,21 @@ fn stop_on_signals() -> Result<Receiver<()>> {
     Ok(receiver)
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+/// Answers at `metrics_listen` where that is set.
+fn serve_metrics(config: &Config, shared: &Shared) -> Result<Option<Ledger>> {
+    let Some(address) = config.metrics_listen else {
+        return Ok(None);
+    };
+    let ledger = Ledger::default();
+    let bound = metrics::serve(address, shared.status.clone(), ledger.clone())?;
+    shared
+        .status
+        .update(|status| status.metrics_listen = Some(bound.to_string()));
+    Ok(Some(ledger))
+}
+
+/// Starts a thread with a small stack.
+pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     let builder = std::thread::Builder::new()
         .name(name.to_owned())
         .stack_size(STACK_BYTES);

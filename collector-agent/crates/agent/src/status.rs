@@ -26,6 +26,11 @@ pub(crate) struct Status {
     pub(crate) interval_seconds: u32,
     pub(crate) last_collected_at: Option<String>,
     pub(crate) last_delivered_at: Option<String>,
+    /// The same times as numbers, for `/metrics`.
+    #[serde(skip)]
+    pub(crate) last_collected_wall_ns: Option<i64>,
+    #[serde(skip)]
+    pub(crate) last_delivered_wall_ns: Option<i64>,
     pub(crate) counters: usize,
     pub(crate) heat_rows: usize,
     pub(crate) spool: SpoolStatus,
@@ -36,6 +41,8 @@ pub(crate) struct Status {
     /// Intervals without heat because the host was busy, since the stream began.
     pub(crate) guard_paused_intervals: u64,
     pub(crate) budget: BudgetStatus,
+    /// Where `/metrics` is served; absent where it is not.
+    pub(crate) metrics_listen: Option<String>,
     /// Why everything rests; absent while nothing does.
     pub(crate) paused_by: Option<String>,
     /// Why queued batches wait although the service may be there; absent when they do not.
@@ -125,6 +132,11 @@ impl StatusFile {
 
     fn lock(&self) -> MutexGuard<'_, Document> {
         self.document.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The document as it is now.
+    pub(crate) fn snapshot(&self) -> Status {
+        self.lock().status.clone()
     }
 
     /// Changes the document. News are written at once, figures by [`Self::write_when_due`].

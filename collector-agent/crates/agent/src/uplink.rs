@@ -246,7 +246,9 @@ impl Uplink {
         self.backoff.reset();
         let spool = self.spool_status();
         self.shared.status.update(|status| {
-            status.last_delivered_at = Some(rfc3339(wall_ns()));
+            let now_ns = wall_ns();
+            status.last_delivered_at = Some(rfc3339(now_ns));
+            status.last_delivered_wall_ns = Some(now_ns);
             status.delivery_error = None;
             status.spool = spool;
         });

@@ -76,10 +76,19 @@ fn answer(mut stream: &TcpStream, status: &str, body: &str) {
 }
 
 fn start(server: &str, directory: &Path) -> Child {
+    start_with(server, directory, "")
+}
+
+/// Starts the agent with more settings.
+fn start_with(server: &str, directory: &Path, settings: &str) -> Child {
+    let config = directory.join("agent.toml");
+    std::fs::write(&config, settings).expect("written");
     let token = directory.join("token");
     std::fs::write(&token, "join\n").expect("written");
     Command::new(env!("CARGO_BIN_EXE_tierscope-agent"))
         .args(["run", "--server", server, "--interval", "1", "--label", "rack=r1"])
+        .arg("--config")
+        .arg(config)
         .arg("--state-dir")
         .arg(directory.join("state"))
         .arg("--join-token-file")
@@ -290,4 +299,37 @@ fn settings_are_checked_without_starting_anything() {
     std::fs::set_permissions(&key, mode).expect("changed");
     assert_eq!(check(), (Some(0), String::new()));
     assert!(!state.exists(), "nothing was started");
+}
+
+#[test]
+fn prometheus_gets_the_agents_health_and_the_counters_of_tier_moves() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let server = format!("http://{}", listener.local_addr().expect("an address"));
+    let (sender, taken) = channel();
+    serve(listener, sender);
+    let agent = start_with(&server, directory.path(), "metrics_listen = \"127.0.0.1:0\"\n");
+    receive(&taken, 1);
+    let status = wait_for_status(directory.path(), r#""metrics_listen": "127.0.0.1:"#);
+    let address = status
+        .split(r#""metrics_listen": ""#)
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .expect("an address");
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .expect("asked");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("answered");
+    assert!(page.starts_with("HTTP/1.1 200 OK"), "{page}");
+    assert!(
+        page.contains("tierscope_agent_state{state=\"running\"} 1"),
+        "{page}"
+    );
+    let moved = page
+        .lines()
+        .find(|line| line.starts_with("tierscope_vmstat_pswpin_total{scope=\"host\""));
+    assert!(moved.is_some(), "{page}");
+    terminate(agent);
 }
