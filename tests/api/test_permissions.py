@@ -38,6 +38,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services": "read:fleet",
     "GET /v1/services/{service_id}": "read:fleet",
     "GET /v1/services/{service_id}/heat": "read:fleet",
+    "GET /v1/services/{service_id}/metrics": "read:fleet",
     "GET /v1/services/{service_id}/ledger": "read:fleet",
     "GET /v1/services/{service_id}/revisit": "read:fleet",
     "GET /v1/services/{service_id}/tiles": "read:tiles",

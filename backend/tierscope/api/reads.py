@@ -7,6 +7,7 @@ from tierscope.usecases.fleet import FleetReads
 from tierscope.usecases.heat import HeatReads
 from tierscope.usecases.hosts import HostReads
 from tierscope.usecases.revisit import RevisitReads
+from tierscope.usecases.service_metrics import ServiceMetricReads
 from tierscope.usecases.services import ServiceReads
 from tierscope.usecases.status import StatusReads
 from tierscope.usecases.tier_moves import LedgerReads
@@ -46,6 +47,11 @@ def tile_reads(request: Request) -> TileReads:
 def service_reads(request: Request) -> ServiceReads:
     """Reads of services."""
     return ServiceReads(request.app.state.reads)
+
+
+def service_metric_reads(request: Request) -> ServiceMetricReads:
+    """Reads of what services say of themselves."""
+    return ServiceMetricReads(request.app.state.reads)
 
 
 def fleet_reads(request: Request) -> FleetReads:

@@ -2,33 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.axis import make_grid
 from tierscope.domain.counter_names import CounterName, describe_counter, match_counters
-from tierscope.domain.counter_series import Lines, binned_lines, raw_lines, rollup_lines
+from tierscope.domain.counter_series import Lines, binned_lines, raw_lines
 from tierscope.domain.counters import CounterKind, nominal_step
 from tierscope.domain.figures import TimeAxis, Window, gaps_to_none
-from tierscope.domain.packing import Block, join_blocks
-from tierscope.domain.rollups import OBSERVED_KEY, Rollup
-from tierscope.storage.counters import read_live_keys, read_packed
 from tierscope.storage.hosts import HostRow
 from tierscope.storage.layouts import host_layout_ids, read_layouts
-from tierscope.storage.rollups import MetricsTable, read_metrics
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.counter_sources import read_rollup_lines, read_samples, samples_fit
 from tierscope.usecases.subjects import require_host
 from tierscope.usecases.windows import parse_window
 
-RAW_SPAN = timedelta(days=2)
-RAW_KEPT = timedelta(days=8)
-TABLES: tuple[tuple[MetricsTable, int, timedelta, timedelta], ...] = (
-    ("metrics_10m", 600, timedelta(days=10), timedelta(days=30)),
-    ("metrics_1h", 3600, timedelta(days=90), timedelta(days=400)),
-    ("metrics_1d", 86_400, timedelta(days=10_000), timedelta(days=10_000)),
-)
-"""Table, width in seconds, up to which window it is used, and how long it is kept."""
 MAX_SERIES = 64
 _NOMINAL_SECONDS = 60.0
 
@@ -142,12 +131,11 @@ def _read(
     session: ReadSession, host: HostRow, names: Sequence[CounterName], window: Window, *, now: datetime, max_points: int
 ) -> tuple[TimeAxis, Lines | None]:
     """Lines from the best source: rollups for long or old windows where the counters have them, else samples."""
-    raw_fits = window.end - window.start <= RAW_SPAN and window.start >= now - RAW_KEPT
-    if not raw_fits and any(counter.rolled_up for counter in names):
-        found = _read_rollups(session, host, names, window, now=now, max_points=max_points)
+    if not samples_fit(window, now) and any(counter.rolled_up for counter in names):
+        found = read_rollup_lines(session, host.id, names, window, now=now, max_points=max_points)
         if found[1] is not None:
             return found
-    block = _read_samples(session, host.id, [counter.key for counter in names], window)
+    block = read_samples(session, host.id, [counter.key for counter in names], window)
     interval_s = nominal_step(block.times_us / 1e6) if len(block) > 1 else _NOMINAL_SECONDS
     grid = make_grid(window, interval_s=interval_s, max_points=max_points)
     if len(block) == 0:
@@ -157,57 +145,6 @@ def _read(
         return TimeAxis(window, "raw", None, tuple(lines.times_s.tolist())), lines
     kinds = {counter.key: counter.kind for counter in names}
     return grid.axis(), binned_lines(block, grid, tuple(kinds[key] for key in block.keys))
-
-
-def _read_samples(session: ReadSession, host_id: int, keys: Sequence[str], window: Window) -> Block:
-    layout_ids = host_layout_ids(session, host_id)
-    block = read_live_keys(session, host_id, keys, layout_ids, window.start, window.end)
-    if len(block):
-        return block
-    packed = join_blocks(read_packed(session, host_id, window.start, window.end))
-    inside = (packed.times_us > window.start.timestamp() * 1e6) & (packed.times_us <= window.end.timestamp() * 1e6)
-    picks = [i for i, key in enumerate(packed.keys) if key in set(keys)]
-    packed = packed.rows(inside)
-    return Block(
-        packed.times_us,
-        packed.boots,
-        packed.boottimes_ns,
-        packed.flags,
-        tuple(packed.keys[i] for i in picks),
-        packed.values[:, picks],
-        packed.present[:, picks],
-    )
-
-
-def _read_rollups(
-    session: ReadSession, host: HostRow, names: Sequence[CounterName], window: Window, *, now: datetime, max_points: int
-) -> tuple[TimeAxis, Lines | None]:
-    span, age = window.end - window.start, now - window.start
-    table, width_s = next((table, width) for table, width, longest, kept in TABLES if span <= longest and age <= kept)
-    keys = [counter.key for counter in names if counter.rolled_up]
-    starts = (window.start, window.end)
-    rollup = read_metrics(session, table, host.id, starts, [*keys, OBSERVED_KEY])
-    grid = make_grid(window, interval_s=float(width_s), max_points=max_points)
-    held = [key for key in keys if key in rollup.keys]
-    if not len(rollup) or not held or OBSERVED_KEY not in rollup.keys:
-        return grid.axis(), None
-    rollup = _ordered(rollup, (*held, OBSERVED_KEY))
-    kinds = {counter.key: counter.kind for counter in names}
-    return grid.axis(), rollup_lines(rollup, width_s, grid, tuple(kinds[key] for key in held))
-
-
-def _ordered(rollup: Rollup, keys: tuple[str, ...]) -> Rollup:
-    places = [rollup.keys.index(key) for key in keys]
-    return Rollup(
-        starts_us=rollup.starts_us,
-        keys=keys,
-        first=rollup.first[:, places],
-        last=rollup.last[:, places],
-        min=rollup.min[:, places],
-        max=rollup.max[:, places],
-        sum=rollup.sum[:, places],
-        n=rollup.n[:, places],
-    )
 
 
 def _series(counter: CounterName, lines: Lines) -> CounterSeries:

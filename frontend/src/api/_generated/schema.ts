@@ -124,6 +124,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The kill switch: stop agents
+         * @description Ask one agent or all to collect and send nothing, or no heat. They obey at their next look, within minutes.
+         */
+        post: operations["pause_v1_agents_pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/pauses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who is paused, and by whom
+         * @description Pauses that hold, oldest first.
+         */
+        get: operations["list_pauses_v1_agents_pauses_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let agents go on
+         * @description End the pauses of one host, or all of them.
+         */
+        post: operations["resume_v1_agents_resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents/{host_id}/revoke": {
         parameters: {
             query?: never;
@@ -428,6 +488,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/services/{service_id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Throughput, load and latency of a service
+         * @description What the service says of itself, from the endpoint or file that its owner mapped on the hosts.
+         */
+        get: operations["read_service_metrics_v1_services__service_id__metrics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/revisit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How soon idle memory is accessed again
+         * @description Re-access curves of all memory and of each page kind, censored gaps and unmaps taken into account.
+         */
+        get: operations["read_revisit_v1_services__service_id__revisit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/services/{service_id}/tiles": {
         parameters: {
             query?: never;
@@ -572,6 +672,35 @@ export interface components {
             version: number;
         };
         /**
+         * AgentInfo
+         * @description The agent as it last reported on itself.
+         */
+        AgentInfo: {
+            /** Budget Reason */
+            budget_reason: string | null;
+            /**
+             * Budget State
+             * @description within | backed_off | stopped; null where it does not say.
+             */
+            budget_state: string | null;
+            cpu_ratio: components["schemas"]["Figure"];
+            dropped_batches: components["schemas"]["Figure"];
+            guard_paused_intervals: components["schemas"]["Figure"];
+            /**
+             * Heat Rung
+             * @description The heat back end in use; null = none, or it does not say.
+             */
+            heat_rung: string | null;
+            pause: components["schemas"]["PauseInfo"];
+            /** Reported At */
+            reported_at: string | null;
+            rss_bytes: components["schemas"]["Figure"];
+            samples_lost: components["schemas"]["Figure"];
+            samples_taken: components["schemas"]["Figure"];
+            spool_bytes: components["schemas"]["Figure"];
+            throttles: components["schemas"]["Figure"];
+        };
+        /**
          * Alive
          * @description The process answers.
          */
@@ -604,6 +733,61 @@ export interface components {
             subject: string;
         };
         /**
+         * BenchFigure
+         * @description One measured figure: median and spread (10th and 90th percentile) of its repetitions.
+         */
+        BenchFigure: {
+            /** Block Bytes */
+            block_bytes: number | null;
+            /**
+             * Disturbed
+             * @description The spread says that something else ran.
+             */
+            disturbed: boolean;
+            /** Median */
+            median: number;
+            /**
+             * Name
+             * @description idle_latency | load_latency | store_writeback_latency | read_bandwidth | ...
+             */
+            name: string;
+            /** P10 */
+            p10: number;
+            /** P90 */
+            p90: number;
+            /** Pattern */
+            pattern: string | null;
+            /** Repetitions */
+            repetitions: number;
+            /** Threads */
+            threads: number;
+            /**
+             * Unit
+             * @description ns | bytes_per_s
+             */
+            unit: string;
+        };
+        /**
+         * BenchSkip
+         * @description A figure that was not measured, and why.
+         */
+        BenchSkip: {
+            /** Name */
+            name: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * BesideHeat
+         * @description What stands beside heat: the size of the random sample that it was scaled up from, writes, huge pages.
+         */
+        BesideHeat: {
+            huge_pages: components["schemas"]["HugePages"];
+            sampled_pages: components["schemas"]["Figure"];
+            /** Written */
+            written: components["schemas"]["WrittenWindow"][];
+        };
+        /**
          * Catalogue
          * @description Answer of /v1/metrics.
          */
@@ -626,22 +810,32 @@ export interface components {
         };
         /**
          * CollectorInfo
-         * @description A collector of the agent: on, or off with the reason and what would turn it on.
+         * @description A collector of the agent: what it sees, costs and needs; on, or off with the reason and what would turn it on.
          */
         CollectorInfo: {
             /** Active */
             active: boolean;
+            /** Capabilities */
+            capabilities: string[];
+            /** Cost */
+            cost: string | null;
             cpu_ratio: components["schemas"]["Figure"];
             /** Enable Hint */
             enable_hint: string | null;
+            /** Failures */
+            failures: number | null;
             /** Granularity */
             granularity: string | null;
+            /** Last Error */
+            last_error: string | null;
             /** Name */
             name: string;
             /** Privilege */
             privilege: string | null;
             /** Reason */
             reason: string | null;
+            /** Sees */
+            sees: string | null;
         };
         /**
          * ComponentStatus
@@ -754,6 +948,40 @@ export interface components {
             unit: string;
             /** Values */
             values: (number | null)[];
+        };
+        /**
+         * CxlDevice
+         * @description A CXL memory device. `degraded`: its link is below its best; null where the kernel does not say.
+         */
+        CxlDevice: {
+            /** Aer Correctable */
+            aer_correctable: number | null;
+            /** Aer Fatal */
+            aer_fatal: number | null;
+            /** Aer Nonfatal */
+            aer_nonfatal: number | null;
+            /** Degraded */
+            degraded: boolean | null;
+            /** Firmware Version */
+            firmware_version: string | null;
+            /** Link Gigatransfers Per S */
+            link_gigatransfers_per_s: number | null;
+            /** Link Width */
+            link_width: number | null;
+            /** Max Link Gigatransfers Per S */
+            max_link_gigatransfers_per_s: number | null;
+            /** Max Link Width */
+            max_link_width: number | null;
+            /** Name */
+            name: string;
+            /** Numa Node */
+            numa_node: number | null;
+            /** Pci Address */
+            pci_address: string | null;
+            /** Ram Bytes */
+            ram_bytes: number | null;
+            /** Serial */
+            serial: string | null;
         };
         /**
          * EnrolAnswer
@@ -977,18 +1205,39 @@ export interface components {
             detail?: components["schemas"]["ValidationError"][];
         };
         /**
+         * Hardware
+         * @description Memory hardware beside the nodes. `hypervisor` null = unknown.
+         */
+        Hardware: {
+            /** Benches */
+            benches: components["schemas"]["NodeBench"][];
+            /** Cxl Devices */
+            cxl_devices: components["schemas"]["CxlDevice"][];
+            /** Hypervisor */
+            hypervisor: string | null;
+            /** Unmovable */
+            unmovable: components["schemas"]["Unmovable"][];
+        };
+        /**
          * HeatConfig
-         * @description Whether this host measures heat.
+         * @description Whether this host measures heat, and of which services (`namespace/name`).
+         *
+         *     Null = no plan: what the host's own file lists. A host measures only what both name.
          */
         HeatConfig: {
             /** Enabled */
             enabled: boolean;
+            /** Sample Services */
+            sample_services: string[] | null;
+            /** Services */
+            services: string[] | null;
         };
         /**
          * HostDetail
          * @description Everything that is known of one host now.
          */
         HostDetail: {
+            agent: components["schemas"]["AgentInfo"];
             agent_cpu_ratio: components["schemas"]["Figure"];
             agent_rss_bytes: components["schemas"]["Figure"];
             /** Architecture */
@@ -1005,6 +1254,7 @@ export interface components {
             cpu_model: string | null;
             /** Cpus Online */
             cpus_online: number | null;
+            hardware: components["schemas"]["Hardware"];
             /** Headline */
             headline: string;
             /** Inventory At */
@@ -1095,6 +1345,18 @@ export interface components {
             tiers: string[];
             /** Verdict */
             verdict: string;
+        };
+        /**
+         * HugePages
+         * @description Hot bytes of huge pages: as whole pages (upper), and of the sub-pages that were seen active (lower).
+         *
+         *     `skewed`: the lower bound is below a tenth of the upper one, so that splitting may pay; null where not known.
+         */
+        HugePages: {
+            hot_bytes_lower: components["schemas"]["Figure"];
+            hot_bytes_upper: components["schemas"]["Figure"];
+            /** Skewed */
+            skewed: boolean | null;
         };
         /**
          * IngestAnswer
@@ -1294,6 +1556,26 @@ export interface components {
             columns: string[];
         };
         /**
+         * LoadedPoint
+         * @description Latency under one load.
+         */
+        LoadedPoint: {
+            /** Bandwidth Bytes Per S */
+            bandwidth_bytes_per_s: number;
+            /** Disturbed */
+            disturbed: boolean;
+            /** Latency Ns */
+            latency_ns: number;
+            /** Latency P10 Ns */
+            latency_p10_ns: number | null;
+            /** Latency P90 Ns */
+            latency_p90_ns: number | null;
+            /** Threads */
+            threads: number;
+            /** Write Ratio */
+            write_ratio: number;
+        };
+        /**
          * LoginRequest
          * @description A one-time login link's secret.
          */
@@ -1352,6 +1634,33 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * NodeBench
+         * @description What `tierscope-agent bench` measured from the processors of one node to the memory of another.
+         */
+        NodeBench: {
+            /** Buffer Bytes */
+            buffer_bytes: number | null;
+            /** Cpu Node */
+            cpu_node: number;
+            /** Figures */
+            figures: components["schemas"]["BenchFigure"][];
+            /** Huge Page Bytes */
+            huge_page_bytes: number | null;
+            /** Loaded */
+            loaded: components["schemas"]["LoadedPoint"][];
+            /**
+             * Measured At
+             * Format: date-time
+             */
+            measured_at: string;
+            /** Memory Node */
+            memory_node: number;
+            /** Method */
+            method: string;
+            /** Skipped */
+            skipped: components["schemas"]["BenchSkip"][];
         };
         /**
          * NodeInfo
@@ -1422,6 +1731,42 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * Pause
+         * @description A pause that holds; `host_id` null = every host.
+         */
+        Pause: {
+            /** Actor */
+            actor: string;
+            /** Host Id */
+            host_id: string | null;
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "all" | "heat";
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+        };
+        /**
+         * PauseInfo
+         * @description Whether the service told the agent to pause. `everywhere`: every host's agent.
+         */
+        PauseInfo: {
+            /** Actor */
+            actor: string | null;
+            /** Everywhere */
+            everywhere: boolean;
+            /** Heat Paused */
+            heat_paused: boolean;
+            /** Paused */
+            paused: boolean;
+            /** Since */
+            since: string | null;
+        };
+        /**
          * PingPong
          * @description Ping-pong or its bound, always labelled which.
          */
@@ -1451,6 +1796,75 @@ export interface components {
             ready: boolean;
             /** Reason */
             reason: string | null;
+        };
+        /**
+         * Revisit
+         * @description Answer of /v1/services/{id}/revisit.
+         */
+        Revisit: {
+            /** Backend */
+            backend: string;
+            /** Curves */
+            curves: components["schemas"]["RevisitCurve"][];
+            /** Granularity */
+            granularity: string;
+            /** Interval Seconds */
+            interval_seconds: number | null;
+            /**
+             * Lags
+             * @description Intervals, for all curves.
+             */
+            lags: number[];
+            /** Method */
+            method: string;
+            /** @description Why there are no curves. */
+            missing: components["schemas"]["Figure"] | null;
+            /** Notes */
+            notes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Other Methods */
+            other_methods: string[];
+            /** Service Id */
+            service_id: string;
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * RevisitCurve
+         * @description Share of memory re-accessed within each lag, with its band over hosts; null where nothing was left to watch.
+         */
+        RevisitCurve: {
+            /** At Risk Bytes */
+            at_risk_bytes: number[];
+            /**
+             * Clock
+             * @description Lag since the last access, or since the memory turned cold.
+             * @enum {string}
+             */
+            clock: "last_access" | "turned_cold";
+            /**
+             * Figures
+             * @description At lags of 1, 2, 5, 10 and 20 intervals.
+             */
+            figures: components["schemas"]["Figure"][];
+            /** Hi */
+            hi: (number | null)[];
+            /** Kind */
+            kind: "all" | ("anon" | "file" | "tmpfs");
+            /** Last Known Lag */
+            last_known_lag: number;
+            /** Lo */
+            lo: (number | null)[];
+            /**
+             * Method
+             * @description kaplan_meier, or cumulative_incidence where unmaps compete.
+             */
+            method: string;
+            /** Share */
+            share: (number | null)[];
         };
         /**
          * SchemeInfo
@@ -1514,6 +1928,7 @@ export interface components {
             axis: components["schemas"]["TimeAxis"];
             /** Backend */
             backend: string;
+            beside: components["schemas"]["BesideHeat"];
             /** By Kind */
             by_kind: components["schemas"]["KindHeat"][];
             /** By Window */
@@ -1530,6 +1945,11 @@ export interface components {
             /** Hosts */
             hosts: components["schemas"]["HostHeat"][];
             hot_outside_dram_bytes: components["schemas"]["Figure"];
+            /**
+             * Interval Seconds
+             * @description Nominal length of a measured interval.
+             */
+            interval_seconds: number | null;
             /** Method */
             method: string;
             /**
@@ -1557,6 +1977,40 @@ export interface components {
             label: string;
             /** Service Id */
             service_id: string;
+        };
+        /**
+         * ServiceMetrics
+         * @description Throughput and load summed over hosts, p50 of the median host, p99 of the slowest one; or why there is none.
+         */
+        ServiceMetrics: {
+            axis: components["schemas"]["TimeAxis"];
+            /**
+             * N Hosts
+             * @description Hosts that reported in the window.
+             */
+            n_hosts: number;
+            /**
+             * Of Hosts
+             * @description Hosts that ever did.
+             */
+            of_hosts: number;
+            /** Reason */
+            reason: string | null;
+            /**
+             * Series
+             * @description Keys: throughput, load, latency_p50, latency_p99; those that exist.
+             */
+            series: components["schemas"]["Series"][];
+            /** Service Id */
+            service_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "ok" | "not_collected";
+            /** Warnings */
+            warnings: string[];
+            window: components["schemas"]["Window"];
         };
         /**
          * ServiceSummary
@@ -1613,7 +2067,7 @@ export interface components {
             /** Name */
             name: string | null;
             /** Permissions */
-            permissions: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "read:agents" | "write:agents" | "read:audit" | "write:tokens")[];
+            permissions: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "read:agents" | "operate:agents" | "write:agents" | "read:audit" | "write:tokens")[];
             /** Role */
             role: ("viewer" | "operator" | "admin") | null;
         };
@@ -1622,18 +2076,45 @@ export interface components {
          * @description A swap device.
          */
         SwapInfo: {
+            /** Discard */
+            discard: boolean | null;
             /** Kind */
             kind: string;
             /** Name */
             name: string;
             /** Priority */
             priority: number;
+            /** Rotational */
+            rotational: boolean | null;
             /** Size Bytes */
             size_bytes: number;
             /** Used Bytes */
             used_bytes: number;
             /** Zoned */
             zoned: string | null;
+        };
+        /**
+         * SwitchAnswer
+         * @description How many pauses began or ended, and those that hold now.
+         */
+        SwitchAnswer: {
+            /** Changed */
+            changed: number;
+            /** Pauses */
+            pauses: components["schemas"]["Pause"][];
+        };
+        /**
+         * SwitchRequest
+         * @description Whose agent: one host's, or with null every host's. `heat_only` leaves counters alone.
+         */
+        SwitchRequest: {
+            /**
+             * Heat Only
+             * @default false
+             */
+            heat_only: boolean;
+            /** Host Id */
+            host_id: string | null;
         };
         /**
          * TileGrid
@@ -1759,6 +2240,20 @@ export interface components {
             /** Uses Left */
             uses_left: number | null;
         };
+        /**
+         * Unmovable
+         * @description Memory of a node that no tier move can take away; null where the kernel does not say.
+         */
+        Unmovable: {
+            /** Hugetlb Bytes */
+            hugetlb_bytes: number | null;
+            /** Mlocked Bytes */
+            mlocked_bytes: number | null;
+            /** Node */
+            node: number;
+            /** Pinned Pages */
+            pinned_pages: number | null;
+        };
         /** ValidationError */
         ValidationError: {
             /** Context */
@@ -1797,6 +2292,16 @@ export interface components {
             /** Intervals */
             intervals: number;
         };
+        /**
+         * WrittenWindow
+         * @description Memory written within w intervals, from write tracking: shown beside heat, never as heat.
+         */
+        WrittenWindow: {
+            bytes: components["schemas"]["Figure"];
+            /** Intervals */
+            intervals: number;
+            ratio: components["schemas"]["Figure"];
+        };
     };
     responses: never;
     parameters: never;
@@ -1806,8 +2311,12 @@ export interface components {
 }
 export type AgeBucket = components['schemas']['AgeBucket'];
 export type AgentConfigAnswer = components['schemas']['AgentConfigAnswer'];
+export type AgentInfo = components['schemas']['AgentInfo'];
 export type Alive = components['schemas']['Alive'];
 export type AuditItem = components['schemas']['AuditItem'];
+export type BenchFigure = components['schemas']['BenchFigure'];
+export type BenchSkip = components['schemas']['BenchSkip'];
+export type BesideHeat = components['schemas']['BesideHeat'];
 export type Catalogue = components['schemas']['Catalogue'];
 export type ClassFigures = components['schemas']['ClassFigures'];
 export type CollectorInfo = components['schemas']['CollectorInfo'];
@@ -1816,6 +2325,7 @@ export type CounterAnswer = components['schemas']['CounterAnswer'];
 export type CounterName = components['schemas']['CounterName'];
 export type CounterNames = components['schemas']['CounterNames'];
 export type CounterSeries = components['schemas']['CounterSeries'];
+export type CxlDevice = components['schemas']['CxlDevice'];
 export type EnrolAnswer = components['schemas']['EnrolAnswer'];
 export type EnrolRequest = components['schemas']['EnrolRequest'];
 export type Event = components['schemas']['Event'];
@@ -1825,11 +2335,13 @@ export type Figure = components['schemas']['Figure'];
 export type Finding = components['schemas']['Finding'];
 export type FleetOverview = components['schemas']['FleetOverview'];
 export type HttpValidationError = components['schemas']['HTTPValidationError'];
+export type Hardware = components['schemas']['Hardware'];
 export type HeatConfig = components['schemas']['HeatConfig'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostHeat = components['schemas']['HostHeat'];
 export type HostService = components['schemas']['HostService'];
 export type HostSummary = components['schemas']['HostSummary'];
+export type HugePages = components['schemas']['HugePages'];
 export type IngestAnswer = components['schemas']['IngestAnswer'];
 export type InstallationStatus = components['schemas']['InstallationStatus'];
 export type Interval = components['schemas']['Interval'];
@@ -1840,32 +2352,43 @@ export type KnobInfo = components['schemas']['KnobInfo'];
 export type Ledger = components['schemas']['Ledger'];
 export type LedgerColumn = components['schemas']['LedgerColumn'];
 export type LedgerReset = components['schemas']['LedgerReset'];
+export type LoadedPoint = components['schemas']['LoadedPoint'];
 export type LoginRequest = components['schemas']['LoginRequest'];
 export type Metric = components['schemas']['Metric'];
 export type NewToken = components['schemas']['NewToken'];
 export type NewTokenRequest = components['schemas']['NewTokenRequest'];
+export type NodeBench = components['schemas']['NodeBench'];
 export type NodeInfo = components['schemas']['NodeInfo'];
 export type PageAuditItem = components['schemas']['Page_AuditItem_'];
 export type PageEventItem = components['schemas']['Page_EventItem_'];
 export type PageHostSummary = components['schemas']['Page_HostSummary_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
+export type Pause = components['schemas']['Pause'];
+export type PauseInfo = components['schemas']['PauseInfo'];
 export type PingPong = components['schemas']['PingPong'];
 export type Ready = components['schemas']['Ready'];
+export type Revisit = components['schemas']['Revisit'];
+export type RevisitCurve = components['schemas']['RevisitCurve'];
 export type SchemeInfo = components['schemas']['SchemeInfo'];
 export type Series = components['schemas']['Series'];
 export type ServiceDetail = components['schemas']['ServiceDetail'];
 export type ServiceHeat = components['schemas']['ServiceHeat'];
 export type ServiceMatrixRow = components['schemas']['ServiceMatrixRow'];
+export type ServiceMetrics = components['schemas']['ServiceMetrics'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
 export type Session = components['schemas']['Session'];
 export type SwapInfo = components['schemas']['SwapInfo'];
+export type SwitchAnswer = components['schemas']['SwitchAnswer'];
+export type SwitchRequest = components['schemas']['SwitchRequest'];
 export type TileGrid = components['schemas']['TileGrid'];
 export type TileRow = components['schemas']['TileRow'];
 export type TimeAxis = components['schemas']['TimeAxis'];
 export type TokenInfo = components['schemas']['TokenInfo'];
+export type Unmovable = components['schemas']['Unmovable'];
 export type ValidationError = components['schemas']['ValidationError'];
 export type Window = components['schemas']['Window'];
 export type WindowHeat = components['schemas']['WindowHeat'];
+export type WrittenWindow = components['schemas']['WrittenWindow'];
 export type $defs = Record<string, never>;
 export interface operations {
     read_health_healthz_get: {
@@ -2010,6 +2533,92 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JoinToken"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    pause_v1_agents_pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SwitchRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SwitchAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_pauses_v1_agents_pauses_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pause"][];
+                };
+            };
+        };
+    };
+    resume_v1_agents_resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SwitchRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SwitchAnswer"];
                 };
             };
             /** @description Validation Error */
@@ -2583,6 +3192,87 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Ledger"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_service_metrics_v1_services__service_id__metrics_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                /** @description At most this many points; the resolution is named. */
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceMetrics"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_revisit_v1_services__service_id__revisit_get: {
+        parameters: {
+            query?: {
+                clock?: "last_access" | "turned_cold";
+                /** @description Idle intervals after which memory counts as cold. */
+                idle_intervals?: number;
+                /** @description Only this host id. */
+                host?: string | null;
+                /** @description Family or back end; default: the one with most data. */
+                method?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Revisit"];
                 };
             };
             /** @description Validation Error */
