@@ -3,14 +3,18 @@
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import collection, ingest, recorded
+from bench import collection, heat, idle, ingest, recorded, sampling
 from bench.figures import Section, machine, render
 
 BEGIN = "<!-- measured: begin -->"
 END = "<!-- measured: end -->"
+
+
+PARTS = ("idle", "collection", "heat", "sampling", "ingest")
 
 
 def main() -> int:
@@ -19,25 +23,42 @@ def main() -> int:
     parser.add_argument("--agent", type=Path, required=True, help="the agent's release binary")
     parser.add_argument("--record", type=Path, help="document to write the tables to")
     parser.add_argument("--storage", default="native,timescaledb", help="storage modes for the ingest benchmark")
-    parser.add_argument("--only", choices=("collection", "ingest"), help="run one benchmark alone")
+    parser.add_argument("--only", help=f"parts to run, out of {','.join(PARTS)}; all of them without")
     arguments = parser.parse_args()
+    wanted = arguments.only.split(",") if arguments.only else PARTS
+    if unknown := set(wanted) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; parts are {', '.join(PARTS)}")
     sections: list[Section] = []
-    if arguments.only != "ingest":
-        section = collection.measure(arguments.agent)
-        if section is None:
-            print("not run here: collection, because node_exporter is not installed", file=sys.stderr)
-        else:
-            sections.append(section)
-    if arguments.only != "collection":
-        with tempfile.TemporaryDirectory(prefix="tierscope-bench-") as directory:
-            values = recorded.read(arguments.agent, Path(directory))
-        sections += [ingest.measure(values, mode=mode) for mode in arguments.storage.split(",")]
+    for part in wanted:
+        sections += run(part, arguments.agent, arguments.storage.split(","))
     text = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()}, by `make bench`.\n\n"
     text += "\n".join(render(section) for section in sections)
     print(text)
     if arguments.record:
         record(arguments.record, text)
     return 0
+
+
+def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
+    """The sections of a part; one that says why not where it cannot run here."""
+    reasons = {"collection": collection.unusable, "heat": heat.unusable, "sampling": sampling.unusable}
+    reason = reasons[part]() if part in reasons else None
+    if reason is not None:
+        print(f"not run here: {part}, because {reason}", file=sys.stderr)
+        return [Section(title=f"Not run here: {part}", rows=[], notes=[f"{reason[0].upper()}{reason[1:]}."])]
+    match part:
+        case "idle":
+            return [idle.measure(agent)]
+        case "collection":
+            return [collection.measure(agent)]
+        case "heat":
+            return [heat.measure(agent)]
+        case "sampling":
+            return [sampling.measure()]
+        case _:
+            with tempfile.TemporaryDirectory(prefix="tierscope-bench-") as directory:
+                values = recorded.read(agent, Path(directory))
+            return [ingest.measure(values, mode=mode) for mode in storage]
 
 
 def record(document: Path, text: str) -> None:

@@ -10,12 +10,11 @@ import shutil
 import socket
 import statistics
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import sink
+from bench import agent_process
 from bench.figures import Row, Section
 from bench.processes import cpu_seconds, peak_rss_bytes, thread_cpu_seconds
 
@@ -41,11 +40,19 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def measure(agent: Path) -> Section | None:
-    """Run both, one after the other. None where node_exporter is not installed."""
-    exporter = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
-    if exporter is None:
-        return None
+def unusable() -> str | None:
+    """Why this cannot run here; None where it can."""
+    return None if _exporter_program() else "node_exporter is not installed"
+
+
+def _exporter_program() -> str | None:
+    return shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
+
+
+def measure(agent: Path) -> Section:
+    """Run both, one after the other."""
+    exporter = _exporter_program()
+    assert exporter is not None
     theirs_cpu, theirs_rss = _exporter(exporter)
     ours = _agent(agent)
     theirs_ms = theirs_cpu * 1e3
@@ -131,35 +138,18 @@ def _scrape_until_ready(port: int) -> None:
 
 
 def _agent(binary: Path) -> Cost:
-    with sink.serve() as server, tempfile.TemporaryDirectory(prefix="tierscope-bench-") as state:
-        token = Path(state, "join-token")
-        token.write_text("bench")
-        token.chmod(0o600)
-        command = [
-            str(binary),
-            "run",
-            f"--server={server.url}",
-            f"--state-dir={state}/agent",
-            f"--join-token-file={token}",
-            "--interval=1",
-            "--upload-spread=0",
-        ]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            time.sleep(3)
-            before, start = (cpu_seconds(process.pid), thread_cpu_seconds(process.pid)), time.monotonic()
-            time.sleep(ROUNDS)
-            elapsed = time.monotonic() - start
-            used, thread = cpu_seconds(process.pid) - before[0], thread_cpu_seconds(process.pid) - before[1]
-            collections = server.collections()
-            same_files = [each.cpu_ns for each in collections if each.zoneinfo and not each.cgroups]
-            return Cost(
-                same_files=statistics.median(same_files) / 1e9,
-                default_files=statistics.mean(each.cpu_ns for each in collections) / 1e9,
-                collecting_thread=thread / elapsed,
-                process=used / elapsed,
-                peak_rss_bytes=peak_rss_bytes(process.pid),
-            )
-        finally:
-            process.terminate()
-            process.wait()
+    with agent_process.running(binary, interval_seconds=1) as agent:
+        time.sleep(3)
+        before, start = (cpu_seconds(agent.pid), thread_cpu_seconds(agent.pid)), time.monotonic()
+        time.sleep(ROUNDS)
+        elapsed = time.monotonic() - start
+        used, thread = cpu_seconds(agent.pid) - before[0], thread_cpu_seconds(agent.pid) - before[1]
+        collections = agent.sink.collections()
+        same_files = [each.cpu_ns for each in collections if each.zoneinfo and not each.cgroups]
+        return Cost(
+            same_files=statistics.median(same_files) / 1e9,
+            default_files=statistics.mean(each.cpu_ns for each in collections) / 1e9,
+            collecting_thread=thread / elapsed,
+            process=used / elapsed,
+            peak_rss_bytes=peak_rss_bytes(agent.pid),
+        )

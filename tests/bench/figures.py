@@ -10,14 +10,17 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measured line: ours, the reference, their ratio and the target it is held against."""
+    """One measured line: ours, the reference, their ratio and the target it is held against.
+
+    A line without a reference, or one that only explains another, has none of those.
+    """
 
     name: str
     ours: str
-    reference: str
-    ratio: float
-    target: str
-    met: bool
+    reference: str = "-"
+    ratio: float | None = None
+    target: str = "-"
+    met: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +50,30 @@ def machine() -> str:
 
 def render(section: Section) -> str:
     """The section as Markdown."""
-    lines = [
-        f"### {section.title}",
-        "",
-        "| measured | ours | reference | ratio | target | met |",
-        "|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row.name} | {row.ours} | {row.reference} | {row.ratio:.3g} | {row.target} | {'yes' if row.met else 'no'} |"
-        for row in section.rows
-    ]
-    lines.append("")
+    lines = [f"### {section.title}", ""]
+    if section.rows:
+        lines += _table(section.rows)
     lines += [f"- {note}" for note in section.notes]
     return "\n".join(lines) + "\n"
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    return [
+        "| measured | ours | reference | ratio | target | met |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {row.name} | {row.ours} | {row.reference} | {_ratio(row.ratio)} | {row.target} | {_met(row)} |"
+            for row in rows
+        ),
+        "",
+    ]
+
+
+def _ratio(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.3g}"
+
+
+def _met(row: Row) -> str:
+    if row.met is None:
+        return "-"
+    return "yes" if row.met else "no"

@@ -28,13 +28,18 @@ class Sink:
 
     url: str
     bodies: list[bytes] = field(default_factory=list)
+    heat: bool = False
+    """Whether the plan that it hands out lets heat be measured."""
+
+    def batches(self) -> list[Batch]:
+        """All batches, in the order in which they came."""
+        return [Batch.FromString(inflate(body, cap_bytes=MAX_INFLATED_BYTES)) for body in list(self.bodies)]
 
     def collections(self) -> list[Collection]:
         """The collections in order, the first left out: it opens files and walks over all processes."""
         keys: dict[bytes, list[str]] = {}
         found: list[Collection] = []
-        for body in self.bodies:
-            batch = Batch.FromString(inflate(body, cap_bytes=MAX_INFLATED_BYTES))
+        for batch in self.batches():
             keys.update({layout.hash: list(layout.keys) for layout in batch.layouts})
             report = batch.self
             costs = [cost for cost in report.collectors if cost.name == "counters" and cost.runs == 1]
@@ -77,7 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, {"result": "accepted", "too_late": 0, "set_aside": 0, "warnings": []})
 
     def do_GET(self) -> None:
-        self._answer(200, {"interval_seconds": 60, "paused": False, "heat": {"enabled": False}, "version": 1})
+        heat = {"enabled": self.server.sink.heat}  # type: ignore[attr-defined]  # see serve
+        self._answer(200, {"interval_seconds": 60, "paused": False, "heat": heat, "version": 1})
 
     def _answer(self, status: int, body: dict[str, object]) -> None:
         raw = json.dumps(body).encode()
