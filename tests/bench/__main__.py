@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import collection, heat, idle, ingest, recorded, sampling
+from bench import collection, fold, heat, idle, ingest, recorded, sampling
 from bench.figures import Section, machine, render
 
 BEGIN = "<!-- measured: begin -->"
 END = "<!-- measured: end -->"
 
 
-PARTS = ("idle", "collection", "heat", "sampling", "ingest")
+PARTS = ("idle", "collection", "heat", "sampling", "fold", "ingest")
 
 
 def main() -> int:
@@ -55,6 +55,8 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
             return [heat.measure(agent)]
         case "sampling":
             return [sampling.measure()]
+        case "fold":
+            return [fold.measure()]
         case _:
             with tempfile.TemporaryDirectory(prefix="tierscope-bench-") as directory:
                 values = recorded.read(agent, Path(directory))
