@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench_command, doctor, explain, fleet, once, replay, run};
+use crate::{bench_command, doctor, explain, fleet, leftovers, once, replay, run};
 
 /// Measures memory tiers of this host, and sends what it finds to a Tierscope service.
 #[derive(Debug, Parser)]
@@ -23,6 +23,8 @@ enum Command {
     Bench(bench_command::BenchArgs),
     Replay(replay::ReplayArgs),
     Fleet(fleet::FleetArgs),
+    #[command(name = leftovers::WATCHDOG_COMMAND, hide = true)]
+    DamonWatchdog(leftovers::WatchdogArgs),
 }
 
 /// Runs the command line. Exit status 0 done, 1 failed, 2 bad usage.
@@ -35,6 +37,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args, &mut std::io::stdout().lock()),
         Command::Replay(args) => replay::run(&args),
         Command::Fleet(args) => fleet::run(&args),
+        Command::DamonWatchdog(args) => leftovers::watch(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

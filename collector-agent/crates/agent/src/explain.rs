@@ -47,6 +47,8 @@ struct Explanation {
     root: String,
     /// Back ends of heat in the order in which the settings name them.
     chain: Vec<String>,
+    /// Capabilities that counters and these back ends take together.
+    chain_capabilities: Vec<&'static str>,
     /// The first of them that works here; null where none does, and for recordings.
     would_measure: Option<String>,
     collectors: Vec<Entry>,
@@ -128,9 +130,11 @@ fn explain(root: &Root, config: &Config, offers: &[Offer]) -> Explanation {
         let entry = collectors.iter().find(|entry| entry.name == name.as_str());
         entry.is_some_and(|entry| entry.works_here == Some(true))
     };
+    let chain: Vec<&str> = config.heat.backends.iter().map(String::as_str).collect();
     Explanation {
         schema: "tierscope.explain/1",
         root: root.as_path().display().to_string(),
+        chain_capabilities: collectors::capabilities_of(&chain),
         chain: config.heat.backends.clone(),
         would_measure: config.heat.backends.iter().find(works).cloned(),
         collectors,
@@ -186,6 +190,11 @@ fn write_text(explanation: &Explanation, out: &mut impl Write) -> anyhow::Result
         Some(name) => writeln!(out, "Here {name} would measure.")?,
         None => writeln!(out, "None of them is known to work here.")?,
     }
+    writeln!(
+        out,
+        "Counters and these back ends take {}.",
+        explanation.chain_capabilities.join(" ")
+    )?;
     for entry in &explanation.collectors {
         let works = match entry.works_here {
             Some(true) => "works here",

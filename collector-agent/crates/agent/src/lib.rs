@@ -25,6 +25,7 @@ mod heat_targets;
 pub mod inventory;
 mod ladder;
 mod layouts;
+mod leftovers;
 mod live;
 mod machine;
 mod metrics;

@@ -20,6 +20,7 @@ use crate::clocks::wall_ns;
 use crate::config::Config;
 use crate::credential::{self, Credential, CredentialStore, Introduction};
 use crate::layouts::LayoutStore;
+use crate::leftovers;
 use crate::live::LiveSource;
 use crate::machine;
 use crate::metrics::{self, Ledger};
@@ -126,6 +127,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     if check_only {
         return Ok(());
     }
+    leftovers::clean_at_start();
     priority::lower(config.nice);
     std::fs::create_dir_all(&config.state_dir).with_context(|| {
         format!(

@@ -87,6 +87,8 @@ fn start_with(server: &str, directory: &Path, settings: &str) -> Child {
     std::fs::write(&token, "join\n").expect("written");
     Command::new(env!("CARGO_BIN_EXE_tierscope-agent"))
         .args(["run", "--server", server, "--interval", "1", "--label", "rack=r1"])
+        // DAMON is one per host: other tests use it.
+        .args(["--heat-backends", "referenced"])
         .arg("--config")
         .arg(config)
         .arg("--state-dir")

@@ -10,6 +10,7 @@ use tierscope_sample::inventory::Inventory;
 
 use super::tiering::{self, Tiering};
 use crate::inventory;
+use crate::leftovers;
 use crate::names::NamePolicy;
 use crate::services::{Rules, discover};
 
@@ -22,10 +23,16 @@ pub struct DoctorArgs {
     /// Prints one JSON object instead of text (docs/agent-json.md).
     #[arg(long)]
     pub json: bool,
+    /// Takes away what a killed agent left in the kernel, and examines nothing.
+    #[arg(long, conflicts_with_all = ["root", "json"])]
+    pub clean: bool,
 }
 
 /// Examines the host and writes the findings. Findings are no failure.
 pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    if args.clean {
+        return leftovers::clean_and_say(out);
+    }
     let root = Root::new(&args.root);
     anyhow::ensure!(
         root.join("/proc").is_dir() || root.join("/sys").is_dir(),
@@ -34,7 +41,8 @@ pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
     );
     let mut reader = Reader::new(root);
     let discovered = discover(reader.root(), &Rules::new(NamePolicy::plain()));
-    let inventory = inventory::describe_root(&mut reader, &discovered);
+    let mut inventory = inventory::describe_root(&mut reader, &discovered);
+    inventory.findings.extend(leftovers::finding(reader.root()));
     let tiering = tiering::judge(&inventory);
     if args.json {
         let body = json!({
@@ -141,6 +149,7 @@ mod tests {
         let args = DoctorArgs {
             root: root.root().as_path().to_owned(),
             json,
+            clean: false,
         };
         run(&args, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -171,6 +180,7 @@ mod tests {
         let args = DoctorArgs {
             root: empty.path().to_owned(),
             json: true,
+            clean: false,
         };
         let error = run(&args, &mut Vec::new()).unwrap_err().to_string();
         assert!(error.contains("neither proc nor sys"), "{error}");
