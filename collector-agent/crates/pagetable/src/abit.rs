@@ -6,7 +6,7 @@ use tierscope_sample::page_group::{PageMapping, PageSize, PageState};
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::PAGE_BYTES;
-use crate::clear::clear_accessed_bits;
+use crate::clear::Clearer;
 use crate::mappings::{Mapping, MapsReader, Namer};
 use crate::pagemap::{PageEntry, Pagemap, PagemapReader};
 use crate::placement::Placement;
@@ -21,6 +21,7 @@ const CHUNK_SPAN_BYTES: u64 = 64 << 20;
 /// Reads and clears accessed bits page by page.
 pub struct AbitReader {
     files: ProcessFiles,
+    clearer: Clearer,
     sysfs: Reader,
     maps: MapsReader,
     pagemap: PagemapReader,
@@ -41,6 +42,7 @@ impl AbitReader {
     ) -> Result<Self, WalkError> {
         Ok(Self {
             files: ProcessFiles::new(root.clone()),
+            clearer: Clearer::new(root),
             sysfs: Reader::new(root.clone()),
             maps: MapsReader::new(root.clone(), namer),
             pagemap: PagemapReader::new(root.clone()),
@@ -64,7 +66,7 @@ impl AbitReader {
     /// Clears the accessed bits of a process: its next interval begins. Processes above the limit are refused.
     pub fn clear(&mut self, process: ProcessKey) -> Result<(), Unmeasured> {
         self.maps.check_size(process, self.rss_limit_bytes)?;
-        clear_accessed_bits(&mut self.files, process)
+        self.clearer.clear(&mut self.files, process)
     }
 
     /// Hands out the resident pages of each mapping of a process in chunks, by address. A page is active if it was

@@ -47,6 +47,12 @@ impl OwnMemory {
         inside.then(|| ((address - self.addresses().start) / PAGE_BYTES) as usize)
     }
 
+    /// Its bytes.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the whole mapping, which is initialised with zeros and which nothing else refers to.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.pages * PAGE_BYTES as usize) }
+    }
+
     /// Writes to a page.
     pub(crate) fn write(&mut self, page: usize) {
         // SAFETY: `at` is inside the mapping, which nothing else refers to.

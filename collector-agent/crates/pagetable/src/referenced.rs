@@ -7,7 +7,7 @@
 use tierscope_rootfs::Root;
 use tierscope_sample::vma_fold::{ProcessKey, VmaReading};
 
-use crate::clear::clear_accessed_bits;
+use crate::clear::Clearer;
 use crate::process::ProcessFiles;
 pub use crate::process::Unmeasured;
 use crate::smaps::{Namer, SmapsParser};
@@ -15,6 +15,7 @@ use crate::smaps::{Namer, SmapsParser};
 /// Reads and clears accessed bits of processes beneath one root.
 pub struct ReferencedReader {
     files: ProcessFiles,
+    clearer: Clearer,
     rss_limit_bytes: u64,
     namer: Box<Namer>,
 }
@@ -23,6 +24,7 @@ impl ReferencedReader {
     /// Processes above `rss_limit_bytes` are left alone; `namer` names files.
     pub fn new(root: Root, rss_limit_bytes: u64, namer: Box<Namer>) -> Self {
         Self {
+            clearer: Clearer::new(&root),
             files: ProcessFiles::new(root),
             rss_limit_bytes,
             namer,
@@ -45,6 +47,6 @@ impl ReferencedReader {
 
     /// Clears the accessed bits of a process: its next interval begins.
     pub fn clear(&mut self, process: ProcessKey) -> Result<(), Unmeasured> {
-        clear_accessed_bits(&mut self.files, process)
+        self.clearer.clear(&mut self.files, process)
     }
 }

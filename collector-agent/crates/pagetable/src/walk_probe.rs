@@ -5,7 +5,7 @@ use std::hint::black_box;
 use tierscope_rootfs::{Reader, Root};
 
 use crate::PAGE_BYTES;
-use crate::clear::clear_accessed_bits;
+use crate::clear::Clearer;
 use crate::process::{ProcessFiles, process_key};
 use crate::rivals::who_clears_accessed_bits;
 use crate::walker::{PageTableWalker, WalkError};
@@ -30,7 +30,7 @@ pub fn probe_walk(root: &Root) -> Result<(), WalkError> {
     let skipped = memory.as_ptr().align_offset(page_bytes);
     let pages = &mut memory[skipped..skipped + PAGES * page_bytes];
     let start = pages.as_ptr() as u64;
-    clear_accessed_bits(&mut ProcessFiles::new(root.clone()), this)?;
+    Clearer::new(root).clear(&mut ProcessFiles::new(root.clone()), this)?;
     for page in pages.chunks_mut(page_bytes).step_by(TOUCHED_EVERY) {
         page[0] = black_box(1);
     }

@@ -3,7 +3,8 @@
 //! Needs `CAP_BPF`, `CAP_PERFMON` and `CAP_SYS_ADMIN` (or root), BTF, and the kernel's `bpf_task_from_pid` (6.2 and later);
 //! x86-64. Reads kernel memory and writes none. Limits and costs: docs/method/page-bits.md.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 
 use tierscope_rootfs::{Reader, Root};
@@ -16,6 +17,7 @@ use crate::bpf::program::{
 };
 use crate::bpf::sys::{self, FuncInfo, SharedMemory};
 use crate::direct_map::{self, PhysicalLayout};
+use crate::own_memory::OwnMemory;
 use crate::process::Unmeasured;
 
 /// Where the kernel describes its types.
@@ -303,10 +305,10 @@ fn refused(step: &'static str) -> impl Fn(io::Error) -> WalkError {
 
 /// Finds in the description of the kernel what the program needs.
 fn kernel_layout(root: &Root, five_levels: bool) -> Result<KernelLayout, WalkError> {
-    let bytes = std::fs::read(root.join(KERNEL_BTF)).map_err(|error| WalkError::NoBtf {
+    let mut memory = read_kernel_btf(root).map_err(|error| WalkError::NoBtf {
         reason: error.to_string(),
     })?;
-    let btf = Btf::parse(&bytes)?;
+    let btf = Btf::parse(memory.bytes_mut())?;
     let function = |name| btf.function(name).ok_or(WalkError::Lacks { missing: name });
     let member = |structure, member: &'static str| {
         btf.member_offset_bytes(structure, member)
@@ -319,6 +321,15 @@ fn kernel_layout(root: &Root, five_levels: bool) -> Result<KernelLayout, WalkErr
         mm_pgd: member("mm_struct", "pgd")?,
         five_levels,
     })
+}
+
+/// The description of some 5 MiB, in memory that goes back to the kernel when it is dropped, and not to the heap.
+fn read_kernel_btf(root: &Root) -> io::Result<OwnMemory> {
+    let mut file = File::open(root.join(KERNEL_BTF))?;
+    let bytes = file.metadata()?.len();
+    let mut memory = OwnMemory::new(bytes.div_ceil(PAGE_BYTES).max(1) as usize)?;
+    file.read_exact(&mut memory.bytes_mut()[..bytes as usize])?;
+    Ok(memory)
 }
 
 fn load(layout: &KernelLayout, map: &OwnedFd) -> Result<OwnedFd, WalkError> {

@@ -11,7 +11,9 @@ use tierscope_pagetable::placement::Placement;
 use tierscope_pagetable::process::Unmeasured;
 use tierscope_pagetable::referenced::ReferencedReader;
 use tierscope_pagetable::rivals::who_clears_accessed_bits;
-use tierscope_pagetable::walker::{Leaf, PageTableWalker};
+use tierscope_pagetable::soft_dirty::{SoftDirtyError, probe_soft_dirty};
+use tierscope_pagetable::walk_probe::probe_walk;
+use tierscope_pagetable::walker::{Leaf, PageTableWalker, WalkError};
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::heat::PageKind;
 use tierscope_sample::page_group::{PageSize, PageState, TierIndex};
@@ -193,4 +195,33 @@ fn what_is_not_the_process_is_not_read() {
         reader.read(other, |_, _| panic!("handed out")),
         Err(Unmeasured::Gone)
     );
+}
+
+/// Pages that are used all the time stay in the translation caches of the processor, in which their use leaves no mark.
+#[test]
+fn pages_whose_translations_are_cached_are_seen() {
+    let Some((mut walker, _lock)) = walker() else {
+        return;
+    };
+    if probe_soft_dirty(&Root::live()) != Err(SoftDirtyError::NotSupported) {
+        return skip("cached translations stay on kernels with soft-dirty marks");
+    }
+    let (mut toucher, mut clearer) = (Toucher::start(Memory::Anon, PAGES_PER_HUGE), clearer());
+    let expected: Vec<usize> = (0..PAGES_PER_HUGE).filter(|page| is_in_set(1, *page)).collect();
+    for _ in 0..3 {
+        toucher.tell("cached 1");
+        clearer.clear(toucher.key()).unwrap();
+        toucher.tell("cached 1");
+        let accessed = accessed_pages(&toucher, &leaves(&mut walker, &toucher));
+        assert_same(&accessed, &expected, "cached translations");
+    }
+}
+
+#[test]
+fn the_probe_works_unless_somebody_else_clears_bits() {
+    let Some((_, _lock)) = walker() else { return };
+    match probe_walk(&Root::live()) {
+        Err(error @ WalkError::Disturbed { .. }) => skip(error),
+        result => result.unwrap(),
+    }
 }
