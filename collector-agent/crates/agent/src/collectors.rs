@@ -1,7 +1,7 @@
 //! What each collector sees, how finely, with which rights and at which cost: one table for the inventory, for
 //! `explain`, for the systemd unit and for the manifests.
 
-use tierscope_sample::inventory::Collector;
+use tierscope_sample::inventory::{Collector, Inventory};
 
 /// What is true of a collector on every host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,36 @@ pub(crate) const ALL: &[Facts] = &[
         privilege: "none; root adds settings in debugfs and the memory of other users' processes",
         capabilities: &[SYS_PTRACE, DAC_READ_SEARCH],
         cost: "some ms of a core per reading; nothing for the programs on the host",
+        intrusive: false,
+    },
+    Facts {
+        name: "memory_bandwidth",
+        is_backend: false,
+        sees: "bytes at memory controllers and CXL devices, by socket and device; not whose they are",
+        granularity: "socket, device",
+        privilege: "root or CAP_PERFMON; resctrl, where it is mounted, needs neither",
+        capabilities: &[PERFMON],
+        cost: "some us per counter every 10 s; nothing for the programs on the host",
+        intrusive: false,
+    },
+    Facts {
+        name: "memory_stall",
+        is_backend: false,
+        sees: "the share of cycles in which processors wait for memory beyond the last cache",
+        granularity: "host",
+        privilege: "root or CAP_PERFMON",
+        capabilities: &[PERFMON],
+        cost: "one general counter of each processor asked; nothing for the programs on the host",
+        intrusive: false,
+    },
+    Facts {
+        name: "service_metrics",
+        is_backend: false,
+        sees: "throughput, load and latency as services tell them",
+        granularity: "service",
+        privilege: "none; the file or port of the service",
+        capabilities: &[],
+        cost: "one request to each service per interval",
         intrusive: false,
     },
     sampler(
@@ -198,6 +228,15 @@ impl State {
             reason: reason.into(),
             hint: hint.into(),
         }
+    }
+}
+
+/// Writes whether collectors measure, and why not, into their entries of an inventory.
+pub(crate) fn write_states(inventory: &mut Inventory, states: &[(&'static str, State)]) {
+    for (name, state) in states {
+        let Some(facts) = facts(name) else { continue };
+        inventory.collectors.retain(|collector| collector.name != *name);
+        inventory.collectors.push(facts.entry(state.clone()));
     }
 }
 

@@ -55,6 +55,8 @@ pub(crate) struct Config {
     pub(crate) labels: BTreeMap<String, String>,
     /// The owner's rules of service identity; the first that fits wins.
     pub(crate) services: Vec<OwnRule>,
+    /// Whether events of the hardware are counted: bandwidth of memory, and cycles that wait for it.
+    pub(crate) hardware_counters: bool,
     /// What services say of themselves: throughput, load, latency.
     pub(crate) service_metrics: Vec<ServiceMetricsConfig>,
     /// Whose heat is measured.
@@ -208,6 +210,7 @@ impl Default for Config {
             metrics_listen: None,
             labels: BTreeMap::new(),
             services: Vec::new(),
+            hardware_counters: true,
             service_metrics: Vec::new(),
             heat: Heat::default(),
             limits: Limits::default(),

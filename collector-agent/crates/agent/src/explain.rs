@@ -166,6 +166,8 @@ fn is_used(facts: &Facts, config: &Config) -> bool {
     match facts.name {
         "counters" => true,
         "write_tracking" => !config.heat.write_tracking.is_empty(),
+        "memory_bandwidth" | "memory_stall" => config.hardware_counters,
+        "service_metrics" => !config.service_metrics.is_empty(),
         name => config.heat.backends.iter().any(|named| named == name),
     }
 }

@@ -19,6 +19,7 @@ mod fake_root;
 mod fleet;
 mod guard;
 mod guard_count;
+mod hardware;
 mod heat;
 mod heat_collector;
 mod heat_targets;

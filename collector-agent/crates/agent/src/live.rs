@@ -11,11 +11,13 @@ use tierscope_wire::CollectorCost;
 use crate::bench_command::stored;
 use crate::clocks::{self, SECOND_NS};
 use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
+use crate::collectors::{self, State};
 use crate::config::Config;
+use crate::hardware::HardwareCounters;
 use crate::heat_collector::{HeatCollector, View};
 use crate::inventory;
 use crate::names::NamePolicy;
-use crate::service_metrics::{self, ServiceMetrics};
+use crate::service_metrics::{self, ServiceMetrics, merge};
 use crate::services::Rules;
 use crate::source::{Collection, Order, Source};
 
@@ -24,6 +26,7 @@ pub(crate) struct LiveSource {
     config: Config,
     counters: Collector,
     heat: HeatCollector,
+    hardware: HardwareCounters,
     service_metrics: Option<ServiceMetrics>,
     boot_id: Arc<str>,
     /// The newest description of the host and its boot-time clock.
@@ -54,6 +57,11 @@ impl LiveSource {
             config: config.clone(),
             counters: Collector::new(Root::live(), limits, rules),
             heat: HeatCollector::new(config, Root::live(), names),
+            hardware: if config.hardware_counters {
+                HardwareCounters::open(&Root::live())
+            } else {
+                HardwareCounters::default()
+            },
             service_metrics: ServiceMetrics::start(&config.service_metrics),
             boot_id: Arc::from(boot_id),
             described: None,
@@ -80,11 +88,13 @@ impl LiveSource {
 
     fn collect_counters(&mut self, end: IntervalEnd) -> (Collected, CollectorCost) {
         let cpu_before_ns = clocks::thread_cpu_ns();
-        let collected = self.counters.collect(Stamp {
+        let mut collected = self.counters.collect(Stamp {
             wall_ns: end.wall_ns,
             boottime_ns: end.boottime_ns,
             boot_id: Arc::clone(&self.boot_id),
         });
+        let hardware = self.hardware.read(end.boottime_ns.unwrap_or(end.wall_ns));
+        merge(&mut collected.sample.values, hardware);
         let cost = CollectorCost {
             name: "counters".to_owned(),
             cpu_ns: clocks::thread_cpu_ns() - cpu_before_ns,
@@ -118,6 +128,10 @@ impl LiveSource {
         }
         let view = self.heat.view().clone();
         view.write_into(&mut inventory);
+        collectors::write_states(&mut inventory, self.hardware.states());
+        if self.service_metrics.is_some() {
+            collectors::write_states(&mut inventory, &[(service_metrics::COLLECTOR, State::on())]);
+        }
         let inventory = Arc::new(inventory);
         self.shared = Some((described_ns, view, Arc::clone(&inventory)));
         inventory
@@ -146,7 +160,7 @@ impl Source for LiveSource {
         costs.extend(heat.collector_cost);
         if let Some(metrics) = &mut self.service_metrics {
             let (values, cost) = metrics.finish();
-            service_metrics::merge(&mut collected.sample.values, values);
+            merge(&mut collected.sample.values, values);
             costs.push(cost);
         }
         Collection {

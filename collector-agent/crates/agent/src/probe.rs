@@ -30,6 +30,12 @@ fn state(reader: &mut Reader, name: &str) -> State {
     if !reader.root().is_live() {
         return State::off(RECORDING, "");
     }
+    if name == "service_metrics" {
+        return State::off(
+            "no service is listed for it",
+            "name endpoints or files under [[service_metrics]] in the agent's configuration",
+        );
+    }
     State::off(
         NOT_IN_USE,
         "list processes, control groups or executables under [heat] in the agent's configuration",
@@ -52,6 +58,16 @@ pub(crate) fn missing(reader: &mut Reader, name: &str) -> Option<&'static str> {
             has("/sys/bus/event_source/devices/arm_spe_0"),
             "no Arm statistical profiling here: another processor, or a guest",
         ),
+        "memory_bandwidth" => (
+            has("/sys/fs/resctrl/mon_data") || has_memory_unit(reader),
+            "no unit that counts bytes at memory: another processor, a guest, or a module that is not loaded",
+        ),
+        "memory_stall" => (
+            ["cpu", "armv8_pmuv3_0"]
+                .iter()
+                .any(|unit| has(&format!("/sys/bus/event_source/devices/{unit}/type"))),
+            "no performance unit of the cores here: a guest without one",
+        ),
         "abit_walk" => (
             has("/sys/kernel/btf/vmlinux"),
             "the kernel does not describe its types (CONFIG_DEBUG_INFO_BTF)",
@@ -71,6 +87,15 @@ pub(crate) fn missing(reader: &mut Reader, name: &str) -> Option<&'static str> {
         _ => (true, ""),
     };
     (!present).then_some(why_not)
+}
+
+/// Whether a unit of memory controllers, of the mesh or of a CXL device is there.
+fn has_memory_unit(reader: &Reader) -> bool {
+    let units = reader.list("/sys/bus/event_source/devices").unwrap_or_default();
+    let known = ["uncore_imc", "amd_umc", "arm_cmn", "cxl_pmu_mem"];
+    units
+        .iter()
+        .any(|unit| known.iter().any(|beginning| unit.starts_with(beginning)))
 }
 
 fn has_precise_events(reader: &mut Reader) -> bool {

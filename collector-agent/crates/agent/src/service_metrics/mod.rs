@@ -28,8 +28,8 @@ const STACK_BYTES: usize = 256 << 10;
 const ROUND: Duration = Duration::from_secs(3);
 /// Longest time that a collection waits for them: a look-up of a name has no limit of its own.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Name in the report of the agent.
-const COLLECTOR: &str = "service_metrics";
+/// Name in the inventory and in the report of the agent.
+pub(crate) const COLLECTOR: &str = "service_metrics";
 
 /// What one round over all sources gave, in their order.
 struct Round {
@@ -161,6 +161,9 @@ fn serve(mut sources: Vec<Source>, orders: &Receiver<()>, finished: &SyncSender<
 
 /// Puts sorted values among sorted values.
 pub(crate) fn merge(values: &mut Vec<(Key, Option<i64>)>, more: Vec<(Key, Option<i64>)>) {
+    if more.is_empty() {
+        return;
+    }
     values.extend(more);
     // Two sorted runs: next to a merge.
     values.sort_by(|a, b| a.0.cmp(&b.0));

@@ -3469,6 +3469,14 @@ pub static METRICS: &[Metric] = &[
         rollup: true,
     },
     Metric {
+        name: "requests",
+        source: "uncore",
+        unit: "events",
+        kind: Kind::Counter,
+        scopes: &[ScopeKind::Node],
+        rollup: false,
+    },
+    Metric {
         name: "write_bytes",
         source: "uncore",
         unit: "bytes",
