@@ -1,0 +1,291 @@
+//! A page trace, and what the agent's fold says of it when it is sampled as hardware samples.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use numpy::{PyArray2, PyArray3, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tierscope_import::page_trace::{Access, PageTraceReader};
+use tierscope_import::trace_sample::{SampledTraceFolder, Sampling};
+use tierscope_sample::fold::IntervalEnd;
+use tierscope_sample::heat::{HeatRow, PageKind, WINDOWS};
+
+const KINDS: usize = 3;
+const MINUTE_NS: i64 = 60_000_000_000;
+/// By kind, anon, file and tmpfs.
+type ByKind = [i64; KINDS];
+/// By window of 1, 2, 5 and 10 intervals, then kind.
+type ByWindow = [ByKind; WINDOWS.len()];
+
+/// A page trace in memory: its accesses by interval, and what is true of them.
+#[pyclass(frozen, module = "tierscope_simcore")]
+pub(crate) struct PageTrace {
+    page_size_bytes: u32,
+    intervals: Vec<Vec<Access>>,
+    /// Pages accessed so far.
+    resident_pages: Vec<ByKind>,
+    /// Pages with loads in the windows that end with the interval.
+    loaded_pages: Vec<ByWindow>,
+    loads: Vec<ByKind>,
+}
+
+#[pymethods]
+impl PageTrace {
+    /// Reads a trace; `merged` intervals of it in a row become one. Raises `ValueError` with the cause.
+    #[new]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python are owned"
+    )]
+    #[pyo3(signature = (path, merged = 1))]
+    fn new(py: Python<'_>, path: PathBuf, merged: usize) -> PyResult<Self> {
+        if merged == 0 {
+            return Err(PyValueError::new_err("merged must be 1 or more intervals"));
+        }
+        let read = py.detach(|| {
+            let reader = PageTraceReader::open(&path)?;
+            let intervals = reader.intervals().collect::<Result<Vec<_>, _>>()?;
+            Ok((reader.page_size_bytes(), intervals))
+        });
+        let (page_size_bytes, intervals) =
+            read.map_err(|error: tierscope_import::trace_error::TraceError| {
+                PyValueError::new_err(error.to_string())
+            })?;
+        let accesses: Vec<_> = intervals
+            .into_iter()
+            .map(|interval| interval.accesses)
+            .collect();
+        let intervals: Vec<_> = accesses.chunks(merged).map(merge).collect();
+        Ok(Self::describe(page_size_bytes, intervals))
+    }
+
+    /// Bytes of a page.
+    #[getter]
+    fn page_size_bytes(&self) -> u32 {
+        self.page_size_bytes
+    }
+
+    /// Intervals, after merging.
+    #[getter]
+    fn intervals(&self) -> usize {
+        self.intervals.len()
+    }
+
+    /// Pages accessed so far, int64 [intervals, 3 kinds].
+    #[getter]
+    fn resident_pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        by_kind(py, &self.resident_pages)
+    }
+
+    /// Pages with loads in the windows of 1, 2, 5 and 10 intervals, int64 [intervals, 4 windows, 3 kinds].
+    #[getter]
+    fn loaded_pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<i64>>> {
+        by_window(py, &self.loaded_pages)
+    }
+
+    /// Loads, int64 [intervals, 3 kinds].
+    #[getter]
+    fn loads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        by_kind(py, &self.loads)
+    }
+}
+
+impl PageTrace {
+    fn describe(page_size_bytes: u32, intervals: Vec<Vec<Access>>) -> Self {
+        let mut last_load: [HashMap<u64, Option<usize>>; KINDS] = Default::default();
+        let (mut resident_pages, mut loaded_pages, mut loads) =
+            (Vec::new(), Vec::new(), Vec::new());
+        for (now, accesses) in intervals.iter().enumerate() {
+            let mut sums = [0; KINDS];
+            for access in accesses {
+                let last = last_load[access.kind as usize]
+                    .entry(access.page)
+                    .or_default();
+                if access.loads > 0 {
+                    *last = Some(now);
+                }
+                sums[access.kind as usize] += i64::from(access.loads);
+            }
+            loads.push(sums);
+            resident_pages.push(std::array::from_fn(|kind| last_load[kind].len() as i64));
+            loaded_pages.push(WINDOWS.map(|window| {
+                let within =
+                    |last: &&Option<usize>| last.is_some_and(|last| last + window as usize > now);
+                std::array::from_fn(|kind| last_load[kind].values().filter(within).count() as i64)
+            }));
+        }
+        Self {
+            page_size_bytes,
+            intervals,
+            resident_pages,
+            loaded_pages,
+            loads,
+        }
+    }
+}
+
+/// The accesses of intervals in a row as those of one.
+fn merge(intervals: &[Vec<Access>]) -> Vec<Access> {
+    if let [one] = intervals {
+        return one.clone();
+    }
+    let mut sums: BTreeMap<(PageKind, u64), Access> = BTreeMap::new();
+    for access in intervals.iter().flatten() {
+        let sum = sums.entry((access.kind, access.page)).or_insert(Access {
+            loads: 0,
+            stores: 0,
+            ..*access
+        });
+        sum.loads = sum.loads.saturating_add(access.loads);
+        sum.stores = sum.stores.saturating_add(access.stores);
+    }
+    sums.into_values().collect()
+}
+
+/// What the fold says of a sampled trace.
+#[pyclass(frozen, module = "tierscope_simcore")]
+pub(crate) struct SampledFold {
+    load_samples: Vec<ByKind>,
+    store_samples: Vec<ByKind>,
+    distinct_pages: Vec<ByWindow>,
+    f1_pages: Vec<ByWindow>,
+    f2_pages: Vec<ByWindow>,
+    resident_bytes: Vec<ByKind>,
+}
+
+#[pymethods]
+impl SampledFold {
+    /// Sampled loads, int64 [intervals, 3 kinds].
+    #[getter]
+    fn load_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        by_kind(py, &self.load_samples)
+    }
+
+    /// Sampled stores, another population, int64 [intervals, 3 kinds].
+    #[getter]
+    fn store_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        by_kind(py, &self.store_samples)
+    }
+
+    /// Pages with sampled loads in the windows of 1, 2, 5 and 10 intervals, int64 [intervals, 4 windows, 3 kinds].
+    #[getter]
+    fn distinct_pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<i64>>> {
+        by_window(py, &self.distinct_pages)
+    }
+
+    /// Those with exactly one, same shape.
+    #[getter]
+    fn f1_pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<i64>>> {
+        by_window(py, &self.f1_pages)
+    }
+
+    /// Those with exactly two, same shape.
+    #[getter]
+    fn f2_pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<i64>>> {
+        by_window(py, &self.f2_pages)
+    }
+
+    /// Resident bytes of the rows, int64 [intervals, 3 kinds].
+    #[getter]
+    fn resident_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        by_kind(py, &self.resident_bytes)
+    }
+}
+
+/// Samples one event in `period_events` while `enabled_groups` of `core_groups` take turns, and folds the samples as
+/// the agent folds live ones. One seed gives one result. Raises `ValueError` for settings that cannot be.
+#[pyfunction]
+#[pyo3(signature = (trace, *, period_events, core_groups, enabled_groups, seed))]
+pub(crate) fn fold_sampled_trace(
+    py: Python<'_>,
+    trace: &PageTrace,
+    period_events: f64,
+    core_groups: u32,
+    enabled_groups: u32,
+    seed: u64,
+) -> PyResult<SampledFold> {
+    if !period_events.is_finite() || period_events < 1.0 {
+        return Err(PyValueError::new_err(format!(
+            "period_events is {period_events}; 1 or more is needed"
+        )));
+    }
+    if enabled_groups == 0 || enabled_groups > core_groups {
+        return Err(PyValueError::new_err(format!(
+            "enabled_groups is {enabled_groups}; 1 to {core_groups} core groups can be enabled"
+        )));
+    }
+    let sampling = Sampling {
+        period_events,
+        core_groups,
+        enabled_groups,
+        seed,
+    };
+    Ok(py.detach(|| fold(trace, sampling)))
+}
+
+fn fold(trace: &PageTrace, sampling: Sampling) -> SampledFold {
+    let mut folder = SampledTraceFolder::new(sampling, MINUTE_NS, trace.page_size_bytes);
+    let mut out = SampledFold {
+        load_samples: Vec::new(),
+        store_samples: Vec::new(),
+        distinct_pages: Vec::new(),
+        f1_pages: Vec::new(),
+        f2_pages: Vec::new(),
+        resident_bytes: Vec::new(),
+    };
+    for (number, accesses) in (1..).zip(&trace.intervals) {
+        let resident = trace.resident_pages[out.resident_bytes.len()]
+            .map(|pages| pages * i64::from(trace.page_size_bytes));
+        let end = IntervalEnd {
+            wall_ns: number * MINUTE_NS,
+            boottime_ns: None,
+        };
+        out.push(&folder.fold(end, accesses, resident).rows);
+    }
+    out
+}
+
+impl SampledFold {
+    fn push(&mut self, rows: &[HeatRow]) {
+        let (mut loads, mut stores, mut resident) = ([0; KINDS], [0; KINDS], [0; KINDS]);
+        let (mut distinct, mut f1, mut f2) = (
+            ByWindow::default(),
+            ByWindow::default(),
+            ByWindow::default(),
+        );
+        for row in rows {
+            let kind = row.kind as usize;
+            let samples = row.samples.unwrap_or_default();
+            loads[kind] += samples.loads as i64;
+            stores[kind] += samples.stores as i64;
+            resident[kind] += row.resident_bytes;
+            let columns = [
+                (&mut distinct, row.distinct_pages),
+                (&mut f1, row.f1_pages),
+                (&mut f2, row.f2_pages),
+            ];
+            for (sums, pages) in columns {
+                for (sum, pages) in sums.iter_mut().zip(pages.unwrap_or_default()) {
+                    sum[kind] += pages;
+                }
+            }
+        }
+        self.load_samples.push(loads);
+        self.store_samples.push(stores);
+        self.resident_bytes.push(resident);
+        self.distinct_pages.push(distinct);
+        self.f1_pages.push(f1);
+        self.f2_pages.push(f2);
+    }
+}
+
+fn by_kind<'py>(py: Python<'py>, rows: &[ByKind]) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let flat = numpy::PyArray1::from_iter(py, rows.iter().flatten().copied());
+    flat.reshape([rows.len(), KINDS])
+}
+
+fn by_window<'py>(py: Python<'py>, rows: &[ByWindow]) -> PyResult<Bound<'py, PyArray3<i64>>> {
+    let flat = numpy::PyArray1::from_iter(py, rows.iter().flatten().flatten().copied());
+    flat.reshape([rows.len(), WINDOWS.len(), KINDS])
+}
