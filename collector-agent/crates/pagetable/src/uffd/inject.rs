@@ -21,6 +21,13 @@ pub(super) const SYSCALL_INSTRUCTION: [u8; 2] = [0x0f, 0x05];
 const CODE_64_BIT: u64 = 0x33;
 const MAX_ERRNO: i64 = 4095;
 
+/// What C libraries take as a request of ptrace.
+#[cfg(target_env = "musl")]
+type Request = libc::c_int;
+/// What C libraries take as a request of ptrace.
+#[cfg(not(target_env = "musl"))]
+type Request = libc::c_uint;
+
 /// Why a system call was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum InjectError {
@@ -168,7 +175,7 @@ impl Stopped {
         Err(InjectError::NotStopped)
     }
 
-    fn request(&self, request: libc::c_uint, step: &'static str) -> Result<(), InjectError> {
+    fn request(&self, request: Request, step: &'static str) -> Result<(), InjectError> {
         ptrace(request, self.pid, 0, 0).map_err(|error| InjectError::Refused { step, error })
     }
 
@@ -204,7 +211,7 @@ fn empty_registers() -> libc::user_regs_struct {
     unsafe { std::mem::zeroed() }
 }
 
-fn ptrace(request: libc::c_uint, pid: libc::pid_t, address: usize, data: usize) -> io::Result<()> {
+fn ptrace(request: Request, pid: libc::pid_t, address: usize, data: usize) -> io::Result<()> {
     // SAFETY: `data` is a number, or the address of a register structure of the caller that the request reads or
     // fills; no request made here touches other memory of this process.
     let result = unsafe { libc::ptrace(request, pid, address, data) };

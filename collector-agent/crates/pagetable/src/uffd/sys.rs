@@ -83,7 +83,13 @@ pub struct Region {
 fn ioctl<T>(fd: &impl AsRawFd, number: u64, argument: &mut T) -> io::Result<usize> {
     // SAFETY: the kernel reads and writes `size_of::<T>()` bytes of the argument, as the number says. The one address in
     // an argument is that of the regions of a scan, which `scan` keeps alive with their length beside it.
-    let result = unsafe { libc::ioctl(fd.as_raw_fd(), number, std::ptr::from_mut(argument)) };
+    let result = unsafe {
+        libc::ioctl(
+            fd.as_raw_fd(),
+            number as libc::Ioctl,
+            std::ptr::from_mut(argument),
+        )
+    };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
