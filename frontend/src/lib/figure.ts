@@ -51,6 +51,7 @@ const methodNames: Record<string, string> = {
   idle_page: 'idle page tracking',
   referenced: 'referenced bytes per mapping',
   trace: 'page trace, every access',
+  writes: 'write tracking',
   counters: 'kernel counters',
 }
 
@@ -58,6 +59,19 @@ const methodNames: Record<string, string> = {
 export function methodName(method: string | null): string {
   if (method === null || method === '') return 'not measured'
   return methodNames[method] ?? method
+}
+
+/** How heat was measured, in one line: back end, granularity, length of an interval. */
+export function measuredBy(heat: { backend: string; granularity: string; interval_seconds: number | null }): string {
+  if (heat.backend === 'none') return 'not measured'
+  const units: Record<string, string> = { page: 'single pages', region: 'regions', vma: 'whole mappings' }
+  const interval = heat.interval_seconds === null ? '' : `, every ${intervalWords(heat.interval_seconds)}`
+  return `${methodName(heat.backend)}: ${units[heat.granularity] ?? heat.granularity}${interval}`
+}
+
+/** The length of an interval: `10 s`, `1 min`, `1.5 min`. */
+export function intervalWords(seconds: number): string {
+  return seconds < 60 ? `${Number(seconds.toPrecision(3))} s` : `${Number((seconds / 60).toPrecision(3))} min`
 }
 
 /** The name of a method where space is short. */

@@ -2,6 +2,7 @@
 
 const binaryUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 const decimalUnits = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const
+const timeUnits = ['ns', 'µs', 'ms', 's'] as const
 
 /** A divisor and the unit that is left after dividing by it. */
 export interface Scale {
@@ -38,6 +39,8 @@ export function scaleFor(unit: string, maximum: number): Scale {
       return scaleOf(maximum, 1000, decimalUnits)
     case 'ratio':
       return { divisor: 0.01, unit: '%' }
+    case 'ns':
+      return scaleOf(maximum, 1000, timeUnits)
     default:
       return { divisor: 1, unit: unitLabel(unit) }
   }
@@ -52,7 +55,10 @@ const unitLabels: Record<string, string> = {
   count_per_s: '/s',
   events: 'events',
   events_per_s: 'events/s',
+  batches: 'batches',
   intervals: 'intervals',
+  samples: 'samples',
+  times: 'times',
   kib: 'KiB',
   mib_per_s: 'MiB/s',
   ms: 'ms',

@@ -11,7 +11,7 @@ export interface TimeSearch {
 export const serviceTabs = ['overview', 'heatmap', 'moves', 'hosts'] as const
 export type ServiceTab = (typeof serviceTabs)[number]
 
-export const hostTabs = ['overview', 'moves', 'counters', 'setup'] as const
+export const hostTabs = ['overview', 'moves', 'counters', 'hardware', 'setup'] as const
 export type HostTab = (typeof hostTabs)[number]
 
 export const schemes = ['recency', 'frequency', 'cold_age'] as const

@@ -2,6 +2,7 @@ import { counter, counterNames } from './counters'
 import { fleet } from './fleet'
 import { serviceHeat } from './heat'
 import { hostDetail, hosts } from './hosts'
+import { serviceMetrics } from './serviceMetrics'
 import { serviceDetail, services } from './services'
 import { catalogue, status } from './status'
 import { ledger } from './tierMoves'
@@ -42,6 +43,7 @@ const routes: [RegExp, Handler][] = [
     /^\/v1\/services\/([^/]+)$/,
     (id) => (serviceDetail(id) === undefined ? notFound(`service ${id}`) : json(serviceDetail(id))),
   ],
+  [/^\/v1\/services\/([^/]+)\/metrics$/, (id) => json(serviceMetrics(id))],
   [
     /^\/v1\/services\/([^/]+)\/heat$/,
     (id, query) => {

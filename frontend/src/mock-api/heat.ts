@@ -1,5 +1,5 @@
 import type { ClassFigures, Figure, ServiceHeat } from '../api/_generated/schema'
-import { figure, heatShare, mockWindow, timeAxis, wave } from './figures'
+import { figure, heatShare, mockWindow, nothing, timeAxis, wave } from './figures'
 import { hosts } from './hosts'
 
 const gib = 1024 ** 3
@@ -55,6 +55,7 @@ export function serviceHeat(serviceId: string, scheme: ServiceHeat['scheme']['na
     method: 'abit',
     backend: 'abit_walk',
     granularity: 'page',
+    interval_seconds: 60,
     window: mockWindow,
     coverage: 0.93,
     classes,
@@ -76,6 +77,19 @@ export function serviceHeat(serviceId: string, scheme: ServiceHeat['scheme']['na
     })),
     hot_outside_dram_bytes: figure('heat.hot_outside_dram_bytes/1', 41.2 * gib, 'bytes'),
     cold_in_dram_bytes: figure('heat.cold_in_dram_bytes/1', 388 * gib, 'bytes'),
+    beside: {
+      sampled_pages: nothing('heat.sampled_pages/1', 'pages', 'not_supported', 'All resident pages were looked at.'),
+      written: [1, 2, 5, 10].map((intervals) => ({
+        intervals,
+        bytes: figure('writes.written_bytes/1', intervals * gib, 'bytes', { method: 'writes' }),
+        ratio: figure('writes.written_ratio/1', intervals / 100, 'ratio', { method: 'writes' }),
+      })),
+      huge_pages: {
+        hot_bytes_upper: figure('heat.huge_hot_bytes_upper/1', 40 * gib, 'bytes'),
+        hot_bytes_lower: figure('heat.huge_hot_bytes_lower/1', 2 * gib, 'bytes'),
+        skewed: true,
+      },
+    },
     hosts: hosts.slice(0, 6).map((host, index) => ({
       host_id: host.id,
       host_name: host.name,

@@ -1,5 +1,6 @@
 import type { Finding, HostDetail, HostSummary, NodeInfo } from '../api/_generated/schema'
 import { figure, mockNow, nothing } from './figures'
+import { mockAgent, mockCollectors, mockHardware } from './hostParts'
 
 const gib = 1024 ** 3
 
@@ -100,35 +101,7 @@ export function hostDetail(id: string): HostDetail | undefined {
         unavailable: 'This kernel is built without multi-generation LRU.',
       },
     ],
-    collectors: [
-      {
-        name: 'vmstat',
-        active: true,
-        reason: null,
-        enable_hint: null,
-        granularity: 'host, node',
-        privilege: null,
-        cpu_ratio: figure('agent.collector_cpu_ratio/1', 0.0004, 'ratio'),
-      },
-      {
-        name: 'referenced',
-        active: true,
-        reason: null,
-        enable_hint: null,
-        granularity: 'mapping',
-        privilege: 'CAP_SYS_PTRACE',
-        cpu_ratio: figure('agent.collector_cpu_ratio/1', 0.0021, 'ratio'),
-      },
-      {
-        name: 'pebs',
-        active: false,
-        reason: 'perf_event_paranoid is 3',
-        enable_hint: 'Run the agent as root or grant CAP_PERFMON.',
-        granularity: 'page',
-        privilege: 'CAP_PERFMON',
-        cpu_ratio: nothing('agent.collector_cpu_ratio/1', 'ratio', 'not_collected', 'The collector is off.'),
-      },
-    ],
+    collectors: mockCollectors(),
     services: [
       {
         id: 'svc-redis',
@@ -157,8 +130,12 @@ export function hostDetail(id: string): HostDetail | undefined {
         used_bytes: 1.4 * gib,
         priority: -2,
         zoned: null,
+        discard: true,
+        rotational: false,
       },
     ],
+    hardware: mockHardware(),
+    agent: mockAgent(),
     agent_rss_bytes: figure('agent.rss_bytes/1', 6.4 * 1024 ** 2, 'bytes'),
     agent_cpu_ratio: figure('agent.cpu_ratio/1', 0.0031, 'ratio'),
     clock_skew_seconds: 0.2,

@@ -80,6 +80,15 @@ describe('the service page', () => {
     expect(await screen.findByText(/Heat is opt-in/)).toBeTruthy()
   })
 
+  it('draws what the service says of itself, and says how it was measured', async () => {
+    openApp('/services/svc-redis')
+    expect(await screen.findByTestId('chart-service-throughput')).toBeTruthy()
+    expect(screen.getByTestId('chart-service-latency')).toBeTruthy()
+    expect(screen.queryByTestId('chart-service-load')).toBeNull()
+    expect((await screen.findByTestId('measured-by')).textContent).toContain('page walk: single pages, every 1 min')
+    expect(screen.getByTestId('beside-heat').textContent).toContain('skewed')
+  })
+
   it('names an unknown service as a problem', async () => {
     openApp('/services/none')
     expect((await screen.findByTestId('problem-state')).textContent).toContain('There is no service none.')
@@ -106,5 +115,30 @@ describe('the host page', () => {
     const collectors = await screen.findByTestId('collectors')
     await waitFor(() => expect(collectors.textContent).toContain('perf_event_paranoid is 3'))
     expect(collectors.textContent).toContain('Root would add: pebs.')
+  })
+
+  it('says what a collector sees, costs and needs, and when it fails', async () => {
+    openApp('/hosts/h-1?tab=setup')
+    const collectors = await screen.findByTestId('collectors')
+    await waitFor(() => expect(collectors.textContent).toContain('not which pages'))
+    expect(collectors.textContent).toContain('CAP_SYS_PTRACE')
+    expect(collectors.textContent).toContain('failing')
+    const agent = screen.getByTestId('agent')
+    expect(agent.textContent).toContain('backed off')
+    expect(agent.textContent).toContain('heat paused everywhere')
+    expect(agent.querySelector('[data-testid="figure-agent.throttles/1"]')?.textContent).toContain('not collected')
+  })
+
+  it('shows measured tiers, a degraded link and what cannot move', async () => {
+    openApp('/hosts/h-1?tab=hardware')
+    const bench = await screen.findByTestId('bench')
+    await waitFor(() => expect(bench.textContent).toContain('Idle latency'))
+    expect(bench.textContent).toContain('the processor has no non-temporal stores')
+    expect(bench.textContent).toContain('disturbed')
+    expect(screen.getByTestId('chart-loaded-latency')).toBeTruthy()
+    const cxl = screen.getByTestId('cxl')
+    expect(cxl.textContent).toContain('degraded')
+    expect(cxl.textContent).toContain('x8 at 16 GT/s')
+    expect(screen.getByTestId('unmovable').textContent).toContain('64 MiB')
   })
 })

@@ -4,29 +4,63 @@ import { EmptyState } from '../../ui/EmptyState'
 import { FigureText } from '../../ui/FigureText'
 import { Prose } from '../../ui/Prose'
 import { ToneTag } from '../../ui/ToneTag'
+import classes from './CollectorsTable.module.css'
+
+function State({ collector }: { collector: CollectorInfo }) {
+  const failing = collector.active && (collector.failures ?? 0) > 0
+  if (failing)
+    return <ToneTag tone="warning" label="failing" meaning={collector.last_error ?? 'Some of its rounds failed.'} />
+  return <ToneTag tone={collector.active ? 'good' : 'neutral'} label={collector.active ? 'on' : 'off'} />
+}
+
+function WhyOff({ collector }: { collector: CollectorInfo }) {
+  if (collector.active) return null
+  return (
+    <>
+      <Prose text={collector.reason ?? ''} />
+      {collector.enable_hint !== null && (
+        <span className={classes.hint}>
+          To turn it on: <Prose text={collector.enable_hint} />
+        </span>
+      )}
+    </>
+  )
+}
+
+function Needs({ collector }: { collector: CollectorInfo }) {
+  return (
+    <>
+      {collector.privilege ?? 'nothing'}
+      {collector.capabilities.length > 0 && <span className={classes.hint}>{collector.capabilities.join(', ')}</span>}
+    </>
+  )
+}
 
 const columns: Column<CollectorInfo>[] = [
   { key: 'name', header: 'Collector', cell: (collector) => <span className="ts-mono">{collector.name}</span> },
+  { key: 'state', header: 'State', cell: (collector) => <State collector={collector} /> },
   {
-    key: 'state',
-    header: 'State',
+    key: 'sees',
+    header: 'What it sees',
     cell: (collector) => (
-      <ToneTag tone={collector.active ? 'good' : 'neutral'} label={collector.active ? 'on' : 'off'} />
+      <>
+        <Prose text={collector.sees ?? ''} />
+        {collector.granularity !== null && <span className={classes.hint}>by {collector.granularity}</span>}
+      </>
     ),
   },
-  { key: 'reason', header: 'Why off', cell: (collector) => <Prose text={collector.reason ?? ''} /> },
-  { key: 'hint', header: 'What would turn it on', cell: (collector) => <Prose text={collector.enable_hint ?? ''} /> },
-  { key: 'granularity', header: 'Granularity', cell: (collector) => collector.granularity ?? '' },
-  { key: 'privilege', header: 'Privilege', cell: (collector) => collector.privilege ?? 'none' },
+  { key: 'cost', header: 'Cost', cell: (collector) => <Prose text={collector.cost ?? ''} /> },
+  { key: 'needs', header: 'Needs', cell: (collector) => <Needs collector={collector} /> },
+  { key: 'why', header: 'Why off', cell: (collector) => <WhyOff collector={collector} /> },
   {
     key: 'cpu',
-    header: 'CPU',
+    header: 'CPU now',
     numeric: true,
     cell: (collector) => <FigureText figure={collector.cpu_ratio} label={`CPU share of ${collector.name}`} />,
   },
 ]
 
-/** What the agent collects here, at which cost, and why the rest is off. */
+/** What the agent collects here: what each collector sees, costs and needs, and why the rest is off. */
 export function CollectorsTable({ collectors }: { collectors: CollectorInfo[] | undefined }) {
   const ranked =
     collectors === undefined ? undefined : [...collectors].sort((a, b) => Number(b.active) - Number(a.active))

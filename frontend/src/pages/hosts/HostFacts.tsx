@@ -10,6 +10,7 @@ function factsOf(host: HostDetail): [string, string][] {
     ['CPU', known(host.cpu_model)],
     ['CPUs online', known(host.cpus_online)],
     ['Architecture', known(host.architecture)],
+    ['Hypervisor', known(host.hardware.hypervisor)],
     ['Cgroups', known(host.cgroup_version)],
     ['Agent', known(host.summary.agent_version)],
     ['Origin', host.summary.origin],

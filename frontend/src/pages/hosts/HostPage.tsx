@@ -11,6 +11,7 @@ import { Timestamp } from '../../ui/Timestamp'
 import { useNow } from '../shell/useNow'
 import { useTimeRange } from '../shell/useTimeRange'
 import { CountersTab } from './CountersTab'
+import { HardwareTab } from './HardwareTab'
 import { HostMovesTab } from './HostMovesTab'
 import { HostOverviewTab } from './HostOverviewTab'
 import { HostStateTag } from './HostStateTag'
@@ -18,7 +19,13 @@ import { SetupTab } from './SetupTab'
 
 const route = getRouteApi('/hosts/$hostId')
 
-const tabLabels = { overview: 'Overview', moves: 'Tier moves', counters: 'Counters', setup: 'Setup' } as const
+const tabLabels = {
+  overview: 'Overview',
+  moves: 'Tier moves',
+  counters: 'Counters',
+  hardware: 'Hardware',
+  setup: 'Agent and setup',
+} as const
 
 /** One host: its tiers, what moves between them, its counters, and how it is set up. */
 export function HostPage(): ReactNode {
@@ -74,6 +81,9 @@ export function HostPage(): ReactNode {
         </Tabs.Panel>
         <Tabs.Panel value="counters">
           <CountersTab hostId={hostId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="hardware">
+          <HardwareTab host={host} load={load} />
         </Tabs.Panel>
         <Tabs.Panel value="setup">
           <SetupTab host={host} />

@@ -3,11 +3,12 @@ import { IconFilter } from '@tabler/icons-react'
 import { useState } from 'react'
 import type { HostDetail } from '../../api/_generated/schema'
 import { Panel } from '../../ui/Panel'
+import { AgentPanel } from './AgentPanel'
 import { CollectorsTable } from './CollectorsTable'
 import classes from './HostPage.module.css'
 import { KnobsTable } from './KnobsTable'
 
-/** How the host is set up: what is collected and why not more, and the kernel's settings. */
+/** How the host is set up: its agent, what is collected and why not more, and the kernel's settings. */
 export function SetupTab({ host }: { host: HostDetail | undefined }) {
   const [filter, setFilter] = useState('')
   const knobs = host?.knobs.filter((knob) => knob.path.toLowerCase().includes(filter.toLowerCase()))
@@ -17,6 +18,7 @@ export function SetupTab({ host }: { host: HostDetail | undefined }) {
   )
   return (
     <div className={classes.stack}>
+      <AgentPanel agent={host?.agent} />
       <Panel
         title="Collectors"
         hint={

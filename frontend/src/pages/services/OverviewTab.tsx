@@ -2,20 +2,24 @@ import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
-import type { ServiceDetail } from '../../api/_generated/schema'
+import type { ServiceDetail, ServiceHeat } from '../../api/_generated/schema'
 import { heatQuery } from '../../api/queries/heat'
 import { loadStateOf } from '../../api/queries/loadState'
 import { AgeHistogramChart } from '../../charts/ageHistogram/AgeHistogramChart'
 import { ClassTimeChart } from '../../charts/classTime/ClassTimeChart'
 import { WindowBarsChart } from '../../charts/windowBars/WindowBarsChart'
+import { measuredBy } from '../../lib/figure'
+import { formatCount } from '../../lib/units'
 import type { SchemeName } from '../../lib/urlState'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { useTimeRange } from '../shell/useTimeRange'
+import { BesidePanel } from './BesidePanel'
 import { HeatStats } from './HeatStats'
 import { KindsTable } from './KindsTable'
 import { SchemeControl } from './SchemeControl'
 import { ServiceHostsTable } from './ServiceHostsTable'
+import { ServiceMetricsCharts } from './ServiceMetricsCharts'
 import classes from './OverviewTab.module.css'
 
 const route = getRouteApi('/services/$serviceId')
@@ -60,6 +64,9 @@ export function OverviewTab({ serviceId, service }: OverviewTabProps) {
         <p className={classes.words} data-testid="scheme-words">
           {heat === undefined ? '\u00a0' : schemeWords(heat.scheme)}
         </p>
+        <p className={classes.words} data-testid="measured-by">
+          {heat === undefined ? '\u00a0' : measuredWords(heat)}
+        </p>
       </div>
       <HeatStats heat={heat} reason={service?.heat_reason ?? null} />
       <ClassTimeChart
@@ -80,6 +87,7 @@ export function OverviewTab({ serviceId, service }: OverviewTabProps) {
           />
         }
       />
+      <ServiceMetricsCharts serviceId={serviceId} marks={marks} />
       <div className={classes.two}>
         <AgeHistogramChart
           buckets={heat?.age_histogram}
@@ -94,6 +102,9 @@ export function OverviewTab({ serviceId, service }: OverviewTabProps) {
         <Panel title="By page kind" flush>
           <KindsTable kinds={heat?.by_kind} />
         </Panel>
+        <BesidePanel beside={heat?.beside} />
+      </div>
+      <div>
         <Panel title="Hosts" hint="with heat in this time range" flush>
           <ServiceHostsTable hosts={heat?.hosts.slice(0, 8)} />
         </Panel>
@@ -107,6 +118,12 @@ export function OverviewTab({ serviceId, service }: OverviewTabProps) {
       )}
     </div>
   )
+}
+
+function measuredWords(heat: ServiceHeat): string {
+  const sample = heat.beside.sampled_pages.value
+  const others = heat.other_methods.length === 0 ? '' : ` · also measured: ${heat.other_methods.join(', ')}`
+  return `Measured by ${measuredBy(heat)}${sample === null ? '' : `, ${formatCount(sample)} sampled pages`}${others}`
 }
 
 function schemeWords(scheme: { hot: string; warm: string | null; cold: string; snapped: string | null }): string {

@@ -1,0 +1,40 @@
+import { useMemo } from 'react'
+import type { NodeBench } from '../../api/_generated/schema'
+import type { LoadState } from '../../lib/loadState'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel } from '../ChartPanel'
+import { loadedCurves, loadedLatencyFigure } from './figure'
+
+interface LoadedLatencyChartProps {
+  benches: NodeBench[] | undefined
+  load: LoadState
+  height: number
+}
+
+/** How the latency of each node's memory rises with load. */
+export function LoadedLatencyChart({ benches, load, height }: LoadedLatencyChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => (benches === undefined ? null : loadedLatencyFigure(benches, theme)), [benches, theme])
+  const curves = useMemo(() => loadedCurves(benches ?? []), [benches])
+  const skipped = benches?.flatMap((bench) => bench.skipped).find((skip) => skip.name === 'loaded_latency')
+  return (
+    <ChartPanel
+      name="loaded-latency"
+      title="Latency under load"
+      label="Memory latency against bandwidth"
+      hint="Whiskers: 10th to 90th percentile of the repetitions. Hollow: something else ran."
+      load={load}
+      figure={figure}
+      height={height}
+      legend={curves.map((curve) => ({ label: curve.label, colour: curve.colour }))}
+      empty={
+        benches !== undefined && curves.length === 0
+          ? {
+              title: 'No loaded latency was measured',
+              next: skipped?.reason ?? 'Run `tierscope-agent bench` on the host; it takes minutes and is bounded.',
+            }
+          : null
+      }
+    />
+  )
+}

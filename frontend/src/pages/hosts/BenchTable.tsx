@@ -1,0 +1,81 @@
+import type { NodeBench } from '../../api/_generated/schema'
+import { benchPath } from '../../charts/loadedLatency/figure'
+import { benchHow, benchName } from '../../lib/bench'
+import { formatQuantity } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+
+interface Row {
+  key: string
+  bench: NodeBench
+  figure: NodeBench['figures'][number]
+}
+
+const columns: Column<Row>[] = [
+  { key: 'way', header: 'From CPUs to memory', cell: ({ bench }) => benchPath(bench) },
+  { key: 'name', header: 'Figure', cell: ({ figure }) => benchName(figure.name) },
+  { key: 'how', header: 'How', cell: ({ figure }) => benchHow(figure) },
+  {
+    key: 'median',
+    header: 'Median',
+    numeric: true,
+    cell: ({ figure }) => <strong>{formatQuantity(figure.median, figure.unit)}</strong>,
+  },
+  {
+    key: 'spread',
+    header: 'p10 – p90',
+    numeric: true,
+    cell: ({ figure }) => `${formatQuantity(figure.p10, figure.unit)} – ${formatQuantity(figure.p90, figure.unit)}`,
+  },
+  { key: 'n', header: 'Repetitions', numeric: true, cell: ({ figure }) => figure.repetitions },
+  {
+    key: 'state',
+    header: 'State',
+    cell: ({ figure }) =>
+      figure.disturbed ? (
+        <ToneTag tone="warning" label="disturbed" meaning="The spread says that something else ran: measure again." />
+      ) : (
+        <ToneTag tone="good" label="quiet" meaning="The repetitions agree." />
+      ),
+  },
+  { key: 'at', header: 'Measured', cell: ({ bench }) => <Timestamp at={bench.measured_at} /> },
+]
+
+/** Latency and bandwidth of each node's memory as measured on the host, with what could not be measured. */
+export function BenchTable({ benches }: { benches: NodeBench[] | undefined }) {
+  const rows = benches?.flatMap((bench) =>
+    bench.figures.map((figure, index): Row => ({
+      key: `${bench.cpu_node}-${bench.memory_node}-${index}`,
+      bench,
+      figure,
+    })),
+  )
+  const skipped = benches?.flatMap((bench) =>
+    bench.skipped.map((skip) => `${benchPath(bench)}, ${benchName(skip.name)}: ${skip.reason}`),
+  )
+  return (
+    <>
+      <DataTable
+        label="Measured memory tiers"
+        columns={columns}
+        rows={rows}
+        rowKey={(row) => row.key}
+        empty={
+          <EmptyState
+            title="Nothing has been measured here"
+            next="Run `tierscope-agent bench` on the host: latency and bandwidth of each node, bounded in time and memory."
+          />
+        }
+      />
+      {skipped !== undefined && skipped.length > 0 && (
+        <ul aria-label="Not measured" style={{ margin: '8px 16px', paddingLeft: 16, fontSize: '0.75rem' }}>
+          {skipped.map((text) => (
+            <li key={text}>Not measured: {text}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
