@@ -4,6 +4,7 @@ pub mod abit;
 pub mod bpf;
 mod clear;
 mod direct_map;
+pub mod idle;
 pub mod mappings;
 pub mod maps;
 mod own_memory;
