@@ -150,6 +150,8 @@ pub enum Record<'a> {
         pid: u32,
         /// Process that made it.
         parent_pid: u32,
+        /// When, nanoseconds of the event's clock.
+        time_ns: u64,
     },
     /// A thread ends.
     Exit {
@@ -271,9 +273,14 @@ fn parse_fields<'a>(raw: &RawRecord<'a>, layout: &Layout) -> Option<Record<'a>> 
 }
 
 fn task(kind: u32, fields: &mut Fields<'_>) -> Option<Record<'static>> {
-    let (pid, parent_pid, tid) = (fields.u32()?, fields.u32()?, fields.u32()?);
+    let (pid, parent_pid) = (fields.u32()?, fields.u32()?);
+    let (tid, _parent_tid, time_ns) = (fields.u32()?, fields.u32()?, fields.u64()?);
     Some(if kind == kind::FORK {
-        Record::Fork { pid, parent_pid }
+        Record::Fork {
+            pid,
+            parent_pid,
+            time_ns,
+        }
     } else {
         Record::Exit { pid, tid }
     })

@@ -171,7 +171,7 @@ impl Tally {
                 self.table.forget_range(pid, start, size_bytes, time_ns);
             }
             Record::Comm { pid, exec: true, .. } => self.table.forget_process(pid),
-            Record::Fork { pid, parent_pid } if pid != parent_pid => {
+            Record::Fork { pid, parent_pid, .. } if pid != parent_pid => {
                 // The number may have belonged to another process before.
                 self.table.forget_process(pid);
                 if let Some(followed) = &mut self.followed

@@ -175,9 +175,10 @@ fn what_happened_to_processes_is_read() {
     let fork = Record::Fork {
         pid: 12,
         parent_pid: 8,
+        time_ns: 5,
     };
     assert_eq!(parse_one(&build::fork(12, 8), &SAMPLER), Ok(fork));
-    let exit = [12_u32, 8, 12, 8].map(u32::to_ne_bytes).concat();
+    let exit = [12_u32, 8, 12, 8, 5, 0].map(u32::to_ne_bytes).concat();
     let exit = build::record(kind::EXIT, 0, &exit);
     assert_eq!(parse_one(&exit, &SAMPLER), Ok(Record::Exit { pid: 12, tid: 12 }));
 }
