@@ -15,8 +15,23 @@ pub(crate) enum Fault {
     /// The n-th changing operation from now on (0 = the next) takes effect only in part, here to `kept` of 256, and
     /// everything after it fails until the power is back.
     PowerCut { after: u8, kept: u8 },
-    /// The next changing operation that needs space fails, having written `kept` of 256.
-    Full { kept: u8 },
+    /// The next `count` + 1 changing operations that need space fail, each having written `kept` of 256.
+    Full { kept: u8, count: u8 },
+    /// The next write happens, but to make it durable fails: it can be read until the power goes, and then `kept` of 256
+    /// are left of it, whatever was reported as durable in the same file since.
+    SyncFails { kept: u8 },
+    /// The next file that is put in place of another is not, or is although that is not known for sure.
+    RenameFails { happened: bool },
+    /// The next read fails.
+    ReadFails,
+}
+
+/// A write of which nobody knows whether it is durable: undone in part when the power goes.
+#[derive(Debug)]
+struct Unsure {
+    path: PathBuf,
+    /// The file as it is left by a power cut.
+    left: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
@@ -31,6 +46,8 @@ struct Inner {
     content: Content,
     fault: Fault,
     dark: bool,
+    /// Undone, unless the same file was written as a whole or cut before it since.
+    unsure: Option<Unsure>,
 }
 
 /// Clones share the content: the spool is dropped and opened again on the same disk.
@@ -42,7 +59,17 @@ enum Effect {
     Whole,
     /// This share of 256, then an error.
     Part(u8, ErrorKind),
+    /// All of it for now, then an error; this share of 256 after a power cut.
+    Undurable(u8),
     Nothing,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Write,
+    Rename,
+    Remove,
 }
 
 impl FaultDisk {
@@ -51,6 +78,7 @@ impl FaultDisk {
             content: Content::default(),
             fault: Fault::None,
             dark: false,
+            unsure: None,
         })))
     }
 
@@ -61,8 +89,14 @@ impl FaultDisk {
     /// The power is back. `restore` says whether removed files are there again.
     pub(crate) fn power_on(&self, restore: bool) {
         let mut inner = self.0.lock().expect("not poisoned");
-        inner.dark = false;
+        let was_dark = std::mem::take(&mut inner.dark);
         inner.fault = Fault::None;
+        // A program that ends leaves its writes with the system; they are lost with the power alone.
+        if let Some(unsure) = inner.unsure.take()
+            && was_dark
+        {
+            inner.content.files.insert(unsure.path, unsure.left);
+        }
         let removed = std::mem::take(&mut inner.content.removed);
         if restore {
             for (path, bytes) in removed {
@@ -94,28 +128,58 @@ impl FaultDisk {
 }
 
 impl Inner {
-    fn effect(&mut self) -> Effect {
+    fn effect(&mut self, operation: Operation) -> Effect {
         if self.dark {
             return Effect::Nothing;
         }
-        match self.fault {
-            Fault::None => Effect::Whole,
-            Fault::PowerCut { after: 0, kept } => {
+        let (effect, next) = match (self.fault, operation) {
+            (Fault::PowerCut { after: 0, kept }, _) => {
                 self.dark = true;
-                Effect::Part(kept, ErrorKind::BrokenPipe)
+                (Effect::Part(kept, ErrorKind::BrokenPipe), Fault::None)
             }
-            Fault::PowerCut { after, kept } => {
-                self.fault = Fault::PowerCut {
-                    after: after - 1,
-                    kept,
-                };
-                Effect::Whole
+            (Fault::PowerCut { after, kept }, _) => {
+                let after = after - 1;
+                (Effect::Whole, Fault::PowerCut { after, kept })
             }
-            Fault::Full { kept } => {
-                self.fault = Fault::None;
-                Effect::Part(kept, ErrorKind::StorageFull)
+            (Fault::Full { kept, count }, Operation::Write | Operation::Rename) => {
+                let next = count.checked_sub(1).map(|count| Fault::Full { kept, count });
+                (
+                    Effect::Part(kept, ErrorKind::StorageFull),
+                    next.unwrap_or(Fault::None),
+                )
             }
+            (Fault::SyncFails { kept }, Operation::Write) => (Effect::Undurable(kept), Fault::None),
+            (Fault::RenameFails { happened }, Operation::Rename) => {
+                let kept = if happened { u8::MAX } else { 0 };
+                (Effect::Part(kept, ErrorKind::Other), Fault::None)
+            }
+            (fault, _) => (Effect::Whole, fault),
+        };
+        self.fault = next;
+        effect
+    }
+
+    /// Notes that the present content of a file may be `left` after a power cut.
+    fn doubt(&mut self, path: &Path, left: Vec<u8>) {
+        self.unsure = Some(Unsure {
+            path: path.to_owned(),
+            left,
+        });
+    }
+
+    /// A later durable write makes the file what it says, but for what lies before `from` in it and was in doubt.
+    fn settle(&mut self, path: &Path, from: usize, bytes: &[u8]) {
+        let Some(unsure) = self.unsure.take_if(|unsure| unsure.path == path) else {
+            return;
+        };
+        let mut left = unsure.left;
+        if from <= left.len() {
+            return;
         }
+        // Durable behind bytes that are not: a hole, which reads as zeros.
+        left.resize(from, 0);
+        left.extend_from_slice(bytes);
+        self.doubt(path, left);
     }
 
     fn check_power(&self) -> io::Result<()> {
@@ -152,8 +216,12 @@ impl Disk for FaultDisk {
     }
 
     fn read(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let inner = self.0.lock().expect("not poisoned");
+        let mut inner = self.0.lock().expect("not poisoned");
         inner.check_power()?;
+        if inner.fault == Fault::ReadFails {
+            inner.fault = Fault::None;
+            return Err(io::Error::other("a read error"));
+        }
         let bytes = inner.content.files.get(path).ok_or(ErrorKind::NotFound)?;
         let start = (offset as usize).min(bytes.len());
         let end = (start + length).min(bytes.len());
@@ -162,38 +230,64 @@ impl Disk for FaultDisk {
 
     fn write_at(&self, path: &Path, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut inner = self.0.lock().expect("not poisoned");
-        let effect = inner.effect();
+        let effect = inner.effect(Operation::Write);
         if matches!(effect, Effect::Nothing) {
             return inner.check_power();
         }
         let file = inner.content.files.entry(path.to_owned()).or_default();
         file.truncate(offset as usize);
         assert_eq!(file.len() as u64, offset, "appends leave no hole");
-        if let Effect::Part(kept, kind) = effect {
-            file.extend_from_slice(&bytes[..bytes.len() * usize::from(kept) / 256]);
-            Err(io::Error::from(kind))
-        } else {
-            file.extend_from_slice(bytes);
-            Ok(())
+        match effect {
+            Effect::Part(kept, kind) => {
+                file.extend_from_slice(share(bytes, kept));
+                inner.settle(path, offset as usize, &[]);
+                Err(io::Error::from(kind))
+            }
+            Effect::Undurable(kept) => {
+                let left = [&file[..], share(bytes, kept)].concat();
+                file.extend_from_slice(bytes);
+                inner.doubt(path, left);
+                Err(io::Error::other("the disk did not take it"))
+            }
+            _ => {
+                file.extend_from_slice(bytes);
+                inner.settle(path, offset as usize, bytes);
+                Ok(())
+            }
         }
     }
 
     fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut inner = self.0.lock().expect("not poisoned");
-        let (kept, result) = match inner.effect() {
-            Effect::Nothing => return inner.check_power(),
-            Effect::Part(kept, kind) => (bytes.len() * usize::from(kept) / 256, Err(io::Error::from(kind))),
-            Effect::Whole => (bytes.len(), Ok(())),
-        };
+        let effect = inner.effect(Operation::Write);
+        if matches!(effect, Effect::Nothing) {
+            return inner.check_power();
+        }
         let file = inner.content.files.entry(path.to_owned()).or_default();
-        let behind = file.split_off(kept.min(file.len()));
-        *file = [&bytes[..kept], &behind].concat();
-        result
+        let over = |new: &[u8], old: &[u8]| [new, old.get(new.len()..).unwrap_or_default()].concat();
+        match effect {
+            Effect::Part(kept, kind) => {
+                *file = over(share(bytes, kept), file);
+                inner.settle(path, 0, &[]);
+                Err(io::Error::from(kind))
+            }
+            Effect::Undurable(kept) => {
+                let left = over(share(bytes, kept), file);
+                *file = over(bytes, file);
+                inner.doubt(path, left);
+                Err(io::Error::other("the disk did not take it"))
+            }
+            _ => {
+                *file = over(bytes, file);
+                inner.settle(path, 0, bytes);
+                Ok(())
+            }
+        }
     }
 
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut inner = self.0.lock().expect("not poisoned");
-        match inner.effect() {
+        match inner.effect(Operation::Rename) {
             Effect::Nothing => inner.check_power(),
             // The new content may be there although the call failed.
             Effect::Part(kept, kind) => {
@@ -202,7 +296,7 @@ impl Disk for FaultDisk {
                 }
                 Err(io::Error::from(kind))
             }
-            Effect::Whole => {
+            Effect::Whole | Effect::Undurable(_) => {
                 inner.content.files.insert(path.to_owned(), bytes.to_vec());
                 Ok(())
             }
@@ -211,12 +305,13 @@ impl Disk for FaultDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut inner = self.0.lock().expect("not poisoned");
-        match inner.effect() {
+        match inner.effect(Operation::Remove) {
             Effect::Nothing => inner.check_power(),
             Effect::Part(kept, kind) if kept < 128 => Err(io::Error::from(kind)),
             effect => {
                 let bytes = inner.content.files.remove(path).ok_or(ErrorKind::NotFound)?;
                 inner.content.removed.insert(path.to_owned(), bytes);
+                inner.unsure.take_if(|unsure| unsure.path == path);
                 match effect {
                     Effect::Part(_, kind) => Err(io::Error::from(kind)),
                     _ => Ok(()),
@@ -224,4 +319,9 @@ impl Disk for FaultDisk {
             }
         }
     }
+}
+
+/// The first `kept` of 256 of `bytes`.
+fn share(bytes: &[u8], kept: u8) -> &[u8] {
+    &bytes[..bytes.len() * usize::from(kept) / 256]
 }

@@ -31,7 +31,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             after: after % 5,
             kept
         }),
-        any::<u8>().prop_map(|kept| Fault::Full { kept }),
+        (any::<u8>(), 0_u8..4).prop_map(|(kept, count)| Fault::Full { kept, count }),
+        any::<u8>().prop_map(|kept| Fault::SyncFails { kept }),
+        any::<bool>().prop_map(|happened| Fault::RenameFails { happened }),
+        Just(Fault::ReadFails),
     ];
     let step = prop_oneof![
         8 => (0_u16..300).prop_map(|bytes| Step::Append { bytes }),
