@@ -5,6 +5,7 @@
 
 pub(crate) mod abit_walk;
 pub(crate) mod backend;
+pub(crate) mod idle_page;
 pub(crate) mod page_groups;
 pub(crate) mod referenced;
 pub(crate) mod sampler;
@@ -20,6 +21,11 @@ pub(crate) const OFFERS: &[Offer] = &[
         name: abit_walk::NAME,
         probe: abit_walk::probe,
         make: abit_walk::make,
+    },
+    Offer {
+        name: idle_page::NAME,
+        probe: idle_page::probe,
+        make: idle_page::make,
     },
     Offer {
         name: referenced::NAME,
