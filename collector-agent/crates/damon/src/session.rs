@@ -54,6 +54,8 @@ impl Session {
             let user = driver.describe_user(count);
             return Err(DamonError::InUse { user });
         }
+        // Before the marker, so that there is no marker without a watchdog.
+        let watchdog = guard.watchdog.as_ref().map(Watchdog::start).transpose()?;
         let mark = 1 + RandomState::new().build_hasher().finish() % HIGHEST_MARK;
         let marker = Marker::of_this_process(root, mark);
         marker
@@ -69,9 +71,8 @@ impl Session {
             mark,
             created: false,
             reading: Reading::Adaptive,
-            watchdog: None,
+            watchdog,
         };
-        session.watchdog = guard.watchdog.as_ref().map(Watchdog::start).transpose()?;
         session.driver.make()?;
         session.created = true;
         session.driver.leave_mark(mark)?;

@@ -92,7 +92,10 @@ impl Agent {
         let mut children: Vec<i32> = Vec::new();
         for task in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
             let list = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap();
-            children.extend(list.split_ascii_whitespace().map(|pid| pid.parse::<i32>().unwrap()));
+            children.extend(
+                list.split_ascii_whitespace()
+                    .map(|pid| pid.parse::<i32>().unwrap()),
+            );
         }
         assert_eq!(children.len(), 1);
         Pid::from_raw(children[0]).unwrap()

@@ -9,7 +9,9 @@ mod touched;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use tierscope_damon::plan::Plan;
 use tierscope_damon::session::{Guard, Session};
 use tierscope_damon::{DamonError, leftover};
 use tierscope_rootfs::Root;
@@ -41,8 +43,11 @@ impl Host {
         if thp.contains("[always]") {
             return skipped("huge pages are on, so accesses show in steps of 2 MiB");
         }
-        match Session::begin(&Root::live(), &host.guard()) {
-            Ok(_) => Some(host),
+        // Any page: what is tried is whether DAMON starts.
+        let plan = Plan::pages(&[1 << 12], Duration::from_millis(100)).unwrap();
+        let tried = Session::begin(&Root::live(), &host.guard()).and_then(|mut session| session.start(&plan));
+        match tried {
+            Ok(()) => Some(host),
             Err(
                 error @ (DamonError::NotSupported
                 | DamonError::Permission { .. }
