@@ -90,64 +90,66 @@ fn node_of_cpus(reader: &mut Reader) -> BTreeMap<u32, u32> {
     of_cpus
 }
 
-fn plan_unit(unit: &Pmu, nodes: &BTreeMap<u32, u32>) -> Vec<Planned> {
-    let named = |names: &[&str]| -> Vec<(String, f64)> {
-        let there = names.iter().filter_map(|name| {
-            let event = unit.event(name)?;
-            let bytes = match (event.scale, event.unit.as_deref()) {
-                (Some(scale), Some("MiB")) => scale * MIB_BYTES,
-                (Some(scale), Some("Bytes" | "bytes")) => scale,
-                _ => LINE_BYTES,
-            };
-            Some(((*name).to_owned(), bytes))
-        });
-        there.collect()
-    };
-    let is_cxl = unit.name.starts_with("cxl_pmu_mem");
-    let roles: [(&str, Vec<(String, f64)>); 3] = if unit.name.starts_with("amd_umc") {
-        [
+/// Names of values, with the events that add to each and what one count adds.
+type Roles = Vec<(&'static str, Vec<(String, f64)>)>;
+
+/// Those of these events that a unit has, with their bytes per count.
+fn named(unit: &Pmu, names: &[&str]) -> Vec<(String, f64)> {
+    let there = names.iter().filter_map(|name| {
+        let event = unit.event(name)?;
+        let bytes = match (event.scale, event.unit.as_deref()) {
+            (Some(scale), Some("MiB")) => scale * MIB_BYTES,
+            (Some(scale), Some("Bytes" | "bytes")) => scale,
+            _ => LINE_BYTES,
+        };
+        Some(((*name).to_owned(), bytes))
+    });
+    there.collect()
+}
+
+fn roles(unit: &Pmu) -> Roles {
+    if unit.name.starts_with("amd_umc") {
+        return vec![
             ("read_bytes", vec![(UMC_READ.to_owned(), LINE_BYTES)]),
             ("write_bytes", vec![(UMC_WRITE.to_owned(), LINE_BYTES)]),
-            ("requests", Vec::new()),
-        ]
-    } else if is_cxl {
-        [
-            ("read_bytes", named(&CXL_READ)),
-            ("write_bytes", named(&CXL_WRITE)),
-            ("requests", Vec::new()),
-        ]
-    } else if unit.name.starts_with("arm_cmn") {
+        ];
+    }
+    if unit.name.starts_with("arm_cmn") {
         let requests = unit.event(MESH_REQUESTS).map(|_| (MESH_REQUESTS.to_owned(), 1.0));
-        [
-            ("read_bytes", Vec::new()),
-            ("write_bytes", Vec::new()),
-            ("requests", requests.into_iter().collect()),
-        ]
+        return vec![("requests", requests.into_iter().collect())];
+    }
+    let (reads, writes) = if is_cxl(unit) {
+        (&CXL_READ[..], &CXL_WRITE[..])
     } else {
-        [
-            ("read_bytes", named(&CAS_READ)),
-            ("write_bytes", named(&CAS_WRITE)),
-            ("requests", Vec::new()),
-        ]
+        (&CAS_READ[..], &CAS_WRITE[..])
     };
+    vec![
+        ("read_bytes", named(unit, reads)),
+        ("write_bytes", named(unit, writes)),
+    ]
+}
+
+fn is_cxl(unit: &Pmu) -> bool {
+    unit.name.starts_with("cxl_pmu_mem")
+}
+
+fn plan_unit(unit: &Pmu, nodes: &BTreeMap<u32, u32>) -> Vec<Planned> {
     let mut plan = Vec::new();
     for cpu in &unit.cpus {
         let node = nodes.get(cpu).copied().unwrap_or(0);
-        for (name, events) in &roles {
-            for (event, factor) in events {
-                let key = if is_cxl {
-                    format!("host|cxl_pmu|{name}[{}]", unit.name)
-                } else {
-                    format!("node:{node}|uncore|{name}")
-                };
-                plan.push(Planned {
-                    unit: unit.name.clone(),
-                    event: event.clone(),
-                    cpu: *cpu,
-                    key,
-                    factor: *factor,
-                });
-            }
+        for (name, events) in roles(unit) {
+            let key = if is_cxl(unit) {
+                format!("host|cxl_pmu|{name}[{}]", unit.name)
+            } else {
+                format!("node:{node}|uncore|{name}")
+            };
+            plan.extend(events.into_iter().map(|(event, factor)| Planned {
+                unit: unit.name.clone(),
+                event,
+                cpu: *cpu,
+                key: key.clone(),
+                factor,
+            }));
         }
     }
     plan

@@ -58,14 +58,14 @@ impl HardwareCounters {
     /// Opens what the host offers; counting begins at once.
     pub(crate) fn open(root: &Root) -> Self {
         let mut reader = Reader::new(root.clone());
-        let plans = [
+        let offers = [
             (BANDWIDTH, bandwidth::plan(&mut reader)),
             (STALLS, stalls::plan(&mut reader)),
         ];
         let mut counters = Self::default();
-        let mut room = MAX_COUNTERS;
-        for (name, plan) in plans {
-            let opened = plan.and_then(|plan| open_all(root, &plan, &mut room));
+        let mut left = MAX_COUNTERS;
+        for (name, plan) in offers {
+            let opened = plan.and_then(|plan| open_all(root, &plan, &mut left));
             let state = match opened {
                 Ok(values) => {
                     counters.values.extend(values);
@@ -116,8 +116,8 @@ impl Value {
 }
 
 /// Opens all counters of a plan, or none: a part of a sum is no figure.
-fn open_all(root: &Root, plan: &[Planned], room: &mut usize) -> Result<Vec<Value>, String> {
-    if plan.len() > *room {
+fn open_all(root: &Root, plan: &[Planned], left: &mut usize) -> Result<Vec<Value>, String> {
+    if plan.len() > *left {
         return Err(format!(
             "it would take {} counters, and the agent opens at most {MAX_COUNTERS}",
             plan.len()
@@ -125,20 +125,20 @@ fn open_all(root: &Root, plan: &[Planned], room: &mut usize) -> Result<Vec<Value
     }
     let mut units: BTreeMap<&str, Pmu> = BTreeMap::new();
     let mut values: BTreeMap<&str, Vec<(CountingGroup, f64)>> = BTreeMap::new();
-    for planned in plan {
-        let unit = match units.remove(planned.unit.as_str()) {
+    for counter in plan {
+        let unit = match units.remove(counter.unit.as_str()) {
             Some(unit) => unit,
-            None => Pmu::read(root, &planned.unit).map_err(|error| error.to_string())?,
+            None => Pmu::read(root, &counter.unit).map_err(|error| error.to_string())?,
         };
         let group =
-            CountingGroup::open(&unit, &[&planned.event], planned.cpu).map_err(|error| error.to_string())?;
-        units.insert(&planned.unit, unit);
+            CountingGroup::open(&unit, &[&counter.event], counter.cpu).map_err(|error| error.to_string())?;
+        units.insert(&counter.unit, unit);
         values
-            .entry(&planned.key)
+            .entry(&counter.key)
             .or_default()
-            .push((group, planned.factor));
+            .push((group, counter.factor));
     }
-    *room -= plan.len();
+    *left -= plan.len();
     let value = |(key, counters): (&str, Vec<(CountingGroup, f64)>)| Value {
         key: Key::from_text(key),
         counters,

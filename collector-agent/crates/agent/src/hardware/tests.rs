@@ -1,5 +1,6 @@
 //! Plans from the units of made-up hosts, and the counters of this one.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
 
 use super::*;
 use crate::fake_root::FakeRoot;
@@ -184,24 +185,24 @@ fn a_host_without_units_says_why_and_gives_no_values() {
 fn counters_of_this_host_grow_and_have_a_cadence() {
     let root = Root::live();
     // The one unit that every host has: time on a processor, in nanoseconds.
-    let planned = |cpu: u32| Planned {
+    let on_cpu = |cpu: u32| Planned {
         unit: "software".to_owned(),
         event: "config=0".to_owned(),
         cpu,
         key: "host|memory_stall|cycles".to_owned(),
         factor: 2.0,
     };
-    let mut room = 8;
-    let values = match open_all(&root, &[planned(0)], &mut room) {
-        Ok(values) => values,
+    let mut left = 8;
+    let opened = match open_all(&root, &[on_cpu(0)], &mut left) {
+        Ok(opened) => opened,
         Err(reason) => {
             eprintln!("skipped: {reason}");
             return;
         }
     };
-    assert_eq!(room, 7);
+    assert_eq!(left, 7);
     let mut counters = HardwareCounters {
-        values,
+        values: opened,
         ..HardwareCounters::default()
     };
     let first = counters.read(0)[0].1.unwrap();
@@ -212,7 +213,7 @@ fn counters_of_this_host_grow_and_have_a_cadence() {
     }
     assert!(later > first, "{later} {first}");
     assert!(
-        open_all(&root, &vec![planned(0); 8], &mut room)
+        open_all(&root, &vec![on_cpu(0); 8], &mut left)
             .unwrap_err()
             .contains("at most")
     );

@@ -43,7 +43,7 @@ impl Histogram {
                 };
                 return bound
                     .is_finite()
-                    .then(|| lower_bound + (bound - lower_bound) * share);
+                    .then_some(lower_bound + (bound - lower_bound) * share);
             }
             (lower_bound, below) = (bound.max(0.0), count);
         }

@@ -61,16 +61,16 @@ impl Source {
 
     /// Asks the source, within `left`. The text says what is wrong.
     pub(super) fn read(&mut self, fetcher: &Fetcher, left: Duration) -> Result<Reading, String> {
-        let fetched = match (&self.config.url, &self.config.file) {
+        let answer = match (&self.config.url, &self.config.file) {
             (Some(url), _) => fetcher.url(url, Duration::from_millis(self.config.timeout_ms).min(left)),
             (None, Some(file)) => Fetcher::file(file),
             (None, None) => Err("it has neither `url` nor `file`".to_owned()),
         };
-        if fetched.is_err() {
+        if answer.is_err() {
             // Requests of an unknown time are no latency of the next interval.
             self.before = Histogram::default();
         }
-        Ok(self.understand(&fetched?))
+        Ok(self.understand(&answer?))
     }
 
     fn understand(&mut self, fetched: &Fetched) -> Reading {

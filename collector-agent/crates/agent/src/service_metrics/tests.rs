@@ -111,8 +111,7 @@ fn a_file_gives_its_age_and_a_metric_that_is_not_there_is_told() {
     )
     .unwrap();
     let text = format!(
-        "[[service_metrics]]\nservice = \"db\"\nfile = {:?}\nthroughput_per_s = \"rate\"\nlatency = \"latency\"\nlatency_unit = \"ms\"\nload = \"queue\"\n",
-        path
+        "[[service_metrics]]\nservice = \"db\"\nfile = {path:?}\nthroughput_per_s = \"rate\"\nlatency = \"latency\"\nlatency_unit = \"ms\"\nload = \"queue\"\n"
     );
     let mut metrics = ServiceMetrics::start(&config(&text)).unwrap();
     let (values, cost) = round(&mut metrics);
