@@ -23,6 +23,7 @@ mod hardware;
 mod heat;
 mod heat_collector;
 mod heat_targets;
+mod host_cgroups;
 pub mod inventory;
 mod ladder;
 mod layouts;

@@ -19,6 +19,7 @@ use crate::bounds::Bounds;
 use crate::clocks::wall_ns;
 use crate::config::Config;
 use crate::credential::{self, Credential, CredentialStore, Introduction};
+use crate::host_cgroups;
 use crate::layouts::LayoutStore;
 use crate::leftovers;
 use crate::live::LiveSource;
@@ -127,6 +128,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     if check_only {
         return Ok(());
     }
+    host_cgroups::enter();
     leftovers::clean_at_start();
     priority::lower(config.nice);
     std::fs::create_dir_all(&config.state_dir).with_context(|| {
