@@ -374,6 +374,34 @@ mod tests {
         }
     }
 
+    /// Settings that are shown or shipped are ones that the agent takes.
+    #[test]
+    fn the_settings_of_documents_and_packages_are_right() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let read = |path: &str| fs::read_to_string(root.join(path)).expect("readable");
+        let document = read("docs/operating/agent.md");
+        let shown = document
+            .split("```toml\n")
+            .nth(1)
+            .and_then(|rest| rest.split("```").next())
+            .expect("a list of settings");
+        let config = Config::parse(shown).expect("right");
+        let defaults = Config::default();
+        assert_eq!(config.heat.backends, defaults.heat.backends);
+        assert_eq!(
+            (&config.budget, &config.guard),
+            (&defaults.budget, &defaults.guard)
+        );
+        Config::parse(&read("deploy/deb/agent.toml")).expect("right");
+        let manifest = read("deploy/kubernetes/agent-daemonset.yaml");
+        let map = manifest
+            .split("agent.toml: |\n")
+            .nth(1)
+            .and_then(|rest| rest.split("---").next())
+            .expect("settings");
+        Config::parse(map).expect("right");
+    }
+
     #[test]
     fn intervals_end_on_whole_minutes() {
         let fit = [1, 2, 30, 60, 120, 3600];
