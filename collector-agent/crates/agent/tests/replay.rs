@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::mpsc::{Receiver, channel};
 
+use tierscope_sample::heat::Backend;
 use tierscope_wire::{CounterRow, Opened, Origin, open};
 
 fn data(name: &str) -> PathBuf {
@@ -182,6 +183,59 @@ fn a_page_trace_arrives_as_heat_of_its_service() {
         .expect("an inventory")
         .services;
     assert!(services[0].heat_measured && services[0].name == "cache");
+}
+
+#[test]
+fn samples_that_perf_recorded_arrive_as_heat_of_its_processes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("recording.txt");
+    let mut text = b"# printed by perf script\n".to_vec();
+    for second in 0..90 {
+        for (event, page) in [("cpu/mem-loads,ldlat=30/P", second), ("cpu/mem-stores/P", 200)] {
+            let address = 0x7f00_0000_0000_u64 + 4096 * page;
+            let access = format!("200 {event}: {address:x} [unknown] (//anon)");
+            writeln!(text, "web server 77/78 [001] {second}.25: {access}").expect("a line");
+        }
+    }
+    std::fs::write(&path, text).expect("written");
+    let batches = replayed(&["--service", "shop/web"], std::slice::from_ref(&path));
+    let rows: Vec<_> = batches.iter().flat_map(|batch| &batch.content.heat).collect();
+    assert_eq!(
+        rows.len(),
+        89,
+        "one for each second between the first and the last sample"
+    );
+    assert!(
+        rows.iter()
+            .all(|row| row.backend == Backend::Pebs && &*row.group == "web server")
+    );
+    let newest = rows.iter().max_by_key(|row| row.end_wall_ns).expect("rows");
+    let samples = newest.samples.expect("counted");
+    assert_eq!((samples.loads, samples.stores), (1, 1));
+    assert_eq!(
+        (newest.resident_bytes, newest.period_events),
+        (91 * 4096, Some(200.0))
+    );
+    let services = &batches[0]
+        .content
+        .inventory
+        .as_ref()
+        .expect("an inventory")
+        .services;
+    assert_eq!(services[0].rule, "imported recording of perf");
+}
+
+#[test]
+fn page_faults_that_perf_recorded_are_refused_as_heat() {
+    for name in ["perf/page-faults.perf.data", "perf/page-faults.script.txt"] {
+        let done = replay(&["--dry-run", "--service", "shop/web"], &[data(name)]);
+        let message = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(1), "{message}");
+        assert!(
+            message.contains("first touches") && message.contains("perf mem record"),
+            "{message}"
+        );
+    }
 }
 
 #[test]

@@ -304,6 +304,11 @@ pub fn looks_like_perf(head: &[u8]) -> bool {
     crate::perf_data::has_magic(head) || crate::perf_script::looks_like_script(head)
 }
 
+/// Whether it is the binary form, `perf.data`.
+pub fn is_perf_data(bytes: &[u8]) -> bool {
+    crate::perf_data::has_magic(bytes)
+}
+
 /// Reads a recording in either form.
 pub fn read(bytes: &[u8], limits: PerfLimits) -> Result<PerfRecording, PerfFileError> {
     if bytes.len() as u64 > limits.bytes {

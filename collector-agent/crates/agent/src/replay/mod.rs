@@ -1,7 +1,9 @@
 //! `tierscope-agent replay`: sends recordings made elsewhere over the wire that a live host uses, marked as imported.
 
 mod deliver;
+mod perf;
 mod recording;
+mod source;
 mod summary;
 mod timing;
 mod traces;
@@ -24,11 +26,12 @@ use crate::credential::{self, Credential, Introduction};
 use crate::heat_targets::service_name;
 use deliver::{Delivered, Delivery};
 pub(crate) use recording::{Recording, read_recording};
+use source::{HeatSource, Identity, open_heat};
 use summary::{RecordingSummary, Summary, describe};
 use timing::{TimeChoice, shift_ns};
-use traces::{Identity, Trace};
 
-/// Sends recordings: snapshot trees (directory or .tar.zst) and page traces (.parquet).
+/// Sends recordings: snapshot trees (directory or .tar.zst), page traces (.parquet), and memory samples of perf
+/// (perf.data, or the text of `perf script`).
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
     /// Recordings; all of them belong to one host.
@@ -37,7 +40,7 @@ pub(crate) struct ReplayArgs {
     /// Base address of the service.
     #[arg(long, required_unless_present = "dry_run")]
     server: Option<String>,
-    /// Service that a page trace belongs to: [NAMESPACE/]NAME.
+    /// Service that a page trace or a recording of perf belongs to: [NAMESPACE/]NAME.
     #[arg(long)]
     service: Option<String>,
     /// Name under which the host is shown; that of the recording unless given.
@@ -72,7 +75,7 @@ pub(crate) struct ReplayArgs {
 /// What was read of one path.
 enum Source {
     Snapshots(Box<Recording>),
-    Pages(Box<Trace>),
+    Heat(Box<dyn HeatSource>),
 }
 
 /// Reads, then sends.
@@ -82,9 +85,9 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
         .iter()
         .map(|path| open(path))
         .collect::<Result<Vec<_>>>()?;
-    let has_pages = sources.iter().any(|source| matches!(source, Source::Pages(_)));
-    if has_pages && args.service.is_none() {
-        bail!("a page trace belongs to a service: name it with --service [NAMESPACE/]NAME");
+    let has_heat = sources.iter().any(|source| matches!(source, Source::Heat(_)));
+    if has_heat && args.service.is_none() {
+        bail!("a recording of heat belongs to a service: name it with --service [NAMESPACE/]NAME");
     }
     let plan = Plan::new(args, sources);
     let (host_id, delivered) = if args.dry_run {
@@ -103,14 +106,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
 }
 
 fn open(path: &Path) -> Result<Source> {
-    let is_parquet = path
-        .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
-    if is_parquet {
-        Trace::open(path).map(|trace| Source::Pages(Box::new(trace)))
-    } else {
-        read_recording(path).map(|recording| Source::Snapshots(Box::new(recording)))
+    if let Some(heat) = open_heat(path)? {
+        return Ok(Source::Heat(heat));
     }
+    read_recording(path).map(|recording| Source::Snapshots(Box::new(recording)))
 }
 
 /// What is sent, and at which time.
@@ -120,8 +119,8 @@ struct Plan {
     sources: Vec<Source>,
     /// Added to the times of all snapshots, so that recordings keep their distance.
     shift_ns: i64,
-    /// End of page traces, which have no time of their own.
-    traces_end_ns: i64,
+    /// End of recordings of heat, which have no time of their own.
+    heat_end_ns: i64,
 }
 
 impl Plan {
@@ -131,7 +130,7 @@ impl Plan {
         let shift_ns = last_ns.map_or(0, |last_ns| shift_ns(args.time, last_ns, now_ns));
         let recorded_name = sources.iter().find_map(|source| match source {
             Source::Snapshots(recording) => Some(recording.name.clone()),
-            Source::Pages(_) => None,
+            Source::Heat(_) => None,
         });
         let first_stem = args.paths.first().and_then(|path| path.file_stem());
         let stem = first_stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -141,7 +140,7 @@ impl Plan {
             sources,
             shift_ns,
             // A whole minute, as a live interval would end.
-            traces_end_ns: now_ns / (60 * SECOND_NS) * (60 * SECOND_NS),
+            heat_end_ns: now_ns / (60 * SECOND_NS) * (60 * SECOND_NS),
         }
     }
 
@@ -160,7 +159,7 @@ impl Plan {
             let mut delivery = Delivery::new(&client, &credential, stream_id);
             match source {
                 Source::Snapshots(recording) => self.send_snapshots(recording, &mut delivery),
-                Source::Pages(trace) => self.send_pages(args, path, trace, &mut delivery),
+                Source::Heat(heat) => self.send_heat(args, path, &**heat, &mut delivery),
             }
             .with_context(|| format!("sending {}", path.display()))?;
             total.add(delivery.delivered);
@@ -176,7 +175,7 @@ impl Plan {
                 let first_ns = recording.samples.first().map_or(0, |sample| sample.end_wall_ns);
                 format!("{first_ns}\n{}\n{}", recording.samples.len(), self.shift_ns)
             }
-            Source::Pages(trace) => format!("{}\n{}", trace.intervals(), self.traces_end_ns),
+            Source::Heat(heat) => format!("{}\n{}", heat.intervals(), self.heat_end_ns),
         };
         let digest = Sha256::digest(format!("replay\n{}\n{name}\n{times}", credential.host_id));
         std::array::from_fn(|index| digest[index])
@@ -213,11 +212,11 @@ impl Plan {
         )
     }
 
-    fn send_pages(
+    fn send_heat(
         &self,
         args: &ReplayArgs,
         path: &Path,
-        trace: &Trace,
+        heat: &dyn HeatSource,
         delivery: &mut Delivery<'_>,
     ) -> Result<()> {
         let service = service_name(args.service.as_deref().unwrap_or_default());
@@ -226,7 +225,7 @@ impl Plan {
             .iter()
             .any(|source| matches!(source, Source::Snapshots(_)))
         {
-            let inventory = Some(inventory_of_trace(&self.host, &service));
+            let inventory = Some(inventory_of(&self.host, &service, heat.rule()));
             delivery.send(
                 Content {
                     inventory,
@@ -236,10 +235,7 @@ impl Plan {
             )?;
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let digest = Sha256::digest(format!(
-            "{}\n{service}\n{stem}\n{}",
-            self.host, self.traces_end_ns
-        ));
+        let digest = Sha256::digest(format!("{}\n{service}\n{stem}\n{}", self.host, self.heat_end_ns));
         let identity = Identity {
             service,
             group: Arc::from(&*stem),
@@ -248,7 +244,7 @@ impl Plan {
                 .take(8)
                 .fold(0, |seed, byte| seed << 8 | u64::from(*byte)),
         };
-        trace.fold(&identity, self.traces_end_ns, |content| {
+        heat.fold(&identity, self.heat_end_ns, &mut |content| {
             delivery.send(content, "")
         })
     }
@@ -275,15 +271,15 @@ impl Plan {
                         problems: recording.problems.clone(),
                     }
                 }
-                Source::Pages(trace) => RecordingSummary {
+                Source::Heat(heat) => RecordingSummary {
                     path: path.clone(),
-                    kind: "page-trace",
-                    samples: trace.intervals() as usize,
+                    kind: heat.kind(),
+                    samples: heat.intervals() as usize,
                     counters: None,
-                    from: rfc3339(self.traces_end_ns - trace.duration_ns()),
-                    to: rfc3339(self.traces_end_ns),
+                    from: rfc3339(self.heat_end_ns - heat.duration_ns()),
+                    to: rfc3339(self.heat_end_ns),
                     shift_seconds: None,
-                    problems: Vec::new(),
+                    problems: heat.problems(),
                 },
             });
         Summary {
@@ -298,16 +294,16 @@ impl Plan {
 fn last_recorded_ns(source: &Source) -> Option<i64> {
     match source {
         Source::Snapshots(recording) => recording.samples.last().map(|sample| sample.end_wall_ns),
-        Source::Pages(_) => None,
+        Source::Heat(_) => None,
     }
 }
 
-fn inventory_of_trace(host: &str, service: &str) -> Inventory {
+fn inventory_of(host: &str, service: &str, rule: &str) -> Inventory {
     let (namespace, name) = service.split_once('/').unwrap_or(("", service));
     let service = Service {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
-        rule: "imported page trace".to_owned(),
+        rule: rule.to_owned(),
         processes: 1,
         heat_measured: true,
         heat_reason: String::new(),

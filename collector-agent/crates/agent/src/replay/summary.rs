@@ -20,11 +20,11 @@ pub(crate) struct Summary {
 #[derive(Debug, Serialize)]
 pub(crate) struct RecordingSummary {
     pub(crate) path: PathBuf,
-    /// `snapshots` or `page-trace`.
+    /// `snapshots`, `page-trace`, `perf-data` or `perf-script`.
     pub(crate) kind: &'static str,
-    /// Snapshots, or intervals of a trace.
+    /// Snapshots, or intervals of a recording of heat.
     pub(crate) samples: usize,
-    /// Different counter names; absent for a trace.
+    /// Different counter names; absent for a recording of heat.
     pub(crate) counters: Option<usize>,
     pub(crate) from: String,
     pub(crate) to: String,

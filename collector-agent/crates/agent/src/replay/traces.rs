@@ -9,12 +9,11 @@ use tierscope_import::trace_fold::{MAPPING_GAP_BYTES, TraceFolder, TraceIdentity
 use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_wire::Content;
 
+use super::source::{Gather, HeatSource, Identity};
 use crate::clocks::SECOND_NS;
 
 /// Length of an interval of a trace that does not say.
 const DEFAULT_INTERVAL_SECONDS: f64 = 60.0;
-/// Intervals that are sent together, where the size limits allow.
-const INTERVALS_PER_CONTENT: usize = 120;
 
 /// A trace before it is folded.
 pub(crate) struct Trace {
@@ -39,23 +38,30 @@ impl Trace {
             intervals,
         })
     }
+}
 
-    /// Time from the first interval's begin to the last one's end.
-    pub(crate) fn duration_ns(&self) -> i64 {
-        self.interval_ns * self.intervals
+impl HeatSource for Trace {
+    fn kind(&self) -> &'static str {
+        "page-trace"
     }
 
-    /// Number of intervals.
-    pub(crate) fn intervals(&self) -> i64 {
+    fn rule(&self) -> &'static str {
+        "imported page trace"
+    }
+
+    fn intervals(&self) -> i64 {
         self.intervals
     }
 
-    /// Folds the trace so that it ends at `last_ns`, and hands over what it gives, piece by piece.
-    pub(crate) fn fold(
+    fn duration_ns(&self) -> i64 {
+        self.interval_ns * self.intervals
+    }
+
+    fn fold(
         &self,
         identity: &Identity,
         last_ns: i64,
-        mut emit: impl FnMut(Content) -> Result<()>,
+        emit: &mut dyn FnMut(Content) -> Result<()>,
     ) -> Result<()> {
         let identity = TraceIdentity {
             service: Arc::clone(&identity.service),
@@ -66,36 +72,19 @@ impl Trace {
             epoch_seed: identity.epoch_seed,
         };
         let mut folder = TraceFolder::new(&identity, &self.reader.page_ranges(MAPPING_GAP_BYTES)?);
-        let mut content = Content::default();
+        let mut gather = Gather::new(emit);
         let mut end = IntervalEnd {
             wall_ns: last_ns - self.duration_ns(),
             boottime_ns: None,
         };
-        for (index, interval) in self.reader.intervals().enumerate() {
+        for interval in self.reader.intervals() {
             end.wall_ns += self.interval_ns;
-            add(&mut content, folder.fold(end, &interval?.accesses));
-            if (index + 1).is_multiple_of(INTERVALS_PER_CONTENT) {
-                emit(std::mem::take(&mut content))?;
-            }
+            gather.add(folder.fold(end, &interval?.accesses))?;
         }
-        content.gaps.extend(folder.finish(end));
-        emit(content)
+        gather.add(Folded {
+            gaps: folder.finish(end),
+            ..Folded::default()
+        })?;
+        gather.finish()
     }
-}
-
-/// Whose trace it is.
-pub(crate) struct Identity {
-    /// `namespace/name`.
-    pub(crate) service: Arc<str>,
-    /// Executable.
-    pub(crate) group: Arc<str>,
-    /// Ids of tile epochs come from it.
-    pub(crate) epoch_seed: u64,
-}
-
-fn add(content: &mut Content, folded: Folded) {
-    content.heat.extend(folded.rows);
-    content.gaps.extend(folded.gaps);
-    content.tile_epochs.extend(folded.tile_epochs);
-    content.tile_columns.extend(folded.tile_columns);
 }

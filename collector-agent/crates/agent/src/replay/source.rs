@@ -1,0 +1,104 @@
+//! What all recordings of heat have in common, whatever made them: no time of the host, and a fold of their own.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use tierscope_sample::fold::Folded;
+use tierscope_wire::Content;
+
+use super::perf::PerfSource;
+use super::traces::Trace;
+
+/// Intervals that are sent together, where the size limits allow.
+const INTERVALS_PER_CONTENT: usize = 120;
+
+/// A recording that is folded to heat.
+pub(crate) trait HeatSource {
+    /// What it is, for the summary.
+    fn kind(&self) -> &'static str;
+
+    /// What it is, for the service's entry in the inventory.
+    fn rule(&self) -> &'static str;
+
+    /// Number of intervals.
+    fn intervals(&self) -> i64;
+
+    /// Time from the first interval's begin to the last one's end.
+    fn duration_ns(&self) -> i64;
+
+    /// What could not be used.
+    fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Folds it so that it ends at `last_ns`, and hands over what it gives, piece by piece.
+    fn fold(
+        &self,
+        identity: &Identity,
+        last_ns: i64,
+        emit: &mut dyn FnMut(Content) -> Result<()>,
+    ) -> Result<()>;
+}
+
+/// Whose recording it is.
+pub(crate) struct Identity {
+    /// `namespace/name`.
+    pub(crate) service: Arc<str>,
+    /// Executable, for recordings that do not tell.
+    pub(crate) group: Arc<str>,
+    /// Ids of tile epochs come from it.
+    pub(crate) epoch_seed: u64,
+}
+
+/// Opens a recording of heat by its content, a page trace by its name; `None` for anything else.
+pub(crate) fn open_heat(path: &Path) -> Result<Option<Box<dyn HeatSource>>> {
+    let is_parquet = path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+    if is_parquet {
+        return Ok(Some(Box::new(Trace::open(path)?)));
+    }
+    if path.is_dir() {
+        return Ok(None);
+    }
+    let perf = PerfSource::open(path)?;
+    Ok(perf.map(|perf| Box::new(perf) as Box<dyn HeatSource>))
+}
+
+/// Gathers what intervals give into contents of a good size.
+pub(crate) struct Gather<'a> {
+    emit: &'a mut dyn FnMut(Content) -> Result<()>,
+    content: Content,
+    intervals: usize,
+}
+
+impl<'a> Gather<'a> {
+    /// Hands contents to `emit`.
+    pub(crate) fn new(emit: &'a mut dyn FnMut(Content) -> Result<()>) -> Self {
+        Self {
+            emit,
+            content: Content::default(),
+            intervals: 0,
+        }
+    }
+
+    /// Adds what one interval gave.
+    pub(crate) fn add(&mut self, folded: Folded) -> Result<()> {
+        self.content.heat.extend(folded.rows);
+        self.content.gaps.extend(folded.gaps);
+        self.content.tile_epochs.extend(folded.tile_epochs);
+        self.content.tile_columns.extend(folded.tile_columns);
+        self.content.page_samples.extend(folded.page_samples);
+        self.intervals += 1;
+        if self.intervals.is_multiple_of(INTERVALS_PER_CONTENT) {
+            (self.emit)(std::mem::take(&mut self.content))?;
+        }
+        Ok(())
+    }
+
+    /// Hands over what is left.
+    pub(crate) fn finish(self) -> Result<()> {
+        (self.emit)(self.content)
+    }
+}
