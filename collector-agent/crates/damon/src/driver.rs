@@ -143,6 +143,12 @@ impl Driver {
         limits.write("max", plan.limits.1)?;
         self.write_targets(plan)?;
         self.write_scheme(plan)?;
+        let scheme = self.scheme();
+        if scheme.has("apply_interval_us") {
+            // The same as the default, in words: kernel 6.12 gives up waiting for results after twice this time, or
+            // after two checks when it is not given.
+            scheme.write("apply_interval_us", plan.intervals.aggregation.as_micros())?;
+        }
         let started = retry(|| self.kdamond().write("state", "on"));
         started.map_err(|error| match self.active_module() {
             Some(module) if error.is_busy() => DamonError::Module { module },

@@ -5,10 +5,13 @@
 
 pub(crate) mod abit_walk;
 pub(crate) mod backend;
+pub(crate) mod damon_pages;
+mod damon_panel;
 pub(crate) mod idle_page;
 pub(crate) mod page_groups;
 pub(crate) mod referenced;
 pub(crate) mod sampler;
+pub(crate) mod write_tracking;
 
 use crate::ladder::Offer;
 
@@ -26,6 +29,11 @@ pub(crate) const OFFERS: &[Offer] = &[
         name: idle_page::NAME,
         probe: idle_page::probe,
         make: idle_page::make,
+    },
+    Offer {
+        name: damon_pages::NAME,
+        probe: damon_pages::probe,
+        make: damon_pages::make,
     },
     Offer {
         name: referenced::NAME,
