@@ -317,6 +317,83 @@ fn tiers_and_classes_come_with_their_evidence() {
 }
 
 #[test]
+fn slow_sources_of_the_recordings_have_their_printed_values() {
+    let unpacked = recording("08-swap");
+    let root = &unpacked.snapshots[2];
+    let swap = once(root);
+    let printed = std::fs::read_to_string(root.join("sys/block/zram0/mm_stat")).unwrap();
+    let columns: Vec<i64> = printed
+        .split_whitespace()
+        .map(|word| word.parse().unwrap())
+        .collect();
+    assert!(columns[0] > columns[1] && columns[1] > 0, "{printed}");
+    assert_eq!(swap["host"]["zram"]["orig_data_size[zram0]"], columns[0]);
+    assert_eq!(swap["host"]["zram"]["compr_data_size[zram0]"], columns[1]);
+    assert_eq!(swap["nodes"]["1"]["hmat"]["read_latency_ns[access1]"], 270);
+    let cxl = once(&recording("10-cxl-real").snapshots[1]);
+    assert_eq!(cxl["host"]["cxl"]["region_size[region0]"], 1_i64 << 30);
+    assert_eq!(cxl["host"]["cxl"]["region_committed[region0]"], 1);
+    assert_eq!(cxl["host"]["dax"]["target_node[dax0.0]"], 1);
+    assert_eq!(
+        cxl["inventory"]["cxl_devices"][0]["firmware_version"],
+        "BWFW VERSION 00"
+    );
+    let idle = &cxl["host"]["lru_gen"];
+    let oldest = idle["anon_idle_3600s[N1]"].as_i64();
+    assert!(
+        oldest <= idle["anon_idle_60s[N1]"].as_i64() && oldest.is_some(),
+        "{idle}"
+    );
+    assert!(cxl["zones"]["1/Movable"]["free_blocks[10]"].as_i64() > Some(0));
+}
+
+#[test]
+fn placement_by_groups_agrees_with_the_page_tables() {
+    let body = once(&recording("04-pingpong").snapshots[1]);
+    let service = &body["services"]["host/load"];
+    for (class, node) in [("dram", 0), ("cxl", 1)] {
+        let by_groups = service["placement"][format!("anon[{class}]")].as_i64().unwrap();
+        let by_tables = service["numa_maps"][format!("anon[N{node}]")].as_i64().unwrap();
+        // The workload has shared memory, too, which numa_maps names tmpfs; both files are read at different moments.
+        assert!(
+            (by_groups - by_tables).abs() * 20 < by_groups.max(by_tables),
+            "{class}: {by_groups} {by_tables}"
+        );
+    }
+}
+
+#[test]
+fn doctor_knows_a_host_that_tiers_from_one_that_does_not() {
+    let state = |name: &str| {
+        let unpacked = recording(name);
+        let args = tierscope_agent::doctor::DoctorArgs {
+            root: unpacked.snapshots[1].clone(),
+            json: true,
+            clean: false,
+        };
+        let mut out = Vec::new();
+        tierscope_agent::doctor::run(&args, &mut out).unwrap();
+        let body: Value = serde_json::from_slice(&out).unwrap();
+        let ids: Vec<String> = body["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|finding| finding["id"].as_str().unwrap().to_owned())
+            .collect();
+        (body["tiering"]["state"].as_str().unwrap().to_owned(), ids)
+    };
+    for name in ["04-pingpong", "08-swap", "10-cxl-real", "12-kernel-6.1"] {
+        let (tiering, ids) = state(name);
+        assert_eq!(tiering, "on", "{name}");
+        assert!(
+            !ids.iter().any(|id| id == "demotion-uncounted"),
+            "these kernels count their demotions: {name}"
+        );
+    }
+    assert_eq!(state("02-default-spill").0, "off");
+}
+
+#[test]
 fn a_recording_of_many_snapshots_gives_a_line_for_each() {
     let unpacked = recording("12-kernel-6.1");
     let root = unpacked.directory.path().join("12-kernel-6.1");

@@ -31,76 +31,92 @@ fn tiered_host() -> FakeRoot {
     root
 }
 
-#[test]
-fn slow_sources_are_read_and_absent_in_between_with_one_layout() {
-    let root = tiered_host();
-    root.write("proc/buddyinfo", "Node 0, zone DMA32 5 6 7\n");
-    root.write("proc/pressure/irq", "full avg10=0.00 total=3\n");
-    root.write("sys/kernel/debug/lru_gen", LRU_GEN);
-    root.write("sys/kernel/debug/zswap/stored_pages", "9\n");
-    root.write("sys/block/zram0/disksize", "4096\n");
-    root.write("sys/block/zram0/mm_stat", "40 30 20 0 20 0 0\n");
-    root.write(
+/// Files of the slow sources.
+const SLOW_FILES: &[(&str, &str)] = &[
+    ("proc/buddyinfo", "Node 0, zone DMA32 5 6 7\n"),
+    ("proc/pressure/irq", "full avg10=0.00 total=3\n"),
+    ("sys/kernel/debug/lru_gen", LRU_GEN),
+    ("sys/kernel/debug/zswap/stored_pages", "9\n"),
+    ("sys/block/zram0/disksize", "4096\n"),
+    ("sys/block/zram0/mm_stat", "40 30 20 0 20 0 0\n"),
+    (
         "sys/devices/system/node/node1/access1/initiators/read_latency",
         "270\n",
-    );
-    root.write(
+    ),
+    (
         "sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
         "4\n",
-    );
-    root.write("sys/devices/system/memory/block_size_bytes", "8000000\n");
-    root.write("sys/devices/system/memory/memory0/state", "offline\n");
-    root.write("sys/module/damon_stat/parameters/enabled", "Y\n");
-    root.write(
+    ),
+    ("sys/devices/system/memory/block_size_bytes", "8000000\n"),
+    ("sys/devices/system/memory/memory0/state", "offline\n"),
+    ("sys/module/damon_stat/parameters/enabled", "Y\n"),
+    (
         "sys/module/damon_stat/parameters/estimated_memory_bandwidth",
         "77\n",
-    );
-    root.write(
+    ),
+    (
         "sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled",
         "always [inherit] never\n",
-    );
-    root.write(
+    ),
+    (
         "sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/split",
         "2\n",
-    );
-    root.write("sys/devices/system/cpu/cpu0/cache/index3/level", "3\n");
-    root.write("sys/devices/system/cpu/cpu0/cache/index3/id", "0\n");
-    root.write("sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "1000\n");
-    root.write(
+    ),
+    ("sys/devices/system/cpu/cpu0/cache/index3/level", "3\n"),
+    ("sys/devices/system/cpu/cpu0/cache/index3/id", "0\n"),
+    ("sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "1000\n"),
+    (
         "sys/fs/resctrl/mon_data/mon_L3_00/mbm_local_bytes",
         "Unavailable\n",
-    );
-    let mut collector = collector(&root, CollectorConfig::default());
-    let first = collector.collect(stamp(1));
-    let expected = [
-        ("zone:0/DMA32|buddyinfo|free_blocks[2]", Some(7)),
-        ("host|pressure.irq|full_total_us", Some(3)),
-        ("host|lru_gen|anon_idle_600s[N0]", Some(100)),
-        ("host|lru_gen|file_idle_60s[N1]", Some(1)),
-        ("service:host/a|lru_gen|anon_idle_60s[N1]", Some(10)),
-        ("host|zswap|stored_pages", Some(9)),
-        ("host|zram|compr_data_size[zram0]", Some(30)),
-        ("node:1|hmat|read_latency_ns[access1]", Some(270)),
-        ("node:1|hugepages|nr_hugepages[2048kB]", Some(4)),
-        ("host|memory_blocks|offline", Some(1)),
-        ("host|damon_stat|estimated_memory_bandwidth", Some(77)),
-        ("host|thp_stats|split[64kB]", Some(2)),
-        ("host|dax|target_node[dax0.0]", Some(1)),
-        ("host|cxl|region_committed[region0]", Some(1)),
-        ("node:0|resctrl|mbm_total_bytes", Some(1000)),
-        ("node:0|resctrl|mbm_local_bytes", None),
-    ];
-    for (key, expected) in expected {
-        assert_eq!(value(&first, key), Ok(expected), "{key}");
+    ),
+];
+
+/// What the slow sources of [`slow_host`] give.
+const SLOW_VALUES: [(&str, Option<i64>); 16] = [
+    ("zone:0/DMA32|buddyinfo|free_blocks[2]", Some(7)),
+    ("host|pressure.irq|full_total_us", Some(3)),
+    ("host|lru_gen|anon_idle_600s[N0]", Some(100)),
+    ("host|lru_gen|file_idle_60s[N1]", Some(1)),
+    ("service:host/a|lru_gen|anon_idle_60s[N1]", Some(10)),
+    ("host|zswap|stored_pages", Some(9)),
+    ("host|zram|compr_data_size[zram0]", Some(30)),
+    ("node:1|hmat|read_latency_ns[access1]", Some(270)),
+    ("node:1|hugepages|nr_hugepages[2048kB]", Some(4)),
+    ("host|memory_blocks|offline", Some(1)),
+    ("host|damon_stat|estimated_memory_bandwidth", Some(77)),
+    ("host|thp_stats|split[64kB]", Some(2)),
+    ("host|dax|target_node[dax0.0]", Some(1)),
+    ("host|cxl|region_committed[region0]", Some(1)),
+    ("node:0|resctrl|mbm_total_bytes", Some(1000)),
+    ("node:0|resctrl|mbm_local_bytes", None),
+];
+
+fn slow_host() -> FakeRoot {
+    let root = tiered_host();
+    for (path, content) in SLOW_FILES {
+        root.write(path, content);
     }
+    root
+}
+
+#[test]
+fn slow_sources_are_read_each_under_its_own_key() {
+    let collected = collector(&slow_host(), CollectorConfig::default()).collect(stamp(1));
+    for (key, expected) in SLOW_VALUES {
+        assert_eq!(value(&collected, key), Ok(expected), "{key}");
+    }
+}
+
+#[test]
+fn slow_sources_are_absent_in_between_with_one_layout() {
+    let root = slow_host();
+    let mut collector = collector(&root, CollectorConfig::default());
     let keys = |collected: &Collected| -> Vec<_> {
-        collected
-            .sample
-            .values
-            .iter()
-            .map(|(key, _)| key.clone())
-            .collect()
+        let values = collected.sample.values.iter();
+        values.map(|(key, _)| key.clone()).collect()
     };
+    let first = keys(&collector.collect(stamp(1)));
+    // Seconds, and whether the sources of a minute, of bandwidth and of rare reading are due.
     for (seconds, minute, bandwidth, rare) in [
         (5, false, false, false),
         (12, false, true, false),
@@ -108,7 +124,7 @@ fn slow_sources_are_read_and_absent_in_between_with_one_layout() {
         (602, true, true, true),
     ] {
         let next = collector.collect(stamp(seconds));
-        assert_eq!(keys(&next), keys(&first), "one layout at {seconds} s");
+        assert_eq!(keys(&next), first, "one layout at {seconds} s");
         let there = |key: &str| value(&next, key).is_ok_and(|value| value.is_some());
         assert_eq!(there("host|lru_gen|anon_idle_600s[N0]"), minute, "{seconds}");
         assert_eq!(
