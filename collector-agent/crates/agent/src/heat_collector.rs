@@ -12,6 +12,7 @@ use crate::clocks::{self, SECOND_NS};
 use crate::collectors::{self, State};
 use crate::config::{Config, Heat};
 use crate::heat::backend::{HeatProcess, HeatRound, HeatSettings};
+use crate::heat::write_tracking::{self, WriteTracking};
 use crate::heat_targets;
 use crate::ladder::Ladder;
 use crate::names::NamePolicy;
@@ -30,6 +31,7 @@ const MEBIBYTE: u64 = 1 << 20;
 pub(crate) struct HeatCollector {
     settings: Heat,
     ladder: Ladder,
+    writes: WriteTracking,
     view: View,
 }
 
@@ -67,6 +69,7 @@ impl HeatCollector {
     pub(crate) fn new(config: &Config, root: Root, names: NamePolicy) -> Self {
         Self {
             settings: config.heat.clone(),
+            writes: WriteTracking::new(root.clone(), &config.heat.write_tracking),
             ladder: Ladder::new(root, names, &config.heat.backends),
             view: View::default(),
         }
@@ -93,15 +96,18 @@ impl HeatCollector {
                     tier,
                     epoch_seed: clocks::wall_ns() as u64,
                 };
+                self.writes.list(found);
                 self.measure(end, scope, listed, problem, &settings)
             }
             HeatOrder::Miss(reason) => {
                 self.ladder.miss();
+                self.writes.miss();
                 self.view = self.view_of_pause(&listed, reason);
                 self.unmeasured()
             }
             HeatOrder::Stop(reason) => {
                 self.ladder.stop();
+                self.writes.stop();
                 self.view = self.view_of_pause(&listed, reason);
                 self.unmeasured()
             }
@@ -111,6 +117,7 @@ impl HeatCollector {
     /// Ends measuring at once.
     pub(crate) fn stop(&mut self) {
         self.ladder.stop();
+        self.writes.stop();
     }
 
     /// An interval without a visit.
@@ -139,6 +146,10 @@ impl HeatCollector {
         } else {
             self.ladder.collect(&chosen, end, settings)
         };
+        let cpu_before = clocks::thread_cpu_ns();
+        self.writes
+            .collect(&chosen, end, settings.interval_ns, &mut round.folded.rows);
+        round.cpu_ns += clocks::thread_cpu_ns() - cpu_before;
         let wanted = scope.sample_services.as_deref();
         round.folded.page_samples.retain(|sample| {
             wanted.is_none_or(|services| services.iter().any(|name| **name == *sample.service))
@@ -197,7 +208,7 @@ impl HeatCollector {
             (listed, _) => measuring(listed, round),
         };
         View {
-            states: self.ladder.states(&state),
+            states: self.states(&state),
             services,
             not_listed: if chosen.is_empty() && elsewhere.is_empty() {
                 NOTHING_LISTED
@@ -215,10 +226,17 @@ impl HeatCollector {
             reason.clone_into(&mut standing.reason);
         }
         View {
-            states: self.ladder.states(&State::off(reason, "")),
+            states: self.states(&State::off(reason, "")),
             services,
             not_listed: NOT_LISTED,
         }
+    }
+
+    /// Where each back end and the tracking of writes stand.
+    fn states(&self, measuring: &State) -> Vec<(&'static str, State)> {
+        let mut states = self.ladder.states(measuring);
+        states.push((write_tracking::NAME, self.writes.state()));
+        states
     }
 
     /// What the inventory says of heat now.

@@ -127,9 +127,10 @@ fn share(value: i64, part: i64, whole: i64) -> i64 {
     }
 }
 
-/// The number of a value such as `      12 kB`.
+/// The number of a value such as `      12 kB`, up to the 4 TiB that fit in 32 bits: beyond them products would overflow.
 fn kib(value: &str) -> Option<i64> {
-    value.trim().strip_suffix(" kB")?.trim_end().parse().ok()
+    let number: u32 = value.trim().strip_suffix(" kB")?.trim_end().parse().ok()?;
+    Some(i64::from(number))
 }
 
 #[cfg(test)]

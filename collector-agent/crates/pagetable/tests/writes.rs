@@ -45,8 +45,8 @@ fn cover(tracker: &mut WriteTracker, process: ProcessKey) {
 /// Pages of the child's memory that were written since the last call.
 fn written(tracker: &mut WriteTracker, toucher: &Toucher, new_counts: bool) -> Vec<usize> {
     let mut pages = Vec::new();
-    let result = tracker.written(new_counts, |_, range| {
-        let addresses = range.step_by(PAGE_BYTES);
+    let result = tracker.written(new_counts, |written| {
+        let addresses = written.range.clone().step_by(PAGE_BYTES);
         pages.extend(addresses.filter_map(|address| toucher.page_of(address)));
     });
     result.unwrap();
@@ -120,7 +120,7 @@ fn child_tracks_until_it_is_killed() {
     let process = process_key(&Root::live(), pid.parse().unwrap()).unwrap();
     let mut tracker = attach(&Root::live(), process).unwrap();
     cover(&mut tracker, process);
-    tracker.written(false, |_, _| {}).unwrap();
+    tracker.written(false, |_| {}).unwrap();
     writeln!(std::io::stdout(), "\narmed").unwrap();
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }

@@ -6,6 +6,7 @@
 //! Linux 6.7. When the last descriptor is closed, as when its holder is killed, the kernel takes all marks away.
 
 pub mod attach;
+pub mod history;
 #[cfg(target_arch = "x86_64")]
 mod inject;
 pub mod scan;

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use tierscope_rootfs::Root;
 use tierscope_sample::heat::PageKind;
-use tierscope_sample::page_group::PageMapping;
+use tierscope_sample::page_group::{PageMapping, PageSize};
 use tierscope_sample::vma_fold::ProcessKey;
 
 use super::scan::{Query, Region, ScanError, Scanner, category};
@@ -31,6 +31,17 @@ struct Covered {
     /// Since before the interval that runs. Pages of a mapping that came later count as written when they are found
     /// first.
     marked: bool,
+}
+
+/// Adjacent pages that were written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenPages {
+    /// Their addresses.
+    pub range: Range<u64>,
+    /// What they are now: a written copy of a file page is anonymous.
+    pub kind: PageKind,
+    /// 4 KiB, or 2 MiB for all or parts of huge pages.
+    pub size: PageSize,
 }
 
 impl WriteTracker {
@@ -85,13 +96,18 @@ impl WriteTracker {
         refused
     }
 
-    /// Hands out the pages written since the call before, by address, with their mapping, and marks all as unwritten.
+    /// The mappings covered, by address.
+    pub fn covered(&self) -> impl Iterator<Item = &PageMapping> {
+        self.covered.iter().map(|covered| &covered.mapping)
+    }
+
+    /// Hands out the pages written since the call before, by address, and marks all as unwritten.
     /// What a mapping has when it is scanned first is handed out if `new_counts`: its pages were written in the
     /// interval, unless the tracking begins just now.
     pub fn written(
         &mut self,
         new_counts: bool,
-        mut each: impl FnMut(&PageMapping, Range<u64>),
+        mut each: impl FnMut(&WrittenPages),
     ) -> Result<(), ScanError> {
         let (scanner, pagemap) = (&mut self.scanner, &self.pagemap);
         let mut failed = None;
@@ -100,7 +116,19 @@ impl WriteTracker {
             let counts = covered.marked || new_counts;
             let found = |region: Region| {
                 if counts {
-                    each(place, region.start..region.end);
+                    each(&WrittenPages {
+                        range: region.start..region.end,
+                        kind: if covered.shared {
+                            place.kind
+                        } else {
+                            PageKind::Anon
+                        },
+                        size: if region.categories & category::HUGE == 0 {
+                            PageSize::Small4K
+                        } else {
+                            PageSize::Huge2M
+                        },
+                    });
                 }
             };
             let result = scanner.scan(pagemap, place.start..place.end, query(covered.shared), found);
@@ -132,7 +160,7 @@ fn query(shared: bool) -> Query {
         } else {
             category::FILE | category::ZERO
         },
-        returned: category::WRITTEN,
+        returned: category::HUGE,
         mark_found: true,
     }
 }
