@@ -4,6 +4,7 @@
 //! interval, so that nothing is lost while the full one is processed. Dropping the sampler ends the thread and closes all
 //! events.
 
+use std::ops::RangeInclusive;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -22,8 +23,10 @@ use crate::stream::{Opened, online_cpus};
 use crate::table::SampleTable;
 use crate::worker::{Command, Worker};
 
-/// Ring of each CPU: at 50,000 samples/s on one CPU it fills in a tenth of a second.
-pub const DEFAULT_RING_BYTES: usize = 256 << 10;
+/// Memory of all rings together, as far as their smallest and largest sizes allow. A ring of 1 MiB holds half a second of
+/// 50,000 samples/s.
+const RINGS_BYTES: usize = 8 << 20;
+const RING_BYTES: RangeInclusive<usize> = 64 << 10..=1 << 20;
 /// Pages of a table: about 60 MiB when full.
 pub const DEFAULT_MAX_PAGES: usize = 2 << 20;
 /// Time between rotations of core groups.
@@ -73,13 +76,14 @@ pub struct SamplerOptions {
 impl SamplerOptions {
     /// All events on all online CPUs, all the time.
     pub fn new(root: &Root, events: EventSet, scope: Scope) -> Result<Self, PerfError> {
+        let cpus = online_cpus(root)?;
         Ok(Self {
             plan: GroupPlan::always(events.events.len()),
-            cpus: online_cpus(root)?,
+            ring_bytes: ring_bytes(cpus.len()),
+            cpus,
             events,
             scope,
             mini_interval: MINI_INTERVAL,
-            ring_bytes: DEFAULT_RING_BYTES,
             max_pages: DEFAULT_MAX_PAGES,
             period_jitter: PERIOD_JITTER,
             drain_interval: DRAIN_INTERVAL,
@@ -104,6 +108,12 @@ impl SamplerOptions {
         };
         Err(PerfError::Option(problem))
     }
+}
+
+/// Size of each ring where there are `cpus`: a power of two.
+fn ring_bytes(cpus: usize) -> usize {
+    let share = (RINGS_BYTES / cpus.max(1)).max(1);
+    (1 << share.ilog2()).clamp(*RING_BYTES.start(), *RING_BYTES.end())
 }
 
 /// A running sampler.
@@ -201,5 +211,16 @@ impl Drop for Sampler {
         if let Some(thread) = self.thread.take() {
             let _ended = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_share_their_memory_among_cpus() {
+        let sizes = [1, 2, 8, 9, 64, 500].map(|cpus| ring_bytes(cpus) >> 10);
+        assert_eq!(sizes, [1024, 1024, 1024, 512, 128, 64]);
     }
 }

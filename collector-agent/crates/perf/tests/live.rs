@@ -312,7 +312,7 @@ fn core_groups_take_turns_and_the_duty_cycle_is_that_of_the_clock() {
     assert!(minor.duty_ratio > 0.2 && major.duty_ratio > 0.2, "{stats:?}");
     // Fresh memory makes minor faults alone, and they are seen in their turns.
     let seen = counts(&table, pid, address, 4000).len() as f64 / 4000.0;
-    assert!((seen - minor.duty_ratio).abs() < 0.2, "{seen} {stats:?}");
+    assert!((seen - minor.duty_ratio).abs() < 0.3, "{seen} {stats:?}");
     assert_eq!(major.samples, 0);
     assert!(minor.samples < faults);
 }
