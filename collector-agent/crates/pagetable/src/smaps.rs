@@ -8,6 +8,8 @@ use tierscope_sample::vma_fold::VmaReading;
 pub use crate::maps::Namer;
 use crate::maps::{MapsLine, shown_name};
 
+/// All that 57 bits of address reach.
+const MAX_KIB: i64 = 1 << 47;
 const KIB: i64 = 1024;
 const BASE_PAGE_BYTES: u32 = 4096;
 
@@ -123,14 +125,15 @@ fn share(value: i64, part: i64, whole: i64) -> i64 {
     if part >= whole {
         value
     } else {
-        (value * part + whole / 2) / whole
+        let product = i128::from(value) * i128::from(part);
+        ((product + i128::from(whole / 2)) / i128::from(whole)) as i64
     }
 }
 
-/// The number of a value such as `      12 kB`, up to the 4 TiB that fit in 32 bits: beyond them products would overflow.
+/// The number of a value such as `      12 kB`, if it is one that a kernel can print.
 fn kib(value: &str) -> Option<i64> {
-    let number: u32 = value.trim().strip_suffix(" kB")?.trim_end().parse().ok()?;
-    Some(i64::from(number))
+    let number: i64 = value.trim().strip_suffix(" kB")?.trim_end().parse().ok()?;
+    (0..=MAX_KIB).contains(&number).then_some(number)
 }
 
 #[cfg(test)]
