@@ -264,3 +264,34 @@ def test_huge_pages_show_both_bounds_and_whether_few_of_their_parts_are_hot(data
     store(database, host, [batch])
     huge = read(database, now).beside.huge_pages
     assert (huge.hot_bytes_upper.value, huge.hot_bytes_lower.value, huge.skewed) == (30 * MIB, 2 * MIB, True)
+
+
+def test_a_hardware_sampler_shows_coverage_and_refuses_what_it_cannot_tell(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns()
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    for i in range(2):
+        add_interval(
+            batch, now - (1 - i) * MINUTE, [(ANON, "", AGES, [0] * 9)], backend=heat_pb2.HEAT_BACKEND_PEBS, validity=ALL
+        )
+        block = batch.heat[i]
+        block.samples_known = True
+        block.load_samples.append(500)
+        block.store_samples.append(7)
+        block.period_events, block.duty_ratio = 200.0, 0.25
+        for name, count in (("distinct_pages", 300), ("f1_pages", 50), ("f2_pages", 90)):
+            setattr(block, name, np.full(4, count, "<i8").tobytes())
+    store(database, host, [batch])
+    view = read(database, now)
+    assert (view.method, view.sampling is not None) == ("pebs", True)
+    assert view.sampling is not None
+    assert (view.sampling.loads.value, view.sampling.stores.value) == (1000, 14)
+    one, two = view.sampling.windows
+    assert one.coverage.value == pytest.approx(0.9)
+    assert (one.touched_bytes.status, one.touched_bytes.value) == ("not_enough_data", None)
+    assert two.touched_bytes.status == "ok"
+    assert two.touched_bytes.n_samples == 1000
+    assert two.touched_bytes.value is not None
+    assert two.touched_bytes.value >= 300 * 4096
+    send(database, enrol(database, name="other"), now)
+    assert read(database, now, method="abit").sampling is None

@@ -76,6 +76,27 @@ class BesideHeat(Model):
     huge_pages: HugePages
 
 
+class TouchedWindow(Model):
+    """Memory touched within w intervals by loads, pages without a sample included: an interval, a lower bound, or none.
+
+    `coverage`: share of the load traffic that goes to pages with samples.
+    """
+
+    intervals: int
+    coverage: Figure
+    touched_bytes: Figure
+
+
+class Sampling(Model):
+    """What hardware samplers (pebs, ibs, spe) saw in the newest 10 intervals. Loads and stores are never added."""
+
+    loads: Figure
+    stores: Figure
+    load_events: Figure
+    store_events: Figure
+    windows: list[TouchedWindow]
+
+
 class AgeBucket(Model):
     """One bar of the age histogram: [from, to) intervals since last activity; `to` null = open end."""
 
@@ -113,6 +134,7 @@ class ServiceHeat(Model):
     hot_outside_dram_bytes: Figure
     cold_in_dram_bytes: Figure
     beside: BesideHeat
+    sampling: Sampling | None = Field(description="Null where the method does not sample in hardware.")
     hosts: list[HostHeat]
     axis: TimeAxis
     series: list[Series]

@@ -42,7 +42,7 @@ def combine(hosts: Sequence[HostMetrics]) -> list[MetricLine]:
     rates = [host.per_s.get(TOTAL, host.values.get(RATE)) for host in hosts]
     joined = (
         ("throughput", "Throughput, all hosts", "count_per_s", _join(rates, _total, _MILLI)),
-        ("load", "Load, all hosts", "count", _join([host.values.get(LOAD) for host in hosts], _total, _MILLI)),
+        ("load", "Load, all hosts", "load", _join([host.values.get(LOAD) for host in hosts], _total, _MILLI)),
         ("latency_p50", "p50, median host", "ns", _join([host.values.get(P50) for host in hosts], _median)),
         ("latency_p99", "p99, slowest host", "ns", _join([host.values.get(P99) for host in hosts], _highest)),
     )

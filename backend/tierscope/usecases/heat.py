@@ -1,7 +1,7 @@
 """Reads of heat: the classes of a service by scheme, with method, window, coverage, bounds and grade."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.domain.axis import make_grid
@@ -14,6 +14,7 @@ from tierscope.storage.subjects import SubjectHost, SubjectService, find_service
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.heat_beside import BesideView, view_beside
 from tierscope.usecases.heat_figures import Evidence, gather_evidence
+from tierscope.usecases.heat_sampling import SamplingView, read_sampling, view_sampling
 from tierscope.usecases.heat_sources import pick_kind, read_heat
 from tierscope.usecases.windows import parse_window
 
@@ -98,6 +99,7 @@ class HeatView:
     hot_outside_dram_bytes: Figure
     cold_in_dram_bytes: Figure
     beside: BesideView
+    sampling: SamplingView | None
     hosts: tuple[HostView, ...]
     axis: TimeAxis
     series: tuple[Series, ...]
@@ -142,15 +144,18 @@ class HeatReads:
                 if not hosts:
                     raise NotFound(f"service {service_id} was never found on host {host}")
             found = read_heat(session, service.id, list(hosts), window, now=now)
-        chosen = choose_method(found, method)
-        series = list(found.get(chosen, {}).values()) if chosen is not None else []
+            chosen = choose_method(found, method)
+            picked = found.get(chosen, {}) if chosen is not None else {}
+            sampled = read_sampling(session, service.id, chosen, picked, window)
+        series = list(picked.values())
         if kind is not None:
             series = [part for part in (pick_kind(whole, kind) for whole in series) if part is not None]
         rule = make_rule(scheme, threshold)
         others = sorted({_name(other) for other in found if other != chosen})
-        return _view(
+        view = _view(
             service, hosts, series, chosen, rule, window, max_points=max_points, others=tuple(others), wanted=method
         )
+        return replace(view, sampling=view_sampling(sampled, chosen, window, len(picked)))
 
 
 def choose_method(found: Mapping[Method, Mapping[int, HeatSeries]], wanted: str | None) -> Method | None:
@@ -221,6 +226,7 @@ def _view(
         hot_outside_dram_bytes=evidence.placed("heat.hot_outside_dram_bytes/1", None if placed is None else placed[0]),
         cold_in_dram_bytes=evidence.placed("heat.cold_in_dram_bytes/1", None if placed is None else placed[1]),
         beside=view_beside(series, evidence),
+        sampling=None,
         hosts=tuple(_host(hosts[part.host_id], part, rule, method, window) for part in series if part.host_id in hosts),
         axis=grid.axis(),
         series=tuple(Series(name, name, "bytes", gaps_to_none(lines[:, i])) for i, name in enumerate(CLASSES)),

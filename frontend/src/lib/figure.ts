@@ -61,12 +61,18 @@ export function methodName(method: string | null): string {
   return methodNames[method] ?? method
 }
 
+const granularities: Record<string, string> = { page: 'single pages', region: 'regions', vma: 'whole mappings' }
+
+/** The smallest unit whose activity is known, in words. */
+export function granularityWords(granularity: string): string {
+  return granularities[granularity] ?? granularity
+}
+
 /** How heat was measured, in one line: back end, granularity, length of an interval. */
 export function measuredBy(heat: { backend: string; granularity: string; interval_seconds: number | null }): string {
   if (heat.backend === 'none') return 'not measured'
-  const units: Record<string, string> = { page: 'single pages', region: 'regions', vma: 'whole mappings' }
   const interval = heat.interval_seconds === null ? '' : `, every ${intervalWords(heat.interval_seconds)}`
-  return `${methodName(heat.backend)}: ${units[heat.granularity] ?? heat.granularity}${interval}`
+  return `${methodName(heat.backend)}: ${granularityWords(heat.granularity)}${interval}`
 }
 
 /** The length of an interval: `10 s`, `1 min`, `1.5 min`. */

@@ -77,6 +77,7 @@ export function serviceHeat(serviceId: string, scheme: ServiceHeat['scheme']['na
     })),
     hot_outside_dram_bytes: figure('heat.hot_outside_dram_bytes/1', 41.2 * gib, 'bytes'),
     cold_in_dram_bytes: figure('heat.cold_in_dram_bytes/1', 388 * gib, 'bytes'),
+    sampling: null,
     beside: {
       sampled_pages: nothing('heat.sampled_pages/1', 'pages', 'not_supported', 'All resident pages were looked at.'),
       written: [1, 2, 5, 10].map((intervals) => ({

@@ -89,6 +89,29 @@ describe('the service page', () => {
     expect(screen.getByTestId('beside-heat').textContent).toContain('skewed')
   })
 
+  it('shows what hardware samples tell, and refuses what they cannot', async () => {
+    openApp('/services/svc-redis', async (url) => {
+      if (!url.pathname.endsWith('/heat')) return undefined
+      const { serviceHeat } = await import('../mock-api/heat')
+      const { figure, nothing } = await import('../mock-api/figures')
+      const events = figure('samples.load_events/1', 3.2e6, 'events')
+      const windows = [
+        {
+          intervals: 1,
+          coverage: figure('samples.coverage/1', 0.42, 'ratio'),
+          touched_bytes: nothing('heat.touched_bytes/1', 'bytes', 'not_enough_data', 'Too few samples for a claim.'),
+        },
+      ]
+      const samples = figure('samples.loads/1', 4000, 'samples')
+      const sampling = { loads: samples, stores: samples, load_events: events, store_events: events, windows }
+      return Response.json({ ...serviceHeat('svc-redis', 'recency'), backend: 'pebs', sampling })
+    })
+    const panel = await screen.findByTestId('sampling')
+    expect(panel.textContent).toContain('4,000')
+    expect(panel.textContent).toContain('not enough data')
+    expect(screen.getByTestId('measured-by').textContent).toContain('PEBS')
+  })
+
   it('names an unknown service as a problem', async () => {
     openApp('/services/none')
     expect((await screen.findByTestId('problem-state')).textContent).toContain('There is no service none.')

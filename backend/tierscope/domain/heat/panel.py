@@ -41,7 +41,8 @@ def find_margins(classes: ClassBytes, resident: Floats, pages: Floats) -> Margin
     whole = np.where(resident > 0, resident, 1.0)[:, None]
     shares = np.clip(classes.value / whole, 0.0, 1.0)
     lo, hi = wilson_bounds(shares, np.where(sampled, pages, 1.0)[:, None], LEVEL)
-    scale = np.where(sampled, resident, 0.0)[:, None]
+    # How much is unknown follows from missing intervals, not from the sample.
+    scale = np.where(sampled, resident, 0.0)[:, None] * (np.array(CLASSES) != "unknown")
     return Margins((scale * (shares - lo)) ** 2, (scale * (hi - shares)) ** 2)
 
 

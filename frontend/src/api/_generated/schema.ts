@@ -1867,6 +1867,18 @@ export interface components {
             share: (number | null)[];
         };
         /**
+         * Sampling
+         * @description What hardware samplers (pebs, ibs, spe) saw in the newest 10 intervals. Loads and stores are never added.
+         */
+        Sampling: {
+            load_events: components["schemas"]["Figure"];
+            loads: components["schemas"]["Figure"];
+            store_events: components["schemas"]["Figure"];
+            stores: components["schemas"]["Figure"];
+            /** Windows */
+            windows: components["schemas"]["TouchedWindow"][];
+        };
+        /**
          * SchemeInfo
          * @description The scheme in force, in words and thresholds (intervals), and what was snapped to bucket edges.
          */
@@ -1959,6 +1971,8 @@ export interface components {
             origin: "live" | "import" | "simulated";
             /** Other Methods */
             other_methods: string[];
+            /** @description Null where the method does not sample in hardware. */
+            sampling: components["schemas"]["Sampling"] | null;
             scheme: components["schemas"]["SchemeInfo"];
             /** Series */
             series: components["schemas"]["Series"][];
@@ -2241,6 +2255,18 @@ export interface components {
             uses_left: number | null;
         };
         /**
+         * TouchedWindow
+         * @description Memory touched within w intervals by loads, pages without a sample included: an interval, a lower bound, or none.
+         *
+         *     `coverage`: share of the load traffic that goes to pages with samples.
+         */
+        TouchedWindow: {
+            coverage: components["schemas"]["Figure"];
+            /** Intervals */
+            intervals: number;
+            touched_bytes: components["schemas"]["Figure"];
+        };
+        /**
          * Unmovable
          * @description Memory of a node that no tier move can take away; null where the kernel does not say.
          */
@@ -2369,6 +2395,7 @@ export type PingPong = components['schemas']['PingPong'];
 export type Ready = components['schemas']['Ready'];
 export type Revisit = components['schemas']['Revisit'];
 export type RevisitCurve = components['schemas']['RevisitCurve'];
+export type Sampling = components['schemas']['Sampling'];
 export type SchemeInfo = components['schemas']['SchemeInfo'];
 export type Series = components['schemas']['Series'];
 export type ServiceDetail = components['schemas']['ServiceDetail'];
@@ -2384,6 +2411,7 @@ export type TileGrid = components['schemas']['TileGrid'];
 export type TileRow = components['schemas']['TileRow'];
 export type TimeAxis = components['schemas']['TimeAxis'];
 export type TokenInfo = components['schemas']['TokenInfo'];
+export type TouchedWindow = components['schemas']['TouchedWindow'];
 export type Unmovable = components['schemas']['Unmovable'];
 export type ValidationError = components['schemas']['ValidationError'];
 export type Window = components['schemas']['Window'];

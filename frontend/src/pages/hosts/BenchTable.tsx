@@ -6,6 +6,7 @@ import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
 import { Timestamp } from '../../ui/Timestamp'
 import { ToneTag } from '../../ui/ToneTag'
+import classes from './BenchTable.module.css'
 
 interface Row {
   key: string
@@ -40,7 +41,6 @@ const columns: Column<Row>[] = [
         <ToneTag tone="good" label="quiet" meaning="The repetitions agree." />
       ),
   },
-  { key: 'at', header: 'Measured', cell: ({ bench }) => <Timestamp at={bench.measured_at} /> },
 ]
 
 /** Latency and bandwidth of each node's memory as measured on the host, with what could not be measured. */
@@ -51,9 +51,6 @@ export function BenchTable({ benches }: { benches: NodeBench[] | undefined }) {
       bench,
       figure,
     })),
-  )
-  const skipped = benches?.flatMap((bench) =>
-    bench.skipped.map((skip) => `${benchPath(bench)}, ${benchName(skip.name)}: ${skip.reason}`),
   )
   return (
     <>
@@ -69,13 +66,19 @@ export function BenchTable({ benches }: { benches: NodeBench[] | undefined }) {
           />
         }
       />
-      {skipped !== undefined && skipped.length > 0 && (
-        <ul aria-label="Not measured" style={{ margin: '8px 16px', paddingLeft: 16, fontSize: '0.75rem' }}>
-          {skipped.map((text) => (
-            <li key={text}>Not measured: {text}</li>
-          ))}
-        </ul>
-      )}
+      <ul className={classes.notes} aria-label="How it was measured">
+        {benches?.map((bench) => (
+          <li key={benchPath(bench)}>
+            {benchPath(bench)}: measured <Timestamp at={bench.measured_at} />
+            {bench.method === '' ? '' : `, ${bench.method}`}
+            {bench.skipped.map((skip) => (
+              <span key={skip.name}>
+                ; not measured: {benchName(skip.name)}, because {skip.reason}
+              </span>
+            ))}
+          </li>
+        ))}
+      </ul>
     </>
   )
 }

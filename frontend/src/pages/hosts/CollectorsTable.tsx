@@ -16,22 +16,24 @@ function State({ collector }: { collector: CollectorInfo }) {
 function WhyOff({ collector }: { collector: CollectorInfo }) {
   if (collector.active) return null
   return (
-    <>
+    <div className={classes.text}>
       <Prose text={collector.reason ?? ''} />
       {collector.enable_hint !== null && (
         <span className={classes.hint}>
           To turn it on: <Prose text={collector.enable_hint} />
         </span>
       )}
-    </>
+    </div>
   )
 }
 
 function Needs({ collector }: { collector: CollectorInfo }) {
+  const privilege = collector.privilege ?? (collector.capabilities.length === 0 ? 'nothing' : 'capabilities')
+  const unsaid = collector.capabilities.filter((capability) => !privilege.includes(capability))
   return (
     <>
-      {collector.privilege ?? 'nothing'}
-      {collector.capabilities.length > 0 && <span className={classes.hint}>{collector.capabilities.join(', ')}</span>}
+      {privilege}
+      {unsaid.length > 0 && <span className={classes.hint}>{unsaid.join(', ')}</span>}
     </>
   )
 }
@@ -43,13 +45,21 @@ const columns: Column<CollectorInfo>[] = [
     key: 'sees',
     header: 'What it sees',
     cell: (collector) => (
-      <>
+      <div className={classes.text}>
         <Prose text={collector.sees ?? ''} />
         {collector.granularity !== null && <span className={classes.hint}>by {collector.granularity}</span>}
-      </>
+      </div>
     ),
   },
-  { key: 'cost', header: 'Cost', cell: (collector) => <Prose text={collector.cost ?? ''} /> },
+  {
+    key: 'cost',
+    header: 'Cost',
+    cell: (collector) => (
+      <div className={classes.text}>
+        <Prose text={collector.cost ?? ''} />
+      </div>
+    ),
+  },
   { key: 'needs', header: 'Needs', cell: (collector) => <Needs collector={collector} /> },
   { key: 'why', header: 'Why off', cell: (collector) => <WhyOff collector={collector} /> },
   {

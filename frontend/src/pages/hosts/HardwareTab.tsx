@@ -15,7 +15,11 @@ export function HardwareTab({ host, load }: { host: HostDetail | undefined; load
     <div className={classes.stack}>
       <Panel
         title="Measured memory tiers"
-        hint="by `tierscope-agent bench` on this host, not by its firmware's ratings"
+        hint={
+          <>
+            by <code>tierscope-agent bench</code> on this host; its firmware’s ratings stand on the overview
+          </>
+        }
         flush
         testId="bench"
       >

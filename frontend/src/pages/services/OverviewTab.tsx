@@ -17,6 +17,7 @@ import { useTimeRange } from '../shell/useTimeRange'
 import { BesidePanel } from './BesidePanel'
 import { HeatStats } from './HeatStats'
 import { KindsTable } from './KindsTable'
+import { SamplingPanel } from './SamplingPanel'
 import { SchemeControl } from './SchemeControl'
 import { ServiceHostsTable } from './ServiceHostsTable'
 import { ServiceMetricsCharts } from './ServiceMetricsCharts'
@@ -104,6 +105,7 @@ export function OverviewTab({ serviceId, service }: OverviewTabProps) {
         </Panel>
         <BesidePanel beside={heat?.beside} />
       </div>
+      {heat !== undefined && heat.sampling !== null && <SamplingPanel sampling={heat.sampling} />}
       <div>
         <Panel title="Hosts" hint="with heat in this time range" flush>
           <ServiceHostsTable hosts={heat?.hosts.slice(0, 8)} />

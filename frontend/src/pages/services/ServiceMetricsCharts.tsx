@@ -36,7 +36,7 @@ export function ServiceMetricsCharts({ serviceId, marks }: { serviceId: string; 
     )
   const hosts = `${metrics.n_hosts} of ${metrics.of_hosts} hosts report`
   return (
-    <div className={classes.two}>
+    <div className={classes.several}>
       {shown.map((chart) => (
         <LinesChart
           key={chart.name}
