@@ -274,7 +274,10 @@ fn measuring(listed: usize, round: &HeatRound) -> State {
             reason.unwrap_or("no listed process runs"),
             "run the agent as root, or as the user whose processes are listed",
         ),
-        (_, None) => State::on(),
+        (_, None) => State {
+            reason: round.note.clone().unwrap_or_default(),
+            ..State::on()
+        },
         (measured, Some(reason)) => State {
             active: true,
             reason: format!(

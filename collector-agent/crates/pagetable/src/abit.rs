@@ -11,7 +11,7 @@ use crate::mappings::{Mapping, MapsReader, Namer};
 use crate::pagemap::{PageEntry, Pagemap, PagemapReader};
 use crate::placement::Placement;
 use crate::process::{ProcessFiles, Unmeasured};
-use crate::rivals::who_clears_accessed_bits;
+use crate::rivals::{Rival, who_clears_accessed_bits};
 use crate::walker::{Leaf, PageTableWalker, WalkError};
 
 /// Most pages handed out at once, and the most addresses that they span: bounds what pagemap is read for.
@@ -53,13 +53,18 @@ impl AbitReader {
         })
     }
 
+    /// Takes what is known now of where memory lies.
+    pub fn set_placement(&mut self, placement: Placement) {
+        self.placement = placement;
+    }
+
     /// Bytes read from `/proc` so far.
     pub fn bytes_read(&self) -> u64 {
         self.files.bytes_read() + self.maps.bytes_read() + self.pagemap.bytes_read()
     }
 
     /// Who else clears accessed bits now; while somebody does, pages that were touched may show none.
-    pub fn rival(&mut self) -> Option<String> {
+    pub fn rival(&mut self) -> Option<Rival> {
         who_clears_accessed_bits(&mut self.sysfs)
     }
 

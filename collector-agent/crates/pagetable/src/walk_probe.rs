@@ -2,12 +2,11 @@
 
 use std::hint::black_box;
 
-use tierscope_rootfs::{Reader, Root};
+use tierscope_rootfs::Root;
 
 use crate::PAGE_BYTES;
 use crate::clear::Clearer;
 use crate::process::{ProcessFiles, process_key};
-use crate::rivals::who_clears_accessed_bits;
 use crate::walker::{PageTableWalker, WalkError};
 
 /// Pages tried. They are fresh after the clearing, so that no cached translation hides a touch.
@@ -21,9 +20,6 @@ const MAX_WRONG: usize = PAGES / 64;
 /// other process.
 pub fn probe_walk(root: &Root) -> Result<(), WalkError> {
     let mut walker = PageTableWalker::new(root)?;
-    if let Some(rival) = who_clears_accessed_bits(&mut Reader::new(root.clone())) {
-        return Err(WalkError::Disturbed { rival });
-    }
     let this = process_key(root, std::process::id())?;
     let page_bytes = PAGE_BYTES as usize;
     let mut memory = vec![0_u8; (PAGES + 1) * page_bytes];

@@ -77,12 +77,6 @@ pub enum WalkError {
         /// Pages whose bit was wrong.
         wrong_pages: usize,
     },
-    /// Somebody else clears accessed bits.
-    #[error("{rival} clears accessed bits at the same time, so touches would be missed; end it")]
-    Disturbed {
-        /// Who does.
-        rival: String,
-    },
     /// A file of this process cannot be used.
     #[error(transparent)]
     Process(#[from] Unmeasured),

@@ -11,11 +11,12 @@ use tierscope_pagetable::walker::WalkError;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::Backend;
-use tierscope_sample::page_group::{Census, TierIndex};
+use tierscope_sample::page_group::Census;
 
 use crate::clocks;
 use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings};
 use crate::heat::page_groups::{PageGroups, mapping_namer};
+use crate::heat::tiers::Tiers;
 use crate::ladder::{Made, Refusal};
 use crate::names::NamePolicy;
 
@@ -26,16 +27,21 @@ pub(crate) const NAME: &str = "abit_walk";
 pub(crate) struct AbitWalkBackend {
     reader: AbitReader,
     groups: PageGroups,
+    interval_s: f64,
 }
 
 impl AbitWalkBackend {
     /// One that has visited no process yet. `names` says how mapped files may be called.
     pub(crate) fn new(root: &Root, settings: &HeatSettings, names: NamePolicy) -> Result<Self, WalkError> {
-        let placement = Placement::only(settings.tier.as_ref().map(|_| TierIndex(0)));
-        let reader = AbitReader::new(root, settings.rss_limit_bytes, mapping_namer(names), placement)?;
+        let tiers = Tiers::read(root, settings);
+        let namer = mapping_namer(names);
+        let reader = AbitReader::new(root, settings.rss_limit_bytes, namer, Placement::default())?;
+        let groups = PageGroups::new(Backend::AbitWalk, Census::Full, settings);
         Ok(Self {
             reader,
-            groups: PageGroups::new(Backend::AbitWalk, Census::Full, settings),
+            groups: groups.with_tiers(tiers.labels()),
+            tiers,
+            interval_s: settings.interval_ns as f64 / 1e9,
         })
     }
 
@@ -77,10 +83,15 @@ impl HeatBackend for AbitWalkBackend {
 
     fn collect(&mut self, processes: &[HeatProcess], end: IntervalEnd) -> HeatRound {
         let (cpu_before, bytes_before) = (clocks::thread_cpu_ns(), self.reader.bytes_read());
-        if let Some(rival) = self.reader.rival() {
-            return self.skip_all(processes, &disturbed(&rival));
+        let rival = self.reader.rival();
+        let effect = rival.as_ref().map(|rival| rival.effect(self.interval_s));
+        if rival.is_some_and(|rival| !rival.is_bearable(self.interval_s)) {
+            return self.skip_all(processes, &effect.unwrap_or_default());
         }
-        let mut round = HeatRound::default();
+        let mut round = HeatRound {
+            note: effect,
+            ..HeatRound::default()
+        };
         for process in processes {
             if let Err(reason) = self.visit(process, end) {
                 round.skipped.push((process.clone(), reason.to_string()));
@@ -97,10 +108,6 @@ impl HeatBackend for AbitWalkBackend {
     }
 }
 
-fn disturbed(rival: &str) -> String {
-    format!("{rival} clears accessed bits at the same time, so touches would be missed")
-}
-
 /// Tries the walk on this process itself.
 pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
     probe_walk(root).map_err(|error| refusal(&error))
@@ -114,7 +121,6 @@ pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> 
 
 fn refusal(error: &WalkError) -> Refusal {
     let hint = match error {
-        WalkError::Disturbed { .. } => "end the other use of DAMON, or use one of the DAMON back ends",
         WalkError::Refused { .. } | WalkError::NoFrames(_) => {
             "give the agent CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN and CAP_SYS_PTRACE, or run it as root"
         }

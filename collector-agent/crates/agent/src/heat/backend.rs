@@ -51,6 +51,8 @@ pub(crate) struct HeatRound {
     pub(crate) kernel_cpu_ns: i64,
     /// Samples taken, lost and throttled; `None` for back ends that do not sample.
     pub(crate) sampling: Option<Sampling>,
+    /// What stands in the way of exactness although the round was measured, in words.
+    pub(crate) note: Option<String>,
 }
 
 /// What a hardware sampler says of its own losses, over one interval.
