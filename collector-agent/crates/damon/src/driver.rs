@@ -13,6 +13,8 @@ use crate::tree::{Directory, Files};
 pub(crate) const UPDATE_US: u64 = 60_000_000;
 /// Modules of the kernel that cannot run beside a configuration in sysfs.
 const MODULES: [&str; 3] = ["damon_stat", "damon_reclaim", "damon_lru_sort"];
+/// How often regions are asked for when there are none: kernel 6.12 gives up waiting for a slow kernel thread.
+const EMPTY_TRIES: u32 = 10;
 /// How often, and at what distance, a command is tried again while the kernel is at another one.
 const BUSY_TRIES: u32 = 100;
 const BUSY_WAIT: Duration = Duration::from_millis(20);
@@ -257,12 +259,20 @@ impl Driver {
 
     /// Waits for the end of the running aggregation, and gives all regions as they are then, by target and address.
     pub(crate) fn regions(&self, reading: Reading) -> Result<Vec<Region>, DamonError> {
-        retry(|| self.kdamond().write("state", "update_schemes_tried_regions"))?;
-        let tried = self.scheme().below("tried_regions").numbered()?;
-        let regions = tried.iter().map(|directory| read_region(directory, reading));
-        let regions = regions.collect();
-        self.kdamond().write("state", "clear_schemes_tried_regions")?;
-        regions
+        for _ in 0..EMPTY_TRIES {
+            retry(|| self.kdamond().write("state", "update_schemes_tried_regions"))?;
+            let tried = self.scheme().below("tried_regions").numbered()?;
+            let regions = tried.iter().map(|directory| read_region(directory, reading));
+            let regions: Result<Vec<_>, _> = regions.collect();
+            self.kdamond().write("state", "clear_schemes_tried_regions")?;
+            let regions = regions?;
+            if !regions.is_empty() {
+                return Ok(regions);
+            }
+        }
+        Err(DamonError::NoResult {
+            reason: "the kernel lists no regions".to_owned(),
+        })
     }
 }
 

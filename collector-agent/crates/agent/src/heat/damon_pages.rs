@@ -334,3 +334,6 @@ pub(crate) fn refusal(error: &DamonError) -> Refusal {
         hint: hint.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

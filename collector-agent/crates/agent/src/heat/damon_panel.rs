@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn strata_share_by_size_and_small_ones_are_not_forgotten() {
-        assert_eq!(shares_of(&[1_000_000, 50, 0], 4_000), [3_849, 50, 0]);
+        assert_eq!(shares_of(&[1_000_000, 50, 0], 4_000), [3_949, 50, 0]);
         assert_eq!(shares_of(&[1_000_000, 1_000_000], 4_000), [2_000, 2_000]);
         let many = shares_of(&[10_000; 100], 4_000);
         assert!(many.iter().sum::<usize>() <= 4_000 && many[0] == 40);

@@ -1,5 +1,6 @@
 //! `tierscope-agent replay`: sends recordings made elsewhere over the wire that a live host uses, marked as imported.
 
+mod damo;
 mod deliver;
 mod perf;
 mod recording;
@@ -30,8 +31,8 @@ use source::{HeatSource, Identity, open_heat};
 use summary::{RecordingSummary, Summary, describe};
 use timing::{TimeChoice, shift_ns};
 
-/// Sends recordings: snapshot trees (directory or .tar.zst), page traces (.parquet), and memory samples of perf
-/// (perf.data, or the text of `perf script`).
+/// Sends recordings: snapshot trees (directory or .tar.zst), page traces (.parquet), memory samples of perf
+/// (perf.data, or the text of `perf script`), and records of damo.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
     /// Recordings; all of them belong to one host.
@@ -40,7 +41,7 @@ pub(crate) struct ReplayArgs {
     /// Base address of the service.
     #[arg(long, required_unless_present = "dry_run")]
     server: Option<String>,
-    /// Service that a page trace or a recording of perf belongs to: [NAMESPACE/]NAME.
+    /// Service that a page trace, a recording of perf or a record of damo belongs to: [NAMESPACE/]NAME.
     #[arg(long)]
     service: Option<String>,
     /// Name under which the host is shown; that of the recording unless given.
@@ -269,6 +270,7 @@ impl Plan {
                         to: rfc3339(ends.1 + self.shift_ns),
                         shift_seconds: Some(self.shift_ns as f64 / SECOND_NS as f64),
                         problems: recording.problems.clone(),
+                        working_sets: Vec::new(),
                     }
                 }
                 Source::Heat(heat) => RecordingSummary {
@@ -280,6 +282,7 @@ impl Plan {
                     to: rfc3339(self.heat_end_ns),
                     shift_seconds: None,
                     problems: heat.problems(),
+                    working_sets: heat.working_sets(),
                 },
             });
         Summary {

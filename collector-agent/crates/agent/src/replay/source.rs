@@ -7,6 +7,7 @@ use anyhow::Result;
 use tierscope_sample::fold::Folded;
 use tierscope_wire::Content;
 
+use super::damo::{Damo, WorkingSetSummary};
 use super::perf::PerfSource;
 use super::traces::Trace;
 
@@ -29,6 +30,11 @@ pub(crate) trait HeatSource {
 
     /// What could not be used.
     fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Working-set sizes, where the recording gives them: one for each of its targets.
+    fn working_sets(&self) -> Vec<WorkingSetSummary> {
         Vec::new()
     }
 
@@ -61,6 +67,9 @@ pub(crate) fn open_heat(path: &Path) -> Result<Option<Box<dyn HeatSource>>> {
     }
     if path.is_dir() {
         return Ok(None);
+    }
+    if let Some(damo) = Damo::open(path)? {
+        return Ok(Some(Box::new(damo)));
     }
     let perf = PerfSource::open(path)?;
     Ok(perf.map(|perf| Box::new(perf) as Box<dyn HeatSource>))

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::damo::WorkingSetSummary;
 use super::deliver::Delivered;
 
 /// The outcome of a replay, as it is printed.
@@ -32,6 +33,9 @@ pub(crate) struct RecordingSummary {
     pub(crate) shift_seconds: Option<f64>,
     /// Lines that could not be understood.
     pub(crate) problems: Vec<String>,
+    /// Of a record of damo, one for each target; absent for others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) working_sets: Vec<WorkingSetSummary>,
 }
 
 /// The summary for people.
@@ -57,6 +61,15 @@ pub(crate) fn describe(summary: &Summary) -> String {
                 "  sent {shift:.0} s from its recorded time, because the service keeps raw data for 7 days"
             ));
         }
+        lines.extend(recording.working_sets.iter().map(|set| {
+            format!(
+                "  working set of target {}: {} bytes on average over {} snapshots, {} at most",
+                set.target,
+                set.average_bytes,
+                set.snapshots,
+                set.bytes_by_percentile.last().copied().unwrap_or(0)
+            )
+        }));
         lines.extend(recording.problems.iter().map(|problem| format!("  {problem}")));
     }
     if let Some(delivered) = &summary.delivered {
