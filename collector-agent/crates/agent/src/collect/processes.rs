@@ -18,8 +18,8 @@ use crate::services::{Discovered, FoundService, Process};
 const SOURCES: [&str; 3] = ["smaps_rollup", "numa_maps", "placement"];
 /// Resident size is only used to choose, so the usual page size will do.
 const PAGE_BYTES: i64 = 4096;
-/// Resident bytes that one collection may always walk: some milliseconds.
-const FLOOR_BYTES: i64 = 256 << 20;
+/// Resident bytes that one collection may always walk: about a millisecond.
+const FLOOR_BYTES: i64 = 32 << 20;
 /// Names that say how much of a service is in its sums.
 const READ: &str = "processes_read";
 const TOO_LARGE: &str = "processes_too_large";
@@ -95,7 +95,10 @@ impl Rounds {
                 .is_ok_and(|stat| stat.is_ok_and(|stat| stat.start_time_ticks == next.start_time))
             {
                 add_smaps_rollup(reader, next.pid, &mut sums.smaps_rollup);
-                add_numa_maps(reader, next.pid, scene, sums);
+                // With one node there is nothing to learn that the other file does not say.
+                if scene.classes.len() > 1 {
+                    add_numa_maps(reader, next.pid, scene, sums);
+                }
             }
             if self.waiting.front().is_none_or(|other| other.scope != next.scope) {
                 self.publish(frame, scene, &next.scope);
@@ -121,7 +124,9 @@ impl Rounds {
             if resident_bytes > scene.limits.max_process_bytes {
                 let sums = self.open.entry(scope).or_default();
                 add_to(&mut sums.smaps_rollup, TOO_LARGE.to_owned(), 1);
-                add_to(&mut sums.numa_maps, TOO_LARGE.to_owned(), 1);
+                if scene.classes.len() > 1 {
+                    add_to(&mut sums.numa_maps, TOO_LARGE.to_owned(), 1);
+                }
                 continue;
             }
             waiting.push(Waiting {

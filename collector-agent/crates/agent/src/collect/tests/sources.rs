@@ -206,9 +206,13 @@ fn a_host_with_one_class_of_memory_has_no_placement() {
     root.write("sys/devices/system/node/online", "0\n");
     root.write("sys/devices/system/node/node0/cpulist", "0\n");
     let collected = collector(&root, CollectorConfig::default()).collect(stamp(1));
+    for key in ["placement|anon[dram]", "numa_maps|anon[N0]"] {
+        let key = format!("service:host/a|{key}");
+        assert_eq!(value(&collected, &key), Err("no such key"));
+    }
     assert_eq!(
-        value(&collected, "service:host/a|placement|anon[dram]"),
-        Err("no such key")
+        value(&collected, "service:host/a|smaps_rollup|Rss"),
+        Ok(Some(4096))
     );
 }
 
