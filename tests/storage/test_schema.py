@@ -42,6 +42,7 @@ ADDED = {
     "heat_live": ("sampled_pages", "written_bytes", "subpage_active_bytes", "bits_per_interval"),
     "heat_1h": ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes"),
     "heat_1d": ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes"),
+    "tier_moves": ("trust_id",),
     "self_reports": ("budget_state", "heat_rung", "budget_reason", "guard_paused_intervals", "throttles"),
 }
 
@@ -54,8 +55,9 @@ def test_an_installation_of_the_first_revision_becomes_the_same_and_keeps_its_ro
         for table, columns in ADDED.items():
             for column in columns:
                 transaction.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))
-        for table in ("traces", "pauses"):
+        for table in ("traces", "pauses", "ledger_trusts"):
             transaction.execute(text(f"DROP TABLE {table}"))
+        transaction.execute(text("ALTER TABLE tier_moves ALTER COLUMN trust SET NOT NULL"))
         transaction.execute(text("UPDATE alembic_version SET version_num = '0001'"))
         values = "1, :ts, 60, 1, 2, 3, 4, 5, 6, 7, 8, '[]'"
         names = "host_id, ts, window_ns, cpu_ns, rss_bytes, spool_bytes, spool_batches, dropped_batches, sent_bytes"

@@ -62,6 +62,19 @@ def test_totals_are_last_minus_first_of_the_raw_counters(database: Database) -> 
     assert set(stored.cause.tolist()) == {Cause.NONE}
 
 
+def test_rows_name_the_counters_behind_them_by_the_id_of_one_shared_text(database: Database) -> None:
+    start = day_before()
+    for name in ("node-1", "node-2"):
+        send_counters(database, enrol(database, name=name), start, MINUTES)
+    drain(database)
+    with database.read() as session:
+        (described,) = session.execute(text("SELECT body FROM ledger_trusts")).scalars()
+        referred = session.execute(text("SELECT count(*) FROM tier_moves WHERE trust_id IS NULL OR trust IS NOT NULL"))
+        assert referred.scalar_one() == 0
+        assert session.execute(text("SELECT count(DISTINCT trust_id) FROM tier_moves")).scalar_one() == 1
+    assert described["columns"]["promoted_pages"]["c"] == ["pgpromote_success"]
+
+
 def test_rebuilding_again_changes_nothing(database: Database) -> None:
     host, start = enrol(database), day_before()
     send_counters(database, host, start, MINUTES)

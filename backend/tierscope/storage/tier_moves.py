@@ -1,5 +1,7 @@
 """The ledger as stored: one row per host (and service) and interval."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +14,7 @@ from tierscope.domain.tier_moves import COLUMN_KEYS, COLUMNS, Ledger, Plan
 from tierscope.storage import copy
 from tierscope.storage.binary import copy_out, parse_float, parse_int, parse_us
 
-_COLUMNS = ("host_id", "service_id", "ts", "dt_seconds", *COLUMN_KEYS, "trust", "cause")
+_COLUMNS = ("host_id", "service_id", "ts", "dt_seconds", *COLUMN_KEYS, "trust_id", "cause")
 _SELECT = f"host_id, service_id, ts, dt_seconds, cause, {', '.join(COLUMN_KEYS)}"
 
 
@@ -39,7 +41,7 @@ def replace_ledger(
     )
     for start, end in spans:
         transaction.execute(statement, {"host": host_id, "service": service_id, "start": start, "end": end})
-    trust = copy.jsonb(describe_trust(plan))
+    trust = copy.int8(_ensure_trust(transaction, describe_trust(plan)))
     head = copy.int8(host_id) + copy.int8(service_id)
     fields = len(_COLUMNS).to_bytes(2, "big")
     rows = []
@@ -62,6 +64,22 @@ def describe_trust(plan: Plan) -> dict[str, object]:
         if column.trust != "not_supported"
     }
     return {"dialect": plan.dialect, "variant": plan.variant, "columns": columns}
+
+
+def _ensure_trust(transaction: WriteTransaction, described: dict[str, object]) -> int:
+    """The id of a description, stored if it is new."""
+    body = json.dumps(described, sort_keys=True, ensure_ascii=False)
+    digest = hashlib.sha256(body.encode()).digest()
+    find = text("SELECT id FROM ledger_trusts WHERE digest = :digest")
+    known = transaction.execute(find, {"digest": digest}).scalar_one_or_none()
+    if known is None:
+        store = text(
+            "INSERT INTO ledger_trusts (digest, body) VALUES (:digest, CAST(:body AS jsonb))"
+            " ON CONFLICT (digest) DO NOTHING"
+        )
+        transaction.execute(store, {"digest": digest, "body": body})
+        known = transaction.execute(find, {"digest": digest}).scalar_one()
+    return int(known)
 
 
 def read_ledger(
@@ -111,18 +129,6 @@ def _to_ledger(rows: list[list[bytes | None]]) -> Ledger:
         present.reshape(len(kept), len(COLUMN_KEYS)),
         np.array([parse_int(row[4]) or 0 for row in kept], np.int8),
     )
-
-
-def read_trust(
-    session: ReadSession, host_ids: Sequence[int], service_id: int, start: datetime, end: datetime
-) -> list[dict[str, object]]:
-    """The distinct trust descriptions of the newest row of each host in (start, end]."""
-    statement = text(
-        "SELECT DISTINCT ON (host_id) trust FROM tier_moves WHERE host_id = ANY(:hosts) AND service_id = :service"
-        " AND ts > :start AND ts <= :end ORDER BY host_id, ts DESC"
-    )
-    values = {"hosts": list(host_ids), "service": service_id, "start": start, "end": end}
-    return [dict(found) for found in session.execute(statement, values).scalars()]
 
 
 @dataclass(frozen=True, slots=True)

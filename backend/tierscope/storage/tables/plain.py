@@ -245,6 +245,15 @@ audit = Table(
     Column("detail", JSONB, nullable=False, server_default=_EMPTY_OBJECT),
 )
 
+ledger_trusts = Table(
+    # Which counters made the columns of ledger rows, and with which trust: few texts, that many rows refer to.
+    "ledger_trusts",
+    metadata,
+    _id(),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("body", JSONB, nullable=False),
+)
+
 pauses = Table(
     # The kill switch: what agents are told not to do, until the row goes.
     "pauses",

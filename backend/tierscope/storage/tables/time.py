@@ -112,8 +112,9 @@ tier_moves = _table(
     "tier_moves",  # service_id 0 = the whole host
     _float("dt_seconds"),
     *(_int(name, null=True) for name in TIER_MOVE_COLUMNS),
-    Column("trust", JSONB, nullable=False),
+    Column("trust", JSONB),  # null where `trust_id` says it: ledger_trusts.id
     _small("cause", null=True),
+    _int("trust_id", null=True),
     service=True,
 )
 

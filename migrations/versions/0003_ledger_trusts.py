@@ -1,0 +1,22 @@
+"""The ledger names the counters behind its columns by id: the text of 2.6 kB was in every row."""
+
+from alembic import op
+from sqlalchemy import text
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage import tables
+from tierscope.storage.making import add_missing_columns, make_missing_table
+from tierscope.storage.partitions import storage_mode
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Adds the table and the reference; rows that hold the text keep it until they leave with their partition."""
+    connection = op.get_bind()
+    make_missing_table(connection, tables.ledger_trusts, storage_mode(WriteTransaction(connection)))
+    add_missing_columns(connection, tables.tier_moves, ("trust_id",))
+    connection.execute(text("ALTER TABLE tier_moves ALTER COLUMN trust DROP NOT NULL"))
