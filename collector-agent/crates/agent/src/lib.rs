@@ -48,3 +48,8 @@ mod uplink;
 
 /// Version of this agent, as it travels.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Checks the text of a settings file. The error names the line and the fix.
+pub fn check_settings(text: &str) -> anyhow::Result<()> {
+    config::Config::parse(text).map(drop)
+}

@@ -21,7 +21,7 @@ use tierscope_rootfs::text;
 pub type Target = fn(&[u8]);
 
 /// Name and function of every target; the names are those of `fuzz/fuzz_targets` and `fuzz/seeds`.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("vmstat", vmstat),
     ("zoneinfo", zoneinfo),
     ("maps", maps),
@@ -30,6 +30,7 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("damo", damo),
     ("btf", btf),
     ("spool", spool::spool),
+    ("config", config),
 ];
 
 /// The target of that name.
@@ -43,6 +44,11 @@ pub fn target(name: &str) -> Target {
 
 fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The settings of the agent.
+fn config(bytes: &[u8]) {
+    let _ = tierscope_agent::check_settings(&text_of(bytes));
 }
 
 fn name(path: &str) -> Arc<str> {
