@@ -25,7 +25,7 @@ from cli.commands import Tierscope, fresh_tierscope
 from live_profile import report, zipf_load
 from live_profile.picture import take_picture
 
-SERVICE = "redis-server"
+SERVICE = "moving-cache"
 
 
 def main() -> int:
@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--interval", type=int, default=10, help="seconds of an interval")
     parser.add_argument("--backend", default="abit_walk")
+    parser.add_argument("--budget", type=float, default=0.2, help="cores that the agent may take")
     parser.add_argument("--keys", type=int, default=1_000_000)
     parser.add_argument("--operations", type=int, default=4_000, help="per second")
     parser.add_argument("--picture", type=Path, help="PNG of the heatmap page")
@@ -70,7 +71,8 @@ def _profile(
         grid = _get(f"{url}/v1/services/{service}/tiles?{query}")
         heat = _get(f"{url}/v1/services/{service}/heat?{urllib.parse.urlencode(window)}")
         if arguments.picture:
-            take_picture(f"{url}/services/{service}/heatmap?{urllib.parse.urlencode(window)}", arguments.picture)
+            shown = urllib.parse.urlencode({"tab": "heatmap", **window})
+            take_picture(f"{url}/services/{service}?{shown}", arguments.picture)
     return report.numbers(load, seconds, grid, heat, cost, resident, interval_seconds=arguments.interval)
 
 
@@ -92,14 +94,16 @@ def _redis(scratch: Path) -> Iterator[tuple[Redis, int]]:
 def _agent(
     arguments: argparse.Namespace, tierscope: Tierscope, scratch: Path, url: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    token = json.loads(tierscope.run("token", "join", "--json"))["secret"]
+    token = json.loads(tierscope.run("token", "join", "--json"))["token"]
     (scratch / "token").write_text(token)
     (scratch / "token").chmod(0o600)
     config = scratch / "agent.toml"
     config.write_text(
         f'server = "{url}"\nstate_dir = "{scratch}/agent"\njoin_token_file = "{scratch}/token"\n'
         f'interval_seconds = {arguments.interval}\n[heat]\nbackends = ["{arguments.backend}"]\n'
-        f'executables = ["*/redis-server", "*/redis-check-rdb"]\n'
+        f'executables = ["*/redis-*"]\n[[services]]\nname = "{SERVICE}"\nexe = "*/redis-*"\n'
+        # The load itself keeps this small host busy.
+        f"[guard]\ncpu_max_ratio = 1.0\n[budget]\ncpu_max_ratio = {arguments.budget}\n"
     )
     process = subprocess.Popen([str(arguments.agent), "run", "--config", str(config)], stderr=sys.stderr)
     try:
@@ -110,8 +114,10 @@ def _agent(
 
 
 def _service(url: str) -> str:
-    items = _get(f"{url}/v1/services?limit=1000")["items"]
-    return str(next(item["id"] for item in items if item["name"].startswith(("redis-server", "redis-check"))))
+    items = {item["name"]: item["id"] for item in _get(f"{url}/v1/services?limit=1000")["items"]}
+    if SERVICE not in items:
+        raise RuntimeError(f"the service knows {sorted(items)}, not {SERVICE}")
+    return str(items[SERVICE])
 
 
 def _get(url: str) -> Any:  # noqa: ANN401 - answers differ

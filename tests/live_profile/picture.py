@@ -16,7 +16,10 @@ def take_picture(url: str, picture: Path) -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM_FLAGS)
         page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
         page.goto(url)
-        page.locator(".js-plotly-plot .heatmaplayer").first.wait_for(state="attached", timeout=60_000)
-        page.wait_for_timeout(SETTLE_MS)
-        page.screenshot(path=str(picture))
-        browser.close()
+        try:
+            page.locator(".js-plotly-plot .heatmaplayer").first.wait_for(state="attached", timeout=60_000)
+            page.wait_for_timeout(SETTLE_MS)
+        finally:
+            # A page without its heatmap is the one that has to be looked at.
+            page.screenshot(path=str(picture))
+            browser.close()

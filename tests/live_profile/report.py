@@ -11,6 +11,8 @@ from bench.processes import cpu_seconds, peak_rss_bytes
 from live_profile.zipf_load import FIRST_CENTRE, SECOND_CENTRE, Done, Load
 
 LAST_ACTIVE_CELL = 250
+HOT_SHARE = 0.05
+"""Share of the bytes that counts as the hot set."""
 
 
 def cost_of(pid: int) -> dict[str, float]:
@@ -34,10 +36,10 @@ def numbers(
     interval_seconds: int,
 ) -> dict[str, Any]:
     """The figures that go into the document."""
-    densities, offsets, largest = _largest_mapping(grid)
-    half = densities.shape[1] // 2
-    centres = [_hottest(densities[:, :half], offsets), _hottest(densities[:, half:], offsets)]
-    total = float(offsets[-1]) or 1.0
+    activity, sizes = _activity(grid)
+    half = activity.shape[1] // 2
+    before, after = activity[:, 1:half].mean(axis=1), activity[:, half + 1 : -1].mean(axis=1)
+    hot = [_hottest(before, sizes), _hottest(after, sizes)]
     return {
         "load": {
             "keys": load.keys,
@@ -49,10 +51,15 @@ def numbers(
         "redis_resident_bytes": resident,
         "interval_seconds": interval_seconds,
         "tiles": {
-            "mapping": largest,
-            "rows": int(densities.shape[0]),
-            "columns": int(densities.shape[1]),
-            "hottest_at_share_of_mapping": [round(centre / total, 3) for centre in centres],
+            "rows": int(activity.shape[0]),
+            "columns": int(activity.shape[1]),
+            "hot_share_of_bytes": HOT_SHARE,
+            "rows_hot_before_and_after": int((hot[0] & hot[1]).sum()),
+            "rows_hot_before": int(hot[0].sum()),
+            "rows_hot_after": int(hot[1].sum()),
+            "active_share_of_rows_hot_before": _pair(before, after, sizes, hot[0]),
+            "active_share_of_rows_hot_after": _pair(before, after, sizes, hot[1]),
+            "active_share_of_all_rows": _pair(before, after, sizes, np.ones(len(sizes), bool)),
         },
         "agent": {
             **agent,
@@ -62,21 +69,25 @@ def numbers(
     }
 
 
-def _largest_mapping(grid: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, str]:
-    """Activity by (row, column) of the mapping with most bytes, the offsets of its rows, and its name."""
-    sizes: dict[str, int] = {}
-    for row in grid["rows"]:
-        sizes[row["mapping"]] = sizes.get(row["mapping"], 0) + row["size_bytes"]
-    largest = max(sizes, key=lambda name: sizes[name])
-    chosen = [index for index, row in enumerate(grid["rows"]) if row["mapping"] == largest]
-    cells = np.array([grid["cells"][index] for index in chosen], dtype=float)
-    activity = np.where(cells <= LAST_ACTIVE_CELL, cells, 0.0)
-    offsets = np.array([grid["rows"][index]["offset_bytes"] for index in chosen], dtype=float)
-    return activity, offsets, largest
+def _activity(grid: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Active share of each row and column of the grid, and the sizes of its rows. Rows that are never resident go."""
+    cells = np.array(grid["cells"], dtype=float)
+    resident = (cells <= LAST_ACTIVE_CELL).any(axis=1)
+    active = (cells >= 1) & (cells <= LAST_ACTIVE_CELL)
+    shares = np.where(active, grid["cell_unit"] * grid["cell_log2_base"] ** (cells - 1), 0.0)
+    sizes = np.array([row["size_bytes"] for row in grid["rows"]], dtype=float)
+    return shares[resident], sizes[resident]
 
 
-def _hottest(cells: np.ndarray, offsets: np.ndarray) -> float:
-    """Offset of the middle of the hottest twentieth of the rows."""
-    heat = cells.mean(axis=1)
-    hottest = np.argsort(-heat)[: max(1, len(heat) // 20)]
-    return float(np.median(offsets[hottest]))
+def _hottest(heat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Which rows make up the hottest share of the bytes."""
+    order = np.argsort(-heat)
+    taken = np.cumsum(sizes[order]) <= HOT_SHARE * sizes.sum()
+    chosen = np.zeros(len(heat), bool)
+    chosen[order[taken]] = True
+    return chosen
+
+
+def _pair(before: np.ndarray, after: np.ndarray, sizes: np.ndarray, rows: np.ndarray) -> list[float]:
+    """Mean active share of some rows before and after the move, by bytes."""
+    return [round(float(np.average(heat[rows], weights=sizes[rows])), 4) for heat in (before, after)]
