@@ -27,6 +27,9 @@ const SHORTEST_S: f64 = 1.0;
 const LONGEST_S: f64 = 3600.0;
 /// Added to the scheduling priority: everything else on the host goes first.
 const NICE: i32 = 19;
+/// Why a pair has no result although it was measured.
+const NO_FIGURES: &str =
+    "the host was so busy that the time was up before the first figure: give more with --seconds";
 
 /// Measures latency and bandwidth of the memory of each node: by idle and loaded pointer chases, single operations and
 /// streams. Takes processors and memory bandwidth while it runs.
@@ -125,6 +128,12 @@ fn measure_pairs(args: &BenchArgs, targets: Vec<Target>) -> Result<Document> {
     let mut benches = Vec::new();
     for plan in &plans {
         match measure(plan, deadline) {
+            // Kept, it would replace an older result that says something.
+            Ok(bench) if bench.figures.is_empty() => skipped.push(SkippedPair {
+                reason: NO_FIGURES.to_owned(),
+                cpu_node: bench.cpu_node,
+                memory_node: bench.memory_node,
+            }),
             Ok(mut bench) => {
                 bench.measured_wall_ns = wall_ns();
                 benches.push(bench);
