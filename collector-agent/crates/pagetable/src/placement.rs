@@ -1,8 +1,7 @@
-//! Which memory tier a page frame is in, by the memory blocks of the NUMA nodes.
+//! Which memory tier a page frame is in, by ranges of physical memory.
 
 use std::ops::Range;
 
-use tierscope_rootfs::Reader;
 use tierscope_sample::page_group::TierIndex;
 
 use crate::PAGE_BYTES;
@@ -25,30 +24,15 @@ impl Placement {
         }
     }
 
-    /// Reads which frames belong to the nodes given. Frames of other nodes are in no known tier. Blocks come and go with
-    /// hot-plugged memory, so this is read again from time to time.
-    pub fn read(reader: &mut Reader, nodes: &[(u32, TierIndex)]) -> Self {
-        let block_bytes = reader.value("/sys/devices/system/memory/block_size_bytes");
-        let block_bytes = block_bytes
-            .ok()
-            .and_then(|text| u64::from_str_radix(text, 16).ok());
-        let block_pages = block_bytes.map_or(0, |bytes| bytes / PAGE_BYTES);
-        let mut ranges = Vec::new();
-        for (node, tier) in nodes {
-            let names = reader.list(&format!("/sys/devices/system/node/node{node}"));
-            for name in names.unwrap_or_default() {
-                let block = name
-                    .strip_prefix("memory")
-                    .and_then(|index| index.parse::<u64>().ok());
-                let start = block.and_then(|block| block.checked_mul(block_pages));
-                if let Some(start) = start.filter(|_| block_pages > 0) {
-                    ranges.push((start..start.saturating_add(block_pages), *tier));
-                }
-            }
-        }
+    /// Tiers of ranges of physical memory: (first byte, bytes, tier). Frames outside of them are in no known tier.
+    pub fn of_ranges(ranges: impl IntoIterator<Item = (u64, u64, TierIndex)>) -> Self {
+        let frames = |(start, bytes, tier): (u64, u64, TierIndex)| {
+            let end = start.saturating_add(bytes);
+            (start / PAGE_BYTES..end / PAGE_BYTES, tier)
+        };
         Self {
             only: None,
-            ranges: join(ranges),
+            ranges: join(ranges.into_iter().map(frames).collect()),
         }
     }
 
@@ -79,39 +63,23 @@ fn join(mut ranges: Vec<(Range<u64>, TierIndex)>) -> Vec<(Range<u64>, TierIndex)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use tierscope_rootfs::Root;
 
     #[test]
-    fn frames_are_found_in_the_blocks_of_their_nodes() {
-        let directory = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = directory.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
-        write("sys/devices/system/memory/block_size_bytes", "8000000\n");
-        for block in [
-            "node0/memory0",
-            "node0/memory1",
-            "node0/memory10",
-            "node1/memory2",
-        ] {
-            write(&format!("sys/devices/system/node/{block}/state"), "online\n");
-        }
-        write("sys/devices/system/node/node0/memory_failure", "");
-        let mut reader = Reader::new(Root::new(directory.path()));
-        let placement = Placement::read(&mut reader, &[(0, TierIndex(0)), (1, TierIndex(1))]);
-        let block = 0x800_0000 / PAGE_BYTES;
+    fn frames_are_found_in_their_ranges() {
+        const BLOCK: u64 = 128 << 20;
+        let (dram, cxl) = (TierIndex(0), TierIndex(1));
+        let blocks = [(10, dram), (0, dram), (2, cxl), (1, dram)];
+        let placement = Placement::of_ranges(blocks.map(|(block, tier)| (block * BLOCK, BLOCK, tier)));
         assert_eq!(placement.ranges.len(), 3, "neighbours are joined");
+        let block = BLOCK / PAGE_BYTES;
         let cases = [
-            (0, Some(TierIndex(0))),
-            (2 * block - 1, Some(TierIndex(0))),
-            (2 * block, Some(TierIndex(1))),
+            (0, Some(dram)),
+            (2 * block - 1, Some(dram)),
+            (2 * block, Some(cxl)),
             (3 * block, None),
-            (10 * block, Some(TierIndex(0))),
+            (10 * block, Some(dram)),
             (11 * block, None),
         ];
         for (pfn, tier) in cases {

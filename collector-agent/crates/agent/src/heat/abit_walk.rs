@@ -27,6 +27,7 @@ pub(crate) const NAME: &str = "abit_walk";
 pub(crate) struct AbitWalkBackend {
     reader: AbitReader,
     groups: PageGroups,
+    tiers: Tiers,
     interval_s: f64,
 }
 
@@ -34,8 +35,8 @@ impl AbitWalkBackend {
     /// One that has visited no process yet. `names` says how mapped files may be called.
     pub(crate) fn new(root: &Root, settings: &HeatSettings, names: NamePolicy) -> Result<Self, WalkError> {
         let tiers = Tiers::read(root, settings);
-        let namer = mapping_namer(names);
-        let reader = AbitReader::new(root, settings.rss_limit_bytes, namer, Placement::default())?;
+        let mapping_name = mapping_namer(names);
+        let reader = AbitReader::new(root, settings.rss_limit_bytes, mapping_name, Placement::default())?;
         let groups = PageGroups::new(Backend::AbitWalk, Census::Full, settings);
         Ok(Self {
             reader,
@@ -88,6 +89,7 @@ impl HeatBackend for AbitWalkBackend {
         if rival.is_some_and(|rival| !rival.is_bearable(self.interval_s)) {
             return self.skip_all(processes, &effect.unwrap_or_default());
         }
+        self.reader.set_placement(self.tiers.placement());
         let mut round = HeatRound {
             note: effect,
             ..HeatRound::default()

@@ -6,11 +6,12 @@ use tierscope_pagetable::process::Unmeasured;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::Backend;
-use tierscope_sample::page_group::{Census, TierIndex};
+use tierscope_sample::page_group::Census;
 
 use crate::clocks;
 use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings};
 use crate::heat::page_groups::{PageGroups, mapping_namer};
+use crate::heat::tiers::Tiers;
 use crate::ladder::{Made, Refusal};
 use crate::names::NamePolicy;
 
@@ -21,16 +22,20 @@ pub(crate) const NAME: &str = "idle_page";
 pub(crate) struct IdlePageBackend {
     reader: IdleReader,
     groups: PageGroups,
+    tiers: Tiers,
 }
 
 impl IdlePageBackend {
     /// One that has visited no process yet. `names` says how mapped files may be called.
     pub(crate) fn new(root: &Root, settings: &HeatSettings, names: NamePolicy) -> Result<Self, IdleError> {
-        let placement = Placement::only(settings.tier.as_ref().map(|_| TierIndex(0)));
-        let reader = IdleReader::new(root, settings.rss_limit_bytes, mapping_namer(names), placement)?;
+        let tiers = Tiers::read(root, settings);
+        let mapping_name = mapping_namer(names);
+        let reader = IdleReader::new(root, settings.rss_limit_bytes, mapping_name, Placement::default())?;
+        let groups = PageGroups::new(Backend::IdlePage, Census::Full, settings);
         Ok(Self {
             reader,
-            groups: PageGroups::new(Backend::IdlePage, Census::Full, settings),
+            groups: groups.with_tiers(tiers.labels()),
+            tiers,
         })
     }
 
@@ -52,6 +57,7 @@ impl HeatBackend for IdlePageBackend {
 
     fn collect(&mut self, processes: &[HeatProcess], end: IntervalEnd) -> HeatRound {
         let (cpu_before, bytes_before) = (clocks::thread_cpu_ns(), self.reader.bytes_read());
+        self.reader.set_placement(self.tiers.placement());
         let mut round = HeatRound::default();
         for process in processes {
             if let Err(reason) = self.visit(process, end) {

@@ -11,6 +11,7 @@ pub(crate) mod idle_page;
 pub(crate) mod page_groups;
 pub(crate) mod referenced;
 pub(crate) mod sampler;
+pub(crate) mod tiers;
 pub(crate) mod write_tracking;
 
 use crate::ladder::Offer;

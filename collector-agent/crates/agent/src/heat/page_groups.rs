@@ -23,6 +23,7 @@ pub(crate) struct PageGroups {
     backend: Backend,
     census: Census,
     settings: HeatSettings,
+    tiers: Vec<Arc<str>>,
     epoch_seeds: EpochIds,
     sample_key: [u64; 2],
     groups: HashMap<(Arc<str>, Arc<str>), PageGroup>,
@@ -40,6 +41,7 @@ impl PageGroups {
         Self {
             backend,
             census,
+            tiers: settings.tier.iter().cloned().collect(),
             settings: settings.clone(),
             epoch_seeds,
             sample_key,
@@ -47,6 +49,12 @@ impl PageGroups {
             begun: HashMap::new(),
             begin: HashMap::new(),
         }
+    }
+
+    /// As it was, with labels for several tiers.
+    pub(crate) fn with_tiers(mut self, labels: &[Arc<str>]) -> Self {
+        self.tiers = labels.to_vec();
+        self
     }
 
     /// Whether the activity of a process since its last visit is that of one interval; `None` before the first visit.
@@ -68,7 +76,7 @@ impl PageGroups {
             };
             let options = PageGroupOptions {
                 epoch_seed: self.epoch_seeds.next_id(),
-                tiers: self.settings.tier.iter().cloned().collect(),
+                tiers: self.tiers.clone(),
                 census: self.census,
                 page_sample: Some(PageSampleOptions {
                     key: self.sample_key,

@@ -73,6 +73,11 @@ impl IdleReader {
         })
     }
 
+    /// Takes what is known now of where memory lies.
+    pub fn set_placement(&mut self, placement: Placement) {
+        self.placement = placement;
+    }
+
     /// Bytes read from `/proc/<pid>` so far.
     pub fn bytes_read(&self) -> u64 {
         self.maps.bytes_read() + self.pagemap.bytes_read()
