@@ -3,12 +3,27 @@
 
 use std::sync::Arc;
 
-use tierscope_sample::fold::{Changes, ClassId, Folded, IntervalEnd, Measured, PageClass, PageFolder, Touch};
-use tierscope_sample::heat::{Backend, GapRow, Granularity, PageKind};
-use tierscope_sample::history::History;
+use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
+use tierscope_sample::heat::{Backend, GapRow, Granularity, HeatRow, PageKind};
+use tierscope_sample::page_group::{
+    Census, PageGroup, PageGroupOptions, PageMapping, PageSize, PageState, TierIndex,
+};
+use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::page_trace::{Access, PageRange};
 use crate::trace_tiles::TraceTiles;
+
+const KINDS: [PageKind; 3] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
+/// The one process of a trace.
+const PROCESS: ProcessKey = ProcessKey {
+    pid: 0,
+    start_time_ticks: 0,
+};
+/// Pages of a trace are folded as pages of this size, and their bytes scaled: a trace may have pages of any size.
+pub(crate) const UNIT_BYTES: u64 = 4096;
+
+/// Highest page number that has an address.
+pub(crate) const LAST_PAGE: u64 = u64::MAX / UNIT_BYTES;
 
 /// Page-free gaps longer than this part two mappings of a trace.
 pub const MAPPING_GAP_BYTES: u64 = 2 << 20;
@@ -33,11 +48,12 @@ pub struct TraceIdentity {
 /// Folds the intervals of one trace, or of one trace again and again: page state goes on from interval to interval.
 #[derive(Debug)]
 pub struct TraceFolder {
-    pages: PageFolder,
-    /// Classes of anon, file and tmpfs pages.
-    classes: [ClassId; 3],
+    group: PageGroup,
+    page_size_bytes: u32,
+    tier: Option<TierIndex>,
     tiles: TraceTiles,
-    touched: Vec<Touch>,
+    /// Pages of the running interval, by kind.
+    states: [Vec<PageState>; 3],
 }
 
 impl TraceFolder {
@@ -51,65 +67,116 @@ impl TraceFolder {
             service: Arc::clone(&identity.service),
             group: Arc::clone(&identity.group),
         };
-        let mut pages = PageFolder::new(measured);
-        let classes = [PageKind::Anon, PageKind::File, PageKind::Tmpfs].map(|kind| {
-            let (page_size_bytes, tier) = (identity.page_size_bytes, identity.tier.clone());
-            pages.class(&PageClass {
-                kind,
-                page_size_bytes,
-                tier,
-            })
-        });
-        let tiles = TraceTiles::new(expected, identity.page_size_bytes, identity.epoch_seed);
+        let options = PageGroupOptions {
+            census: Census::Touched,
+            tiers: identity.tier.iter().cloned().collect(),
+            ..PageGroupOptions::default()
+        };
         Self {
-            pages,
-            classes,
-            tiles,
-            touched: Vec::new(),
+            group: PageGroup::new(measured, options),
+            page_size_bytes: identity.page_size_bytes,
+            tier: identity.tier.is_some().then_some(TierIndex(0)),
+            tiles: TraceTiles::new(expected, identity.page_size_bytes, identity.epoch_seed),
+            states: Default::default(),
         }
     }
 
     /// Folds the next interval of the trace.
     pub fn fold(&mut self, end: IntervalEnd, accesses: &[Access]) -> Folded {
-        self.touched.clear();
-        self.touched.extend(accesses.iter().map(|access| Touch {
-            key: access.page,
-            class: self.classes[access.kind as usize],
-            loads: access.loads,
-            stores: access.stores,
-        }));
-        let touched = Some(self.touched.as_slice());
-        let mut folded = self.pages.fold(
-            end,
-            &Changes {
-                touched,
-                ..Changes::default()
-            },
-        );
+        for access in accesses {
+            self.states[access.kind as usize].push(PageState {
+                address: (access.page & LAST_PAGE) * UNIT_BYTES,
+                size: PageSize::Small4K,
+                anon: access.kind == PageKind::Anon,
+                tier: self.tier,
+                active: true,
+                loads: access.loads,
+                stores: access.stores,
+            });
+        }
+        let mut reading = self.group.process(PROCESS, true);
+        for (kind, states) in KINDS.into_iter().zip(&mut self.states) {
+            states.sort_unstable_by_key(|state| state.address);
+            reading.mapping(&mapping_of(kind), states);
+            states.clear();
+        }
+        let mut folded = self.end_interval(end);
         self.tiles
-            .column(&self.pages, end.wall_ns, Some(accesses), &mut folded);
+            .column(&self.group, end.wall_ns, Some(accesses), &mut folded);
         folded
     }
 
     /// Folds an interval that was not observed.
     pub fn skip(&mut self, end: IntervalEnd) -> Folded {
-        let mut folded = self.pages.fold(end, &Changes::default());
-        self.tiles.column(&self.pages, end.wall_ns, None, &mut folded);
+        self.group.process(PROCESS, false);
+        let mut folded = self.end_interval(end);
+        self.tiles.column(&self.group, end.wall_ns, None, &mut folded);
         folded
     }
 
     /// The unfinished block of gaps at the end of the stream; empty when a block has just ended.
-    pub fn finish(&mut self, end: IntervalEnd) -> Vec<GapRow> {
-        self.pages.end_gap_block(end)
+    pub fn finish(&mut self) -> Vec<GapRow> {
+        let mut gaps = self.group.end_stream().gaps;
+        for row in &mut gaps {
+            self.scale_gaps(row);
+        }
+        gaps
     }
 
-    /// The history of a page, `None` before its first access.
-    pub fn history(&self, page: u64) -> Option<History> {
-        self.pages.history(page)
-    }
-
-    /// Memory that the page table takes.
+    /// Memory that the tracked pages take.
     pub fn memory_bytes(&self) -> usize {
-        self.pages.memory_bytes()
+        self.group.memory_bytes()
+    }
+
+    fn end_interval(&mut self, end: IntervalEnd) -> Folded {
+        let mut folded = self.group.finish_without_tiles(end);
+        for row in &mut folded.rows {
+            self.scale_row(row);
+        }
+        for row in &mut folded.gaps {
+            self.scale_gaps(row);
+        }
+        folded
+    }
+
+    /// Bytes of the trace's pages that one byte of the fold stands for.
+    fn scale(&self) -> i64 {
+        i64::from(self.page_size_bytes) / UNIT_BYTES.cast_signed()
+    }
+
+    fn scale_row(&self, row: &mut HeatRow) {
+        row.page_size_bytes = self.page_size_bytes;
+        let overlaps = row.hot_overlap_bytes.iter_mut().flatten();
+        let overlaps = overlaps.flat_map(|(both, either)| [both, either]);
+        let histograms = row.age_bytes.iter_mut().chain(&mut row.never_bytes);
+        let histograms = histograms.chain(&mut row.active_count_bytes);
+        let windows = row.active_lo_bytes.iter_mut().chain(&mut row.active_hi_bytes);
+        for bytes in histograms
+            .chain(windows)
+            .chain(overlaps)
+            .chain([&mut row.resident_bytes])
+        {
+            *bytes *= self.scale();
+        }
+    }
+
+    fn scale_gaps(&self, row: &mut GapRow) {
+        let ended = row.closed_bytes.iter_mut().chain(&mut row.freed_bytes);
+        for bytes in ended.chain(&mut row.open_bytes).chain(&mut row.censored_bytes) {
+            *bytes *= self.scale();
+        }
+    }
+}
+
+/// All addresses there are, as memory of one kind; page numbers are kept as they are.
+fn mapping_of(kind: PageKind) -> PageMapping {
+    PageMapping {
+        start: 0,
+        end: u64::MAX,
+        kind,
+        name: Arc::from(""),
+        device: 0,
+        inode: kind as u64,
+        offset_bytes: 0,
     }
 }

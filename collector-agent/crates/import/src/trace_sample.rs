@@ -186,7 +186,7 @@ impl SampledTraceFolder {
         for (access, (loads, stores)) in accesses.iter().zip(loads.into_iter().zip(stores)) {
             if loads | stores != 0 {
                 by_kind[access.kind as usize].push(PageState {
-                    address: access.page * u64::from(self.page_size_bytes),
+                    address: (access.page & (u64::MAX / u64::from(size.bytes()))) * u64::from(size.bytes()),
                     size,
                     anon: access.kind == PageKind::Anon,
                     tier: None,
@@ -222,9 +222,9 @@ fn page_size(bytes: u32) -> PageSize {
 /// A mapping that holds all pages of a kind; those with a file have one of their own.
 fn mapping_of(kind: PageKind, pages: &[PageState]) -> PageMapping {
     let (start, name) = (0, ["", "file", "tmpfs"][kind as usize]);
-    let last = pages
-        .last()
-        .map_or(0, |page| page.address + u64::from(page.size.bytes()));
+    let last = pages.last().map_or(0, |page| {
+        page.address.saturating_add(u64::from(page.size.bytes()))
+    });
     PageMapping {
         start,
         end: last.min(ADDRESS_END),
@@ -270,9 +270,9 @@ mod tests {
             let mut sampler = EventSampler::new(sampling(200.0, core_groups), 5);
             let mut total = 0;
             for _ in 0..40 {
-                let mut sampled = vec![0; 1000];
-                sampler.sample((0..1000).map(|_| 100), &mut sampled);
-                total += sampled.iter().sum::<u32>();
+                let mut counts = vec![0; 1000];
+                sampler.sample((0..1000).map(|_| 100), &mut counts);
+                total += counts.iter().sum::<u32>();
             }
             let mean = f64::from(total) / 40.0;
             assert!((mean / expected - 1.0).abs() < 0.03, "{mean} for {expected}");
@@ -285,10 +285,10 @@ mod tests {
         let mut missed = 0;
         for seed in 0..200 {
             let mut sampler = EventSampler::new(sampling(2.0, 1), seed);
-            let mut sampled = vec![0; 500];
-            sampler.sample((0..500).map(|_| 2), &mut sampled);
-            assert!(sampled.iter().all(|count| *count <= 2));
-            missed += sampled.iter().filter(|count| **count == 0).count();
+            let mut counts = vec![0; 500];
+            sampler.sample((0..500).map(|_| 2), &mut counts);
+            assert!(counts.iter().all(|count| *count <= 2));
+            missed += counts.iter().filter(|count| **count == 0).count();
         }
         let share = missed as f64 / (200.0 * 500.0);
         assert!((share - 0.25).abs() < 0.01, "{share}");
@@ -305,8 +305,8 @@ mod tests {
             wall_ns: MINUTE_NS,
             boottime_ns: None,
         };
-        let folded = folder.fold(end, &accesses, resident);
-        let rows: Vec<_> = folded
+        let minute = folder.fold(end, &accesses, resident);
+        let rows: Vec<_> = minute
             .rows
             .iter()
             .map(|row| {
@@ -322,7 +322,7 @@ mod tests {
             [(PageKind::Anon, 90, Some(80)), (PageKind::File, 20, Some(20))]
         );
         assert!(
-            folded
+            minute
                 .rows
                 .iter()
                 .all(|row| row.never_bytes.iter().sum::<i64>() + row.age_bytes[0] == row.resident_bytes)

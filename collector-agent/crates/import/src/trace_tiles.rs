@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use tierscope_sample::fold::{Folded, PageFolder};
+use tierscope_sample::fold::Folded;
 use tierscope_sample::heat::PageKind;
+use tierscope_sample::page_group::PageGroup;
 use tierscope_sample::tile_grid::{CellScale, EPOCH_CHANGE_RATIO, EpochIds, Extent, Grid};
 use tierscope_sample::tiles::{CELL_NOT_COLLECTED, CELL_NOT_RESIDENT, TileColumn, TileEpoch};
 
 use crate::page_trace::{Access, PageRange, join_ranges};
-use crate::trace_fold::MAPPING_GAP_BYTES;
+use crate::trace_fold::{MAPPING_GAP_BYTES, UNIT_BYTES};
 
 /// The rows in force.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ impl TraceTiles {
     /// when the interval was not observed.
     pub(crate) fn column(
         &mut self,
-        pages: &PageFolder,
+        pages: &PageGroup,
         end_wall_ns: i64,
         accesses: Option<&[Access]>,
         folded: &mut Folded,
@@ -84,7 +85,7 @@ impl TraceTiles {
     }
 
     /// Cuts rows over all ranges known and the pages outside of them; none while there are no pages.
-    fn begin_epoch(&mut self, pages: &PageFolder, start_wall_ns: i64) -> Option<TileEpoch> {
+    fn begin_epoch(&mut self, pages: &PageGroup, start_wall_ns: i64) -> Option<TileEpoch> {
         let gap_pages = MAPPING_GAP_BYTES / u64::from(self.page_size_bytes);
         let added = self
             .uncovered
@@ -115,8 +116,8 @@ impl TraceTiles {
             rows_of_range,
             resident,
         };
-        for (page, class) in pages.resident() {
-            if let Some(row) = epoch.row(&self.ranges, self.page_size_bytes, class.kind, page) {
+        for (kind, address) in pages.resident() {
+            if let Some(row) = epoch.row(&self.ranges, self.page_size_bytes, kind, address / UNIT_BYTES) {
                 epoch.resident[row] = true;
             }
         }

@@ -23,7 +23,7 @@ use crate::heat::{Backend, PageKind};
 use crate::history::{FrequencyEncoding, HistoryShape};
 use crate::page_sample::{PageSample, PageSampleOptions};
 use crate::vma_fold::ProcessKey;
-use classes::Classes;
+use classes::{Classes, kind_of_class};
 use finish::Interval;
 use keyed_hash::{keyed_hash, words_of};
 use process::{KINDS, Process, Visit};
@@ -109,6 +109,9 @@ pub enum Census {
     /// Pages with samples only. The rest of the resident bytes was never seen; pages that were idle for the whole
     /// history are forgotten.
     Seen,
+    /// Pages with accesses only, every access there is, and nothing else: a page is resident from its first access on,
+    /// and for good. This is what a page trace says.
+    Touched,
     /// A random panel of pages, each interval; rows are scaled up to the resident bytes of their kind. A page that is
     /// not listed has left the panel.
     Sample,
@@ -293,6 +296,23 @@ impl PageGroup {
 
     /// Ends the interval. Processes that were not read in it are gone, and their memory with them.
     pub fn finish(&mut self, end: IntervalEnd) -> Folded {
+        let (mut folded, observed) = self.end_interval(end);
+        self.tile_column(end.wall_ns, observed, &mut folded);
+        self.forget_the_gone();
+        self.interval = Interval::default();
+        folded
+    }
+
+    /// As [`PageGroup::finish`], for a caller that draws its own tiles.
+    pub fn finish_without_tiles(&mut self, end: IntervalEnd) -> Folded {
+        let (folded, _) = self.end_interval(end);
+        self.forget_the_gone();
+        self.interval = Interval::default();
+        folded
+    }
+
+    /// Folds the interval; also says whether any process was observed in it.
+    fn end_interval(&mut self, end: IntervalEnd) -> (Folded, bool) {
         self.merge_spaces();
         let observed = self
             .processes
@@ -312,10 +332,7 @@ impl PageGroup {
         folded
             .page_samples
             .extend(self.end_sampled_interval(end.wall_ns, observed));
-        self.tile_column(end.wall_ns, observed, &mut folded);
-        self.forget_the_gone();
-        self.interval = Interval::default();
-        folded
+        (folded, observed)
     }
 
     /// The unfinished blocks of gaps and of the page sample, at the end of a stream.
@@ -343,7 +360,18 @@ impl PageGroup {
 
     /// Pages tracked.
     pub fn pages(&self) -> usize {
-        self.spaces.iter().map(|keyed| keyed.space.pages().count()).sum()
+        self.spaces.iter().map(|keyed| keyed.space.len()).sum()
+    }
+
+    /// Kind, and address or file offset, of every page tracked, by process and file. To be called between intervals.
+    pub fn resident(&self) -> impl Iterator<Item = (PageKind, u64)> {
+        let pages = self.spaces.iter().flat_map(|keyed| keyed.space.pages());
+        pages.map(|(number, page)| (kind_of_class(page.marks.class()), number << UNIT_SHIFT))
+    }
+
+    /// Whose memory it is.
+    pub fn measured(&self) -> &Measured {
+        &self.measured
     }
 
     /// Memory that the tracked pages take.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::fold::{IntervalEnd, Measured, PageClass};
 use crate::heat::{ACTIVE_COUNTS, AGE_BUCKET_STARTS, AGE_BUCKETS, HeatRow, OVERLAP_LAGS, Samples, WINDOWS};
 use crate::history::{HISTORY_INTERVALS, History, age_bucket, mask};
-use crate::page_table::Marks;
+use crate::marks::Marks;
 
 /// [`age_bucket`] of 0..=64, which costs less than the search.
 const BUCKET_OF_AGE: [u8; HISTORY_INTERVALS as usize + 1] = {

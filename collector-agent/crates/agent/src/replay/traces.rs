@@ -82,7 +82,7 @@ impl HeatSource for Trace {
             gather.add(folder.fold(end, &interval?.accesses))?;
         }
         gather.add(Folded {
-            gaps: folder.finish(end),
+            gaps: folder.finish(),
             ..Folded::default()
         })?;
         gather.finish()

@@ -221,7 +221,7 @@ impl PageGroup {
     fn fate(&self, key: &SpaceKey, observed: bool) -> Unlisted {
         let by_census = |observed| match self.options.census {
             Census::Full => Unlisted::Freed { observed },
-            Census::Seen => Unlisted::Stays { observed },
+            Census::Seen | Census::Touched => Unlisted::Stays { observed },
             Census::Sample => Unlisted::Left,
         };
         if let Some(process) = key.process() {
@@ -237,7 +237,7 @@ impl PageGroup {
         } else if self.processes.values().any(Process::is_out_of_sight) {
             // The process that could not be listed may be the one that maps the page.
             Unlisted::Stays { observed: false }
-        } else if self.options.census == Census::Seen {
+        } else if matches!(self.options.census, Census::Seen | Census::Touched) {
             by_census(visits.clone().all(|visit| visit.observed))
         } else {
             by_census(observed)

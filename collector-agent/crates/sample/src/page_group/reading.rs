@@ -33,7 +33,8 @@ impl ProcessReading<'_> {
         }
         let mut places = Places::default();
         let inside = pages.iter().filter(|page| {
-            page.address < mapping.end && page.address + u64::from(page.size.bytes()) > mapping.start
+            page.address < mapping.end
+                && page.address.saturating_add(u64::from(page.size.bytes())) > mapping.start
         });
         for page in inside {
             self.page(mapping, &mut places, page);

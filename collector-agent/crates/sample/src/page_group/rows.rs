@@ -42,7 +42,7 @@ impl PageGroup {
         let mut rows: Vec<_> = taken.iter().map(row_of).collect();
         for kind in ALL_KINDS {
             match self.options.census {
-                Census::Full => {}
+                Census::Full | Census::Touched => {}
                 Census::Seen => self.add_unseen(&mut rows, kind, end),
                 Census::Sample => self.scale_up(&mut rows, kind, end),
             }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::history::History;
-use crate::page_table::Marks;
+use crate::marks::Marks;
 
 /// Pages of 4 KiB that a segment spans, as a power of two.
 const SEGMENT_BITS: u32 = 18;
@@ -288,6 +288,14 @@ impl Space {
                 .iter()
                 .map(move |page| (first | u64::from(page.index()), page))
         })
+    }
+
+    /// Pages.
+    pub(super) fn len(&self) -> usize {
+        self.segments
+            .iter()
+            .map(|segment| segment.pages.len() + segment.added.len())
+            .sum()
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -129,7 +129,7 @@ impl RowBytes {
             CELL_NOT_COLLECTED
         } else if let Some((_, weight)) = context.touches.filter(|_| self.count > 0.0) {
             scale.cell(self.count * weight / size_bytes as f64)
-        } else if self.resident <= 0.0 && context.census == Census::Full {
+        } else if self.resident <= 0.0 && matches!(context.census, Census::Full | Census::Touched) {
             CELL_NOT_RESIDENT
         } else if self.resident <= 0.0 {
             CELL_UNSAMPLED
