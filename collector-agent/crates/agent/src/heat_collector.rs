@@ -26,11 +26,17 @@ const HOW_TO_LIST: &str =
     "list processes, control groups or executables under [heat] in the agent's configuration";
 const ELSEWHERE: &str = "the service has other hosts measure it";
 const MEBIBYTE: u64 = 1 << 20;
+/// Rounds with nobody to measure after which measuring ends: a restart of a service is not worth beginning anew.
+const EMPTY_ROUNDS: u32 = 3;
+/// Name of the kernel's threads among the costs of collectors.
+const KERNEL_THREAD: &str = "kdamond";
 
 /// Measures heat as it is told, and knows what to say of it.
 pub(crate) struct HeatCollector {
     settings: Heat,
     ladder: Ladder,
+    /// Rounds in a row with nobody to measure.
+    empty_rounds: u32,
     writes: WriteTracking,
     view: View,
 }
@@ -60,8 +66,8 @@ struct Standing {
 pub(crate) struct HeatInterval {
     pub(crate) folded: Folded,
     pub(crate) cost: HeatCost,
-    /// `None` while nobody is measured.
-    pub(crate) collector_cost: Option<CollectorCost>,
+    /// Empty while nobody is measured. What the kernel's threads took stands apart from what the agent took.
+    pub(crate) collector_costs: Vec<CollectorCost>,
 }
 
 impl HeatCollector {
@@ -70,6 +76,7 @@ impl HeatCollector {
         Self {
             settings: config.heat.clone(),
             writes: WriteTracking::new(root.clone(), &config.heat.write_tracking),
+            empty_rounds: 0,
             ladder: Ladder::new(root, names, &config.heat.backends),
             view: View::default(),
         }
@@ -140,12 +147,7 @@ impl HeatCollector {
             .into_iter()
             .partition(|process| is_wanted(scope.services.as_deref(), process));
         self.ladder.be_thrifty(scope.thrifty);
-        // Nothing is tried, and no memory is taken for it, until there is somebody to measure.
-        let mut round = if chosen.is_empty() && self.ladder.active().is_none() {
-            HeatRound::default()
-        } else {
-            self.ladder.collect(&chosen, end, settings)
-        };
+        let mut round = self.round(&chosen, end, settings);
         let cpu_before = clocks::thread_cpu_ns();
         self.writes
             .collect(&chosen, end, settings.interval_ns, &mut round.folded.rows);
@@ -157,9 +159,30 @@ impl HeatCollector {
         self.view = self.view_of_round(&chosen, &elsewhere, &round);
         HeatInterval {
             cost: self.cost(&round),
-            collector_cost: (!chosen.is_empty()).then(|| self.collector_cost(&round, problem)),
+            collector_costs: if chosen.is_empty() {
+                Vec::new()
+            } else {
+                self.collector_costs(&round, problem)
+            },
             folded: round.folded,
         }
+    }
+
+    /// Nothing is tried, and no memory is taken for it, until there is somebody to measure; and nothing stays in the
+    /// kernel for nobody.
+    fn round(&mut self, chosen: &[HeatProcess], end: IntervalEnd, settings: &HeatSettings) -> HeatRound {
+        self.empty_rounds = if chosen.is_empty() {
+            self.empty_rounds + 1
+        } else {
+            0
+        };
+        if self.empty_rounds > EMPTY_ROUNDS {
+            self.ladder.stop();
+        }
+        if chosen.is_empty() && self.ladder.active().is_none() {
+            return HeatRound::default();
+        }
+        self.ladder.collect(chosen, end, settings)
     }
 
     fn cost(&self, round: &HeatRound) -> HeatCost {
@@ -172,15 +195,22 @@ impl HeatCollector {
         }
     }
 
-    fn collector_cost(&self, round: &HeatRound, problem: Option<String>) -> CollectorCost {
+    fn collector_costs(&self, round: &HeatRound, problem: Option<String>) -> Vec<CollectorCost> {
         let skipped = round.skipped.first().map(|(_, reason)| reason.clone());
-        CollectorCost {
+        let agent = CollectorCost {
             name: self.ladder.active().unwrap_or("heat").to_owned(),
             cpu_ns: round.cpu_ns,
             runs: 1,
             failures: round.skipped.len() as u64,
             last_error: problem.or(skipped).unwrap_or_default(),
-        }
+        };
+        let kernel = (round.kernel_cpu_ns > 0).then(|| CollectorCost {
+            name: KERNEL_THREAD.to_owned(),
+            cpu_ns: round.kernel_cpu_ns,
+            runs: 1,
+            ..CollectorCost::default()
+        });
+        std::iter::once(agent).chain(kernel).collect()
     }
 
     fn view_of_round(&self, chosen: &[HeatProcess], elsewhere: &[HeatProcess], round: &HeatRound) -> View {

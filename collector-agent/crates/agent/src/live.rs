@@ -157,7 +157,7 @@ impl Source for LiveSource {
         let found = &self.counters.discovered().processes;
         let heat = self.heat.collect(end, order, found, tier);
         let mut costs = vec![counters_cost];
-        costs.extend(heat.collector_cost);
+        costs.extend(heat.collector_costs);
         if let Some(metrics) = &mut self.service_metrics {
             let (values, cost) = metrics.finish();
             merge(&mut collected.sample.values, values);

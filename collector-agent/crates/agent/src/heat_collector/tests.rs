@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tierscope_pagetable::process::Unmeasured;
 use tierscope_sample::service::{RuleKind, ServiceId};
 
 use super::*;
@@ -108,7 +109,7 @@ fn each_service_says_why_its_heat_is_not_measured() {
     let inventory = described(&collector);
     let cache = &inventory.services[0];
     assert!(cache.heat_measured && cache.heat_reason.is_empty());
-    assert!(reason(&inventory, "db").contains("no longer runs") || !reason(&inventory, "db").is_empty());
+    assert_eq!(reason(&inventory, "db"), Unmeasured::Gone.to_string());
     assert_eq!(reason(&inventory, "web"), ELSEWHERE);
     assert!(active(&inventory).0 && active(&inventory).1.starts_with("1 of 2"));
 }
@@ -125,7 +126,7 @@ fn without_a_list_nothing_is_tried_and_a_pause_gives_its_own_reason() {
         &processes,
         None,
     );
-    assert_eq!((interval.cost.rung, interval.collector_cost), (None, None));
+    assert!(interval.cost.rung.is_none() && interval.collector_costs.is_empty());
     assert_eq!(reason(&described(&idle), "cache"), NOTHING_LISTED);
     let mut busy = collector(root.path(), &["*/cache"]);
     busy.collect(
@@ -184,6 +185,23 @@ fn missed_intervals_are_invalid_and_longer_ones_are_due_less_often() {
     assert_eq!(rows.each_ref().map(Vec::len), [0, 1, 0, 1]);
     assert_eq!(rows[3][0].interval_ns, 2 * MINUTE_NS);
     assert_eq!(rows[3][0].validity, 0b1);
+}
+
+#[test]
+fn measuring_ends_when_there_is_nobody_left() {
+    let root = tempfile::tempdir().expect("a directory");
+    write_process(root.path(), 9);
+    let mut collector = collector(root.path(), &["*/cache"]);
+    let measure = order(HeatOrder::Measure(HeatScope::default()));
+    let first = collector.collect(end(1), &measure, &[found(9, "cache")], None);
+    assert_eq!(first.collector_costs.len(), 1);
+    let rungs: Vec<_> = (2..=6)
+        .map(|minute| collector.collect(end(minute), &measure, &[], None).cost.rung)
+        .collect();
+    let held = Some("referenced");
+    assert_eq!(rungs, [held, held, held, None, None]);
+    let again = collector.collect(end(7), &measure, &[found(9, "cache")], None);
+    assert_eq!(again.cost.rung, held);
 }
 
 #[test]
