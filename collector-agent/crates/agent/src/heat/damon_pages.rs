@@ -56,15 +56,22 @@ pub(crate) struct DamonPages {
 }
 
 impl DamonPages {
-    /// One that has DAMON and watches nothing yet. `names` says how mapped files may be called.
-    pub(crate) fn new(root: &Root, settings: &HeatSettings, names: NamePolicy, session: Session) -> Self {
+    /// One that has DAMON and watches nothing yet. `names` says how mapped files may be called; the panel has at most
+    /// `pages` pages.
+    pub(crate) fn new(
+        root: &Root,
+        settings: &HeatSettings,
+        names: NamePolicy,
+        session: Session,
+        pages: usize,
+    ) -> Self {
         let secret = EpochIds::new(settings.epoch_seed ^ 0x0050_414e_454c).next_id();
         Self {
             watcher: Watcher::new(session),
             maps: MapsReader::new(root.clone(), mapping_namer(names)),
             pagemap: PagemapReader::new(root.clone()),
             groups: PageGroups::new(Backend::DamonPages, Census::Sample, settings),
-            panel: Panel::new(secret, PANEL_PAGES),
+            panel: Panel::new(secret, pages),
             watched: Vec::new(),
             numbers: HashMap::new(),
             settings: settings.clone(),
@@ -315,7 +322,13 @@ fn judge(window: &Window, frames: &HashMap<u64, bool>) -> Result<(), Refusal> {
 /// One that has DAMON and has measured nothing yet.
 pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Made {
     let session = Session::begin(root, &leftovers::guard()).map_err(|error| refusal(&error))?;
-    Ok(Box::new(DamonPages::new(root, settings, names.clone(), session)))
+    Ok(Box::new(DamonPages::new(
+        root,
+        settings,
+        names.clone(),
+        session,
+        PANEL_PAGES,
+    )))
 }
 
 /// Why DAMON does not measure, with what to do.

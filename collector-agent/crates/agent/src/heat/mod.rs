@@ -7,6 +7,7 @@ pub(crate) mod abit_walk;
 pub(crate) mod backend;
 pub(crate) mod damon_pages;
 mod damon_panel;
+pub(crate) mod damon_regions;
 pub(crate) mod idle_page;
 pub(crate) mod page_groups;
 pub(crate) mod referenced;
@@ -35,6 +36,11 @@ pub(crate) const OFFERS: &[Offer] = &[
         name: damon_pages::NAME,
         probe: damon_pages::probe,
         make: damon_pages::make,
+    },
+    Offer {
+        name: damon_regions::NAME,
+        probe: damon_regions::probe,
+        make: damon_regions::make,
     },
     Offer {
         name: referenced::NAME,
