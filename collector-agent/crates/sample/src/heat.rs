@@ -114,11 +114,11 @@ pub struct HeatRow {
     pub period_events: Option<f64>,
     /// Share of time and cores observed.
     pub duty_ratio: Option<f64>,
-    /// Distinct pages seen in the windows of [`WINDOWS`].
+    /// Pages with sampled loads in the windows of [`WINDOWS`]; stores are another population.
     pub distinct_pages: Option<[i64; WINDOWS.len()]>,
-    /// Pages with exactly one sample.
+    /// Pages with exactly one sampled load.
     pub f1_pages: Option<[i64; WINDOWS.len()]>,
-    /// Pages with exactly two samples.
+    /// Pages with exactly two.
     pub f2_pages: Option<[i64; WINDOWS.len()]>,
     /// (intersection, union) bytes of the hot sets now and [`OVERLAP_LAGS`] ago; (0, 0) for a lag whose windows were
     /// not fully observed, `None` when that holds for all of them or pages are not told apart.

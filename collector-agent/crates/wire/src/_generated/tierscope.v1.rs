@@ -105,10 +105,11 @@ pub struct HeatBlock {
     /// share of time and cores observed, 0..1; 0 = not applicable
     #[prost(double, tag = "22")]
     pub duty_ratio: f64,
-    /// Per window of 1, 2, 5 and 10 intervals (n x 4 each; empty = not measured).
+    /// Per window of 1, 2, 5 and 10 intervals (n x 4 each; empty = not measured): pages with sampled loads. Stores are
+    /// another population and enter none of the three.
     #[prost(bytes = "vec", tag = "23")]
     pub distinct_pages: ::prost::alloc::vec::Vec<u8>,
-    /// pages with exactly one sample
+    /// pages with exactly one sampled load
     #[prost(bytes = "vec", tag = "24")]
     pub f1_pages: ::prost::alloc::vec::Vec<u8>,
     /// pages with exactly two
