@@ -296,11 +296,12 @@ impl<'a> Host<'a> {
             .groups
             .entry(Arc::clone(&process.name))
             .or_insert_with(|| new_group(plan, identity, &process.name, seeds.next_id()));
+        let size = PageSize::Small4K;
         let states: Vec<PageState> = counts
             .iter()
             .map(|(address, (loads, stores))| PageState {
                 address: *address,
-                size: PageSize::Small4K,
+                size,
                 anon: process.space.kind_at(*address) == Some(PageKind::Anon),
                 tier: None,
                 active: true,

@@ -95,12 +95,12 @@ pub(crate) fn counting(pmu_type: u32, config: [u64; 4]) -> perf_event_attr {
 fn basic(pmu_type: u32, config: [u64; 4]) -> perf_event_attr {
     let mut attr = perf_event_attr {
         type_: pmu_type,
-        // Older kernels take a longer structure whose end, unknown to them, is zero.
-        size: size_of::<perf_event_attr>() as u32,
         config: config[0],
         config3: config[3],
         ..perf_event_attr::default()
     };
+    // Older kernels take a longer structure whose end, unknown to them, is zero.
+    attr.size = size_of::<perf_event_attr>() as u32;
     attr.config1 = config[1];
     attr.config2 = config[2];
     attr

@@ -68,12 +68,12 @@ pub struct RawRecord<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// A record says that it is shorter than its header or longer than what is there.
-    #[error("a record of {size} bytes, where {available} are left")]
+    #[error("a record of {size_bytes} bytes, where {available_bytes} are left")]
     Size {
         /// What it says.
-        size: usize,
+        size_bytes: usize,
         /// What is there.
-        available: usize,
+        available_bytes: usize,
     },
     /// A record ends before its fields do.
     #[error("a record of type {kind} ends before its fields do")]
@@ -204,15 +204,18 @@ impl<'a> Iterator for Records<'a> {
         let Some(header) = self.rest.first_chunk::<HEADER_BYTES>() else {
             self.rest = &[];
             return Some(Err(RecordError::Size {
-                size: HEADER_BYTES,
-                available,
+                size_bytes: HEADER_BYTES,
+                available_bytes: available,
             }));
         };
         let [k0, k1, k2, k3, m0, m1, s0, s1] = *header;
         let size = usize::from(u16::from_ne_bytes([s0, s1]));
         if size < HEADER_BYTES || size > available {
             self.rest = &[];
-            return Some(Err(RecordError::Size { size, available }));
+            return Some(Err(RecordError::Size {
+                size_bytes: size,
+                available_bytes: available,
+            }));
         }
         let (record, rest) = self.rest.split_at(size);
         self.rest = rest;

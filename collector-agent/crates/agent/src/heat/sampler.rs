@@ -98,10 +98,10 @@ impl SamplerBackend {
         if std::mem::take(&mut self.paused) {
             self.sampler.pause(false)?;
         }
-        let stats = self.sampler.swap(&mut self.table)?;
         let pids = processes.iter().map(|process| process.key.pid).collect();
         self.sampler.follow(Some(pids))?;
-        Ok(stats)
+        // Last, because this alone waits for the sampling thread: from now on it does what was asked before.
+        self.sampler.swap(&mut self.table)
     }
 
     fn visit(
@@ -244,9 +244,10 @@ fn look_up(
             return;
         };
         if entry.is_present() {
+            let size = page_size(*count);
             states.push(PageState {
                 address,
-                size: page_size(*count),
+                size,
                 anon: !entry.is_file_or_shmem(),
                 tier,
                 active: true,

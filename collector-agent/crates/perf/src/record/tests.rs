@@ -220,8 +220,8 @@ fn sizes_that_cannot_be_end_the_reading() {
     assert_eq!(
         longer,
         Err(RecordError::Size {
-            size: 16,
-            available: 12
+            size_bytes: 16,
+            available_bytes: 12
         })
     );
     assert!(Records::new(&whole[..3]).next().unwrap().is_err());
