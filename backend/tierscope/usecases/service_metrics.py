@@ -25,7 +25,7 @@ _NOMINAL_SECONDS = 60.0
 Sender = tuple[int, list[CounterName]]
 """A host by its id, and what it sends of the service."""
 _NOT_MAPPED = (
-    "No host sends throughput, load or latency of this service. Map them under [[service_metrics]] in the agent's"
+    "No host sends throughput, load or latency of this service. Map them under `[[service_metrics]]` in the agent's"
     " configuration: a Prometheus endpoint or a file."
 )
 _NO_SAMPLES = "The hosts of this service sent no such figures in the window."

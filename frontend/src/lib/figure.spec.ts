@@ -5,8 +5,8 @@ describe('how heat was measured', () => {
   it('names back end, granularity and interval', () => {
     const by = (backend: string, granularity: string, seconds: number | null) =>
       measuredBy({ backend, granularity, interval_seconds: seconds })
-    expect(by('damon_pages', 'page', 60)).toBe('DAMON, pages: single pages, every 1 min')
-    expect(by('referenced', 'vma', 10)).toBe('referenced bytes per mapping: whole mappings, every 10 s')
+    expect(by('damon_pages', 'page', 60)).toBe('DAMON, single pages, every 1 min')
+    expect(by('referenced', 'vma', 10)).toBe('referenced bytes, whole mappings, every 10 s')
     expect(by('none', 'none', null)).toBe('not measured')
   })
 

@@ -72,7 +72,7 @@ export function granularityWords(granularity: string): string {
 export function measuredBy(heat: { backend: string; granularity: string; interval_seconds: number | null }): string {
   if (heat.backend === 'none') return 'not measured'
   const interval = heat.interval_seconds === null ? '' : `, every ${intervalWords(heat.interval_seconds)}`
-  return `${methodName(heat.backend)}: ${granularityWords(heat.granularity)}${interval}`
+  return `${shortMethodName(heat.backend)}, ${granularityWords(heat.granularity)}${interval}`
 }
 
 /** The length of an interval: `10 s`, `1 min`, `1.5 min`. */

@@ -85,7 +85,7 @@ describe('the service page', () => {
     expect(await screen.findByTestId('chart-service-throughput')).toBeTruthy()
     expect(screen.getByTestId('chart-service-latency')).toBeTruthy()
     expect(screen.queryByTestId('chart-service-load')).toBeNull()
-    expect((await screen.findByTestId('measured-by')).textContent).toContain('page walk: single pages, every 1 min')
+    expect((await screen.findByTestId('measured-by')).textContent).toContain('accessed bits, single pages, every 1 min')
     expect(screen.getByTestId('beside-heat').textContent).toContain('skewed')
   })
 

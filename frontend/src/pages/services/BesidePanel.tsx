@@ -1,5 +1,6 @@
 import type { BesideHeat, WrittenWindow } from '../../api/_generated/schema'
 import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
 import { FigureText } from '../../ui/FigureText'
 import { Panel } from '../../ui/Panel'
 import { ToneTag } from '../../ui/ToneTag'
@@ -28,6 +29,13 @@ const columns: Column<WrittenWindow>[] = [
 /** What stands beside heat: stores where writes are tracked, and what huge pages hide. Neither is heat. */
 export function BesidePanel({ beside }: { beside: BesideHeat | undefined }) {
   const huge = beside?.huge_pages
+  const written = beside?.written.find((window) => window.bytes.status === 'ok')
+  if (beside !== undefined && written === undefined && huge?.hot_bytes_upper.status !== 'ok')
+    return (
+      <Panel title="Stores and huge pages" testId="beside-heat">
+        <EmptyState title="Stores: not collected" next={beside.written[0]?.bytes.reason ?? 'Writes are not tracked.'} />
+      </Panel>
+    )
   return (
     <Panel title="Stores and huge pages" hint="shown beside heat, never counted as heat" flush testId="beside-heat">
       <DataTable

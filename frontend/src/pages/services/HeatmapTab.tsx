@@ -8,7 +8,7 @@ import { loadStateOf } from '../../api/queries/loadState'
 import { tilesQuery } from '../../api/queries/tiles'
 import { HeatmapChart } from '../../charts/heatmap/HeatmapChart'
 import { heatmapMargins } from '../../charts/heatmap/figure'
-import { granularityWords, methodName } from '../../lib/figure'
+import { granularityWords, shortMethodName } from '../../lib/figure'
 import { clampBox, fetchRange, isWhole } from '../../lib/heatView'
 import { formatDuration, toRfc3339 } from '../../lib/time'
 import { resolveRange } from '../../lib/timeRange'
@@ -107,7 +107,7 @@ export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
           hint={
             grid === undefined
               ? '\u00a0'
-              : `${methodName(grid.backend)}, ${granularityWords(grid.granularity)} · ${formatDuration(grid.columnSeconds)} a column · ${formatBytes(grid.regionBytes * grid.rowsPerCell)} a row${grid.notes.length > 0 ? ` · ${grid.notes.join(' ')}` : ''}`
+              : `${shortMethodName(grid.backend)}, ${granularityWords(grid.granularity)} · ${formatDuration(grid.columnSeconds)} a column · ${formatBytes(grid.regionBytes * grid.rowsPerCell)} a row${grid.notes.length > 0 ? ` · ${grid.notes.join(' ')}` : ''}`
           }
           empty={
             nothing

@@ -5,6 +5,7 @@ import { loadStateOf } from '../../api/queries/loadState'
 import { serviceMetricsQuery } from '../../api/queries/serviceMetrics'
 import type { ChartMark, Line } from '../../charts/lines/figure'
 import { LinesChart } from '../../charts/lines/LinesChart'
+import { Prose } from '../../ui/Prose'
 import { useTimeRange } from '../shell/useTimeRange'
 import classes from './OverviewTab.module.css'
 
@@ -31,7 +32,7 @@ export function ServiceMetricsCharts({ serviceId, marks }: { serviceId: string; 
   if (shown.length === 0)
     return (
       <p className={classes.words} data-testid="service-metrics-absent">
-        Throughput and latency: not collected. {metrics.reason}
+        Throughput and latency: not collected. <Prose text={metrics.reason ?? ''} />
       </p>
     )
   const hosts = `${metrics.n_hosts} of ${metrics.of_hosts} hosts report`
