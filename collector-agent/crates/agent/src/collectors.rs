@@ -105,7 +105,7 @@ pub(crate) const ALL: &[Facts] = &[
         granularity: "page",
         privilege: "root; x86-64, a kernel with BTF that is not locked down",
         capabilities: &[BPF, PERFMON, SYS_ADMIN, DAC_OVERRIDE, SYS_PTRACE],
-        cost: "per GiB some 12 ms to clear and 1 ms to walk; the program pays 0.6 us at the next touch of each page",
+        cost: "per GiB some 20 ms to clear and 3 ms to read; the program pays 0.6 us at the next touch of each page",
         intrusive: true,
     },
     Facts {

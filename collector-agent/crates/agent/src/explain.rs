@@ -11,7 +11,7 @@ use tierscope_rootfs::{Reader, Root};
 
 use crate::collectors::{self, Facts};
 use crate::config::Config;
-use crate::heat;
+use crate::heat::{self, write_tracking};
 use crate::ladder::{Offer, Refusal};
 use crate::probe;
 
@@ -153,10 +153,12 @@ fn attempt(reader: &mut Reader, facts: &Facts, offers: &[Offer]) -> (Option<bool
     if facts.name == "counters" {
         return (Some(true), None);
     }
-    let Some(offer) = offers.iter().find(|offer| offer.name == facts.name) else {
-        return (missing.is_some().then_some(false), missing);
+    let probe = match offers.iter().find(|offer| offer.name == facts.name) {
+        Some(offer) => offer.probe,
+        None if facts.name == write_tracking::NAME => write_tracking::probe,
+        None => return (missing.is_some().then_some(false), missing),
     };
-    match (offer.probe)(reader.root()) {
+    match probe(reader.root()) {
         Ok(()) => (Some(true), None),
         Err(refusal) => (Some(false), Some(refusal)),
     }

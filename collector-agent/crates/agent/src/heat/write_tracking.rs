@@ -20,6 +20,7 @@ use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::collectors::State;
 use crate::heat::backend::{HeatProcess, is_one_interval};
+use crate::ladder::Refusal;
 use crate::services::Process;
 
 /// The name of this collector.
@@ -287,6 +288,15 @@ fn read_soft_dirty<'a>(
         read.map_err(|error| error.to_string())?;
     }
     reader.clear(key).map_err(|error| error.to_string())
+}
+
+/// Tries both ways of seeing writes on memory of this process itself.
+pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
+    find_means(root).map(drop).map_err(|reason| Refusal {
+        reason,
+        hint: "use a kernel with userfaultfd and PAGEMAP_SCAN (6.7 or later), or with CONFIG_MEM_SOFT_DIRTY"
+            .to_owned(),
+    })
 }
 
 /// Finds out by doing how writes are seen here.

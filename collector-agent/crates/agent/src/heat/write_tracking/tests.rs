@@ -137,6 +137,12 @@ fn rows_of_a_tracked_process_say_what_was_written() {
 }
 
 #[test]
+fn a_recording_cannot_be_tracked() {
+    let refusal = probe(&Root::new("/nowhere")).unwrap_err();
+    assert!(refusal.hint.contains("CONFIG_MEM_SOFT_DIRTY"));
+}
+
+#[test]
 fn only_what_the_settings_name_is_tracked() {
     let this = HeatProcess {
         key: process_key(&Root::live(), std::process::id()).unwrap(),
