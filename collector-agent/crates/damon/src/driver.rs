@@ -207,33 +207,9 @@ impl Driver {
             pattern.below(name).write("max", most)?;
         }
         if plan.reading == Reading::Young {
-            self.write_young_filter(&scheme)?;
+            write_young_filter(&scheme)?;
         }
         Ok(())
-    }
-
-    /// Keeps accessed pages only. Where kernels have filters of two kinds, this one is of the kind that looks at pages.
-    fn write_young_filter(&self, scheme: &Directory<'_>) -> Result<(), DamonError> {
-        // Kernels before 6.14 have the filter and do not say how many bytes pass it.
-        if !scheme.below("stats").has("sz_ops_filter_passed") {
-            return Err(DamonError::Lacks {
-                wanted: "sz_ops_filter_passed",
-                available: "filters without counts".to_owned(),
-            });
-        }
-        let [of_pages, all] = ["ops_filters", "filters"].map(|name| scheme.below(name));
-        let filters = if of_pages.exists() { of_pages } else { all };
-        filters.make("nr_filters", 1)?;
-        let filter = filters.below("0");
-        filter.write("type", "young").map_err(|error| match error {
-            DamonError::Io { .. } => DamonError::Lacks {
-                wanted: "young",
-                available: "older filters".to_owned(),
-            },
-            other => other,
-        })?;
-        // A filter rejects what it matches unless told otherwise: this one matches what is not young.
-        filter.write("matching", "N")
     }
 
     /// Switches DAMON off; what is configured stays.
@@ -274,6 +250,30 @@ impl Driver {
             reason: "the kernel lists no regions".to_owned(),
         })
     }
+}
+
+/// Keeps accessed pages only. Where kernels have filters of two kinds, this one is of the kind that looks at pages.
+fn write_young_filter(scheme: &Directory<'_>) -> Result<(), DamonError> {
+    // Kernels before 6.14 have the filter and do not say how many bytes pass it.
+    if !scheme.below("stats").has("sz_ops_filter_passed") {
+        return Err(DamonError::Lacks {
+            wanted: "sz_ops_filter_passed",
+            available: "filters without counts".to_owned(),
+        });
+    }
+    let [of_pages, all] = ["ops_filters", "filters"].map(|name| scheme.below(name));
+    let filters = if of_pages.exists() { of_pages } else { all };
+    filters.make("nr_filters", 1)?;
+    let filter = filters.below("0");
+    filter.write("type", "young").map_err(|error| match error {
+        DamonError::Io { .. } => DamonError::Lacks {
+            wanted: "young",
+            available: "older filters".to_owned(),
+        },
+        other => other,
+    })?;
+    // A filter rejects what it matches unless told otherwise: this one matches what is not young.
+    filter.write("matching", "N")
 }
 
 fn read_region(directory: &Directory<'_>, reading: Reading) -> Result<Region, DamonError> {

@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(plan.intervals.checks(), CHECKS_PER_WINDOW);
         let short = Plan::pages(&[7], Duration::from_millis(100)).unwrap();
         assert_eq!(short.intervals.checks(), 20);
-        let young = Plan::young(&[3..5], window).unwrap();
+        let young = Plan::young(std::slice::from_ref(&(3..5)), window).unwrap();
         assert_eq!(
             (young.intervals.checks(), young.targets[0].regions[0].clone()),
             (1, 12288..20480)

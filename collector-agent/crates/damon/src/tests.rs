@@ -83,7 +83,9 @@ fn pages_become_regions_and_give_their_frequency() {
 fn bytes_that_pass_the_young_filter_need_a_kernel_that_counts_them() {
     let (_directory, root, kernel, guard) = host(NEW);
     let mut session = begin(&kernel, &root, &guard).unwrap();
-    session.start(&Plan::young(&[5..9], WINDOW).unwrap()).unwrap();
+    session
+        .start(&Plan::young(std::slice::from_ref(&(5..9)), WINDOW).unwrap())
+        .unwrap();
     let filter = |file: &str| kernel.get(&format!("0/contexts/0/schemes/0/ops_filters/0/{file}"));
     assert_eq!(
         (filter("type").unwrap(), filter("matching").unwrap()),
@@ -98,7 +100,9 @@ fn bytes_that_pass_the_young_filter_need_a_kernel_that_counts_them() {
     drop(session);
     let (_directory, root, kernel, guard) = host(OLD);
     let mut session = begin(&kernel, &root, &guard).unwrap();
-    let refused = session.start(&Plan::young(&[5..9], WINDOW).unwrap()).unwrap_err();
+    let refused = session
+        .start(&Plan::young(std::slice::from_ref(&(5..9)), WINDOW).unwrap())
+        .unwrap_err();
     assert!(matches!(
         refused,
         DamonError::Lacks {

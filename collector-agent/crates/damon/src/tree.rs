@@ -111,7 +111,7 @@ impl<'a> Directory<'a> {
         })
     }
 
-    pub(crate) fn write(&self, name: &str, value: impl ToString) -> Result<(), DamonError> {
+    pub(crate) fn write(&self, name: &str, value: impl std::fmt::Display) -> Result<(), DamonError> {
         let path = self.path.join(name);
         let written = self.files.write(&path, &value.to_string());
         written.map_err(|error| DamonError::io(&path, error))

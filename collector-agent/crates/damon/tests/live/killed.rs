@@ -1,6 +1,6 @@
 //! An agent that is killed leaves DAMON off, or something that the next one finds.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -50,12 +50,12 @@ fn agent_that_will_be_killed() {
         sample: Duration::from_millis(5),
         aggregation: Duration::from_millis(50),
     };
-    let memory = Vec::from([1 << 24..1 << 28]);
+    let memory = std::iter::once(1 << 24..1 << 28).collect();
     let plan = Plan::physical(memory, intervals, (10, 100)).unwrap();
     loop {
         let mut session = Session::begin(&Root::live(), &guard).unwrap();
         session.start(&plan).unwrap();
-        println!("\non");
+        writeln!(std::io::stdout(), "\non").unwrap();
         session.regions().unwrap();
         session.stop().unwrap();
         session.start(&plan).unwrap();

@@ -157,13 +157,13 @@ fn every_hot_page_of_a_sample_is_found_and_no_cold_one() {
     let toucher = Arc::new(Mutex::new(Toucher::start()));
     let frames = toucher.lock().unwrap().frames();
     // Every eighth page is hot; the sample takes every fifth.
-    let hot = |page: usize| page % 8 == 3;
+    let is_hot = |page: usize| page % 8 == 3;
     let _busy = Busy::start(&toucher, [3, 8, PAGES]);
     let sampled: Vec<usize> = (0..PAGES).step_by(5).collect();
     let watched: Vec<u64> = sampled.iter().map(|page| frames[*page]).collect();
-    let watcher = Watcher::new(host.begin());
-    watcher.watch(Plan::pages(&watched, Duration::from_secs(2)).unwrap());
-    let window = watcher.take(Duration::from_secs(120)).unwrap().unwrap();
+    let damon = Watcher::new(host.begin());
+    damon.watch(Plan::pages(&watched, Duration::from_secs(2)).unwrap());
+    let window = damon.take(Duration::from_secs(120)).unwrap().unwrap();
     let (mut found, mut cold, mut sum) = (0, 0, 0);
     for region in &window.regions {
         let frame = region.range.start / 4096;
@@ -172,7 +172,7 @@ fn every_hot_page_of_a_sample_is_found_and_no_cold_one() {
         assert!(accesses <= window.checks);
         assert_eq!(
             accesses > 0,
-            hot(*page),
+            is_hot(*page),
             "page {page}: {accesses} of {}",
             window.checks
         );
@@ -246,15 +246,15 @@ fn adaptive_regions_of_a_process_show_where_it_is_hot() {
     let _busy = Busy::start(&toucher, [0, 1, PAGES / 4]);
     let part =
         |range: Range<usize>| address + (range.start * PAGE) as u64..address + (range.end * PAGE) as u64;
-    let (hot, cold) = (part(0..PAGES / 4), part(PAGES / 4..PAGES));
+    let (busy, idle) = (part(0..PAGES / 4), part(PAGES / 4..PAGES));
     let overlap = |a: &Range<u64>, b: &Range<u64>| a.end.min(b.end).saturating_sub(a.start.max(b.start));
     let mut heat = [0.0; 2];
     for snapshot in 0..16 {
         let regions = session.regions().unwrap();
         for region in regions.iter().filter(|_| snapshot >= 8) {
             let accesses = f64::from(region.accesses.unwrap());
-            heat[0] += accesses * overlap(&region.range, &hot) as f64 / (hot.end - hot.start) as f64;
-            heat[1] += accesses * overlap(&region.range, &cold) as f64 / (cold.end - cold.start) as f64;
+            heat[0] += accesses * overlap(&region.range, &busy) as f64 / (busy.end - busy.start) as f64;
+            heat[1] += accesses * overlap(&region.range, &idle) as f64 / (idle.end - idle.start) as f64;
         }
     }
     assert!(heat[0] > 4.0 * heat[1], "hot {}, cold {}", heat[0], heat[1]);
