@@ -96,10 +96,13 @@ impl AbitReader {
         };
         let (mask, placement) = (self.walker.address_mask(), &self.placement);
         let walked = self.walker.walk(process.pid, |leaf| {
-            let pfn = leaf.entry.pfn(mask & !(leaf.size_bytes - 1));
+            let (pfn, size) = (
+                leaf.entry.pfn(mask & !(leaf.size_bytes - 1)),
+                page_size(leaf.size_bytes),
+            );
             join.page(&leaf, |anon| PageState {
                 address: leaf.address,
-                size: page_size(leaf.size_bytes),
+                size,
                 anon,
                 tier: placement.tier_of(pfn),
                 active: leaf.entry.is_accessed(),

@@ -65,8 +65,8 @@ impl PageGroups {
 
     /// Begins the reading of a process.
     pub(crate) fn reading(&mut self, process: &HeatProcess, observed: bool) -> ProcessReading<'_> {
-        let key = (Arc::clone(&process.service), Arc::clone(&process.group));
-        let group = self.groups.entry(key).or_insert_with(|| {
+        let id = (Arc::clone(&process.service), Arc::clone(&process.group));
+        let group = self.groups.entry(id).or_insert_with(|| {
             let measured = Measured {
                 backend: self.backend,
                 granularity: Granularity::Page,
@@ -74,13 +74,14 @@ impl PageGroups {
                 service: Arc::clone(&process.service),
                 group: Arc::clone(&process.group),
             };
+            let (key, rate) = (self.sample_key, 1.0);
             let options = PageGroupOptions {
                 epoch_seed: self.epoch_seeds.next_id(),
                 tiers: self.tiers.clone(),
                 census: self.census,
                 page_sample: Some(PageSampleOptions {
-                    key: self.sample_key,
-                    rate: 1.0,
+                    key,
+                    rate,
                     max_pages: MAX_SAMPLED_PAGES,
                 }),
                 ..PageGroupOptions::default()

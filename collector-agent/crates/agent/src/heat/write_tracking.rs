@@ -253,7 +253,7 @@ impl Tracked {
         let writable: Vec<PageMapping> = if let Some(tracker) = &mut self.tracker {
             tracker.cover(mappings);
             let result = tracker.written(observed, |written| {
-                history.note(written.range.clone(), written.size, written.kind);
+                history.note(written.range.clone(), written.page_size, written.kind);
             });
             result.map_err(|error| error.to_string())?;
             tracker.covered().cloned().collect()

@@ -12,7 +12,7 @@ const REMEMBERED: u16 = (1 << WINDOWS[WINDOWS.len() - 1]) - 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Written {
     address: u64,
-    size: PageSize,
+    page_size: PageSize,
     kind: PageKind,
     /// Bit i: written i intervals ago.
     intervals: u16,
@@ -29,8 +29,8 @@ pub struct WriteHistory {
 impl WriteHistory {
     /// Takes pages written in the running interval; ranges come by address. `kind` is that of the pages written, which
     /// for copies of file pages is anonymous.
-    pub fn note(&mut self, range: Range<u64>, size: PageSize, kind: PageKind) {
-        let bytes = u64::from(size.bytes());
+    pub fn note(&mut self, range: Range<u64>, page_size: PageSize, kind: PageKind) {
+        let bytes = u64::from(page_size.bytes());
         let first = range.start / bytes * bytes;
         let addresses = (first..range.end).step_by(bytes as usize);
         // Several parts of one huge page may come apart.
@@ -40,7 +40,7 @@ impl WriteHistory {
                 .filter(|address| *address >= after)
                 .map(|address| Written {
                     address,
-                    size,
+                    page_size,
                     kind,
                     intervals: 1,
                 }),
@@ -62,7 +62,7 @@ impl WriteHistory {
         newest.sort_by_key(|page| page.address);
         newest.dedup_by(|old, new| {
             let same = old.address == new.address;
-            if same && (old.size, old.kind) == (new.size, new.kind) {
+            if same && (old.page_size, old.kind) == (new.page_size, new.kind) {
                 new.intervals |= old.intervals;
             }
             same
@@ -82,11 +82,11 @@ impl WriteHistory {
     /// Bytes written in each of the [`WINDOWS`], of one kind and of one page size or (`None`) of all.
     pub fn bytes(&self, kind: PageKind, size: Option<PageSize>) -> [i64; WINDOWS.len()] {
         let mut bytes = [0; WINDOWS.len()];
-        let counted = |page: &&Written| page.kind == kind && size.is_none_or(|size| size == page.size);
+        let counted = |page: &&Written| page.kind == kind && size.is_none_or(|size| size == page.page_size);
         for page in self.pages.iter().filter(counted) {
             for (bytes, window) in bytes.iter_mut().zip(WINDOWS) {
                 if page.intervals & ((1 << window) - 1) != 0 {
-                    *bytes += i64::from(page.size.bytes());
+                    *bytes += i64::from(page.page_size.bytes());
                 }
             }
         }

@@ -41,7 +41,7 @@ pub struct WrittenPages {
     /// What they are now: a written copy of a file page is anonymous.
     pub kind: PageKind,
     /// 4 KiB, or 2 MiB for all or parts of huge pages.
-    pub size: PageSize,
+    pub page_size: PageSize,
 }
 
 impl WriteTracker {
@@ -123,7 +123,7 @@ impl WriteTracker {
                         } else {
                             PageKind::Anon
                         },
-                        size: if region.categories & category::HUGE == 0 {
+                        page_size: if region.categories & category::HUGE == 0 {
                             PageSize::Small4K
                         } else {
                             PageSize::Huge2M

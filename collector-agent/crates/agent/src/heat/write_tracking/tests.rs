@@ -82,11 +82,12 @@ fn rows(process: &HeatProcess) -> Vec<HeatRow> {
         inode: 0,
         offset_bytes: 0,
     };
+    let size = PageSize::Small4K;
     let pages: Vec<PageState> = (mapping.start..mapping.end)
         .step_by(4096)
         .map(|address| PageState {
             address,
-            size: PageSize::Small4K,
+            size,
             anon: true,
             tier: None,
             active: true,
