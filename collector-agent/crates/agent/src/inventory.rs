@@ -97,6 +97,12 @@ pub(crate) fn node_classes(reader: &mut Reader, ids: &[u32]) -> NodeClasses {
 fn describe_node(reader: &mut Reader, facts: &classify::Facts, node: &nodes::Node) -> Node {
     let ranges = nodes::physical_ranges(reader, node.id);
     let (class, evidence) = classify::classify(facts, node, &ranges);
+    let region = classify::region_of(facts, node, &ranges);
+    // Where firmware gives no ratings of the node, the devices that serve it may.
+    let ratings = match region {
+        Some(region) if node.ratings == nodes::Ratings::default() => region.ratings,
+        _ => node.ratings,
+    };
     Node {
         id: node.id,
         memory_bytes: node.memory_bytes,
@@ -104,10 +110,10 @@ fn describe_node(reader: &mut Reader, facts: &classify::Facts, node: &nodes::Nod
         tier_class: class.name().to_owned(),
         tier_evidence: evidence,
         distances: node.distances.clone(),
-        read_latency_ns: node.ratings.read_latency_ns,
-        write_latency_ns: node.ratings.write_latency_ns,
-        read_bandwidth_mib_per_s: node.ratings.read_bandwidth_mib_per_s,
-        write_bandwidth_mib_per_s: node.ratings.write_bandwidth_mib_per_s,
+        read_latency_ns: ratings.read_latency_ns,
+        write_latency_ns: ratings.write_latency_ns,
+        read_bandwidth_mib_per_s: ratings.read_bandwidth_mib_per_s,
+        write_bandwidth_mib_per_s: ratings.write_bandwidth_mib_per_s,
     }
 }
 
@@ -293,6 +299,33 @@ mod tests {
         assert_eq!(
             (knob.value.as_deref(), knob.unavailable.as_deref()),
             (None, Some("this kernel has no such setting"))
+        );
+    }
+
+    #[test]
+    fn a_node_without_ratings_has_those_of_the_region_that_serves_it() {
+        let root = FakeRoot::new();
+        root.write("sys/devices/system/node/online", "0-1\n");
+        root.write("sys/devices/system/node/node0/cpulist", "0\n");
+        root.write("sys/devices/system/node/node1/cpulist", "\n");
+        root.write("sys/bus/dax/devices/dax0.0/target_node", "1\n");
+        root.write("sys/bus/dax/devices/dax0.0/resource", "0x100000000\n");
+        root.write("sys/bus/dax/devices/dax0.0/size", "1073741824\n");
+        root.write("sys/bus/cxl/devices/region0/resource", "0x100000000\n");
+        root.write("sys/bus/cxl/devices/region0/size", "1073741824\n");
+        root.write("sys/bus/cxl/devices/region0/access1/read_latency", "255\n");
+        let describe = || describe_root(&mut Reader::new(root.root()), &Discovered::default());
+        let inventory = describe();
+        assert_eq!(inventory.nodes[1].read_latency_ns, Some(255));
+        assert_eq!(inventory.nodes[0].read_latency_ns, None);
+        root.write(
+            "sys/devices/system/node/node1/access0/initiators/read_latency",
+            "270\n",
+        );
+        assert_eq!(
+            describe().nodes[1].read_latency_ns,
+            Some(270),
+            "firmware's own word"
         );
     }
 

@@ -69,6 +69,17 @@ pub fn classify(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> (Class, St
         .unwrap_or_else(|| by_distance(facts, node))
 }
 
+/// The CXL region that serves a node: by the physical `ranges` of its memory, else by the dax device that feeds it.
+pub fn region_of<'f>(facts: &'f Facts, node: &Node, ranges: &[(u64, u64)]) -> Option<&'f Region> {
+    let fed = facts.dax.iter().filter(|dax| dax.target_node == Some(node.id));
+    let by_dax = fed.filter_map(|dax| dax.resource.zip(dax.size_bytes));
+    let extents: Vec<(u64, u64)> = ranges.iter().copied().chain(by_dax).collect();
+    facts.regions.iter().find(|region| {
+        let own = region.resource.zip(region.size_bytes);
+        own.is_some_and(|own| extents.iter().any(|extent| overlaps(*extent, own)))
+    })
+}
+
 fn by_region(facts: &Facts, ranges: &[(u64, u64)]) -> Option<(Class, String)> {
     let region = facts.regions.iter().find(|region| {
         let extent = region.resource.zip(region.size_bytes);
@@ -222,6 +233,23 @@ mod tests {
             device_path: path.map(str::to_owned),
             ..Dax::default()
         }
+    }
+
+    #[test]
+    fn a_region_is_found_by_memory_or_by_the_device_that_feeds_the_node() {
+        let slow = node(1, "", None, None);
+        let mut facts = facts(&slow);
+        facts.regions = vec![Region {
+            name: "region0".into(),
+            resource: Some(0x5_e000_0000),
+            size_bytes: Some(1 << 30),
+            ..Region::default()
+        }];
+        let found = |facts: &Facts, ranges: &[(u64, u64)]| region_of(facts, &slow, ranges).is_some();
+        assert!(found(&facts, &[(0x5_e000_0000, 1 << 27)]));
+        assert!(!found(&facts, &[(0, 1 << 27)]));
+        facts.dax = vec![dax(None)];
+        assert!(found(&facts, &[]));
     }
 
     #[test]

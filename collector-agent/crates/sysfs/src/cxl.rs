@@ -4,6 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use tierscope_rootfs::{Reader, text};
 
+use crate::nodes::{self, Ratings};
+
 const BUS: &str = "/sys/bus/cxl/devices";
 
 /// A CXL memory device.
@@ -79,6 +81,8 @@ pub struct Region {
     pub interleave_granularity_bytes: Option<u32>,
     /// Endpoint decoders that serve it.
     pub targets: Vec<String>,
+    /// What the devices on the way say of it (CDAT), as HMAT does of nodes.
+    pub ratings: Ratings,
 }
 
 /// CXL memory devices by name.
@@ -114,6 +118,7 @@ pub fn regions(reader: &mut Reader) -> Vec<Region> {
             interleave_granularity_bytes: text_of(reader, &name, "interleave_granularity")
                 .and_then(|text| text.parse().ok()),
             targets: targets(reader, &name),
+            ratings: nodes::ratings_at(reader, &format!("{BUS}/{name}"), ""),
             name,
         })
         .collect()

@@ -107,12 +107,17 @@ pub fn describe(reader: &mut Reader, node: u32) -> Node {
     }
 }
 
-/// `access1` counts CPU initiators only; `access0` may be a GPU or a network card.
 fn ratings(reader: &mut Reader, node: u32) -> Ratings {
+    ratings_at(reader, &format!("{NODES}/node{node}"), "initiators/")
+}
+
+/// Ratings in the access classes of a node or a CXL region. `access1` counts CPU initiators only; `access0` may be a GPU
+/// or a network card.
+pub(crate) fn ratings_at(reader: &mut Reader, directory: &str, within: &str) -> Ratings {
     let mut ratings = Ratings::default();
     for access in ["access1", "access0"] {
         let mut value = |name: &str| {
-            let path = format!("{NODES}/node{node}/{access}/initiators/{name}");
+            let path = format!("{directory}/{access}/{within}{name}");
             reader
                 .value(&path)
                 .ok()

@@ -12,6 +12,7 @@ fn devices_and_regions_are_read_and_other_objects_of_the_bus_are_not() {
         ("sys/bus/cxl/devices/region0/mode", "ram\n"),
         ("sys/bus/cxl/devices/region0/interleave_ways", "2\n"),
         ("sys/bus/cxl/devices/region0/interleave_granularity", "256\n"),
+        ("sys/bus/cxl/devices/region0/access0/read_latency", "250\n"),
         ("sys/bus/cxl/devices/region0/target0", "decoder2.0\n"),
         ("sys/bus/cxl/devices/region0/target1", "\n"),
         ("sys/bus/cxl/devices/mem0/serial", "0x1234\n"),
@@ -30,6 +31,7 @@ fn devices_and_regions_are_read_and_other_objects_of_the_bus_are_not() {
         (Some(0x5_e000_0000), Some(true), Some(2))
     );
     assert_eq!(regions[0].targets, ["decoder2.0"]);
+    assert_eq!(regions[0].ratings.read_latency_ns, Some(250));
     let memory = memory(&mut reader);
     assert_eq!((memory[0].ram_bytes, memory[0].numa_node), (Some(1 << 30), None));
     assert_eq!(memory[0].pci, None, "a recording without links");
