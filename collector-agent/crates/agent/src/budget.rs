@@ -361,7 +361,7 @@ mod tests {
         let cases = [
             (
                 Usage {
-                    kernel_cpu_ns: WINDOW_NS / 10,
+                    kernel_cpu_ns: WINDOW_NS / 5,
                     ..minute(0)
                 },
                 "in the kernel",

@@ -126,7 +126,7 @@ impl Default for Budget {
     fn default() -> Self {
         Self {
             cpu_max_ratio: 0.03,
-            kernel_cpu_max_ratio: 0.05,
+            kernel_cpu_max_ratio: 0.1,
             rss_max_mib: 128,
             upload_max_mib_per_hour: 16,
         }
