@@ -89,11 +89,16 @@ impl Plan {
     /// One region for each page frame: with its frequency, from 0 to [`Intervals::checks`]. Frames next to another are
     /// left out ([`apart`]), because DAMON would merge their regions. The window is one aggregation.
     pub fn pages(frames: &[u64], window: Duration) -> Result<Self, DamonError> {
+        Self::pages_with(frames, window, CHECKS_PER_WINDOW)
+    }
+
+    /// As [`Plan::pages`], with a number of checks in the window: the fewer, the less the kernel thread has to do.
+    pub fn pages_with(frames: &[u64], window: Duration, checks: u32) -> Result<Self, DamonError> {
         let regions: Vec<_> = apart(frames)
             .into_iter()
             .map(|frame| frame * PAGE_BYTES..(frame + 1) * PAGE_BYTES)
             .collect();
-        let sample = (window / CHECKS_PER_WINDOW).max(SHORTEST_SAMPLE).min(window);
+        let sample = (window / checks.max(1)).max(SHORTEST_SAMPLE).min(window);
         Self::fixed(regions, sample, window, Reading::Pages)
     }
 

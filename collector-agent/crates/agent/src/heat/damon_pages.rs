@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tierscope_damon::DamonError;
-use tierscope_damon::plan::{PAGE_BYTES, Plan};
+use tierscope_damon::plan::{CHECKS_PER_WINDOW, PAGE_BYTES, Plan};
 use tierscope_damon::session::Session;
 use tierscope_damon::window::{Watcher, Window};
 use tierscope_pagetable::mappings::{Mapping, MapsReader};
@@ -31,6 +31,8 @@ pub(crate) const NAME: &str = "damon_pages";
 
 /// Share of an interval that a window takes: the rest is for drawing a panel and for delays of the kernel thread.
 pub(crate) const WINDOW_SHARE: f64 = 0.94;
+/// Checks of each page in a window when the kernel thread is too slow for more.
+const FEWEST_CHECKS: u32 = 10;
 const KINDS: [PageKind; 3] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
 
 /// What is known of a process at the end of an interval.
@@ -52,6 +54,8 @@ pub(crate) struct DamonPages {
     /// The pages that are being watched, by process and address.
     watched: Vec<Member>,
     numbers: HashMap<(Arc<str>, Arc<str>), usize>,
+    /// Checks of each page in a window.
+    checks: u32,
     settings: HeatSettings,
 }
 
@@ -74,6 +78,7 @@ impl DamonPages {
             panel: Panel::new(secret, pages),
             watched: Vec::new(),
             numbers: HashMap::new(),
+            checks: CHECKS_PER_WINDOW,
             settings: settings.clone(),
         }
     }
@@ -177,7 +182,12 @@ impl DamonPages {
             return None;
         }
         let interval = Duration::from_nanos(self.settings.interval_ns.unsigned_abs());
-        self.watcher.take(interval.mul_f64(1.0 - WINDOW_SHARE))
+        let window = self.watcher.take(interval.mul_f64(1.0 - WINDOW_SHARE));
+        if window.is_none() {
+            // The kernel thread sleeps between checks for as long as it was told, whatever time a check takes.
+            self.checks = (self.checks / 2).max(FEWEST_CHECKS);
+        }
+        window
     }
 
     /// Begins to watch the panel that was drawn.
@@ -185,7 +195,7 @@ impl DamonPages {
         self.watched = self.panel.finish();
         let frames: Vec<u64> = self.watched.iter().map(|member| member.frame).collect();
         let interval = Duration::from_nanos(self.settings.interval_ns.unsigned_abs());
-        match Plan::pages(&frames, interval.mul_f64(WINDOW_SHARE)) {
+        match Plan::pages_with(&frames, interval.mul_f64(WINDOW_SHARE), self.checks) {
             Ok(plan) => self.watcher.watch(plan),
             // Nobody has memory, or nobody is listed.
             Err(DamonError::Nothing) => self.watcher.stop(),
