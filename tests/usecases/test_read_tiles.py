@@ -38,6 +38,7 @@ def send(
     kinds: Sequence[heat_pb2.PageKind] | None = None,
     mapping: str = "anon-1",
     unit: float = 1.0,
+    interval_ns: int = MINUTE,
 ) -> None:
     """Stores an epoch of 1 MiB rows and its columns (end, cells)."""
     rows = len(columns[0][1])
@@ -48,7 +49,7 @@ def send(
         group_ref=batches.intern(batch, "server"),
         backend=heat_pb2.HEAT_BACKEND_TRACE,
         granularity=heat_pb2.GRANULARITY_PAGE,
-        interval_ns=MINUTE,
+        interval_ns=interval_ns,
         region_bytes=1 << 20,
         cell_log2_base=2.0,
         cell_unit=unit,
@@ -57,7 +58,7 @@ def send(
         mapping_ref=[batches.intern(batch, mapping)] * rows,
         offset_bytes=[i << 20 for i in range(rows)],
         size_bytes=[1 << 20] * rows,
-        start_wall_ns=columns[0][0] - MINUTE,
+        start_wall_ns=columns[0][0] - interval_ns,
     )
     for end, cells in columns:
         batch.tile_columns.add(epoch_id=epoch_id, end_wall_ns=end, cells=bytes(cells))
@@ -202,6 +203,39 @@ def test_wide_windows_are_the_same_from_merged_tiles_as_minute_by_minute(
     forget(database, now, hours=(11, 1))
     merged = read(database, now, from_="-20h", max_columns=columns)
     assert merged == fine
+
+
+@pytest.mark.parametrize("seconds", [10, 5, 120])
+def test_columns_are_as_long_as_the_intervals_that_were_measured(database: Database, seconds: int) -> None:
+    now = batches.now_ns() // HOUR * HOUR
+    interval = seconds * batches.SECOND_NS
+    count = HOUR // interval
+    ends = [now - (count - 1 - i) * interval for i in range(count)]
+    send(database, enrol(database), [(end, [i % 251, 3]) for i, end in enumerate(ends)], interval_ns=interval)
+    fine = read(database, now, from_="-1h", max_columns=720)
+    assert (fine.level, fine.column_seconds) == (0, seconds)
+    assert fine.cells[0] == tuple(i % 251 for i in range(count))
+    assert fine.column_ends[0] == ends[0] / 1e9
+    coarse = read(database, now, from_="-1h", max_columns=count // 10)
+    assert (coarse.level, coarse.column_seconds) == (1, 10 * seconds)
+    rebuild(database, now)
+    with database.write() as transaction:
+        transaction.connection.exec_driver_sql("DELETE FROM tile_columns")
+    stored = read(database, now, from_="-1h", max_columns=720)
+    assert (stored.cells, stored.column_ends) == (fine.cells, fine.column_ends)
+    merged = read(database, now, from_="-1h", max_columns=count // 10)
+    assert (merged.cells, merged.column_ends) == (coarse.cells, coarse.column_ends)
+
+
+def test_intervals_that_do_not_fill_an_hour_keep_their_columns(database: Database) -> None:
+    now = batches.now_ns() // HOUR * HOUR
+    interval = 7 * batches.SECOND_NS
+    last = now // interval * interval
+    ends = [last - (599 - i) * interval for i in range(600)]
+    send(database, enrol(database), [(end, [i % 251]) for i, end in enumerate(ends)], interval_ns=interval)
+    fine = read(database, now, from_="-2h", max_columns=1200)
+    assert fine.column_seconds == 7
+    assert [cell for cell in fine.cells[0] if cell != 255] == [i % 251 for i in range(600)]
 
 
 def test_wide_windows_show_late_columns_before_their_hour_is_rebuilt(database: Database) -> None:
