@@ -346,3 +346,58 @@ fn load(layout: &KernelLayout, map: &OwnedFd) -> Result<OwnedFd, WalkError> {
         },
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_tell_pages_of_the_process_from_all_else() {
+        let user_page = LeafEntry(0x8000_0000_1234_5067);
+        assert!(user_page.is_resident() && user_page.is_accessed() && user_page.is_dirty());
+        assert_eq!(user_page.pfn(0x000f_ffff_ffff_f000), Some(0x12345));
+        let without_access = LeafEntry(0x1234_5100);
+        assert!(without_access.is_resident() && !without_access.is_accessed());
+        assert_eq!(without_access.pfn(0x000f_ffff_ffff_f000), None);
+        let zeros = LeafEntry(0x1234_5225);
+        let of_kernel = LeafEntry(0x1234_5063);
+        let swapped = LeafEntry(0xffff_ff00_0000_0600);
+        let nothing = LeafEntry(0);
+        assert!(
+            [zeros, of_kernel, swapped, nothing]
+                .iter()
+                .all(|entry| !entry.is_resident())
+        );
+        let (huge, being_split) = (LeafEntry(0x1234_00e7), LeafEntry(0x1234_00e6));
+        assert!(huge.is_resident_huge() && being_split.is_resident_huge());
+        assert!(!user_page.is_resident_huge(), "a table, not a huge page");
+    }
+
+    /// The kernel checks a program without running it, so that for five levels is checked on hosts with four.
+    #[test]
+    fn the_kernel_accepts_the_program_for_four_and_five_levels() {
+        let root = Root::live();
+        for five_levels in [false, true] {
+            let layout = match kernel_layout(&root, five_levels) {
+                Ok(layout) => layout,
+                Err(error) => return skip(&error),
+            };
+            let loaded = sys::create_shared_map(SHARED_BYTES)
+                .map_err(refused("making a map"))
+                .and_then(|map| load(&layout, &map));
+            match loaded {
+                Ok(_) => {}
+                Err(error @ WalkError::Refused { .. }) if error.to_string().contains("not permitted") => {
+                    return skip(&error);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    fn skip(error: &WalkError) {
+        use std::io::Write as _;
+        let _ = writeln!(io::stderr(), "skipped: {error}");
+    }
+}
