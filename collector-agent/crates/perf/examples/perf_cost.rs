@@ -10,7 +10,11 @@ use tierscope_perf::{EventSet, PerfError, Sampler, SamplerOptions, Scope};
 use tierscope_rootfs::Root;
 
 const PAGE_BYTES: usize = 4096;
-/// Pages of one allocation: large enough that each is mapped anew.
+/// One allocation: large enough that each is mapped anew.
+const MEMORY_BYTES: usize = 40 << 20;
+/// Allocations that are kept: up to 256,000 pages in the table.
+const KEPT: usize = 25;
+/// Pages that are touched between two pauses.
 const BATCH_PAGES: usize = 500;
 
 fn main() -> Result<(), PerfError> {
@@ -28,16 +32,18 @@ fn main() -> Result<(), PerfError> {
     let mut next = began;
     let mut kept = Vec::new();
     while began.elapsed() < Duration::from_secs(seconds) {
-        let mut memory = vec![0_u8; BATCH_PAGES * PAGE_BYTES];
-        for page in memory.chunks_mut(PAGE_BYTES) {
-            page[0] = black_box(1);
+        let mut memory = vec![0_u8; MEMORY_BYTES];
+        for batch in memory.chunks_mut(BATCH_PAGES * PAGE_BYTES) {
+            for page in batch.chunks_mut(PAGE_BYTES) {
+                page[0] = black_box(1);
+            }
+            next += step;
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
         }
-        kept.push(memory);
-        if kept.len() > 100 {
+        if kept.len() == KEPT {
             kept.clear();
         }
-        next += step;
-        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+        kept.push(memory);
     }
     let stats = sampler.swap(&mut table)?;
     let elapsed_s = stats.elapsed_ns as f64 / 1e9;

@@ -59,7 +59,10 @@ pub(crate) fn sampling(event: &EventSpec, shape: SampleShape, period: u64, inher
     attr
 }
 
-/// An event without samples, which puts mappings, names, births and ends of processes into the ring.
+/// An event without samples, which puts names, births and ends of processes into the ring.
+///
+/// Mappings are not asked for: the kernel reports one when it grows, is joined with its neighbour or changes its
+/// protection, as well as when it is new, so that a record does not say which pages are gone.
 pub(crate) fn side_band(shape: SampleShape, inherit: bool, wakeup_bytes: u32) -> perf_event_attr {
     let mut attr = basic(TYPE_SOFTWARE, [SOFTWARE_DUMMY, 0, 0, 0]);
     attr.sample_type = shape.layout().sample_type;
@@ -70,18 +73,10 @@ pub(crate) fn side_band(shape: SampleShape, inherit: bool, wakeup_bytes: u32) ->
     attr.set_sample_id_all(1);
     attr.set_watermark(1);
     attr.wakeup_watermark = wakeup_bytes;
-    add_side_band(&mut attr);
-    attr
-}
-
-/// Mappings (of data too), names, births and ends.
-pub(crate) fn add_side_band(attr: &mut perf_event_attr) {
-    attr.set_mmap(1);
-    attr.set_mmap_data(1);
-    attr.set_mmap2(1);
     attr.set_comm(1);
     attr.set_comm_exec(1);
     attr.set_task(1);
+    attr
 }
 
 /// An event that counts and takes no samples. It starts disabled.
@@ -219,13 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn the_side_band_has_mappings_names_and_ends() {
+    fn the_side_band_has_names_and_ends() {
         let attr = side_band(SHAPE, true, 4096);
         let (inherit, user_only) = (1 << 1, 1 << 5 | 1 << 6);
-        let (mmap, comm, task, watermark, mmap_data) = (1 << 8, 1 << 9, 1 << 13, 1 << 14, 1 << 17);
-        let (id_all, mmap2, comm_exec) = (1 << 18, 1 << 23, 1 << 24);
-        let flags =
-            inherit | user_only | mmap | comm | task | watermark | mmap_data | id_all | mmap2 | comm_exec;
+        let (comm, task, watermark) = (1 << 9, 1 << 13, 1 << 14);
+        let (id_all, comm_exec) = (1 << 18, 1 << 24);
+        let flags = inherit | user_only | comm | task | watermark | id_all | comm_exec;
         assert_eq!(
             words(&attr),
             [

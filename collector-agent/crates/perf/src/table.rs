@@ -7,8 +7,6 @@ use hashbrown::hash_map::Entry;
 
 /// Addresses are kept to 4 KiB, whatever the size of the page.
 const PAGE_SHIFT: u32 = 12;
-/// Times are kept in steps of about a millisecond.
-const TICK_SHIFT: u32 = 20;
 /// Room that an emptied table keeps, in pages for each process.
 const KEPT_PAGES: usize = 4096;
 
@@ -19,8 +17,6 @@ pub struct PageCount {
     pub loads: u32,
     /// Sampled stores.
     pub stores: u32,
-    /// When it was seen last.
-    newest_tick: u32,
     /// Binary logarithm of the page's size as the kernel told it; 0 where it did not.
     size_log2: u8,
 }
@@ -39,7 +35,6 @@ pub(crate) struct Access {
     pub(crate) address: u64,
     pub(crate) loads: u32,
     pub(crate) stores: u32,
-    pub(crate) time_ns: u64,
     pub(crate) page_size_bytes: u64,
 }
 
@@ -96,7 +91,6 @@ impl SampleTable {
         };
         count.loads = count.loads.saturating_add(access.loads);
         count.stores = count.stores.saturating_add(access.stores);
-        count.newest_tick = tick(access.time_ns);
         if access.page_size_bytes.is_power_of_two() {
             count.size_log2 = access.page_size_bytes.trailing_zeros() as u8;
         }
@@ -110,30 +104,6 @@ impl SampleTable {
         }
     }
 
-    /// Forgets what was seen of a stretch of a process before `time_ns`, when it was mapped anew: those pages are gone.
-    pub(crate) fn forget_range(&mut self, pid: u32, start: u64, size_bytes: u64, time_ns: u64) {
-        let Some(pages) = self.processes.get_mut(&pid) else {
-            return;
-        };
-        let (before, now) = (pages.len(), tick(time_ns));
-        let first = start >> PAGE_SHIFT;
-        let end = start.saturating_add(size_bytes).div_ceil(1 << PAGE_SHIFT);
-        // Ticks wrap after weeks; differences do not care.
-        let is_older = |count: &PageCount| now.wrapping_sub(count.newest_tick).cast_signed() > 0;
-        if end.saturating_sub(first) <= before as u64 {
-            for page in first..end {
-                if let Entry::Occupied(entry) = pages.entry(page)
-                    && is_older(entry.get())
-                {
-                    entry.remove();
-                }
-            }
-        } else {
-            pages.retain(|page, count| !(first..end).contains(page) || !is_older(count));
-        }
-        self.pages -= before - pages.len();
-    }
-
     /// Empties the table. It keeps the room of processes that had pages, up to a bound.
     pub(crate) fn clear(&mut self) {
         self.processes.retain(|_, pages| {
@@ -144,10 +114,6 @@ impl SampleTable {
         });
         self.pages = 0;
     }
-}
-
-fn tick(time_ns: u64) -> u32 {
-    (time_ns >> TICK_SHIFT) as u32
 }
 
 /// Hashes one number by multiplication; page numbers come in rows and strides, which it spreads.
@@ -180,13 +146,12 @@ impl Hasher for MixHasher {
 mod tests {
     use super::*;
 
-    fn access(pid: u32, address: u64, stores: u32, time_ms: u64) -> Access {
+    fn access(pid: u32, address: u64, stores: u32) -> Access {
         Access {
             pid,
             address,
             loads: 1 - stores,
             stores,
-            time_ns: time_ms << TICK_SHIFT,
             page_size_bytes: 0,
         }
     }
@@ -203,7 +168,7 @@ mod tests {
     fn loads_and_stores_are_counted_apart_by_process_and_page() {
         let mut table = SampleTable::new(10);
         for (pid, address, stores) in [(1, 0x5fff, 0), (1, 0x5000, 1), (1, 0x2000, 0), (2, 0x5000, 0)] {
-            assert!(table.add(&access(pid, address, stores, 0)));
+            assert!(table.add(&access(pid, address, stores)));
         }
         let pages = table.pages_of(1);
         assert_eq!(addresses(&table, 1), [0x2000, 0x5000]);
@@ -215,34 +180,20 @@ mod tests {
     #[test]
     fn a_full_table_goes_on_counting_known_pages() {
         let mut table = SampleTable::new(2);
-        assert!(table.add(&access(1, 0x1000, 0, 0)));
-        assert!(table.add(&access(1, 0x2000, 0, 0)));
-        assert!(!table.add(&access(1, 0x3000, 0, 0)));
-        assert!(table.add(&access(1, 0x2000, 1, 0)));
+        assert!(table.add(&access(1, 0x1000, 0)));
+        assert!(table.add(&access(1, 0x2000, 0)));
+        assert!(!table.add(&access(1, 0x3000, 0)));
+        assert!(table.add(&access(1, 0x2000, 1)));
         table.clear();
         assert_eq!((table.pages(), table.processes().count()), (0, 0));
-        assert!(table.add(&access(1, 0x3000, 0, 0)));
-    }
-
-    #[test]
-    fn a_new_mapping_hides_what_was_seen_before_it() {
-        for size_bytes in [0x2000, 1 << 40] {
-            let mut table = SampleTable::new(10);
-            for (address, time_ms) in [(0x1000, 5), (0x2000, 5), (0x3000, 9), (0x8000_0000_0000, 5)] {
-                table.add(&access(1, address, 0, time_ms));
-            }
-            table.forget_range(1, 0x2000, size_bytes, 7 << TICK_SHIFT);
-            assert_eq!(addresses(&table, 1), [0x1000, 0x3000, 0x8000_0000_0000]);
-            assert_eq!(table.pages(), 3);
-            table.forget_range(9, 0, u64::MAX, 0);
-        }
+        assert!(table.add(&access(1, 0x3000, 0)));
     }
 
     #[test]
     fn an_ended_process_is_forgotten() {
         let mut table = SampleTable::new(10);
-        table.add(&access(1, 0x1000, 0, 0));
-        table.add(&access(2, 0x1000, 0, 0));
+        table.add(&access(1, 0x1000, 0));
+        table.add(&access(2, 0x1000, 0));
         table.forget_process(1);
         table.forget_process(7);
         assert_eq!((table.pages(), addresses(&table, 1).len()), (1, 0));
@@ -253,10 +204,10 @@ mod tests {
         let mut table = SampleTable::new(10);
         let huge = Access {
             page_size_bytes: 2 << 20,
-            ..access(1, 0x40_3000, 0, 0)
+            ..access(1, 0x40_3000, 0)
         };
         table.add(&huge);
-        table.add(&access(1, 0x40_3000, 0, 0));
+        table.add(&access(1, 0x40_3000, 0));
         assert_eq!(table.pages_of(1)[0].1.page_size_bytes(), Some(2 << 20));
     }
 }

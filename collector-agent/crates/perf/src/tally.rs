@@ -94,13 +94,11 @@ impl Tally {
         let mut operations = Operations::new(bytes);
         for operation in operations.by_ref() {
             self.stats.samples_taken += 1;
-            // Time stamps of the processor's own clock are of no use beside those of other records.
             let access = Access {
                 pid: operation.context.unwrap_or(u32::MAX),
                 address: operation.virtual_address.unwrap_or(0),
                 loads: u32::from(!operation.store),
                 stores: u32::from(operation.store),
-                time_ns: 0,
                 page_size_bytes: 0,
             };
             self.keep(event, &access);
@@ -121,7 +119,6 @@ impl Tally {
             address: sample.address.unwrap_or(0),
             loads: 0,
             stores: 0,
-            time_ns: sample.time_ns.unwrap_or(0),
             page_size_bytes: sample.page_size_bytes.unwrap_or(0),
         };
         match meaning {
@@ -160,16 +157,6 @@ impl Tally {
             Record::Lost { records } => self.stats.samples_lost += records,
             Record::LostSamples { samples } => self.stats.samples_lost += samples,
             Record::Throttle { stopped, time_ns, id } => self.throttle(stopped, time_ns, id),
-            Record::Mmap {
-                pid,
-                start,
-                size_bytes,
-                trailer,
-                ..
-            } => {
-                let time_ns = trailer.time_ns.unwrap_or(0);
-                self.table.forget_range(pid, start, size_bytes, time_ns);
-            }
             Record::Comm { pid, exec: true, .. } => self.table.forget_process(pid),
             Record::Fork { pid, parent_pid, .. } if pid != parent_pid => {
                 // The number may have belonged to another process before.
@@ -182,6 +169,7 @@ impl Tally {
             }
             Record::Aux { flags, .. } if flags & AUX_TRUNCATED != 0 => self.stats.samples_lost += 1,
             Record::Sample(_)
+            | Record::Mmap { .. }
             | Record::Comm { .. }
             | Record::Fork { .. }
             | Record::Exit { .. }

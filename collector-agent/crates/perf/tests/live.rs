@@ -191,6 +191,23 @@ fn every_fault_is_delivered_with_its_address() {
 }
 
 #[test]
+fn memory_that_grows_keeps_what_was_seen_of_it() {
+    if !supported() {
+        return;
+    }
+    let mut toucher = Toucher::start();
+    let pid = toucher.pid();
+    let mut sampler = Sampler::start(options(Scope::Processes(vec![pid]), 1 << 20)).unwrap();
+    let mut table = sampler.new_table();
+    // Fresh mappings lie beside each other, and the kernel joins them to one.
+    let begins = [(); 3].map(|()| toucher.touch(1000, 0).0);
+    sampler.swap(&mut table).unwrap();
+    for address in begins {
+        assert_eq!(counts(&table, pid, address, 1000).len(), 1000);
+    }
+}
+
+#[test]
 fn what_a_small_ring_loses_is_reported() {
     const PAGES: usize = 20_000;
     if !supported() {
