@@ -15,8 +15,8 @@ _PUT_OFF = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
 _MIGRATED_PAGES = re.compile(
     r"\b(?:page|tier|memory)[ _-]migrations?\b|\bmigrat(?:e|es|ed|ing) (?:pages?|memory)\b", re.IGNORECASE
 )
-# A Figure carries its unit inside; TypeScript takes its names from the API.
-_UNITLESS = re.compile(r"^\s*(?:pub )?(?:size|rate|duration|latency)\s*:\s(?!Figure)", re.MULTILINE)
+# A Figure carries its unit inside, and a PageSize is one of three; TypeScript takes its names from the API.
+_UNITLESS = re.compile(r"^\s*(?:pub )?(?:size|rate|duration|latency)\s*:\s(?!Figure|PageSize)", re.MULTILINE)
 _SOURCES = (".py", ".rs", ".ts", ".tsx", ".proto", ".sh")
 _OWN = {Path("tests/architecture/test_names.py")}
 

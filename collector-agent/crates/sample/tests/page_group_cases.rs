@@ -112,11 +112,14 @@ fn bytes_and_pages_of_mixed_sizes_tell_opposite_stories() {
     for age in (0..64).rev() {
         let states: Vec<_> = (0..)
             .zip(pages)
-            .map(|(number, (bits, huge))| PageState {
-                address: BASE + number * HUGE,
-                size: if huge { PageSize::Huge2M } else { PageSize::Small4K },
-                active: bits >> age & 1 == 1,
-                ..page(0, 0)
+            .map(|(number, (bits, huge))| {
+                let size = if huge { PageSize::Huge2M } else { PageSize::Small4K };
+                PageState {
+                    address: BASE + number * HUGE,
+                    size,
+                    active: bits >> age & 1 == 1,
+                    ..page(0, 0)
+                }
             })
             .collect();
         rows = fold(&mut group, 63 - age, &states).rows;

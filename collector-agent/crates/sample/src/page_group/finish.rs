@@ -1,6 +1,8 @@
 //! The end of an interval: one sweep over all pages.
 
 use super::classes::Class;
+use std::ops::Range;
+
 use super::keyed_hash::keyed_hash;
 use super::process::Process;
 use super::space::{Page, count_subpages};
@@ -109,16 +111,14 @@ impl Sweep {
 impl PageGroup {
     /// Ends the running interval for every page, and counts the pages.
     pub(super) fn fold_interval(&mut self, observed: bool, block_ends: bool) {
-        for process in self.processes.values_mut() {
-            if let Some(visit) = process.visit {
-                process.validity = process.validity << 1 | u64::from(visit.observed);
-                process.take_mappings(self.options.census == Census::Full);
-            }
-        }
+        let all_are_listed = self.options.census == Census::Full;
+        self.processes
+            .values_mut()
+            .for_each(|process| process.end_visit(all_are_listed));
         let fates: Vec<_> = self
             .spaces
             .iter()
-            .map(|keyed| self.fate(&keyed.key, observed))
+            .map(|keyed| (self.fate(&keyed.key, observed), self.replaced(&keyed.key)))
             .collect();
         let Self {
             spaces,
@@ -127,7 +127,6 @@ impl PageGroup {
             shape,
             validity,
             sampler,
-            processes,
             ..
         } = self;
         let tiers = options.tiers.as_slice();
@@ -140,21 +139,15 @@ impl PageGroup {
         let reselects = sampler
             .as_mut()
             .is_some_and(|sampler| std::mem::take(&mut sampler.reselects));
-        for (keyed, unlisted) in spaces.iter_mut().zip(fates) {
-            let replaced = match &keyed.key {
-                SpaceKey::Anon(process) => processes.get(process).map(|process| process.replaced.as_slice()),
-                _ => None,
-            };
-            let replaced = replaced.unwrap_or_default();
+        for (keyed, (unlisted, replaced)) in spaces.iter_mut().zip(fates) {
             let is_replaced = |number: u64| {
-                replaced
-                    .iter()
-                    .any(|range| range.contains(&(number << UNIT_SHIFT)))
+                let address = number << UNIT_SHIFT;
+                replaced.iter().any(|range| range.contains(&address))
             };
             let mut subpages = keyed.space.take_subpages();
             keyed.space.retain(|number, page| {
                 let class = classes.at(page.marks.class(), tiers);
-                let fate = if !replaced.is_empty() && is_replaced(number) {
+                let fate = if is_replaced(number) {
                     Unlisted::Freed { observed }
                 } else {
                     unlisted
@@ -170,10 +163,7 @@ impl PageGroup {
                     && (reselects || page.is_sampled())
                 {
                     let id = keyed_hash(sampler.key(), &[keyed.hash, number]);
-                    page.set_sampled(sampler.selects(id));
-                    if page.is_sampled() {
-                        sampler.stay(id, class.page.kind, class.page.page_size_bytes);
-                    }
+                    page.set_sampled(sampler.follow(id, &class.page));
                 }
                 true
             });
@@ -215,6 +205,15 @@ impl PageGroup {
         for class in classes.iter_mut() {
             class.tally = crate::page_tally::PageTally::default();
         }
+    }
+
+    /// Addresses of a space of anonymous memory that a file took over in the running interval.
+    fn replaced(&self, key: &SpaceKey) -> Vec<Range<u64>> {
+        let SpaceKey::Anon(process) = key else {
+            return Vec::new();
+        };
+        let process = self.processes.get(process);
+        process.map_or_else(Vec::new, |process| process.replaced.clone())
     }
 
     /// What becomes of the pages of a space that were not listed in the running interval.

@@ -45,9 +45,17 @@ impl Process {
         }
     }
 
+    /// Ends the reading of the running interval, if there was one.
+    pub(super) fn end_visit(&mut self, all_mappings_are_listed: bool) {
+        if let Some(visit) = self.visit {
+            self.validity = self.validity << 1 | u64::from(visit.observed);
+            self.take_mappings(all_mappings_are_listed);
+        }
+    }
+
     /// Takes over the mappings that were listed: in place of all others where every one is listed, else in place of
     /// those that they overlap.
-    pub(super) fn take_mappings(&mut self, all_are_listed: bool) {
+    fn take_mappings(&mut self, all_are_listed: bool) {
         let listed = std::mem::take(&mut self.listed);
         self.replaced.clear();
         if listed.is_empty() {

@@ -18,6 +18,16 @@ struct Reading<'a> {
     observed: bool,
 }
 
+/// A page that was seen active.
+#[derive(Clone, Copy)]
+struct Active {
+    space: usize,
+    number: u64,
+    subpage: u64,
+    class: usize,
+    sampled: bool,
+}
+
 /// Where the pages of a mapping are kept, and how far its listing has got.
 #[derive(Default)]
 struct Places {
@@ -98,7 +108,6 @@ impl PageGroup {
     fn list(&mut self, space: usize, cursor: &mut Cursor, number: (u64, u64), class: u16, reading: Reading) {
         let (number, subpage) = number;
         let Reading { page, observed } = reading;
-        let sees_subpages = self.sees_subpages();
         let keyed = &mut self.spaces[space];
         let (tracked, new) = keyed.space.page(cursor, number, class);
         let old = tracked.marks.class() as u16;
@@ -135,8 +144,25 @@ impl PageGroup {
         if !active {
             return;
         }
-        if sampled && let Some(sampler) = &mut self.sampler {
-            let id = keyed_hash(sampler.key(), &[keyed.hash, number]);
+        let active = Active {
+            space,
+            number,
+            subpage,
+            class,
+            sampled,
+        };
+        self.note_activity(active, page);
+    }
+
+    /// Notes the activity of a page that was seen active.
+    #[inline]
+    fn note_activity(&mut self, active: Active, page: &PageState) {
+        let sees_subpages = self.sees_subpages();
+        let keyed = &mut self.spaces[active.space];
+        if active.sampled
+            && let Some(sampler) = &mut self.sampler
+        {
+            let id = keyed_hash(sampler.key(), &[keyed.hash, active.number]);
             let (loads, stores) = if self.counts {
                 (page.loads, page.stores)
             } else {
@@ -144,19 +170,20 @@ impl PageGroup {
             };
             sampler.touch(id, loads, stores);
         }
-        if self.counts && counted {
-            let tally = &mut self.classes.at(class, &self.options.tiers).tally;
-            tally.samples.loads += u64::from(page.loads);
-            tally.samples.stores += u64::from(page.stores);
-            self.interval.touches.push(Touch {
-                space,
-                number,
-                class: class as u16,
-                count: page.loads.saturating_add(page.stores),
-            });
-            if page.size == PageSize::Huge2M && sees_subpages {
-                keyed.space.touch_subpage(number, subpage);
-            }
+        if !self.counts || page.loads | page.stores == 0 {
+            return;
+        }
+        let samples = &mut self.classes.at(active.class, &self.options.tiers).tally.samples;
+        samples.loads += u64::from(page.loads);
+        samples.stores += u64::from(page.stores);
+        self.interval.touches.push(Touch {
+            space: active.space,
+            number: active.number,
+            class: active.class as u16,
+            count: page.loads.saturating_add(page.stores),
+        });
+        if page.size == PageSize::Huge2M && sees_subpages {
+            keyed.space.touch_subpage(active.number, active.subpage);
         }
     }
 }

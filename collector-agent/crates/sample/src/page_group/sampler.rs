@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::fold::Measured;
+use crate::fold::{Measured, PageClass};
 use crate::heat::PageKind;
 use crate::page_sample::{
     BLOCK_NS, MAX_BLOCK_BYTES, MAX_SAMPLED_PAGES, PageSample, PageSampleOptions, SampleRow, SampledPage,
@@ -68,8 +68,16 @@ impl Sampler {
         }
     }
 
-    /// Notes that a selected page is resident in the running interval.
-    pub(super) fn stay(&mut self, id: u64, kind: PageKind, page_size_bytes: u32) {
+    /// Notes that a page is resident in the running interval, if it is in the sample; says whether it is.
+    pub(super) fn follow(&mut self, id: u64, page: &PageClass) -> bool {
+        let selected = self.selects(id);
+        if selected {
+            self.stay(id, page.kind, page.page_size_bytes);
+        }
+        selected
+    }
+
+    fn stay(&mut self, id: u64, kind: PageKind, page_size_bytes: u32) {
         let now = self.intervals.len() as u32;
         let place = *self.place_of.entry(id).or_insert_with(|| {
             self.pages.push(SampledPage {
