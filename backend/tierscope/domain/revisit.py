@@ -104,8 +104,7 @@ def hazard_curve(closed: Floats, open_: Floats) -> Floats:
     """
     watched = closed + open_
     hazard = closed / np.where(watched > 0, watched, 1.0)
-    survival = np.asarray(np.cumprod(1.0 - hazard), np.float64)
-    return survival
+    return np.asarray(np.cumprod(1.0 - hazard), np.float64)
 
 
 def cold_start(gaps: Gaps, idle_intervals: int = 2) -> Gaps:
