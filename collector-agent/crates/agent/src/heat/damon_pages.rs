@@ -31,6 +31,8 @@ pub(crate) const NAME: &str = "damon_pages";
 
 /// Share of an interval that a window takes: the rest is for drawing a panel and for delays of the kernel thread.
 pub(crate) const WINDOW_SHARE: f64 = 0.94;
+/// Shortest time between two checks: the kernel rounds it up to its ticks, so that windows of short ones come late.
+const SHORTEST_CHECK: Duration = Duration::from_millis(250);
 /// Checks of each page in a window when the kernel thread is too slow for more.
 const FEWEST_CHECKS: u32 = 10;
 const KINDS: [PageKind; 3] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
@@ -195,7 +197,10 @@ impl DamonPages {
         self.watched = self.panel.finish();
         let frames: Vec<u64> = self.watched.iter().map(|member| member.frame).collect();
         let interval = Duration::from_nanos(self.settings.interval_ns.unsigned_abs());
-        match Plan::pages_with(&frames, interval.mul_f64(WINDOW_SHARE), self.checks) {
+        let window = interval.mul_f64(WINDOW_SHARE);
+        let most = (window.as_millis() / SHORTEST_CHECK.as_millis()) as u32;
+        let checks = self.checks.min(most.max(FEWEST_CHECKS));
+        match Plan::pages_with(&frames, window, checks) {
             Ok(plan) => self.watcher.watch(plan),
             // Nobody has memory, or nobody is listed.
             Err(DamonError::Nothing) => self.watcher.stop(),
