@@ -13,6 +13,7 @@ from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest
 from tierscope.core.settings import Settings
+from tierscope.usecases import heat_sources
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.heat import HeatReads, HeatView
 from tierscope.wire._generated import batch_pb2, heat_pb2
@@ -295,3 +296,20 @@ def test_a_hardware_sampler_shows_coverage_and_refuses_what_it_cannot_tell(datab
     assert two.touched_bytes.value >= 300 * 4096
     send(database, enrol(database, name="other"), now)
     assert read(database, now, method="abit").sampling is None
+
+
+def test_short_intervals_do_not_make_a_request_unpack_more_rows(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, now, step = enrol(database), batches.now_ns(), 10 * batches.SECOND_NS
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    for i in range(90):
+        group = (ANON, "dram", AGES, [0] * 9)
+        end = now - (89 - i) * step
+        add_interval(batch, end, [group], backend=heat_pb2.HEAT_BACKEND_ABIT_WALK, validity=ALL)
+        batch.heat[i].interval_ns = step
+    store(database, host, [batch])
+    assert read(database, now, from_="-15m").classes[0].bytes.n_intervals == 90
+    monkeypatch.setattr(heat_sources, "MAX_ROWS", 60)
+    assert read(database, now, from_="-15m").classes[0].bytes.n_intervals == 60
+    assert read(database, now, from_="-10m").classes[0].bytes.n_intervals == 60

@@ -91,6 +91,18 @@ def read_live(
     return found
 
 
+def count_live(
+    session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int] | None = None
+) -> int:
+    """How many live rows (start, end] has."""
+    statement = text(
+        f"SELECT count(*) FROM heat_live WHERE service_id = :service{_hosts(host_ids)}"  # noqa: S608 - integers alone
+        " AND ts > :start AND ts <= :end"
+    )
+    values = {"service": service_id, "start": start, "end": end}
+    return int(session.execute(statement, values).scalar_one())
+
+
 def live_row(row: Sequence[bytes | None]) -> HeatRow:
     """A live row from the raw fields of `LIVE_COLUMNS`."""
     big = {name: parse_int8_array(row[10 + i]) for i, name in enumerate(_BIG)}

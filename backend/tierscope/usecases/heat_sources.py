@@ -9,11 +9,13 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Window
 from tierscope.domain.heat.rows import HeatSeries, Method, fold_rows, join_series
-from tierscope.storage.heat import RollupTable, read_live, read_rollups
+from tierscope.storage.heat import RollupTable, count_live, read_live, read_rollups
 
 MAX_ROWS = 12_000
 """Rows of single intervals that one request unpacks."""
 LIVE_KEPT = timedelta(days=8)
+PROBE = timedelta(minutes=10)
+"""The stretch whose rows tell how many there are per minute: intervals may be shorter than one."""
 DAILY_FROM = timedelta(days=30)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -25,7 +27,9 @@ def read_heat(
     """The heat of the window by method and host. Buckets that are not summed yet are taken from their intervals."""
     minutes = (window.end - window.start).total_seconds() / 60
     live_start = max(window.start, now - LIVE_KEPT)
-    if live_start == window.start and minutes * max(len(host_ids), 1) <= MAX_ROWS:
+    probed = count_live(session, service_id, window.end - PROBE, window.end, host_ids)
+    rows_per_minute = max(probed / (PROBE.total_seconds() / 60), float(len(host_ids)), 1.0)
+    if live_start == window.start and minutes * rows_per_minute <= MAX_ROWS:
         return _join(_read_intervals(session, service_id, host_ids, window.start, window.end))
     daily = window.end - window.start > DAILY_FROM
     table: RollupTable = "heat_1d" if daily else "heat_1h"
@@ -34,7 +38,7 @@ def read_heat(
     sums = read_rollups(session, table, service_id, first, window.end, host_ids)
     newest = max((int(part.ends_us[-1]) for part in sums), default=None)
     covered = window.start if newest is None else datetime.fromtimestamp(newest / 1e6, tz=UTC)
-    budget = timedelta(minutes=MAX_ROWS / max(len(host_ids), 1))
+    budget = timedelta(minutes=MAX_ROWS / rows_per_minute)
     tail = max(covered, live_start, window.end - budget)
     parts = [*sums]
     if tail < window.end:
