@@ -72,7 +72,7 @@ pub struct ProcessFiles {
 impl Default for ProcessFiles {
     fn default() -> Self {
         Self {
-            min_ns: 300 * SECOND_NS,
+            min_ns: 1800 * SECOND_NS,
             max_processes: 50,
             max_resident_bytes: 16 << 30,
             max_process_bytes: 8 << 30,

@@ -18,8 +18,8 @@ use crate::services::{Discovered, FoundService, Process};
 const SOURCES: [&str; 3] = ["smaps_rollup", "numa_maps", "placement"];
 /// Resident size is only used to choose, so the usual page size will do.
 const PAGE_BYTES: i64 = 4096;
-/// Resident bytes that one collection may always walk: about a millisecond.
-const FLOOR_BYTES: i64 = 32 << 20;
+/// Resident bytes that the first collection of a round may walk: some milliseconds.
+const FIRST_BYTES: i64 = 128 << 20;
 /// Names that say how much of a service is in its sums.
 const READ: &str = "processes_read";
 const TOO_LARGE: &str = "processes_too_large";
@@ -50,6 +50,9 @@ pub(super) struct Rounds {
     open: BTreeMap<String, Sums>,
     total_bytes: i64,
     last_ns: i64,
+    /// Resident bytes that may be walked now. A large process is walked whole, and makes a debt that later collections
+    /// wait for.
+    credit_bytes: i64,
 }
 
 /// What a round needs to know of the host.
@@ -81,14 +84,14 @@ impl Rounds {
         if self.waiting.is_empty() && self.timer.take(now_ns, scene.limits.min_ns) {
             self.begin(reader, scene);
             self.last_ns = now_ns;
+            self.credit_bytes = FIRST_BYTES;
         }
-        let mut allowance_bytes = self.allowance_bytes(now_ns, scene.limits.min_ns);
-        self.last_ns = now_ns;
-        while allowance_bytes > 0 {
+        self.earn(now_ns, scene.limits.min_ns);
+        while self.credit_bytes > 0 {
             let Some(next) = self.waiting.pop_front() else {
                 break;
             };
-            allowance_bytes -= next.resident_bytes.max(1);
+            self.credit_bytes -= next.resident_bytes.max(1);
             let sums = self.open.entry(next.scope.clone()).or_default();
             // The number may belong to another process by now.
             if process::stat(reader, next.pid)
@@ -141,13 +144,19 @@ impl Rounds {
         self.waiting = waiting.into();
     }
 
-    /// Resident bytes that may be walked now, so that the round ends within its period.
-    fn allowance_bytes(&self, now_ns: i64, period_ns: i64) -> i64 {
+    /// Adds what the time since the last collection earns, so that the round ends within its period.
+    fn earn(&mut self, now_ns: i64, period_ns: i64) {
         if period_ns == 0 {
-            return i64::MAX;
+            self.credit_bytes = i64::MAX;
+            return;
         }
         let share = (now_ns - self.last_ns).clamp(0, period_ns) as f64 / period_ns as f64;
-        FLOOR_BYTES.max((self.total_bytes as f64 * share) as i64)
+        let earned_bytes = (self.total_bytes as f64 * share) as i64;
+        self.credit_bytes = self
+            .credit_bytes
+            .saturating_add(earned_bytes)
+            .min(self.total_bytes.max(FIRST_BYTES));
+        self.last_ns = now_ns;
     }
 
     fn publish(&mut self, frame: &mut Frame, scene: &Scene<'_>, scope: &str) {

@@ -216,7 +216,7 @@ fn costly_files_have_a_cadence_and_are_absent_in_between() {
     assert_eq!(first_keys, second_keys, "one layout for all of them");
     let (third_rss, third_free, _) = both(7);
     assert_eq!((third_rss, third_free), (Ok(None), Ok(Some(10))));
-    let (late_rss, _, _) = both(302);
+    let (late_rss, _, _) = both(1802);
     assert_eq!(late_rss, Ok(Some(4096)));
 }
 
