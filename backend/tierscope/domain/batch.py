@@ -154,7 +154,7 @@ class PageSample:
     method: Method
     end_wall_ns: int
     """The end of the block's last interval."""
-    rate: float
+    sampled_ratio: float
     """Share of the group's pages that the hash selects."""
     counts: bool
     """Whether loads and stores are counts; else a load of 1 says that the page was active."""

@@ -40,9 +40,9 @@ def _decode(message: traces_pb2.PageSampleBlock, strings: checks.Strings) -> Pag
     fault = find_fault(pages)
     if fault is not None:
         raise Unreadable(f"page_samples: a block {fault}")
-    rate = checks.real(message.rate, "page_samples.rate", 0, 1)
-    if rate == 0:
-        raise Unreadable("page_samples.rate is 0, it must be above 0 and at most 1")
+    sampled_ratio = checks.real(message.sampled_ratio, "page_samples.sampled_ratio", 0, 1)
+    if sampled_ratio == 0:
+        raise Unreadable("page_samples.sampled_ratio is 0, it must be above 0 and at most 1")
     body = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(pack_sample(pages))
     if len(body) > MAX_BODY_BYTES:
         raise Unreadable(
@@ -54,7 +54,7 @@ def _decode(message: traces_pb2.PageSampleBlock, strings: checks.Strings) -> Pag
         group=strings.text(message.group_ref, "page_samples.group_ref"),
         method=checks.method(message.backend, message.granularity, message.interval_ns, "page_samples"),
         end_wall_ns=int(ends[-1]),
-        rate=rate,
+        sampled_ratio=sampled_ratio,
         counts=message.counts,
         period_events=checks.real(message.period_events, "page_samples.period_events", 0, 1e18) or None,
         duty_ratio=checks.real(message.duty_ratio, "page_samples.duty_ratio", 0, 1) or None,

@@ -99,7 +99,7 @@ def trace_row(host_id: int, service_id: int, end_ns: int, sample: PageSample) ->
             *_key(host_id, service_id, end_ns),
             copy.text(sample.group),
             *_method(sample.method),
-            copy.float8(sample.rate),
+            copy.float8(sample.sampled_ratio),
             copy.boolean(sample.counts),
             copy.float8(sample.period_events),
             copy.float8(sample.duty_ratio),
