@@ -133,7 +133,7 @@ def sample_view(sample: PageSample) -> dict[str, object]:
     return method_of(sample.method) | {
         "service": f"{sample.service.namespace}/{sample.service.name}",
         "group": sample.group,
-        "sampled_ratio": sample.sampling_ratio,
+        "sampled_ratio": sample.sampled_ratio,
         "counts": sample.counts,
         "period_events": sample.period_events,
         "duty_ratio": sample.duty_ratio,
