@@ -13,7 +13,6 @@ pub mod plan;
 pub mod session;
 #[cfg(test)]
 mod simulated;
-pub mod stat;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests;
