@@ -4,6 +4,7 @@
 //! is mapped there. Rules: docs/method/perf.md, "Recordings".
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
@@ -147,6 +148,20 @@ struct Process {
     own: BTreeSet<u64>,
 }
 
+impl Process {
+    /// Forgets what was sampled of pages that are gone.
+    fn forget(&mut self, range: Range<u64>) {
+        let counted: Vec<u64> = self.counts.range(range.clone()).map(|(page, _)| *page).collect();
+        for page in counted {
+            self.counts.remove(&page);
+        }
+        let own: Vec<u64> = self.own.range(range).copied().collect();
+        for page in own {
+            self.own.remove(&page);
+        }
+    }
+}
+
 /// A page of a file: its name, device and inode, and number.
 type FilePage = (Arc<str>, (u64, u64), u64);
 
@@ -206,20 +221,9 @@ impl<'a> Host<'a> {
                 name,
             } => {
                 let process = self.processes.entry(*pid).or_default();
-                process.space.map(*start, *size_bytes, *offset_bytes, *file, name);
-                // What was there is gone.
-                let range = *start..start.saturating_add(*size_bytes).max(*start);
-                let counted: Vec<u64> = process
-                    .counts
-                    .range(range.clone())
-                    .map(|(page, _)| *page)
-                    .collect();
-                for page in counted {
-                    process.counts.remove(&page);
-                }
-                let own: Vec<u64> = process.own.range(range).copied().collect();
-                for page in own {
-                    process.own.remove(&page);
+                let space = &mut process.space;
+                for range in space.map(*start, *size_bytes, *offset_bytes, *file, name) {
+                    process.forget(range);
                 }
             }
             ProcessChange::Named { name, exec } => {

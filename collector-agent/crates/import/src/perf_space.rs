@@ -2,6 +2,7 @@
 //! nothing.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use tierscope_sample::heat::PageKind;
@@ -23,6 +24,24 @@ struct Piece {
     offset_bytes: u64,
 }
 
+impl Piece {
+    /// Whether an address in both this piece, which begins at `at`, and `other`, which begins at `other_at`, has the same
+    /// page behind it.
+    fn is_backed_alike(&self, at: u64, other: &Self, other_at: u64) -> bool {
+        let same_file = self.kind == other.kind && self.file == other.file;
+        match self.kind {
+            Some(PageKind::File | PageKind::Tmpfs) => {
+                let (begin, other_begin) = (
+                    at.wrapping_sub(self.offset_bytes),
+                    other_at.wrapping_sub(other.offset_bytes),
+                );
+                same_file && self.name == other.name && begin == other_begin
+            }
+            _ => same_file,
+        }
+    }
+}
+
 /// Mappings by their first address, none overlapping another.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AddressSpace {
@@ -30,7 +49,9 @@ pub(crate) struct AddressSpace {
 }
 
 impl AddressSpace {
-    /// Maps something, in place of what was there.
+    /// Maps something, in place of what was there. Gives the stretches whose pages are others than before: the kernel
+    /// also reports a mapping when it grows, is joined with its neighbour or changes its protection, and then the pages
+    /// stay.
     pub(crate) fn map(
         &mut self,
         start: u64,
@@ -38,10 +59,10 @@ impl AddressSpace {
         offset_bytes: u64,
         file: (u64, u64),
         name: &Arc<str>,
-    ) {
+    ) -> Vec<Range<u64>> {
         let end = start.saturating_add(size_bytes);
         if end <= start {
-            return;
+            return Vec::new();
         }
         // Names such as `//anon` stand for memory without a file.
         let kind = mapping_kind(name, file.1);
@@ -53,8 +74,15 @@ impl AddressSpace {
             file: if is_file { file } else { (0, 0) },
             offset_bytes: if is_file { offset_bytes } else { 0 },
         };
+        let before = self.pieces.range(..end).rev();
+        let overlapping = before.take_while(|(_, old)| old.end > start);
+        let replaced = overlapping
+            .filter(|(at, old)| !old.is_backed_alike(**at, &piece, start))
+            .map(|(at, old)| (*at).max(start)..old.end.min(end))
+            .collect();
         self.clear(start, end);
         self.pieces.insert(start, piece);
+        replaced
     }
 
     /// Makes sure that something lies at the address of a sample: where the recording tells of no mapping it is taken as
@@ -205,6 +233,23 @@ mod tests {
         assert_eq!(shown(&space)[0].3, "heap");
         space.map(5, 0, 0, (0, 0), &Arc::from(""));
         assert_eq!(shown(&space).len(), 1);
+    }
+
+    #[test]
+    fn pages_stay_when_a_mapping_grows_or_changes_its_protection() {
+        let mut space = AddressSpace::default();
+        let (heap, library): (Arc<str>, Arc<str>) = (Arc::from("[heap]"), Arc::from("/usr/lib/libz.so"));
+        assert!(space.map(0x1000, 0x2000, 0, (0, 0), &heap).is_empty());
+        assert!(space.map(0x1000, 0x9000, 0, (0, 0), &heap).is_empty());
+        space.map(0x2_0000, 0x8000, 0x4000, (1, 7), &library);
+        assert!(space.map(0x2_2000, 0x1000, 0x6000, (1, 7), &library).is_empty());
+        // The same file at another offset, and memory in place of a file, are other pages.
+        let moved = space.map(0x2_4000, 0x1000, 0x4000, (1, 7), &library);
+        assert_eq!((moved.len(), &moved[0]), (1, &(0x2_4000..0x2_5000)));
+        let replaced = space.map(0x9000, 0x1_8000, 0, (0, 0), &Arc::from("//anon"));
+        assert_eq!((replaced.len(), &replaced[0]), (1, &(0x2_0000..0x2_1000)));
+        let replaced = space.map(0x8000, 0x4000, 0, (1, 9), &library);
+        assert_eq!(replaced, [0x9000..0xc000, 0x8000..0x9000]);
     }
 
     #[test]

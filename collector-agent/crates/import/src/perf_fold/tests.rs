@@ -121,7 +121,8 @@ fn new_programs_children_and_new_mappings_carry_no_history() {
         mapped(0.0, 7, 0x10_0000, 0x10_0000, "[heap]"),
         change(2.0, 8, ProcessChange::Forked { parent_pid: 7 }),
         named(2.1, 8, "server", true),
-        mapped(3.6, 7, 0x10_0000, 0x1000, "//anon"),
+        mapped(3.6, 7, 0x10_0000, 0x1000, "/usr/lib/libz.so"),
+        mapped(3.7, 7, 0x10_1000, 0x10_0000, "[heap]"),
     ];
     let samples = vec![
         sample(1.0, 7, 0x10_0000, 0),
