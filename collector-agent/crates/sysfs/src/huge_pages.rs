@@ -40,17 +40,17 @@ pub fn transparent_sizes(reader: &mut Reader) -> Result<Vec<String>, Missing> {
     Ok(sizes.filter(in_use).map(str::to_owned).collect())
 }
 
-/// What the kernel counts of transparent huge pages of one size, such as `64kB`: `anon_fault_alloc[64kB]`, `split[64kB]`, ... in huge
-/// pages of that size. Names are the kernel's.
+/// What the kernel counts of transparent huge pages of one size, such as `64kB`: `anon_fault_alloc[64kB]`,
+/// `split[64kB]`, ... in huge pages of that size. Names are the kernel's.
 pub fn transparent_stats(
     reader: &mut Reader,
     page_size_name: &str,
     mut emit: impl FnMut(&str, i64),
 ) -> Result<(), Missing> {
-    let directory = format!("{TRANSPARENT}/hugepages-{page_size}/stats");
+    let directory = format!("{TRANSPARENT}/hugepages-{page_size_name}/stats");
     for name in reader.list(&directory)? {
         if let Some(value) = number(reader, &format!("{directory}/{name}")) {
-            emit(&format!("{name}[{page_size}]"), value);
+            emit(&format!("{name}[{page_size_name}]"), value);
         }
     }
     Ok(())
