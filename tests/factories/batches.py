@@ -176,7 +176,7 @@ def add_page_sample(
         interval_ns=MINUTE_NS,
         service_ref=intern(batch, service),
         group_ref=intern(batch, "server"),
-        rate=0.25,
+        sampled_ratio=0.25,
         end_wall_ns=ends,
         observed=[True] * intervals,
         page_ids=np.arange(7, 7 + pages, dtype="<u8").tobytes(),

@@ -247,9 +247,9 @@ def test_a_page_sample_is_kept_exactly_with_its_times_relative_to_its_end(databa
     batch = batches.make_batch(host_id=host.id)
     batches.add_page_sample(batch, pages=3, intervals=4)
     store(database, host, [batch])
-    query = "SELECT group_name, backend, rate, counts, n_intervals, n_pages, n_rows, body FROM traces"
-    ((group, backend, rate, counted, intervals, pages, n_rows, body),) = rows(database, query)
-    assert (group, backend, rate, counted, intervals, pages, n_rows) == ("server", 4, 0.25, False, 4, 3, 12)
+    query = "SELECT group_name, backend, sampled_ratio, counts, n_intervals, n_pages, n_rows, body FROM traces"
+    ((group, backend, sampled_ratio, counted, intervals, pages, n_rows, body),) = rows(database, query)
+    assert (group, backend, sampled_ratio, counted, intervals, pages, n_rows) == ("server", 4, 0.25, False, 4, 3, 12)
     sample = unpack_sample(zstandard.ZstdDecompressor().decompress(bytes(body)))  # type: ignore[call-overload]
     assert (sample.before_end_ns // batches.MINUTE_NS).tolist() == [3, 2, 1, 0]
     assert sample.page_ids.tolist() == [7, 8, 9]

@@ -44,7 +44,7 @@ class Tier:
     """A tier's achievable bandwidth at the service's mix of reads and writes, and its latency under load."""
 
     bandwidth_gb_per_s: float
-    latency: LoadedLatency
+    loaded_latency: LoadedLatency
 
 
 def balanced_share(dram_gb_per_s: float, cxl_gb_per_s: float) -> float:
@@ -69,11 +69,11 @@ def equal_latency_share(dram: Tier, cxl: Tier, demand_gb_per_s: float) -> float 
     """
 
     def latencies(share: float) -> tuple[float | None, float | None]:
-        on_dram = dram.latency.at((1.0 - share) * demand_gb_per_s / dram.bandwidth_gb_per_s)
-        return on_dram, cxl.latency.at(share * demand_gb_per_s / cxl.bandwidth_gb_per_s)
+        on_dram = dram.loaded_latency.at((1.0 - share) * demand_gb_per_s / dram.bandwidth_gb_per_s)
+        return on_dram, cxl.loaded_latency.at(share * demand_gb_per_s / cxl.bandwidth_gb_per_s)
 
     alone, _ = latencies(0.0)
-    if alone is not None and alone < cxl.latency.idle_ns:
+    if alone is not None and alone < cxl.loaded_latency.idle_ns:
         return 0.0
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):

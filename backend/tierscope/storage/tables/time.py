@@ -218,7 +218,7 @@ traces = _table(
     "traces",  # ts = the end of the block; body: domain/traces.py, zstd
     Column("group_name", Text, nullable=False),
     *_method(),
-    _float("rate"),  # share of the group's pages that the hash selects
+    _float("sampled_ratio"),  # share of the group's pages that the hash selects
     Column("counts", Boolean, nullable=False),  # loads and stores are counts; else 1 = active
     _float("period_events", null=True),
     _float("duty_ratio", null=True),

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from tierscope.wire._generated import heat_pb2 as tierscope_dot_v1_dot_heat__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tierscope/v1/traces.proto\x12\x0ctierscope.v1\x1a\x17tierscope/v1/heat.proto\"\xe9\x03\n\x0fPageSampleBlock\x12*\n\x07\x62\x61\x63kend\x18\x01 \x01(\x0e\x32\x19.tierscope.v1.HeatBackend\x12.\n\x0bgranularity\x18\x02 \x01(\x0e\x32\x19.tierscope.v1.Granularity\x12\x13\n\x0binterval_ns\x18\x03 \x01(\x03\x12\x13\n\x0bservice_ref\x18\x04 \x01(\r\x12\x11\n\tgroup_ref\x18\x05 \x01(\r\x12\x0c\n\x04rate\x18\x06 \x01(\x01\x12\x0e\n\x06\x63ounts\x18\x07 \x01(\x08\x12\x15\n\rperiod_events\x18\x08 \x01(\x01\x12\x12\n\nduty_ratio\x18\t \x01(\x01\x12\x13\n\x0b\x65nd_wall_ns\x18\n \x03(\x03\x12\x10\n\x08observed\x18\x0b \x03(\x08\x12\x10\n\x08page_ids\x18\x0c \x01(\x0c\x12$\n\x04kind\x18\r \x03(\x0e\x32\x16.tierscope.v1.PageKind\x12\x17\n\x0fpage_size_bytes\x18\x0e \x03(\r\x12\x16\n\x0e\x66irst_interval\x18\x0f \x03(\r\x12\x15\n\rlast_interval\x18\x10 \x03(\r\x12\x14\n\x0crow_interval\x18\x11 \x03(\r\x12\x10\n\x08row_page\x18\x12 \x03(\r\x12\x11\n\trow_loads\x18\x13 \x03(\r\x12\x12\n\nrow_stores\x18\x14 \x03(\rb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tierscope/v1/traces.proto\x12\x0ctierscope.v1\x1a\x17tierscope/v1/heat.proto\"\xf2\x03\n\x0fPageSampleBlock\x12*\n\x07\x62\x61\x63kend\x18\x01 \x01(\x0e\x32\x19.tierscope.v1.HeatBackend\x12.\n\x0bgranularity\x18\x02 \x01(\x0e\x32\x19.tierscope.v1.Granularity\x12\x13\n\x0binterval_ns\x18\x03 \x01(\x03\x12\x13\n\x0bservice_ref\x18\x04 \x01(\r\x12\x11\n\tgroup_ref\x18\x05 \x01(\r\x12\x15\n\rsampled_ratio\x18\x06 \x01(\x01\x12\x0e\n\x06\x63ounts\x18\x07 \x01(\x08\x12\x15\n\rperiod_events\x18\x08 \x01(\x01\x12\x12\n\nduty_ratio\x18\t \x01(\x01\x12\x13\n\x0b\x65nd_wall_ns\x18\n \x03(\x03\x12\x10\n\x08observed\x18\x0b \x03(\x08\x12\x10\n\x08page_ids\x18\x0c \x01(\x0c\x12$\n\x04kind\x18\r \x03(\x0e\x32\x16.tierscope.v1.PageKind\x12\x17\n\x0fpage_size_bytes\x18\x0e \x03(\r\x12\x16\n\x0e\x66irst_interval\x18\x0f \x03(\r\x12\x15\n\rlast_interval\x18\x10 \x03(\r\x12\x14\n\x0crow_interval\x18\x11 \x03(\r\x12\x10\n\x08row_page\x18\x12 \x03(\r\x12\x11\n\trow_loads\x18\x13 \x03(\r\x12\x12\n\nrow_stores\x18\x14 \x03(\rb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,5 +33,5 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tierscope.v1.traces_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_PAGESAMPLEBLOCK']._serialized_start=69
-  _globals['_PAGESAMPLEBLOCK']._serialized_end=558
+  _globals['_PAGESAMPLEBLOCK']._serialized_end=567
 # @@protoc_insertion_point(module_scope)

@@ -19,7 +19,7 @@ pub struct PageSampleOptions {
     /// Secret of the fleet or host: page ids are hashes under it.
     pub key: [u64; 2],
     /// Share of the pages to begin with, above 0, at most 1. It is halved while a block would be too large.
-    pub rate: f64,
+    pub sampled_ratio: f64,
     /// Most pages of this group, up to [`MAX_SAMPLED_PAGES`] for all groups of a service together.
     pub max_pages: usize,
 }
@@ -27,7 +27,7 @@ pub struct PageSampleOptions {
 impl std::fmt::Debug for PageSampleOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PageSampleOptions")
-            .field("rate", &self.rate)
+            .field("sampled_ratio", &self.sampled_ratio)
             .field("max_pages", &self.max_pages)
             .finish_non_exhaustive()
     }
@@ -47,7 +47,7 @@ pub struct PageSample {
     /// Executable.
     pub group: Arc<str>,
     /// Share of the group's pages that the hash selects, above 0, at most 1.
-    pub rate: f64,
+    pub sampled_ratio: f64,
     /// Whether loads and stores are counts; else 1 in `loads` says that the page was active.
     pub counts: bool,
     /// Events per count; `None` where every access is counted or nothing is.

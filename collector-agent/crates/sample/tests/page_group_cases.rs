@@ -437,7 +437,7 @@ fn the_page_sample_follows_the_same_pages_and_its_ids_need_the_key() {
     let sample = |key| {
         let page_sample = Some(PageSampleOptions {
             key,
-            rate: 0.5,
+            sampled_ratio: 0.5,
             max_pages: 4096,
         });
         let mut group = group_with(

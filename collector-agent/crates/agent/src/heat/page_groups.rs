@@ -74,14 +74,14 @@ impl PageGroups {
                 service: Arc::clone(&process.service),
                 group: Arc::clone(&process.group),
             };
-            let (key, rate) = (self.sample_key, 1.0);
+            let (key, sampled_ratio) = (self.sample_key, 1.0);
             let options = PageGroupOptions {
                 epoch_seed: self.epoch_seeds.next_id(),
                 tiers: self.tiers.clone(),
                 census: self.census,
                 page_sample: Some(PageSampleOptions {
                     key,
-                    rate,
+                    sampled_ratio,
                     max_pages: MAX_SAMPLED_PAGES,
                 }),
                 ..PageGroupOptions::default()

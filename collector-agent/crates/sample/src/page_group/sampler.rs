@@ -15,7 +15,7 @@ const ROOM_TO_RAISE: usize = 4;
 #[derive(Debug)]
 pub(super) struct Sampler {
     options: PageSampleOptions,
-    rate: f64,
+    sampled_ratio: f64,
     /// The rate went up: pages that were not selected may be now.
     pub(super) reselects: bool,
     intervals: Vec<(i64, bool)>,
@@ -37,10 +37,10 @@ pub(super) struct SampleContext<'a> {
 
 impl Sampler {
     pub(super) fn new(options: PageSampleOptions) -> Self {
-        let rate = options.rate.clamp(0.0, 1.0);
+        let sampled_ratio = options.sampled_ratio.clamp(0.0, 1.0);
         Self {
             options,
-            rate,
+            sampled_ratio,
             reselects: false,
             intervals: Vec::new(),
             place_of: HashMap::new(),
@@ -56,7 +56,7 @@ impl Sampler {
 
     /// Whether a page id is in the sample.
     pub(super) fn selects(&self, id: u64) -> bool {
-        is_below(id, self.rate)
+        is_below(id, self.sampled_ratio)
     }
 
     /// Notes activity of a selected page in the running interval.
@@ -140,11 +140,11 @@ impl Sampler {
         let pages = std::mem::take(&mut self.pages);
         let rows = std::mem::take(&mut self.rows);
         self.place_of.clear();
-        let rate = self.rate;
+        let sampled_ratio = self.sampled_ratio;
         let spare =
             used_bytes * ROOM_TO_RAISE <= self.max_bytes() && used_pages * ROOM_TO_RAISE <= self.max_pages();
-        if spare && self.rate < self.options.rate {
-            self.rate = (self.rate * 2.0).min(self.options.rate);
+        if spare && self.sampled_ratio < self.options.sampled_ratio {
+            self.sampled_ratio = (self.sampled_ratio * 2.0).min(self.options.sampled_ratio);
             self.reselects = true;
         }
         (!pages.is_empty()).then(|| PageSample {
@@ -153,7 +153,7 @@ impl Sampler {
             interval_ns: context.measured.interval_ns,
             service: context.measured.service.clone(),
             group: context.measured.group.clone(),
-            rate,
+            sampled_ratio,
             counts: context.counts,
             period_events: context.period_events,
             duty_ratio: context.duty_ratio,
@@ -208,10 +208,10 @@ impl Sampler {
 
     /// Halves the rate, and drops what it no longer selects.
     fn halve(&mut self) {
-        self.rate /= 2.0;
-        let rate = self.rate;
-        self.running.retain(|id, _| is_below(*id, rate));
-        self.drop_pages(|page| is_below(page.id, rate));
+        self.sampled_ratio /= 2.0;
+        let sampled_ratio = self.sampled_ratio;
+        self.running.retain(|id, _| is_below(*id, sampled_ratio));
+        self.drop_pages(|page| is_below(page.id, sampled_ratio));
     }
 
     fn drop_pages(&mut self, keep: impl Fn(&SampledPage) -> bool) {
@@ -232,8 +232,8 @@ impl Sampler {
 }
 
 /// Whether a hash is among the share `rate` of all hashes that is selected.
-fn is_below(hash: u64, rate: f64) -> bool {
-    rate >= 1.0 || hash < (rate * 2.0_f64.powi(64)) as u64
+fn is_below(hash: u64, sampled_ratio: f64) -> bool {
+    sampled_ratio >= 1.0 || hash < (sampled_ratio * 2.0_f64.powi(64)) as u64
 }
 
 #[cfg(test)]
@@ -256,13 +256,17 @@ mod tests {
         }
     }
 
-    fn per_mille(rate: f64) -> u32 {
-        (rate * 1000.0) as u32
+    fn per_mille(sampled_ratio: f64) -> u32 {
+        (sampled_ratio * 1000.0) as u32
     }
 
-    fn sampler(rate: f64, max_pages: usize) -> Sampler {
+    fn sampler(sampled_ratio: f64, max_pages: usize) -> Sampler {
         let key = [3, 4];
-        Sampler::new(PageSampleOptions { key, rate, max_pages })
+        Sampler::new(PageSampleOptions {
+            key,
+            sampled_ratio,
+            max_pages,
+        })
     }
 
     /// Runs `minutes` with `pages` pages of which every third is active each minute; from minute `first` on.
@@ -297,7 +301,7 @@ mod tests {
         assert_eq!(lengths, [10, 60], "ten minutes to the hour, then an hour");
         let hour = &blocks[1];
         assert_eq!(
-            (per_mille(hour.rate), hour.pages.len(), hour.rows.len()),
+            (per_mille(hour.sampled_ratio), hour.pages.len(), hour.rows.len()),
             (1000, 30, 600)
         );
         assert!(hour.rows.iter().all(|row| row.loads == 7));
@@ -330,7 +334,7 @@ mod tests {
     fn too_many_pages_or_bytes_halve_the_rate_and_leave_the_same_pages() {
         let mut by_pages = sampler(1.0, 1000);
         let blocks = run(&mut by_pages, 50, 10, 5000, 1);
-        assert_eq!((blocks.len(), per_mille(blocks[0].rate)), (1, 125));
+        assert_eq!((blocks.len(), per_mille(blocks[0].sampled_ratio)), (1, 125));
         let expected: Vec<_> = (0..5000)
             .map(|page| keyed_hash([3, 4], &[page]))
             .filter(|id| id >> 61 == 0)
@@ -344,17 +348,20 @@ mod tests {
 
         let mut by_bytes = sampler(1.0, 4096);
         let blocks = run(&mut by_bytes, 0, 60, 4000, u32::MAX);
-        assert!(blocks[0].rate < 1.0, "4,000 pages with wide counts do not fit");
+        assert!(
+            blocks[0].sampled_ratio < 1.0,
+            "4,000 pages with wide counts do not fit"
+        );
         assert!(by_bytes.pages.is_empty());
     }
 
     #[test]
     fn a_lowered_rate_goes_up_again_when_there_is_room() {
         let mut sampler = sampler(1.0, 100);
-        assert_eq!(per_mille(run(&mut sampler, 50, 10, 500, 1)[0].rate), 125);
+        assert_eq!(per_mille(run(&mut sampler, 50, 10, 500, 1)[0].sampled_ratio), 125);
         assert!(!sampler.reselects);
         let small = run(&mut sampler, 60, 60, 20, 1);
         assert!(sampler.reselects || small.is_empty());
-        assert_eq!(per_mille(sampler.rate), 250);
+        assert_eq!(per_mille(sampler.sampled_ratio), 250);
     }
 }

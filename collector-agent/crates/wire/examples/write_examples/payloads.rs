@@ -432,7 +432,7 @@ fn page_samples() -> Content {
         interval_ns: MINUTE_NS,
         service: Arc::from("demo/cache"),
         group: Arc::from("redis-server"),
-        rate: 0.125,
+        sampled_ratio: 0.125,
         counts: true,
         period_events: Some(200.0),
         duty_ratio: Some(0.25),

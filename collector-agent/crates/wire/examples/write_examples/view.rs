@@ -289,7 +289,7 @@ fn page_sample(sample: &PageSample) -> Value {
         "interval_ns": sample.interval_ns,
         "service": *sample.service,
         "group": *sample.group,
-        "rate": sample.rate,
+        "sampled_ratio": sample.sampled_ratio,
         "counts": sample.counts,
         "period_events": sample.period_events,
         "duty_ratio": sample.duty_ratio,

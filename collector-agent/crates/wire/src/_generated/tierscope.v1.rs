@@ -694,10 +694,10 @@ pub struct PageSampleBlock {
     /// executable
     #[prost(uint32, tag = "5")]
     pub group_ref: u32,
-    /// Share of the group's pages that the hash selects, 0 < rate <= 1: a page is in the sample when its keyed hash is
-    /// below rate * 2^64 (SHARDS).
+    /// Share of the group's pages that the hash selects, above 0, at most 1: a page is in the sample when its keyed hash is
+    /// below this share of 2^64 (SHARDS).
     #[prost(double, tag = "6")]
-    pub rate: f64,
+    pub sampled_ratio: f64,
     /// Whether loads and stores are counts. Where false, 1 in `loads` says that the page was active.
     #[prost(bool, tag = "7")]
     pub counts: bool,
