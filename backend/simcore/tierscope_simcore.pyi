@@ -1,11 +1,12 @@
 """Tierscope's compiled core: the agent's page fold and readers of recordings. Kinds are anon, file and tmpfs."""
 
 import os
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+Ints: TypeAlias = npt.NDArray[np.int64]
 
 __version__: str
 

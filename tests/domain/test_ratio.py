@@ -85,7 +85,9 @@ def test_both_tiers_have_the_same_latency_where_they_share_the_demand() -> None:
     cxl = Tier(50, LoadedLatency.default(110))
     share = equal_latency_share(dram, cxl, 170)
     assert share is not None
-    assert dram.loaded_latency.at((1 - share) * 170 / 200) == pytest.approx(cxl.loaded_latency.at(share * 170 / 50), rel=1e-6)
+    assert dram.loaded_latency.at((1 - share) * 170 / 200) == pytest.approx(
+        cxl.loaded_latency.at(share * 170 / 50), rel=1e-6
+    )
     assert equal_latency_share(dram, Tier(50, LoadedLatency.default(400)), 100) == 0.0
     assert equal_latency_share(dram, cxl, 300) is None
     assert LoadedLatency.measured([(0.9, 300), (0.1, 100)]).at(0.5) == pytest.approx(200)
