@@ -11,9 +11,7 @@ MINUTE_US = 60_000_000
 PEBS = Method(1, 1, 60_000_000_000)
 
 
-def row(
-    minute: int, *, loads: int = 4000, f1: int = 400, f2: int = 200, distinct: int = 1000, pages: int = 5000
-) -> HeatRow:
+def row(minute: int, *, loads: int = 4000, f1: int = 400, f2: int = 200, distinct: int = 1000) -> HeatRow:
     """An interval of one group of 4 KiB pages; windows of all lengths hold the same pages."""
     one, zeros = np.array([1], np.int64), np.zeros(9, np.int64)
     return HeatRow(
