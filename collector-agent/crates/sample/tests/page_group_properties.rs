@@ -423,7 +423,7 @@ proptest! {
     }
 
     #[test]
-    fn tiles_show_every_resident_byte_in_its_row(minutes in minutes()) {
+    fn columns_are_as_long_as_the_rows_of_their_epoch(minutes in minutes()) {
         let mut group = group(Census::Full);
         let mut rows = 0;
         for (now, minute) in minutes.iter().enumerate() {
