@@ -59,7 +59,7 @@ fn names_of_unnamed_memory_keep_and_hide_its_address() {
 
 #[test]
 fn touched_bytes_of_this_process_are_counted() {
-    const INTERVAL_NS: i64 = 4_000_000_000;
+    const INTERVAL_NS: i64 = 6_000_000_000;
     const PAGES: usize = 8192;
     let lock = std::fs::File::create("/tmp/tierscope-damon.lock").unwrap();
     lock.lock().unwrap();
