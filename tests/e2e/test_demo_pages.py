@@ -55,6 +55,17 @@ def test_a_host_page_shows_nodes_ledger_and_why_collectors_are_off(page: Page, d
     expect(page.get_by_test_id("ping-pong-kind")).to_contain_text(re.compile("bound|measured", re.IGNORECASE))
 
 
+def test_a_host_page_shows_its_agent_its_collectors_and_its_hardware(page: Page, demo_url: str) -> None:
+    host = fetch(f"{demo_url}/v1/hosts?limit=1")["items"][0]
+    open_page(page, f"{demo_url}/hosts/{host['id']}?tab=setup", "page-host")
+    expect(page.get_by_test_id("agent")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("collectors")).to_be_visible()
+    page.get_by_role("tab", name="Hardware").click()
+    expect(page.get_by_test_id("bench")).to_contain_text("tierscope-agent bench", timeout=SLOW_MS)
+    expect(page.get_by_test_id("chart-loaded-latency")).to_be_visible()
+    expect(page.get_by_test_id("unmovable")).to_be_visible()
+
+
 def test_the_pages_can_be_reached_by_keyboard(page: Page, demo_url: str) -> None:
     open_page(page, demo_url, "page-fleet")
     page.keyboard.press("Control+k")
