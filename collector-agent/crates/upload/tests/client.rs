@@ -207,6 +207,47 @@ fn the_plan_is_asked_for_with_its_etag() {
 }
 
 #[test]
+fn a_plan_names_services_and_nothing_else_of_it_counts() {
+    let plans = [
+        r#"{"heat":{"enabled":true,"services":["a/b"],"sample_services":[]},"command":"rm","url":"http://x"}"#,
+        r#"{"heat":{"services":null}}"#,
+    ];
+    let (client, server) = serve(plans.map(|body| answer("200 OK", "", body)).to_vec());
+    let heat = |client: &Client| match client.plan("secret", None).expect("answered") {
+        PlanAnswer::Changed(plan, _) => plan.heat,
+        PlanAnswer::Unchanged => panic!("no plan"),
+    };
+    let narrowed = heat(&client);
+    assert_eq!(narrowed.services, Some(vec!["a/b".to_owned()]));
+    assert_eq!(narrowed.sample_services, Some(Vec::new()));
+    let free = heat(&client);
+    assert!(free.enabled && free.services.is_none() && free.sample_services.is_none());
+    server.join().expect("served");
+}
+
+#[test]
+fn a_credential_is_changed_with_the_one_in_use() {
+    let body = r#"{"host_id":"h1","credential":"new"}"#;
+    let (client, server) = serve(vec![
+        answer("200 OK", "", body),
+        answer("401 Unauthorized", "", ""),
+    ]);
+    assert_eq!(client.rotate("old").expect("answered").credential, "new");
+    assert!(client.rotate("gone").is_err());
+    let requests = server.join().expect("served");
+    assert!(
+        requests[0].has("POST /base/v1/agent/rotate HTTP/1.1"),
+        "{:?}",
+        requests[0].lines
+    );
+    assert!(
+        requests[0].has("authorization: Bearer old"),
+        "{:?}",
+        requests[0].lines
+    );
+}
+
+#[test]
 fn a_missing_or_empty_authority_file_is_named() {
     let empty = tempfile::NamedTempFile::new().expect("a file");
     for path in [empty.path().to_owned(), "/does/not/exist.pem".into()] {
