@@ -267,13 +267,14 @@ impl HeatBackend for DamonPages {
 /// Watches pages of this process, half of which it touches.
 pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
     const PAGES: usize = 64;
-    /// More than the processor keeps translations for: a touch through a kept one would set no bit.
+    /// More than the processor keeps translations for: a touch through a kept one would set no bit. They are read and
+    /// never written, so that they are the kernel's page of zeros and take no memory.
     const OTHER_PAGES: usize = 8192;
     const WINDOW: Duration = Duration::from_millis(200);
     let session = Session::begin(root, &leftovers::guard()).map_err(|error| refusal(&error))?;
     let page = PAGE_BYTES as usize;
     let mut memory = vec![1_u8; (2 * PAGES + 1) * page];
-    let mut other = vec![1_u8; OTHER_PAGES * page];
+    let other = vec![0_u8; OTHER_PAGES * page];
     let first = memory.as_ptr().addr().next_multiple_of(page) - memory.as_ptr().addr();
     let unreadable = |reason: Unmeasured| Refusal {
         reason: reason.to_string(),
@@ -300,9 +301,9 @@ pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
     let window = loop {
         let touched = places.clone().step_by(2);
         touched.for_each(|place| memory[place] = black_box(memory[place].wrapping_add(1)));
-        other
-            .chunks_mut(page)
-            .for_each(|page| page[0] = black_box(page[0].wrapping_add(1)));
+        for page in black_box(&other).chunks(page) {
+            black_box(page[0]);
+        }
         if let Some(window) = watcher.take(Duration::from_millis(1)) {
             break window.map_err(|error| refusal(&error))?;
         }
