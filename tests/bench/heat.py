@@ -11,8 +11,8 @@ from bench.processes import cpu_seconds, peak_rss_bytes
 
 TARGET_MIB = 4096
 HOT_MIB = 256
-SECONDS = 60
-INTERVAL_SECONDS = 10
+SECONDS = 150
+INTERVAL_SECONDS = 60
 BACKEND = "damon_pages"
 MOST_RATIO = 0.2
 MOST_RSS_MIB = 32

@@ -7,8 +7,8 @@ from bench import agent_process
 from bench.figures import Row, Section
 from bench.processes import cpu_seconds, peak_rss_bytes
 
-IDLE_SECONDS = 180
-COUNTING_SECONDS = 60
+IDLE_SECONDS = 120
+COUNTING_SECONDS = 40
 MOST_RSS_MIB = 32
 
 
