@@ -16,7 +16,7 @@ use crate::service_metrics::ServiceMetricsConfig;
 
 pub(crate) use check::Mistake;
 
-use crate::heat::backend::DEFAULT_RSS_LIMIT_BYTES;
+use crate::heat::backend::{DEFAULT_RSS_LIMIT_BYTES, SamplingSettings};
 
 /// Back ends of heat that are tried unless the owner names others, best first. None of them is intrusive.
 pub(crate) const DEFAULT_BACKENDS: [&str; 5] = ["pebs", "ibs", "spe", "damon_pages", "referenced"];
@@ -91,6 +91,8 @@ pub(crate) struct Heat {
     pub(crate) max_process_mib: u64,
     /// Whether the service may narrow which of the listed services are measured here.
     pub(crate) follow_plan: bool,
+    /// How hardware samplers sample.
+    pub(crate) sampling: SamplingSettings,
 }
 
 impl Default for Heat {
@@ -104,6 +106,7 @@ impl Default for Heat {
             write_tracking: Vec::new(),
             max_process_mib: DEFAULT_RSS_LIMIT_BYTES >> 20,
             follow_plan: true,
+            sampling: SamplingSettings::default(),
         }
     }
 }
@@ -332,6 +335,12 @@ mod tests {
             ),
             ("[heat]\nbackends = [\"pebs\", \"pebs\"]\n", "line 2", "once"),
             ("[heat]\nmax_process_mib = 0\n", "line 2", "1 to"),
+            ("[heat.sampling]\nperiod_events = 3\n", "line 2", "20 to"),
+            (
+                "[heat.sampling]\ncore_groups = 2\nactive_core_groups = 3\n",
+                "line 3",
+                "as many as core_groups",
+            ),
             ("[labels]\n\"\" = \"x\"\n", "line 1", "printable"),
             ("upload_spread_seconds = 601\n", "line 1", "at most 600"),
             ("spool_max_mib = 0\n", "line 1", "1 to 65536"),

@@ -102,6 +102,7 @@ impl HeatCollector {
                     rss_limit_bytes: self.settings.max_process_mib.saturating_mul(MEBIBYTE),
                     tier,
                     epoch_seed: clocks::wall_ns() as u64,
+                    sampling: self.settings.sampling,
                 };
                 self.writes.list(found);
                 self.measure(end, scope, listed, problem, &settings)

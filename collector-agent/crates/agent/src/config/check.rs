@@ -6,6 +6,7 @@ use tierscope_sample::service::OwnRule;
 
 use super::{Config, is_interval};
 use crate::collectors;
+use crate::heat::backend::SamplingSettings;
 use crate::service_metrics;
 
 /// Most labels of a host, and most characters of one.
@@ -121,6 +122,7 @@ fn check_heat(config: &Config) -> Checked {
         "heat.backends",
         "name each back end once",
     )?;
+    check_sampling(&heat.sampling)?;
     check_patterns(&heat.executables, "heat.executables")?;
     check_patterns(&heat.cgroups, "heat.cgroups")?;
     check_patterns(&heat.write_tracking, "heat.write_tracking")?;
@@ -128,6 +130,34 @@ fn check_heat(config: &Config) -> Checked {
         (1..=64 << 20).contains(&heat.max_process_mib),
         "heat.max_process_mib",
         "use 1 to 67108864",
+    )
+}
+
+fn check_sampling(sampling: &SamplingSettings) -> Checked {
+    require(
+        sampling
+            .period_events
+            .is_none_or(|period| (20..=100_000_000).contains(&period)),
+        "heat.sampling.period_events",
+        "use 20 to 100000000 events; every sample costs the host some hundred ns",
+    )?;
+    require(
+        (1..=60).contains(&sampling.mini_interval_seconds),
+        "heat.sampling.mini_interval_seconds",
+        "use 1 to 60",
+    )?;
+    let groups = sampling.core_groups;
+    require(
+        groups.is_none_or(|groups| (1..=64).contains(&groups)),
+        "heat.sampling.core_groups",
+        "use 1 to 64",
+    )?;
+    require(
+        sampling
+            .active_core_groups
+            .is_none_or(|active| active > 0 && groups.is_some_and(|groups| active <= groups)),
+        "heat.sampling.active_core_groups",
+        "use 1 or more, at most as many as core_groups, which must be set too",
     )
 }
 

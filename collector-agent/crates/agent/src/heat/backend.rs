@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::vma_fold::ProcessKey;
 
@@ -32,6 +34,33 @@ pub(crate) struct HeatSettings {
     pub(crate) tier: Option<Arc<str>>,
     /// Random; ids of tile epochs come from it.
     pub(crate) epoch_seed: u64,
+    /// How hardware samplers sample.
+    pub(crate) sampling: SamplingSettings,
+}
+
+/// How hardware samplers sample: one in so many events, on groups of cores that take turns (Chameleon, section 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SamplingSettings {
+    /// Events per sample, varied by a few per cent; without it each source's own: 200 misses, or 200,000 operations.
+    pub(crate) period_events: Option<u64>,
+    /// Seconds after which the groups of cores take turns.
+    pub(crate) mini_interval_seconds: u64,
+    /// Groups that the cores are dealt to; without it 1 on hosts of up to 8 cores, else 4.
+    pub(crate) core_groups: Option<usize>,
+    /// Groups that sample at a time; without it all of one group, else one for each set of events.
+    pub(crate) active_core_groups: Option<usize>,
+}
+
+impl Default for SamplingSettings {
+    fn default() -> Self {
+        Self {
+            period_events: None,
+            mini_interval_seconds: 5,
+            core_groups: None,
+            active_core_groups: None,
+        }
+    }
 }
 
 /// What one round gave.

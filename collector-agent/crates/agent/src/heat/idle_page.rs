@@ -145,6 +145,7 @@ mod tests {
             rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
             tier: Some(Arc::from("dram")),
             epoch_seed: 7,
+            sampling: crate::heat::backend::SamplingSettings::default(),
         };
         let root = Root::new(directory.path());
         let mut backend = IdlePageBackend::new(&root, &settings, NamePolicy::plain()).unwrap();

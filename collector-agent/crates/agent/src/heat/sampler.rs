@@ -3,6 +3,8 @@
 //! A thread counts samples by page all the time ([`tierscope_perf::Sampler`]); each round takes the counts of the
 //! interval, finds the mappings of the sampled pages and folds them. What the samplers see: docs/method/perf.md.
 
+use std::time::Duration;
+
 use tierscope_pagetable::mappings::MapsReader;
 use tierscope_pagetable::pagemap::PagemapReader;
 use tierscope_pagetable::process::Unmeasured;
@@ -18,7 +20,7 @@ use tierscope_sample::heat::{Backend, PageKind};
 use tierscope_sample::page_group::{Census, PageSize, PageState, TierIndex};
 
 use crate::clocks;
-use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Sampling};
+use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Sampling, SamplingSettings};
 use crate::heat::page_groups::{PageGroups, mapping_namer};
 use crate::ladder::{Made, Offer, Refusal};
 use crate::names::NamePolicy;
@@ -73,8 +75,13 @@ impl SamplerBackend {
         backend: Backend,
     ) -> Result<Self, PerfError> {
         let name = events.kind.name();
+        let events = match settings.sampling.period_events {
+            Some(period) => events.with_period(period),
+            None => events,
+        };
         let mut options = SamplerOptions::new(root, events, Scope::System)?;
-        options.plan = plan(&options.events, options.cpus.len());
+        options.plan = plan(&options.events, options.cpus.len(), &settings.sampling);
+        options.mini_interval = Duration::from_secs(settings.sampling.mini_interval_seconds);
         options.seed = settings.epoch_seed;
         let mut sampler = Sampler::start(options)?;
         // Until the first round says whom to follow, nobody is.
@@ -187,15 +194,18 @@ impl HeatBackend for SamplerBackend {
 }
 
 /// Which events are on, where and when.
-fn plan(events: &EventSet, cores: usize) -> GroupPlan {
-    if cores <= ALWAYS_ON_CORES {
+fn plan(events: &EventSet, cores: usize, asked: &SamplingSettings) -> GroupPlan {
+    let usual = if cores <= ALWAYS_ON_CORES { 1 } else { CORE_GROUPS };
+    let groups = asked.core_groups.unwrap_or(usual).min(cores.max(1));
+    if groups == 1 {
         return GroupPlan::always(events.events.len());
     }
     let is_store = |event: &usize| events.events[*event].meaning == Meaning::Store;
     let (stores, others): (Vec<usize>, Vec<usize>) = (0..events.events.len()).partition(is_store);
     let mut sets = vec![others, stores];
     sets.retain(|set| !set.is_empty());
-    GroupPlan::in_turn(CORE_GROUPS, sets.len(), sets)
+    let active = asked.active_core_groups.unwrap_or(sets.len()).min(groups);
+    GroupPlan::in_turn(groups, active, sets)
 }
 
 /// How much of the interval the samples stand for.

@@ -72,6 +72,7 @@ mod tests {
             rss_limit_bytes: 1,
             tier: tier.map(Arc::from),
             epoch_seed: 1,
+            sampling: crate::heat::backend::SamplingSettings::default(),
         }
     }
 

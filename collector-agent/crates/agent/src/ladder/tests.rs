@@ -102,6 +102,7 @@ fn round(ladder: &mut Ladder, interval_ns: i64) -> HeatRound {
         rss_limit_bytes: 1 << 30,
         tier: None,
         epoch_seed: 1,
+        sampling: crate::heat::backend::SamplingSettings::default(),
     };
     let end = IntervalEnd {
         wall_ns: 0,

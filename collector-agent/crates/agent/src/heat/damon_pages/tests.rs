@@ -39,6 +39,7 @@ fn settings() -> HeatSettings {
         rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
         tier: Some(Arc::from("dram")),
         epoch_seed: 7,
+        sampling: crate::heat::backend::SamplingSettings::default(),
     }
 }
 

@@ -85,6 +85,7 @@ fn touched_bytes_of_this_process_are_counted() {
         rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
         tier: None,
         epoch_seed: 7,
+        sampling: crate::heat::backend::SamplingSettings::default(),
     };
     let end = || IntervalEnd {
         wall_ns: clocks::wall_ns(),

@@ -16,6 +16,7 @@ fn settings() -> HeatSettings {
         rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
         tier: Some(Arc::from("dram")),
         epoch_seed: 7,
+        sampling: SamplingSettings::default(),
     }
 }
 
@@ -63,20 +64,31 @@ fn coverage_is_judged_by_loads_and_what_was_lost_was_not_observed() {
 
 #[test]
 fn large_hosts_are_sampled_on_a_part_of_their_cores() {
-    let pair = EventSet::page_faults_apart();
-    assert_eq!(plan(&pair, 8), GroupPlan::always(2));
+    let (pair, usual) = (EventSet::page_faults_apart(), SamplingSettings::default());
+    assert_eq!(plan(&pair, 8, &usual), GroupPlan::always(2));
     let mut loads_and_stores = pair;
     loads_and_stores.events[0].meaning = Meaning::Load;
     loads_and_stores.events[1].meaning = Meaning::Store;
-    let plan_of_many = plan(&loads_and_stores, 64);
+    let plan_of_many = plan(&loads_and_stores, 64, &usual);
     assert_eq!(plan_of_many.problem(2), None);
     assert!(
         [0, 1]
             .iter()
             .all(|event| (plan_of_many.duty_ratio(*event) - 0.25).abs() < 1e-12)
     );
-    let single = plan(&EventSet::page_faults(), 64);
+    let single = plan(&EventSet::page_faults(), 64, &usual);
     assert!((single.duty_ratio(0) - 0.25).abs() < 1e-12);
+    let all_of_two = SamplingSettings {
+        core_groups: Some(2),
+        active_core_groups: Some(2),
+        ..usual
+    };
+    assert!((plan(&EventSet::page_faults(), 4, &all_of_two).duty_ratio(0) - 1.0).abs() < 1e-12);
+    assert_eq!(
+        plan(&EventSet::page_faults(), 1, &all_of_two),
+        GroupPlan::always(1),
+        "a core is not shared out"
+    );
 }
 
 #[test]
