@@ -50,8 +50,7 @@ pub(super) struct Rounds {
     open: BTreeMap<String, Sums>,
     total_bytes: i64,
     last_ns: i64,
-    /// Resident bytes that may be walked now. A large process is walked whole, and makes a debt that later collections
-    /// wait for.
+    /// Resident bytes that may be walked now. What is not used is saved up for large processes, which are walked whole.
     credit_bytes: i64,
 }
 
@@ -87,11 +86,7 @@ impl Rounds {
             self.credit_bytes = FIRST_BYTES;
         }
         self.earn(now_ns, scene.limits.min_ns);
-        while self.credit_bytes > 0 {
-            let Some(next) = self.waiting.pop_front() else {
-                break;
-            };
-            self.credit_bytes -= next.resident_bytes.max(1);
+        while let Some(next) = self.next_affordable() {
             let sums = self.open.entry(next.scope.clone()).or_default();
             // The number may belong to another process by now.
             if process::stat(reader, next.pid)
@@ -140,8 +135,24 @@ impl Rounds {
             });
         }
         self.total_bytes = waiting.iter().map(|process| process.resident_bytes).sum();
-        waiting.sort_by(|a, b| (&a.scope, a.pid).cmp(&(&b.scope, b.pid)));
+        // Small services first: they have their sums at once, and large ones when enough is saved up.
+        let mut of_services: BTreeMap<String, i64> = BTreeMap::new();
+        for process in &waiting {
+            *of_services.entry(process.scope.clone()).or_default() += process.resident_bytes;
+        }
+        waiting
+            .sort_by_cached_key(|process| (of_services[&process.scope], process.scope.clone(), process.pid));
         self.waiting = waiting.into();
+    }
+
+    /// The next process of the round, once its size is saved up.
+    fn next_affordable(&mut self) -> Option<Waiting> {
+        let resident_bytes = self.waiting.front()?.resident_bytes;
+        if resident_bytes > self.credit_bytes {
+            return None;
+        }
+        self.credit_bytes -= resident_bytes;
+        self.waiting.pop_front()
     }
 
     /// Adds what the time since the last collection earns, so that the round ends within its period.

@@ -234,7 +234,7 @@ fn a_round_over_large_processes_is_spread_over_its_period() {
     }
     let mut collector = collector(&root, CollectorConfig::default());
     let mut read_at: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
-    for seconds in (0..3600).step_by(180) {
+    for seconds in (0..4200).step_by(180) {
         let collected = collector.collect(stamp(seconds + 1));
         for service in ["a", "b", "c"] {
             let key = format!("service:host/{service}|smaps_rollup|processes_read");
@@ -256,7 +256,7 @@ fn a_round_over_large_processes_is_spread_over_its_period() {
         3,
         "services are read at different times: {read_at:?}"
     );
-    assert!(firsts.iter().all(|seconds| *seconds < 1800), "{read_at:?}");
+    assert!(firsts.iter().all(|seconds| *seconds <= 1800), "{read_at:?}");
 }
 
 #[test]
