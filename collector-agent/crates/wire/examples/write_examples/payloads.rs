@@ -264,17 +264,7 @@ fn inventory() -> Content {
             ),
             knob("/proc/sys/kernel/core_pattern", Some(""), None),
         ],
-        collectors: vec![Collector {
-            name: "referenced".to_owned(),
-            active: false,
-            reason: "no process is listed".to_owned(),
-            enable_hint: "list processes in heat.processes".to_owned(),
-            granularity: "vma".to_owned(),
-            privilege: "root".to_owned(),
-            sees: "bytes touched per mapping".to_owned(),
-            cost: "50 ms per GiB and interval".to_owned(),
-            capabilities: vec!["CAP_SYS_PTRACE".to_owned()],
-        }],
+        collectors: collectors(),
         services: vec![Service {
             namespace: "host".to_owned(),
             name: "redis".to_owned(),
@@ -304,21 +294,7 @@ fn inventory() -> Content {
             ("rack".to_owned(), "r1".to_owned()),
             ("sku".to_owned(), "=cmd()".to_owned()),
         ],
-        cxl_devices: vec![CxlDevice {
-            name: "mem0".to_owned(),
-            ram_bytes: Some(3072 * MIB),
-            numa_node: None,
-            serial: "0x1".to_owned(),
-            pci_address: "0000:35:00.0".to_owned(),
-            firmware_version: "1.2".to_owned(),
-            link_decigigatransfers: Some(160),
-            link_width: Some(8),
-            max_link_decigigatransfers: Some(320),
-            max_link_width: Some(8),
-            aer_correctable: Some(3),
-            aer_nonfatal: Some(0),
-            aer_fatal: None,
-        }],
+        cxl_devices: cxl_devices(),
         rdma_devices: vec!["mlx5_0".to_owned()],
         running_as_uid: 65_534,
         benches: vec![bench()],
@@ -334,6 +310,38 @@ fn inventory() -> Content {
         inventory: Some(inventory),
         ..Content::default()
     }
+}
+
+fn collectors() -> Vec<Collector> {
+    vec![Collector {
+        name: "referenced".to_owned(),
+        active: false,
+        reason: "no process is listed".to_owned(),
+        enable_hint: "list processes in heat.processes".to_owned(),
+        granularity: "vma".to_owned(),
+        privilege: "root".to_owned(),
+        sees: "bytes touched per mapping".to_owned(),
+        cost: "50 ms per GiB and interval".to_owned(),
+        capabilities: vec!["CAP_SYS_PTRACE".to_owned()],
+    }]
+}
+
+fn cxl_devices() -> Vec<CxlDevice> {
+    vec![CxlDevice {
+        name: "mem0".to_owned(),
+        ram_bytes: Some(3072 * MIB),
+        numa_node: None,
+        serial: "0x1".to_owned(),
+        pci_address: "0000:35:00.0".to_owned(),
+        firmware_version: "1.2".to_owned(),
+        link_decigigatransfers: Some(160),
+        link_width: Some(8),
+        max_link_decigigatransfers: Some(320),
+        max_link_width: Some(8),
+        aer_correctable: Some(3),
+        aer_nonfatal: Some(0),
+        aer_fatal: None,
+    }]
 }
 
 fn bench() -> NodeBench {
