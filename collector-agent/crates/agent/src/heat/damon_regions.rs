@@ -173,13 +173,7 @@ impl DamonRegions {
             }
         }
         let gone = self.pagemap.check_identity(&opened).err();
-        let added = next.runs.len() - first_run;
-        let problem = gone.or((added > MAX_RUNS).then(|| {
-            Unmeasured::Unreadable(format!(
-                "its memory lies in {added} runs of page frames, more than {MAX_RUNS}; choose damon_pages for it"
-            ))
-        }));
-        if let Some(problem) = problem {
+        if let Some(problem) = gone.or_else(|| too_scattered(next.runs.len() - first_run)) {
             next.runs.truncate(first_run);
             next.stretches.truncate(first);
             return Err(problem);
@@ -227,6 +221,15 @@ impl DamonRegions {
     fn interval(&self) -> Duration {
         Duration::from_nanos(self.settings.interval_ns.unsigned_abs())
     }
+}
+
+/// Why so many runs of page frames are not watched; `None` for a number that is.
+fn too_scattered(runs: usize) -> Option<Unmeasured> {
+    (runs > MAX_RUNS).then(|| {
+        Unmeasured::Unreadable(format!(
+            "its memory lies in {runs} runs of page frames, more than {MAX_RUNS}; choose damon_pages for it"
+        ))
+    })
 }
 
 impl HeatBackend for DamonRegions {

@@ -43,17 +43,10 @@ fn settings() -> HeatSettings {
     }
 }
 
-#[test]
-fn a_panel_of_this_process_shows_how_much_of_it_is_touched() {
-    let lock = std::fs::File::create("/tmp/tierscope-damon.lock").unwrap();
-    lock.lock().unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let Some(session) = session(directory.path()) else {
-        return;
-    };
-    let key = process_key(&Root::live(), std::process::id()).unwrap();
+/// Rounds of a back end while a thread touches the first quarter of `PAGES` pages again and again.
+fn rounds_beside_a_toucher(count: usize, backend: impl FnOnce() -> DamonPages) -> Vec<HeatRound> {
     let processes = [HeatProcess {
-        key,
+        key: process_key(&Root::live(), std::process::id()).unwrap(),
         service: Arc::from("host/shop"),
         group: Arc::from("server"),
     }];
@@ -70,12 +63,26 @@ fn a_panel_of_this_process_shows_how_much_of_it_is_touched() {
             }
         });
         std::thread::sleep(Duration::from_secs(1));
-        let mut backend = DamonPages::new(&Root::live(), &settings(), NamePolicy::plain(), session, 500);
-        for _ in 0..3 {
+        let mut backend = backend();
+        for _ in 0..count {
             rounds.push(backend.collect(&processes, end()));
             std::thread::sleep(Duration::from_nanos(INTERVAL_NS.unsigned_abs()));
         }
         ended.store(true, Ordering::Relaxed);
+    });
+    rounds
+}
+
+#[test]
+fn a_panel_of_this_process_shows_how_much_of_it_is_touched() {
+    let lock = std::fs::File::create("/tmp/tierscope-damon.lock").unwrap();
+    lock.lock().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let Some(session) = session(directory.path()) else {
+        return;
+    };
+    let rounds = rounds_beside_a_toucher(3, || {
+        DamonPages::new(&Root::live(), &settings(), NamePolicy::plain(), session, 500)
     });
     let rows = |round: usize| {
         let rows = rounds[round].folded.rows.iter();

@@ -57,10 +57,49 @@ fn names_of_unnamed_memory_keep_and_hide_its_address() {
     assert_ne!(unnamed(0x7f00_0000_0000), unnamed(0x7f00_0000_1000));
 }
 
+const INTERVAL_NS: i64 = 6_000_000_000;
+const PAGES: usize = 8192;
+const PAGE: usize = 4096;
+
+fn end() -> IntervalEnd {
+    IntervalEnd {
+        wall_ns: clocks::wall_ns(),
+        boottime_ns: Some(clocks::boottime_ns()),
+    }
+}
+
+/// Rounds of a back end while a thread touches the first quarter of `PAGES` pages again and again.
+fn rounds_beside_a_toucher(count: usize, backend: impl FnOnce() -> DamonRegions) -> Vec<HeatRound> {
+    let processes = [HeatProcess {
+        key: process_key(&Root::live(), std::process::id()).unwrap(),
+        service: Arc::from("host/shop"),
+        group: Arc::from("server"),
+    }];
+    let ended = AtomicBool::new(false);
+    let mut rounds = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut memory = vec![1_u8; PAGES * PAGE];
+            while !ended.load(Ordering::Relaxed) {
+                for page in memory.chunks_mut(PAGE).take(PAGES / 4) {
+                    page[0] = black_box(page[0].wrapping_add(1));
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        std::thread::sleep(Duration::from_secs(1));
+        let mut backend = backend();
+        for _ in 0..count {
+            rounds.push(backend.collect(&processes, end()));
+            std::thread::sleep(Duration::from_nanos(INTERVAL_NS.unsigned_abs()));
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+    rounds
+}
+
 #[test]
 fn touched_bytes_of_this_process_are_counted() {
-    const INTERVAL_NS: i64 = 6_000_000_000;
-    const PAGES: usize = 8192;
     let lock = std::fs::File::create("/tmp/tierscope-damon.lock").unwrap();
     lock.lock().unwrap();
     let directory = tempfile::tempdir().unwrap();
@@ -75,11 +114,6 @@ fn touched_bytes_of_this_process_are_counted() {
             return;
         }
     };
-    let processes = [HeatProcess {
-        key: process_key(&Root::live(), std::process::id()).unwrap(),
-        service: Arc::from("host/shop"),
-        group: Arc::from("server"),
-    }];
     let settings = HeatSettings {
         interval_ns: INTERVAL_NS,
         rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
@@ -87,29 +121,8 @@ fn touched_bytes_of_this_process_are_counted() {
         epoch_seed: 7,
         sampling: crate::heat::backend::SamplingSettings::default(),
     };
-    let end = || IntervalEnd {
-        wall_ns: clocks::wall_ns(),
-        boottime_ns: Some(clocks::boottime_ns()),
-    };
-    let ended = AtomicBool::new(false);
-    let mut rounds = Vec::new();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut memory = vec![1_u8; PAGES * 4096];
-            while !ended.load(Ordering::Relaxed) {
-                for page in memory.chunks_mut(4096).take(PAGES / 4) {
-                    page[0] = black_box(page[0].wrapping_add(1));
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        });
-        std::thread::sleep(Duration::from_secs(1));
-        let mut backend = DamonRegions::new(&Root::live(), &settings, NamePolicy::plain(), session);
-        for _ in 0..4 {
-            rounds.push(backend.collect(&processes, end()));
-            std::thread::sleep(Duration::from_nanos(INTERVAL_NS.unsigned_abs()));
-        }
-        ended.store(true, Ordering::Relaxed);
+    let rounds = rounds_beside_a_toucher(4, || {
+        DamonRegions::new(&Root::live(), &settings, NamePolicy::plain(), session)
     });
     let last = &rounds[3];
     if last
@@ -124,7 +137,7 @@ fn touched_bytes_of_this_process_are_counted() {
     let rows = last.folded.rows.iter().filter(|row| row.kind == PageKind::Anon);
     let row = rows.max_by_key(|row| row.resident_bytes).unwrap();
     assert_eq!((row.granularity, row.validity & 1), (Granularity::Region, 1));
-    let touched = (PAGES / 4 * 4096) as i64;
+    let touched = (PAGES / 4 * PAGE) as i64;
     let _ = writeln!(
         std::io::stderr(),
         "{} of {} bytes touched by the test, {} found; agent {} us, kernel {} us",
