@@ -159,6 +159,19 @@ impl Processor {
     }
 }
 
+impl Processor {
+    /// What samples addresses on processors of this maker; `None` for one that is not known.
+    pub fn sampler(&self) -> Option<SamplerKind> {
+        match self.vendor.as_str() {
+            "GenuineIntel" => Some(SamplerKind::Pebs),
+            "AuthenticAMD" | "HygonGenuine" => Some(SamplerKind::Ibs),
+            // Arm names no vendor by this name.
+            "" => Some(SamplerKind::Spe),
+            _ => None,
+        }
+    }
+}
+
 impl EventSet {
     /// The events to try on a host.
     ///

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tierscope_pagetable::mappings::MapsReader;
 use tierscope_pagetable::pagemap::PagemapReader;
 use tierscope_pagetable::process::Unmeasured;
+use tierscope_perf::catalogue::Processor;
 use tierscope_perf::groups::GroupPlan;
 use tierscope_perf::probe::probe as probe_events;
 use tierscope_perf::{
@@ -327,13 +328,20 @@ fn events_of(root: &Root, wanted: SamplerKind) -> Result<(EventSet, Backend), Re
             hint: String::new(),
         });
     }
+    if let Some(other) = Processor::read(root).sampler().filter(|kind| *kind != wanted) {
+        return Err(another_sampler(other));
+    }
     let events = EventSet::for_host(root).map_err(|error| refusal(&error))?;
     match backend_of(events.kind) {
         Some(backend) if events.kind == wanted => Ok((events, backend)),
-        _ => Err(Refusal {
-            reason: format!("this processor samples with {}", events.kind.name()),
-            hint: format!("name {} under [heat] backends", events.kind.name()),
-        }),
+        _ => Err(another_sampler(events.kind)),
+    }
+}
+
+fn another_sampler(kind: SamplerKind) -> Refusal {
+    Refusal {
+        reason: format!("processors of this maker sample with {}", kind.name()),
+        hint: format!("name {} under [heat] backends", kind.name()),
     }
 }
 

@@ -132,3 +132,18 @@ fn periods_are_rounded_to_what_the_event_allows() {
     assert_eq!(round_period(24, 16), 32);
     assert_eq!(round_period(0, 1), 1);
 }
+
+#[test]
+fn each_maker_of_processors_has_its_sampler() {
+    let of = |vendor: &str| {
+        let processor = Processor {
+            vendor: vendor.to_owned(),
+            ..Processor::default()
+        };
+        processor.sampler()
+    };
+    assert_eq!(of("GenuineIntel"), Some(SamplerKind::Pebs));
+    assert_eq!(of("HygonGenuine"), Some(SamplerKind::Ibs));
+    assert_eq!(of(""), Some(SamplerKind::Spe));
+    assert_eq!(of("CentaurHauls"), None);
+}
