@@ -27,7 +27,7 @@ def analyze(
     path: Annotated[Path, typer.Argument(help="A page trace (Parquet), or a snapshot tree: directory or .tar.zst.")],
     kind: Annotated[Kind | None, typer.Option(help="What PATH is; told by its content unless given.")] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Page traces: judge by one page and one access in so many.")
+        int | None, typer.Option(min=1, help="Page traces: judge by a sample of pages and one access in so many.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Which sample is drawn, with --sample; default 0.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/analyze-json.md).")] = False,
@@ -51,15 +51,16 @@ def _tell_kind(path: Path) -> Kind:
         return "vmstat-dir"
     try:
         with path.open("rb") as file:
-            if file.read(len(_PARQUET)) == _PARQUET:
-                return "page-trace"
+            start = file.read(len(_PARQUET))
     except OSError as error:
         fail(f"{path} cannot be read: {error.strerror}", next_step="check its permissions")
-    fail(
-        f"{path} is neither a Parquet file nor a snapshot tree",
-        next_step="say what it is with --kind page-trace or --kind vmstat-dir",
-        status=BAD_USAGE,
-    )
+    if start != _PARQUET:
+        fail(
+            f"{path} is neither a Parquet file nor a snapshot tree",
+            next_step="say what it is with --kind page-trace or --kind vmstat-dir",
+            status=BAD_USAGE,
+        )
+    return "page-trace"
 
 
 def _analyze_trace(path: Path, sample: int | None, seed: int, *, as_json: bool) -> None:

@@ -170,8 +170,8 @@ def describe_trace(found: TraceAnalysis) -> str:
     counted = (
         "every page and access counted: exact"
         if sample is None
-        else f"one page and one access in {sample.one_in} (seed {sample.seed}): {sample.pages.pages:,} pages, "
-        f"{int(sample.row_accesses.sum()):,} accesses"
+        else f"judged by {int(sample.row_accesses.sum()):,} accesses, one in {sample.one_in}, and {sample.pages.pages:,} "
+        f"pages (seed {sample.seed})"
     )
     lines = [
         f"{trace.pages:,} pages of {trace.page_size_bytes:,} bytes over {trace.intervals} intervals; {counted}",
@@ -196,17 +196,15 @@ def describe_trace(found: TraceAnalysis) -> str:
             ((kind, *(_ratio(row.share) for row in chosen if row.kind == kind)) for kind in kinds),
         )
     lines += ["", "Accesses served by DRAM of a share of the resident bytes, best static placement:"]
-    lines += _table(
-        ("DRAM", "served"), ((f"{row.dram_share:.2f}", _ratio(row.share)) for row in found.served)
-    )
+    lines += _table(("DRAM", "served"), ((f"{row.dram_share:.2f}", _ratio(row.share)) for row in found.served))
     return "\n".join(lines)
 
 
 def describe_moves(found: MovesAnalysis) -> str:
     """The answer on a snapshot tree for people."""
+    kernel = f"kernel {found.kernel_release or 'unknown'}, {found.variant}"
     lines = [
-        f"{found.snapshots} snapshots, one every {found.interval_seconds:g} s; kernel {found.kernel_release or 'unknown'}, "
-        f"{found.variant}",
+        f"{found.snapshots} snapshots, one every {found.interval_seconds:g} s; {kernel}",
         "",
         f"Verdict: {found.verdict.word} ({found.verdict.confidence})",
         f"  {found.verdict.explanation}",

@@ -1,4 +1,4 @@
-"""What a sample of a page trace says of it, with intervals: one page in n, and one access in n, both at random.
+"""What a sample of a page trace says of it, with intervals: one access in n, and one page in n, but not few pages.
 
 Whether a page is hot and when it comes back is asked of sampled pages, followed exactly, as the accessed bits of
 hash-selected pages are: sampled accesses stretch reuse times. What DRAM serves is asked of sampled accesses. Resident
@@ -22,15 +22,15 @@ MIN_ACCESSES = 1000
 """Fewer sampled accesses say nothing of a curve."""
 MIN_PAGES = 30
 """Fewer sampled pages with gaps say nothing of revisits."""
+WANTED_PAGES = 1000
+"""About so many pages are drawn at least: some few pages are accessed all the time, and a sample has to meet them."""
 MAX_GROUPS = 400
 """Sampled pages are drawn in at most so many random groups, which bounds the work of a bootstrap."""
 
 
 @dataclass(frozen=True, slots=True)
 class TraceSample:
-    """One page in `one_in`, and one access in as many: `pages` is the trace of the former, `row_accesses` [r] of the
-    full trace's rows hold the latter.
-    """
+    """One access in `one_in`, `row_accesses` [r] of the full trace's rows, and `pages`, the trace of sampled pages."""
 
     one_in: int
     seed: int
@@ -41,13 +41,16 @@ class TraceSample:
 def draw_sample(trace: PageTrace, *, one_in: int, seed: int) -> TraceSample:
     """Draw pages and accesses, each independently of all others. One seed gives one sample.
 
+    Pages are drawn at the rate of accesses, or at a higher one that gives about `WANTED_PAGES`.
+
     Raises:
         ValueError: `one_in` is below 1.
     """
     if one_in < 1:
         raise ValueError(f"one in {one_in} cannot be drawn: 1 or more is needed")
     for_pages, for_accesses = np.random.SeedSequence(seed).spawn(2)
-    kept = np.random.default_rng(for_pages).random(trace.pages) < 1.0 / one_in
+    rate = max(1.0 / one_in, WANTED_PAGES / max(trace.pages, 1))
+    kept = np.random.default_rng(for_pages).random(trace.pages) < rate
     accesses = np.random.default_rng(for_accesses).binomial(trace.row_accesses, 1.0 / one_in)
     return TraceSample(one_in, seed, trace.take(kept), accesses.astype(np.int64))
 
@@ -83,9 +86,7 @@ def group_at_random(pages: int, seed: int) -> tuple[Ints, int]:
     return order % max(groups, 1), groups
 
 
-def sampled_curve(
-    trace: PageTrace, row_accesses: Ints, dram_shares: Floats, *, level: float = LEVEL
-) -> Shares | None:
+def sampled_curve(trace: PageTrace, row_accesses: Ints, dram_shares: Floats, *, level: float = LEVEL) -> Shares | None:
     """Accesses served against DRAM from sampled accesses; None with fewer than `MIN_ACCESSES`.
 
     The value is cross-fitted. Ranking on one half and scoring on the other finds too little, ranking and scoring on

@@ -102,7 +102,7 @@ class TraceAnalysis:
 
 
 def analyze_page_trace(path: Path, *, one_in: int | None = None, seed: int = 0) -> TraceAnalysis:
-    """Heat, revisit and curve of a page trace; of a sample of one page and one access in `one_in` where given.
+    """Heat, revisit and curve of a page trace; of one access in `one_in` and a sample of pages where given.
 
     Raises:
         Unprocessable: the file is no page trace.
@@ -185,9 +185,7 @@ def _scaled(shares: Shares, resident: Ints) -> _Figures:
     """Shares of sampled pages as bytes. The median's interval has the medians of the ends of single intervals."""
 
     def figure(pick: _Pick, of: int, kind: int) -> Value:
-        value, lo, hi = (
-            pick(part[:, of, kind] * resident[:, kind]) for part in (shares.value, shares.lo, shares.hi)
-        )
+        value, lo, hi = (pick(part[:, of, kind] * resident[:, kind]) for part in (shares.value, shares.lo, shares.hi))
         if lo is None or hi is None:
             return Value(None, "page_sample", reason=_TOO_SHORT)
         interval = Interval(lo, hi, shares.level, "confidence")
@@ -208,7 +206,7 @@ def _revisit(trace: PageTrace, sample: TraceSample | None) -> list[Reaccess]:
         units = None if sample is None else _units(gaps, chosen, followed, sample.seed)
         for since in ("last_access", "turning_cold"):
             idle = IDLE_INTERVALS if since == "turning_cold" else None
-            found += _reaccess(pooled, units, sample, since, kind, idle)  # type: ignore[arg-type]
+            found += _reaccess(pooled, units, sample, since, kind, idle)
     return found
 
 
@@ -234,7 +232,9 @@ def _reaccess(
     idle: int | None,
 ) -> list[Reaccess]:
     curve = reaccess_curve(cold_start(pooled, idle) if idle else pooled)
-    band = host_band(units, idle_intervals=idle, level=LEVEL, seed=sample.seed) if units and sample else None
+    # Each lag at a level that makes all of them hold together at the stated one.
+    level = 1.0 - (1.0 - LEVEL) / len(LAGS)
+    band = host_band(units, idle_intervals=idle, level=level, seed=sample.seed) if units and sample else None
     found = []
     for lag in LAGS:
         share, at_risk = float(curve.share[lag - 1]), float(curve.at_risk[lag - 1])
@@ -253,7 +253,7 @@ def _share_value(share: float, method: str, units: list[Gaps] | None, band: Band
     lo, hi = float(band.lo[lag - 1]), float(band.hi[lag - 1])
     if np.isnan([share, lo, hi]).any():
         return Value(None, method, reason="No gap of this length or longer was drawn.")
-    return Value(share, method, Interval(lo, hi, band.level, "confidence"))
+    return Value(share, method, Interval(lo, hi, LEVEL, "confidence"))
 
 
 def _served(trace: PageTrace, sample: TraceSample | None) -> list[Served]:
