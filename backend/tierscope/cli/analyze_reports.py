@@ -165,14 +165,12 @@ def _total(total: Total) -> dict[str, Any]:
 
 
 def describe_trace(found: TraceAnalysis) -> str:
-    """The answer on a page trace for people: all kinds together in full, the kinds at the median."""
+    """The answer on a page trace for people."""
     trace, sample = found.recorded.trace, found.sample
-    counted = (
-        "every page and access counted: exact"
-        if sample is None
-        else f"judged by {int(sample.row_accesses.sum()):,} accesses, one in {sample.one_in}, and {sample.pages.pages:,} "
-        f"pages (seed {sample.seed})"
-    )
+    counted = "every page and access counted: exact"
+    if sample is not None:
+        accesses = f"{int(sample.row_accesses.sum()):,} accesses, one in {sample.one_in}"
+        counted = f"judged by {accesses}, and {sample.pages.pages:,} pages (seed {sample.seed})"
     lines = [
         f"{trace.pages:,} pages of {trace.page_size_bytes:,} bytes over {trace.intervals} intervals; {counted}",
         "",
