@@ -104,7 +104,9 @@ impl PageTrace {
                 .flat_map(|(number, accesses)| accesses.iter().map(move |access| (number, access)))
         };
         let column = |value: fn(i64, &Access) -> i64| {
-            let values: Vec<i64> = rows().map(|(number, access)| value(number, access)).collect();
+            let values: Vec<i64> = rows()
+                .map(|(number, access)| value(number, access))
+                .collect();
             values.into_pyarray(py)
         };
         (
