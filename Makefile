@@ -33,7 +33,7 @@ SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CAR
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
-setup: service agent ## Install everything into the checkout: Python, the dashboard, the agent
+setup: service agent simcore ## Install everything into the checkout: Python, the dashboard, the agent, the compiled core
 
 service: $(PYTHON_STAMP) $(FRONTEND) ## Install what the service needs: Python packages and the built dashboard
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use numpy::{PyArray2, PyArray3, PyArrayMethods};
+use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_import::page_trace::{Access, PageTraceReader};
@@ -17,11 +17,21 @@ const MINUTE_NS: i64 = 60_000_000_000;
 type ByKind = [i64; KINDS];
 /// By window of 1, 2, 5 and 10 intervals, then kind.
 type ByWindow = [ByKind; WINDOWS.len()];
+type Column<'py> = Bound<'py, PyArray1<i64>>;
+/// Columns of one length.
+type Rows<'py> = (
+    Column<'py>,
+    Column<'py>,
+    Column<'py>,
+    Column<'py>,
+    Column<'py>,
+);
 
 /// A page trace in memory: its accesses by interval, and what is true of them.
 #[pyclass(frozen, module = "tierscope_simcore")]
 pub(crate) struct PageTrace {
     page_size_bytes: u32,
+    interval_seconds: Option<f64>,
     intervals: Vec<Vec<Access>>,
     /// Pages accessed so far.
     resident_pages: Vec<ByKind>,
@@ -46,9 +56,13 @@ impl PageTrace {
         let read = py.detach(|| {
             let reader = PageTraceReader::open(&path)?;
             let intervals = reader.intervals().collect::<Result<Vec<_>, _>>()?;
-            Ok((reader.page_size_bytes(), intervals))
+            Ok((
+                reader.page_size_bytes(),
+                reader.interval_seconds(),
+                intervals,
+            ))
         });
-        let (page_size_bytes, intervals) =
+        let (page_size_bytes, interval_seconds, intervals) =
             read.map_err(|error: tierscope_import::trace_error::TraceError| {
                 PyValueError::new_err(error.to_string())
             })?;
@@ -57,7 +71,11 @@ impl PageTrace {
             .map(|interval| interval.accesses)
             .collect();
         let intervals: Vec<_> = accesses.chunks(merged).map(merge).collect();
-        Ok(Self::describe(page_size_bytes, intervals))
+        let seconds = interval_seconds.map(|seconds| seconds * merged as f64);
+        Ok(Self {
+            interval_seconds: seconds,
+            ..Self::describe(page_size_bytes, intervals)
+        })
     }
 
     /// Bytes of a page.
@@ -66,10 +84,38 @@ impl PageTrace {
         self.page_size_bytes
     }
 
+    /// Length of an interval after merging, where the file says so.
+    #[getter]
+    fn interval_seconds(&self) -> Option<f64> {
+        self.interval_seconds
+    }
+
     /// Intervals, after merging.
     #[getter]
     fn intervals(&self) -> usize {
         self.intervals.len()
+    }
+
+    /// The rows: interval from 0, kind, page number as signed 64 bits, loads and stores, int64 [rows] each.
+    fn rows<'py>(&self, py: Python<'py>) -> Rows<'py> {
+        let rows = || {
+            (0_i64..)
+                .zip(&self.intervals)
+                .flat_map(|(number, accesses)| accesses.iter().map(move |access| (number, access)))
+        };
+        let column = |value: fn(i64, &Access) -> i64| {
+            let values: Vec<i64> = rows()
+                .map(|(number, access)| value(number, access))
+                .collect();
+            values.into_pyarray(py)
+        };
+        (
+            column(|number, _| number),
+            column(|_, access| access.kind as i64),
+            column(|_, access| access.page.cast_signed()),
+            column(|_, access| i64::from(access.loads)),
+            column(|_, access| i64::from(access.stores)),
+        )
     }
 
     /// Pages accessed so far, int64 [intervals, 3 kinds].
@@ -117,6 +163,7 @@ impl PageTrace {
         }
         Self {
             page_size_bytes,
+            interval_seconds: None,
             intervals,
             resident_pages,
             loaded_pages,

@@ -12,6 +12,7 @@ import tierscope
 from tierscope.cli import (
     agent_data,
     agents,
+    analyze,
     backup,
     config,
     doctor,
@@ -37,7 +38,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for group in (up, down, status, processes, migrate, config, event, doctor, openapi, backup, agent_data):
+for group in (up, down, status, processes, migrate, config, event, doctor, openapi, backup, agent_data, analyze):
     group.register(app)
 app.add_typer(token.app, name="token")
 app.add_typer(agent_data.import_app, name="import")

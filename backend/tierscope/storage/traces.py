@@ -1,7 +1,10 @@
 """Page traces from files. Reading them needs the compiled core."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tierscope.domain import page_traces
 
 if TYPE_CHECKING:
     from tierscope_simcore import PageTrace
@@ -21,3 +24,35 @@ def read_page_trace(path: Path, *, merged: int = 1) -> "PageTrace":
             "page traces are read by the compiled core, which is not built: run `make simcore`"
         ) from error
     return tierscope_simcore.PageTrace(path, merged)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTrace:
+    """A page trace with loads and stores added up, and what its file says beside. `interval_seconds` None if unsaid."""
+
+    trace: page_traces.PageTrace
+    interval_seconds: float | None
+    loads: int
+    stores: int
+
+
+def read_recorded(path: Path) -> RecordedTrace:
+    """Read a page trace (Parquet) for analysis.
+
+    Raises:
+        ValueError: The file is no page trace; the message names the cause.
+        RuntimeError: The compiled core is not built, or is older than this program.
+    """
+    recording = read_page_trace(path)
+    if not hasattr(recording, "rows"):
+        raise RuntimeError("the compiled core is older than this program: run `make simcore`")
+    interval, kind, page, loads, stores = recording.rows()
+    trace = page_traces.make_trace(
+        intervals=recording.intervals,
+        page_size_bytes=recording.page_size_bytes,
+        interval=interval,
+        kind=kind,
+        page=page,
+        accesses=loads + stores,
+    )
+    return RecordedTrace(trace, recording.interval_seconds, int(loads.sum()), int(stores.sum()))

@@ -1,0 +1,135 @@
+"""`tierscope analyze`: verdicts of recordings, documents, exit statuses, errors with a next step."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from factories.kernel_lab import RECORDINGS
+from fixtures.page_traces import TRACES
+from tierscope.cli.instance.source_tree import find_agent
+
+VERDICTS = {
+    "01-baseline-fits": {"fits"},
+    "02-default-spill": {"spill"},
+    "03-tiering-steady": {"healthy"},
+    "04-pingpong": {"futile_ping_pong"},
+    "05-ratelimited": {"limiter_bound"},
+    "07b-phase-fastscan": {"following_phases"},
+    "08-swap": {"swap_pressure"},
+    "10-cxl-real": {"healthy", "fits"},
+    "12-kernel-6.1": {"futile_ping_pong"},
+    "15-mixed-reclaim": {"limit_reclaim"},
+}
+
+needs_agent = pytest.mark.skipif(find_agent() is None, reason="the agent's program is not built: run `make agent`")
+
+
+def analyze(*words: str | Path, expect: int = 0) -> tuple[str, str]:
+    """Runs the command in a process of its own, as scripts do; returns stdout and stderr."""
+    command = [sys.executable, "-m", "tierscope.cli", "analyze", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == expect, done.stderr
+    return done.stdout, done.stderr
+
+
+def document(*words: str | Path, expect: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(analyze(*words, "--json", expect=expect)[0])
+    return found
+
+
+@needs_agent
+@pytest.mark.parametrize("name", sorted(VERDICTS))
+def test_each_recording_gets_its_verdict_with_evidence(name: str) -> None:
+    found = document(RECORDINGS / f"{name}.tar.zst", "--kind", "vmstat-dir")
+    verdict = found["verdict"]
+    assert verdict["verdict"] in VERDICTS[name]
+    assert verdict["explanation"]
+    assert {"promoted_pages", "demoted_pages", "slow_resident_bytes"} <= {row["key"] for row in verdict["evidence"]}
+    assert found["host"]["top_nodes"] == [0]
+    totals = {row["key"]: row["value"] for row in found["ledger"]}
+    assert found["churn"]["round_trip_pages_hi"] == min(totals["promoted_pages"], totals["demoted_pages"])
+
+
+def unpack(name: str, to: Path) -> Path:
+    with (
+        (RECORDINGS / f"{name}.tar.zst").open("rb") as file,
+        zstandard.ZstdDecompressor().stream_reader(file) as raw,
+        tarfile.open(fileobj=raw, mode="r|") as tree,
+    ):
+        tree.extractall(to, filter="data")
+    return next(path for path in to.iterdir() if path.is_dir())
+
+
+@needs_agent
+def test_a_directory_says_what_its_archive_says_whatever_it_is_called(tmp_path: Path) -> None:
+    directory = unpack("04-pingpong", tmp_path).rename(tmp_path / "a-host")
+    found, archived = document(directory), document(RECORDINGS / "04-pingpong.tar.zst")
+    assert found["verdict"] == archived["verdict"]
+    assert found["ledger"] == archived["ledger"]
+
+
+@needs_agent
+def test_too_few_snapshots_are_not_enough_data(tmp_path: Path) -> None:
+    directory = unpack("04-pingpong", tmp_path)
+    snapshots = sorted(path for path in directory.iterdir() if path.is_dir())
+    for path in snapshots[3:]:
+        shutil.rmtree(path)
+    found = document(directory, expect=3)
+    assert found["verdict"]["verdict"] == "not_enough_data"
+
+
+@needs_agent
+def test_a_tree_without_snapshots_is_refused_with_the_cause(tmp_path: Path) -> None:
+    out, err = analyze(tmp_path, expect=1)
+    assert out == ""
+    assert "holds no snapshot" in err
+    assert "next:" in err
+
+
+def test_a_page_trace_is_told_by_its_content(tmp_path: Path) -> None:
+    pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
+    copy = tmp_path / "recording"
+    shutil.copy(TRACES / "sqlite.parquet", copy)
+    found = document(copy, "--sample", "200", "--seed", "7")
+    assert found["kind"] == "page-trace"
+    assert found["sample"]["one_in"] == 200
+    assert found["sample"]["seed"] == 7
+    assert [row["dram_share"] for row in found["served_accesses"]["rows"]][-1] == 1.0
+    assert found["heat"]["rows"][0]["hot_bytes"]["interval"]["level"] == 0.95
+    text, _ = analyze(copy)
+    assert "7,881 pages" in text
+    assert "exact" in text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("/no/such/place",),
+        (__file__,),
+        (TRACES / "sqlite.parquet", "--seed", "3"),
+        (TRACES / "sqlite.parquet", "--sample", "0"),
+        (RECORDINGS / "04-pingpong.tar.zst", "--sample", "3"),
+        (TRACES / "sqlite.parquet", "--kind", "something"),
+    ],
+)
+def test_bad_usage_has_a_status_of_its_own(words: tuple[str | Path, ...]) -> None:
+    assert analyze(*words, expect=2)[0] == ""
+
+
+def test_a_damaged_trace_fails_with_cause_and_next_step(tmp_path: Path) -> None:
+    pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
+    path = tmp_path / "damaged.parquet"
+    path.write_bytes((TRACES / "sqlite.parquet").read_bytes()[:5000])
+    out, err = analyze(path, expect=1)
+    assert out == ""
+    assert "damaged.parquet: is not readable as Parquet" in err
+    assert "next:" in err
