@@ -139,26 +139,26 @@ fn refusal(error: &WalkError) -> Refusal {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::heat::backend::DEFAULT_RSS_LIMIT_BYTES;
+    use crate::heat::backend::{DEFAULT_RSS_LIMIT_BYTES, SamplingSettings};
     use std::sync::Arc;
     use tierscope_sample::heat::{Granularity, PageKind};
 
-    const MINUTE_NS: i64 = 60_000_000_000;
+    const INTERVAL_NS: i64 = 10_000_000_000;
 
     fn settings() -> HeatSettings {
         HeatSettings {
-            interval_ns: MINUTE_NS,
+            interval_ns: INTERVAL_NS,
             rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
             tier: Some(Arc::from("dram")),
             epoch_seed: 7,
-            sampling: crate::heat::backend::SamplingSettings::default(),
+            sampling: SamplingSettings::default(),
         }
     }
 
-    fn end(minutes: i64) -> IntervalEnd {
+    fn end(intervals: i64) -> IntervalEnd {
         IntervalEnd {
-            wall_ns: minutes * MINUTE_NS,
-            boottime_ns: Some(minutes * MINUTE_NS),
+            wall_ns: intervals * INTERVAL_NS,
+            boottime_ns: Some(intervals * INTERVAL_NS),
         }
     }
 
