@@ -35,6 +35,14 @@ def count_web(log: str) -> int:
     return int(found[-1]) if found else 0
 
 
+def rust_skips(log: str) -> list[str]:
+    """Return one sentence for each reason for which Rust tests did not run to their end here, with their number."""
+    reasons: dict[str, int] = {}
+    for reason in re.findall(r"^(?:test \S+ \.\.\. )?skipped: (.+)$", log, re.MULTILINE):
+        reasons[reason] = reasons.get(reason, 0) + 1
+    return [f"rust: {number} not run here: {reason}" for reason, number in reasons.items()]
+
+
 COUNTERS = {"python": count_python, "rust": count_rust, "web": count_web}
 
 
@@ -65,6 +73,9 @@ def main(arguments: list[str]) -> int:
     }
     floors = {name: int(value) for name, value in tomllib.loads(FLOORS.read_text(encoding="utf-8")).items()}
     sys.stdout.write("tests: " + ", ".join(f"{suite} {number}" for suite, number in counts.items()) + "\n")
+    if (logs / "rust.log").exists():
+        for sentence in rust_skips((logs / "rust.log").read_text(encoding="utf-8", errors="replace")):
+            sys.stdout.write(f"{sentence}\n")
     if "--record" in arguments:
         record(counts, floors)
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from floors import compare, count_python, count_rust, count_web
+from floors import compare, count_python, count_rust, count_web, rust_skips
 
 
 def test_counts_are_read_from_the_logs_of_each_suite() -> None:
@@ -22,3 +22,8 @@ def test_a_suite_below_its_floor_or_missing_is_named() -> None:
         "rust: 3 tests, the floor is 4",
         "web: 0 tests, the floor is 1",
     ]
+
+
+def test_rust_tests_that_could_not_run_are_listed_once_with_their_reason() -> None:
+    log = "skipped: no DAMON\ntest a ... ok\ntest b ... skipped: no DAMON\nskipped: no BPF\ntest a_skipped_one ... ok\n"
+    assert rust_skips(log) == ["rust: 2 not run here: no DAMON", "rust: 1 not run here: no BPF"]
