@@ -11,6 +11,8 @@ from tierscope.usecases.agent_plans import PauseState
 
 _NO_REPORT = "The agent has not reported on itself within the last day."
 _NOT_SAID = "This release of the agent does not say."
+_NO_SAMPLER = "The back end in use takes no hardware samples."
+SAMPLERS = frozenset({"pebs", "ibs", "spe"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,9 @@ def view_agent(report: SelfReportRow | None, pause: PauseState) -> AgentView:
         budget_reason=None if report is None else report.budget_reason,
         heat_rung=None if report is None else report.heat_rung,
         guard_paused_intervals=_count("guard_paused_intervals", "intervals", report),
-        samples_taken=_count("samples_taken", "samples", report),
-        samples_lost=_count("samples_lost", "samples", report),
-        throttles=_count("throttles", "times", report),
+        samples_taken=_of_sampler("samples_taken", "samples", report),
+        samples_lost=_of_sampler("samples_lost", "samples", report),
+        throttles=_of_sampler("throttles", "times", report),
         spool_bytes=_count("spool_bytes", "bytes", report),
         dropped_batches=_count("dropped_batches", "batches", report),
         pause=pause,
@@ -107,6 +109,13 @@ def _collector(item: Mapping[str, Any], cost: Mapping[str, Any] | None, report: 
 def _count(name: str, unit: str, report: SelfReportRow | None) -> Figure:
     value: int | None = None if report is None else getattr(report, name)
     return _figure(f"agent.{name}/1", unit, report, value, missing=_NOT_SAID)
+
+
+def _of_sampler(name: str, unit: str, report: SelfReportRow | None) -> Figure:
+    """A count of a hardware sampler: without one in use there is nothing to count, which is not zero."""
+    if report is not None and report.heat_rung is not None and report.heat_rung not in SAMPLERS:
+        return absent(f"agent.{name}/1", unit, "not_supported", _NO_SAMPLER)
+    return _count(name, unit, report)
 
 
 def _figure(
