@@ -25,6 +25,8 @@ Permission = Literal[
     "read:fleet",  # hosts, services, counters, ledger, heat in sums
     "read:tiles",  # page-level heat: it can show what a service's users do
     "write:events",
+    "write:advice",  # dismiss or adopt it, add measurements of one's own
+    "write:experiments",
     "read:agents",
     "operate:agents",  # pause and resume them
     "write:agents",
@@ -34,7 +36,14 @@ Permission = Literal[
 
 ANONYMOUS: frozenset[Permission] = frozenset({"public", "read:fleet", "read:tiles"})
 _VIEWER: frozenset[Permission] = frozenset({"public", "read:fleet"})
-_OPERATOR: frozenset[Permission] = _VIEWER | {"read:tiles", "write:events", "read:agents", "operate:agents"}
+_OPERATOR: frozenset[Permission] = _VIEWER | {
+    "read:tiles",
+    "write:events",
+    "write:advice",
+    "write:experiments",
+    "read:agents",
+    "operate:agents",
+}
 _ADMIN: frozenset[Permission] = _OPERATOR | {"write:agents", "read:audit", "write:tokens"}
 ROLES: dict[str, frozenset[Permission]] = {"viewer": _VIEWER, "operator": _OPERATOR, "admin": _ADMIN}
 

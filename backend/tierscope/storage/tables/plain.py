@@ -254,6 +254,79 @@ ledger_trusts = Table(
     Column("body", JSONB, nullable=False),
 )
 
+advice = Table(
+    # What was advised, one row per subject and key: refreshed in place while it says the same thing.
+    "advice",
+    metadata,
+    _id(),
+    _text("public_id", unique=True),
+    _text("kind"),
+    _text("key"),  # the rule of a knob (F1..F12), or `ratio`
+    Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="CASCADE"), index=True),
+    Column("service_id", BigInteger, ForeignKey("services.id", ondelete="CASCADE"), index=True),
+    _text("title"),
+    Column("stake_bytes", Double),  # what is at stake, to sort by; null where it cannot be said in bytes
+    Column("body", JSONB, nullable=False),  # the answer that it was made from
+    _text("status"),
+    _instant("created_at"),
+    _instant("refreshed_at"),
+    Column("expires_at", Instant, nullable=False),
+    Column("decided_at", Instant),
+    Column("decided_by", Text),
+    Column("note", Text),
+    CheckConstraint("kind IN ('ratio', 'knob')", name="kind"),
+    CheckConstraint("status IN ('open', 'adopted', 'dismissed', 'gone')", name="status"),
+    CheckConstraint("num_nonnulls(host_id, service_id) = 1", name="subject"),
+    UniqueConstraint("host_id", "service_id", "key", postgresql_nulls_not_distinct=True),
+)
+
+slowdown_points = Table(
+    # Owners' own measurements: loss of throughput at a share of accesses on CXL.
+    "slowdown_points",
+    metadata,
+    _id(),
+    _text("public_id", unique=True),
+    _service(),
+    _text("source"),
+    Column("share_on_cxl", Double, nullable=False),
+    Column("loss", Double, nullable=False),
+    Column("loss_standard_error", Double, nullable=False),
+    _instant("measured_at"),
+    _text("author"),
+    _text("note", server_default=""),
+    CheckConstraint("source IN ('ab_test', 'prediction')", name="source"),
+)
+
+experiments = Table(
+    "experiments",
+    metadata,
+    _id(),
+    _text("public_id", unique=True),
+    _text("name"),
+    _service(),
+    Column("advice_id", BigInteger, ForeignKey("advice.id", ondelete="SET NULL")),
+    _text("hypothesis", server_default=""),
+    Column("metrics", JSONB, nullable=False),  # list of {metric, direction, margin_ratio}; the first one decides
+    Column("before_from", Instant, nullable=False),
+    Column("change_at", Instant, nullable=False),
+    Column("settling_seconds", Integer, nullable=False),
+    Column("planned_end", Instant, nullable=False),
+    Column("ended_at", Instant),
+    Column("result", JSONB),  # the answer at its end; null while it runs
+    _instant("created_at"),
+    _text("author"),
+    CheckConstraint("before_from < change_at AND change_at < planned_end", name="order"),
+)
+
+experiment_hosts = Table(
+    "experiment_hosts",
+    metadata,
+    Column("experiment_id", BigInteger, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
+    _host(primary_key=True),
+    _text("arm"),
+    CheckConstraint("arm IN ('canary', 'control')", name="arm"),
+)
+
 pauses = Table(
     # The kill switch: what agents are told not to do, until the row goes.
     "pauses",

@@ -1,0 +1,21 @@
+"""Advice, owners' measurements of slowdown, and experiments with their hosts."""
+
+from alembic import op
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage import tables
+from tierscope.storage.making import make_missing_table
+from tierscope.storage.partitions import storage_mode
+
+revision = "0004"
+down_revision = "0003"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Adds the tables."""
+    connection = op.get_bind()
+    mode = storage_mode(WriteTransaction(connection))
+    for table in (tables.advice, tables.slowdown_points, tables.experiments, tables.experiment_hosts):
+        make_missing_table(connection, table, mode)
