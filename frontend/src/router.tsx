@@ -20,7 +20,7 @@ const rootRoute = createRootRoute({
   notFoundComponent: NotFound,
   validateSearch: readTimeSearch,
   // One time range for the whole app: links need not name it.
-  search: { middlewares: [retainSearchParams(['from', 'to', 'live'])] },
+  search: { middlewares: [retainSearchParams(['from', 'to', 'live', 'marks'])] },
 })
 
 const fleetRoute = createRoute({

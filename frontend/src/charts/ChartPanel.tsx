@@ -8,6 +8,7 @@ import { EmptyState } from '../ui/EmptyState'
 import { Legend, type LegendItem } from '../ui/Legend'
 import { Panel } from '../ui/Panel'
 import { ProblemState } from '../ui/ProblemState'
+import { Prose } from '../ui/Prose'
 import { ProvenanceChip } from '../ui/ProvenanceChip'
 import { downloadText } from '../ui/download'
 import { TableView } from '../ui/TableView'
@@ -114,7 +115,7 @@ export function ChartPanel(props: ChartPanelProps) {
       </div>
       {load.problem !== null && figure !== null && (
         <p className={classes.stale} role="status">
-          Not refreshed: {load.problem.title}. {load.problem.nextStep}
+          Not refreshed: {load.problem.title}. <Prose text={load.problem.nextStep} />
         </p>
       )}
       <div className={props.hatched ? `${classes.body} ts-hatched` : classes.body} style={{ minHeight: height }}>

@@ -5,6 +5,25 @@ export type ThemeName = 'light' | 'dark'
 /** Heat classes: the warm end is hot; told apart by lightness too, for colour-blind readers. */
 export const heatColours = { hot: '#e4572e', warm: '#f0b84f', cold: '#4a7fc1', unknown: '#8d98a3' } as const
 
+/** One fixed colour per page kind; `all` is the text's own tone, because it is their sum. */
+const kindColours: Record<string, string> = {
+  anon: '#c2544a',
+  file: '#0f8fb3',
+  tmpfs: '#8a8a34',
+  all: '#6f8494',
+}
+
+/** The colour of a page kind. */
+export function kindColour(kind: string): string {
+  return kindColours[kind] ?? '#8d98a3'
+}
+
+/** A `#rrggbb` colour at an opacity from 0 to 1. */
+export function translucent(colour: string, opacity: number): string {
+  const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
+  return `rgba(${red},${green},${blue},${opacity})`
+}
+
 /** One fixed colour per tier class. */
 const tierColours: Record<string, string> = {
   hbm: '#c86b98',
@@ -50,6 +69,8 @@ export interface ChartTheme {
   surface: string
   /** Fill of a plot where nothing was collected; the page lays hatching over it. */
   absent: string
+  /** Events: deploys, knob changes, notes. */
+  mark: string
   /** The lines of that hatching, where a chart draws it itself. */
   hatch: string
   /** Address space that is not resident. */
@@ -68,6 +89,7 @@ export const chartThemes: Record<ThemeName, ChartTheme> = {
     line: '#c3ccd2',
     surface: '#ffffff',
     absent: '#f3f5f6',
+    mark: '#6b3fa0',
     hatch: '#c9d1d7',
     notResident: '#ffffff',
     unsampled: '#c9b8c9',
@@ -80,6 +102,7 @@ export const chartThemes: Record<ThemeName, ChartTheme> = {
     line: '#39464f',
     surface: '#151b20',
     absent: '#1a2127',
+    mark: '#c9a6f5',
     hatch: '#3a4750',
     notResident: '#151b20',
     unsampled: '#5f4c63',

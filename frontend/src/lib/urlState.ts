@@ -6,9 +6,11 @@ export interface TimeSearch {
   from?: string | undefined
   to?: string | undefined
   live?: 'off' | undefined
+  /** Whether events are marked on charts. */
+  marks?: 'off' | undefined
 }
 
-export const serviceTabs = ['overview', 'heatmap', 'moves', 'hosts'] as const
+export const serviceTabs = ['overview', 'heatmap', 'revisit', 'moves', 'hosts'] as const
 export type ServiceTab = (typeof serviceTabs)[number]
 
 export const hostTabs = ['overview', 'moves', 'counters', 'hardware', 'setup'] as const
@@ -16,6 +18,15 @@ export type HostTab = (typeof hostTabs)[number]
 
 export const schemes = ['recency', 'frequency', 'cold_age'] as const
 export type SchemeName = (typeof schemes)[number]
+
+export const pageKinds = ['anon', 'file', 'tmpfs'] as const
+export type PageKindName = (typeof pageKinds)[number]
+
+export const revisitClocks = ['last_access', 'turned_cold'] as const
+export type RevisitClock = (typeof revisitClocks)[number]
+
+/** Loss targets that advice is offered for. */
+export const lossTargets = [0.01, 0.02, 0.05, 0.1] as const
 
 /** A rectangle of the heatmap: Unix seconds across, rows of the epoch down; `r1` is exclusive. */
 export interface Box {
@@ -32,6 +43,12 @@ export interface ServiceSearch extends TimeSearch {
   threshold?: number | undefined
   host?: string | undefined
   group?: string | undefined
+  kind?: PageKindName | undefined
+  clock?: RevisitClock | undefined
+  /** Idle intervals after which memory counts as cold. */
+  idle?: number | undefined
+  /** Acceptable loss of throughput, as a ratio. */
+  loss?: number | undefined
   zoom?: string | undefined
   sel?: string | undefined
 }
@@ -59,6 +76,12 @@ function text(raw: Raw, key: string, maximum = 512): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= maximum ? value : undefined
 }
 
+/** A whole number from 1 to `maximum`. */
+function whole(raw: Raw, key: string, maximum: number): number | undefined {
+  const value = Number(raw[key])
+  return Number.isInteger(value) && value >= 1 && value <= maximum ? value : undefined
+}
+
 function oneOf<T extends string>(raw: Raw, key: string, allowed: readonly T[]): T | undefined {
   return allowed.find((value) => value === raw[key])
 }
@@ -71,21 +94,25 @@ export function readTimeSearch(raw: Raw): TimeSearch {
     from: from !== undefined && isTime(from) ? from : undefined,
     to: to !== undefined && isTime(to) ? to : undefined,
     live: oneOf(raw, 'live', ['off']),
+    marks: oneOf(raw, 'marks', ['off']),
   }
 }
 
 /** The service page's part of a URL. */
 export function readServiceSearch(raw: Raw): ServiceSearch {
-  const threshold = Number(raw['threshold'])
   const zoom = text(raw, 'zoom', 80)
   const sel = text(raw, 'sel', 80)
   return {
     ...readTimeSearch(raw),
     tab: oneOf(raw, 'tab', serviceTabs),
     scheme: oneOf(raw, 'scheme', schemes),
-    threshold: Number.isInteger(threshold) && threshold >= 1 && threshold <= 64 ? threshold : undefined,
+    threshold: whole(raw, 'threshold', 64),
     host: text(raw, 'host'),
     group: text(raw, 'group'),
+    kind: oneOf(raw, 'kind', pageKinds),
+    clock: oneOf(raw, 'clock', revisitClocks),
+    idle: whole(raw, 'idle', 40),
+    loss: lossTargets.find((target) => target === Number(raw['loss'])),
     zoom: readBox(zoom) === null ? undefined : zoom,
     sel: readBox(sel) === null ? undefined : sel,
   }

@@ -1,7 +1,9 @@
 import { counter, counterNames } from './counters'
+import { events } from './events'
 import { fleet } from './fleet'
 import { serviceHeat } from './heat'
 import { hostDetail, hosts } from './hosts'
+import { revisit } from './revisit'
 import { serviceMetrics } from './serviceMetrics'
 import { serviceDetail, services } from './services'
 import { catalogue, status } from './status'
@@ -31,6 +33,7 @@ type Handler = (id: string, query: URLSearchParams) => Response
 
 const routes: [RegExp, Handler][] = [
   [/^\/v1\/fleet$/, () => json(fleet())],
+  [/^\/v1\/events$/, () => json({ items: events, next_cursor: null })],
   [/^\/v1\/status$/, () => json(status())],
   [/^\/v1\/metrics$/, () => json(catalogue())],
   [/^\/v1\/hosts$/, () => json({ items: hosts, next_cursor: null })],
@@ -42,6 +45,10 @@ const routes: [RegExp, Handler][] = [
   [
     /^\/v1\/services\/([^/]+)$/,
     (id) => (serviceDetail(id) === undefined ? notFound(`service ${id}`) : json(serviceDetail(id))),
+  ],
+  [
+    /^\/v1\/services\/([^/]+)\/revisit$/,
+    (id, query) => json(revisit(id, query.get('clock') === 'turned_cold' ? 'turned_cold' : 'last_access')),
   ],
   [/^\/v1\/services\/([^/]+)\/metrics$/, (id) => json(serviceMetrics(id))],
   [

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Prose } from './Prose'
 import classes from './EmptyState.module.css'
 
 /** Nothing to show, and what to do about it. */
@@ -6,7 +7,7 @@ export function EmptyState({ title, next }: { title: string; next: ReactNode }) 
   return (
     <div className={classes.empty} role="status" data-testid="empty-state">
       <p className={classes.title}>{title}</p>
-      <p className={classes.next}>{next}</p>
+      <p className={classes.next}>{typeof next === 'string' ? <Prose text={next} /> : next}</p>
     </div>
   )
 }

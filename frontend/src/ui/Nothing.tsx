@@ -1,5 +1,6 @@
 import { Tooltip } from '@mantine/core'
 import { nothingText, type FigureStatus } from '../lib/figure'
+import { Prose } from './Prose'
 import classes from './Nothing.module.css'
 
 interface NothingProps {
@@ -18,7 +19,7 @@ export function Nothing({ status, reason }: NothingProps) {
       not_enough_data: 'More data is needed.',
     }[status]
   return (
-    <Tooltip label={status === 'not_supported' ? `Not supported: ${label}` : label}>
+    <Tooltip label={<Prose text={status === 'not_supported' ? `Not supported: ${label}` : label} />}>
       <span className={classes[status]} data-nothing={status} aria-label={`${status.replaceAll('_', ' ')}: ${label}`}>
         {text}
       </span>

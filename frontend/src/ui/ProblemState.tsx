@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import type { ProblemText } from '../lib/loadState'
+import { Prose } from './Prose'
 import classes from './ProblemState.module.css'
 
 /** What went wrong, why, what to do next, and a way to try again. */
@@ -11,9 +12,11 @@ export function ProblemState({ problem, onRetry }: { problem: ProblemText; onRet
         <IconAlertTriangle size={16} aria-hidden /> {problem.title}
         {problem.status > 0 && <span className={classes.status}>{problem.status}</span>}
       </p>
-      <p className={classes.text}>{problem.detail}</p>
       <p className={classes.text}>
-        <strong>Next:</strong> {problem.nextStep}
+        <Prose text={problem.detail} />
+      </p>
+      <p className={classes.text}>
+        <strong>Next:</strong> <Prose text={problem.nextStep} />
       </p>
       <Button variant="default" onClick={onRetry}>
         Retry

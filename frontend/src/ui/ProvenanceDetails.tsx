@@ -2,6 +2,7 @@ import { Stack, Text } from '@mantine/core'
 import { groundingNames, methodName, type FigureValue } from '../lib/figure'
 import { formatLocal, formatUtc, formatWindow, zoneName } from '../lib/time'
 import { formatCount, formatQuantity, formatRatio } from '../lib/units'
+import { Prose } from './Prose'
 import classes from './ProvenanceDetails.module.css'
 
 function intervalText(figure: FigureValue): string {
@@ -57,10 +58,14 @@ export function ProvenanceDetails({ figure, label }: { figure: FigureValue; labe
           </div>
         ))}
       </dl>
-      {figure.reason !== null && <Text size="xs">{figure.reason}</Text>}
+      {figure.reason !== null && (
+        <Text size="xs">
+          <Prose text={figure.reason} />
+        </Text>
+      )}
       {figure.warnings.map((warning) => (
         <Text key={warning} size="xs" className={classes.warning}>
-          {warning}
+          <Prose text={warning} />
         </Text>
       ))}
       <Text size="xs" c="dimmed">

@@ -7,6 +7,7 @@ import {
   IconInfoCircle,
   type Icon,
 } from '@tabler/icons-react'
+import { Prose } from './Prose'
 import classes from './ToneTag.module.css'
 
 export type Tone = 'good' | 'info' | 'warning' | 'critical' | 'neutral'
@@ -28,5 +29,5 @@ export function ToneTag({ tone, label, meaning }: { tone: Tone; label: string; m
       <span className={classes.label}>{label}</span>
     </span>
   )
-  return meaning === undefined ? tag : <Tooltip label={meaning}>{tag}</Tooltip>
+  return meaning === undefined ? tag : <Tooltip label={<Prose text={meaning} />}>{tag}</Tooltip>
 }

@@ -3,7 +3,7 @@ import type { ServiceHeat } from '../../api/_generated/schema'
 import { heatColours } from '../../lib/palette'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
-import type { ChartMark } from '../lines/figure'
+import type { ChartMark } from '../eventMarks'
 import { classSeries, classTimeFigure } from './figure'
 
 interface ClassTimeChartProps extends Omit<ChartPanelProps, 'figure' | 'legend' | 'empty' | 'name'> {

@@ -5,7 +5,7 @@ import { plotTime } from '../../lib/time'
 import { scaleFor, unitLabel } from '../../lib/units'
 import { axis, baseLayout, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
-import { markShapes, type ChartMark } from '../lines/figure'
+import { markMargin, markShapes, type ChartMark } from '../eventMarks'
 
 const order = ['cold', 'warm', 'hot', 'unknown'] as const
 
@@ -61,7 +61,7 @@ export function classTimeFigure(
     data: [utc.trace, gaps, ...data],
     layout: {
       ...baseLayout(theme),
-      margin: { l: 56, r: 16, t: 18, b: 40, pad: 0 },
+      margin: { l: 56, r: 16, t: markMargin, b: 40, pad: 0 },
       barmode: 'stack',
       bargap: 0,
       xaxis: timeAxis(theme, start, end),
@@ -73,10 +73,7 @@ export function classTimeFigure(
         title: { text: scale.unit, font: { size: 11 }, standoff: 6 },
       },
       yaxis9: utc.axis,
-      ...markShapes(
-        theme,
-        marks.filter((mark) => mark.atSeconds >= start && mark.atSeconds <= end),
-      ),
+      ...markShapes(theme, marks, start, end),
     },
     table: seriesTable(
       times,

@@ -5,6 +5,7 @@ import type { LoadState } from '../../lib/loadState'
 import type { Box } from '../../lib/urlState'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
+import type { ChartMark } from '../eventMarks'
 import type { RelayoutUpdate } from '../Plot'
 import { boxOfBrush, boxOfChange } from './changes'
 import { heatmapFigure } from './figure'
@@ -27,6 +28,7 @@ interface HeatmapChartProps {
   onBox: (box: Box) => void
   onSelect: (box: Box | null) => void
   onBrush: (brush: boolean) => void
+  marks: ChartMark[]
   empty: { title: string; next: string } | null
 }
 
@@ -34,7 +36,7 @@ const step = 0.2
 
 /** The interactive heatmap: wheel and keys zoom, drag pans, brush selects. The view lives in the caller's URL. */
 export function HeatmapChart(props: HeatmapChartProps) {
-  const { grid, load, box, extent, selection, brush, height, width, onBox, onSelect, onBrush } = props
+  const { grid, load, box, extent, selection, brush, height, width, marks, onBox, onSelect, onBrush } = props
   const theme = useChartTheme()
   const frame = useRef<HTMLDivElement>(null)
   const [hovered, setHovered] = useState<HoveredCell | null>(null)
@@ -42,8 +44,8 @@ export function HeatmapChart(props: HeatmapChartProps) {
   const layers = useMemo(() => (grid === undefined ? null : heatmapLayers(grid, theme)), [grid, theme])
   const figure = useMemo(() => {
     if (grid === undefined || layers === null) return null
-    return heatmapFigure(grid, { box, selection, brush, height, width }, theme, layers)
-  }, [grid, layers, box, selection, brush, height, width, theme])
+    return heatmapFigure(grid, { box, selection, brush, height, width, marks }, theme, layers)
+  }, [grid, layers, box, selection, brush, height, width, marks, theme])
   const relayout = useCallback(
     (update: RelayoutUpdate) => {
       const drawn = boxOfBrush(update)

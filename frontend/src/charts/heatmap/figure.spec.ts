@@ -11,7 +11,7 @@ import { labelsInView, lanes, mappings } from './lanes'
 
 const grid = decodeGrid(tilesBody('s'))
 const box = { t0: (grid.columnEnds[0] ?? 0) - 60, t1: grid.columnEnds.at(-1) ?? 0, r0: 0, r1: grid.rows.length }
-const view = { box, selection: null, brush: false, height: 600, width: 1200 }
+const view = { box, selection: null, brush: false, height: 600, width: 1200, marks: [] }
 
 describe('a heat grid', () => {
   it('is decoded from the binary answer, cell by cell', () => {

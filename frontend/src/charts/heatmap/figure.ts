@@ -6,6 +6,7 @@ import { formatUtc, plotTime } from '../../lib/time'
 import type { Box } from '../../lib/urlState'
 import { axis, baseLayout, timeAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { markMargin, markShapes, type ChartMark } from '../eventMarks'
 import { labelsInView, lanes, mappings } from './lanes'
 import { heatmapLayers } from './layers'
 
@@ -16,11 +17,12 @@ export interface HeatmapView {
   brush: boolean
   height: number
   width: number
+  marks: ChartMark[]
 }
 
 /** Margins in pixels for a chart of this width; fixed, so that a pointer's place can be told without asking Plotly. */
 export function heatmapMargins(width: number): { l: number; r: number; t: number; b: number } {
-  return width < 640 ? { l: 92, r: 64, t: 8, b: 40 } : { l: 168, r: 84, t: 8, b: 40 }
+  return width < 640 ? { l: 92, r: 64, t: markMargin, b: 40 } : { l: 168, r: 84, t: markMargin, b: 40 }
 }
 
 /** The share of the plot's height that the regions take; the coverage strip has the rest. */
@@ -30,6 +32,7 @@ function decorations(grid: HeatGrid, view: HeatmapView, theme: ChartTheme): Part
   const { box, selection } = view
   const margins = heatmapMargins(view.width)
   const inner = view.height - margins.t - margins.b
+  const events = markShapes(theme, view.marks, box.t0, box.t1)
   const borders = lanes(grid)
     .slice(1)
     .filter((lane) => lane.r0 > box.r0 && lane.r0 < box.r1)
@@ -60,8 +63,9 @@ function decorations(grid: HeatGrid, view: HeatmapView, theme: ChartTheme): Part
           },
         ]
   return {
-    shapes: [...borders, ...rectangle],
+    shapes: [...borders, ...rectangle, ...events.shapes],
     annotations: [
+      ...events.annotations,
       ...labelsInView(lanes(grid), box.r0, box.r1, inner * regionShare, 30).map(({ label, at }) => ({
         xref: 'paper' as const,
         yref: 'y' as const,

@@ -3,19 +3,24 @@ import type { Ledger } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
+import { noMarks, type ChartMark } from '../eventMarks'
 import { flowSeries, ledgerFigure } from './figure'
 
 interface LedgerChartProps {
   ledger: Ledger | undefined
   load: LoadState
   height: number
+  marks?: ChartMark[]
   onTimeZoom: (startSeconds: number, endSeconds: number) => void
 }
 
 /** Tier moves over time: promotions up, demotions by cause down. */
-export function LedgerChart({ ledger, load, height, onTimeZoom }: LedgerChartProps) {
+export function LedgerChart({ ledger, load, height, marks = noMarks, onTimeZoom }: LedgerChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => (ledger === undefined ? null : ledgerFigure(ledger, theme)), [ledger, theme])
+  const figure = useMemo(
+    () => (ledger === undefined ? null : ledgerFigure(ledger, theme, marks)),
+    [ledger, theme, marks],
+  )
   const flows = ledger === undefined ? [] : flowSeries(ledger.series)
   const reason = ledger?.columns.find((column) => column.total.reason !== null)?.total.reason
   return (

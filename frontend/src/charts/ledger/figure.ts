@@ -6,7 +6,7 @@ import { plotTime } from '../../lib/time'
 import { scaleFor, unitLabel } from '../../lib/units'
 import { axis, baseLayout, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
-import { markShapes, type ChartMark } from '../lines/figure'
+import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
 
 type Flow = Pick<Ledger, 'axis' | 'series' | 'resets'>
 
@@ -47,11 +47,15 @@ export function resetMarks(resets: Ledger['resets'], stepSeconds: number): Chart
     if (known === undefined) causes.set(place, { at: reset.at, texts: new Set([reset.cause]) })
     else known.texts.add(reset.cause)
   }
-  return [...causes.values()].map(({ at, texts }) => ({ atSeconds: at, text: `left out: ${[...texts].join(', ')}` }))
+  return [...causes.values()].map(({ at, texts }) => ({
+    atSeconds: at,
+    text: `left out: ${[...texts].join(', ')}`,
+    kind: 'left_out',
+  }))
 }
 
-/** Promotions above the line, demotions by cause below it, over time; resets are marks, and gaps stay gaps. */
-export function ledgerFigure(ledger: Flow, theme: ChartTheme): ChartFigure {
+/** Promotions above the line, demotions by cause below it, over time; resets and events are marks, and gaps stay gaps. */
+export function ledgerFigure(ledger: Flow, theme: ChartTheme, events: ChartMark[] = noMarks): ChartFigure {
   const { times, window, step_seconds: step } = ledger.axis
   const flows = flowSeries(ledger.series)
   let peak = 0
@@ -82,7 +86,7 @@ export function ledgerFigure(ledger: Flow, theme: ChartTheme): ChartFigure {
       hovertemplate: `%{customdata:,.3~g} ${scale.unit}`,
     }
   })
-  const marks = resetMarks(
+  const resets = resetMarks(
     ledger.resets.filter((reset) => reset.at >= start && reset.at <= end),
     Math.max(width / 1000, (end - start) / mostMarks),
   )
@@ -92,7 +96,7 @@ export function ledgerFigure(ledger: Flow, theme: ChartTheme): ChartFigure {
       ...baseLayout(theme),
       barmode: 'relative',
       bargap: 0,
-      margin: { l: 64, r: 16, t: 18, b: 40, pad: 0 },
+      margin: { l: 64, r: 16, t: markMargin, b: 40, pad: 0 },
       xaxis: timeAxis(theme, start, end),
       yaxis: {
         ...axis(theme),
@@ -104,7 +108,7 @@ export function ledgerFigure(ledger: Flow, theme: ChartTheme): ChartFigure {
         ...(peak === 0 ? { range: [-1, 1] } : {}),
       },
       yaxis9: utc.axis,
-      ...markShapes(theme, marks),
+      ...markShapes(theme, [...resets, ...events], start, end),
     },
     table: seriesTable(
       times,

@@ -3,7 +3,8 @@ import type { TimeAxis } from '../../api/_generated/schema'
 import { seriesColour } from '../../lib/palette'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
-import { linesFigure, type ChartMark, type Line } from './figure'
+import { noMarks, type ChartMark } from '../eventMarks'
+import { linesFigure, type Line } from './figure'
 
 interface LinesChartProps extends Omit<ChartPanelProps, 'figure' | 'legend' | 'empty'> {
   axis: TimeAxis | undefined
@@ -11,8 +12,6 @@ interface LinesChartProps extends Omit<ChartPanelProps, 'figure' | 'legend' | 'e
   marks?: ChartMark[]
   emptyText: { title: string; next: string }
 }
-
-const noMarks: ChartMark[] = []
 
 /** Lines over time: pressure, rates, counters. */
 export function LinesChart({ axis, lines, marks = noMarks, emptyText, ...panel }: LinesChartProps) {

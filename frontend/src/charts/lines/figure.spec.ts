@@ -47,10 +47,10 @@ describe('lines over time', () => {
   })
 
   it('fix the range to the window, and show only marks inside it', () => {
-    const inside = { atSeconds: axis.times[0] ?? 0, text: 'deploy' }
+    const inside = { atSeconds: axis.times[0] ?? 0, text: 'deploy', kind: 'deploy' as const }
     const figure = linesFigure(axis, [{ key: 'a', label: 'a', unit: '', values: [1, 1, 1, 1] }], theme, [
       inside,
-      { atSeconds: 0, text: 'old' },
+      { atSeconds: 0, text: 'old', kind: 'note' },
     ])
     expect(figure.layout.shapes).toHaveLength(1)
     expect(figure.layout.xaxis?.range).toHaveLength(2)

@@ -15,12 +15,7 @@ import {
   utcHover,
 } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
-
-/** A moment to mark on a chart: a reset, a deploy, a knob change. */
-export interface ChartMark {
-  atSeconds: number
-  text: string
-}
+import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
 
 /** A line of the chart; `colour` where it means something, else by position. */
 export interface Line extends Series {
@@ -33,35 +28,13 @@ function peakOf(lines: Line[]): number {
   return peak
 }
 
-/** Dotted verticals with their text on hover, for marks inside the window. */
-export function markShapes(theme: ChartTheme, marks: ChartMark[]) {
-  return {
-    shapes: marks.map((mark) => ({
-      type: 'line' as const,
-      xref: 'x' as const,
-      yref: 'paper' as const,
-      x0: plotTime(mark.atSeconds),
-      x1: plotTime(mark.atSeconds),
-      y0: 0,
-      y1: 1,
-      line: { color: theme.dimmed, width: 1, dash: 'dot' as const },
-    })),
-    annotations: marks.map((mark) => ({
-      x: plotTime(mark.atSeconds),
-      y: 1,
-      xref: 'x' as const,
-      yref: 'paper' as const,
-      yanchor: 'bottom' as const,
-      text: '▾',
-      hovertext: plotText(mark.text),
-      showarrow: false,
-      font: { size: 12, color: theme.dimmed },
-    })),
-  }
-}
-
 /** Lines over time on one scale. All lines must share a unit; gaps are never bridged. */
-export function linesFigure(time: TimeAxis, lines: Line[], theme: ChartTheme, marks: ChartMark[] = []): ChartFigure {
+export function linesFigure(
+  time: TimeAxis,
+  lines: Line[],
+  theme: ChartTheme,
+  marks: ChartMark[] = noMarks,
+): ChartFigure {
   const unit = lines[0]?.unit ?? ''
   const scale = scaleFor(unit, peakOf(lines))
   const utc = utcHover(time.times)
@@ -95,7 +68,7 @@ export function linesFigure(time: TimeAxis, lines: Line[], theme: ChartTheme, ma
     ],
     layout: {
       ...baseLayout(theme),
-      margin: { l: 60, r: 16, t: marks.length > 0 ? 18 : 8, b: 40, pad: 0 },
+      margin: { l: 60, r: 16, t: markMargin, b: 40, pad: 0 },
       xaxis: timeAxis(theme, start, end),
       yaxis: {
         ...axisStyle(theme),
@@ -106,10 +79,7 @@ export function linesFigure(time: TimeAxis, lines: Line[], theme: ChartTheme, ma
         ...(peakOf(lines) === 0 ? { range: [0, 1] } : {}),
       },
       yaxis9: utc.axis,
-      ...markShapes(
-        theme,
-        marks.filter((mark) => mark.atSeconds >= start && mark.atSeconds <= end),
-      ),
+      ...markShapes(theme, marks, start, end),
     },
     table: seriesTable(
       time.times,

@@ -3,19 +3,21 @@ import type { FleetOverview } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
+import { noMarks, type ChartMark } from '../eventMarks'
 import { matrixFigure } from './figure'
 
 interface MatrixChartProps {
   fleet: FleetOverview | undefined
   load: LoadState
+  marks?: ChartMark[]
   onService: (serviceId: string) => void
   onTimeZoom: (startSeconds: number, endSeconds: number) => void
 }
 
 /** When each service was cold: services by time. */
-export function MatrixChart({ fleet, load, onService, onTimeZoom }: MatrixChartProps) {
+export function MatrixChart({ fleet, load, marks = noMarks, onService, onTimeZoom }: MatrixChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => (fleet === undefined ? null : matrixFigure(fleet, theme)), [fleet, theme])
+  const figure = useMemo(() => (fleet === undefined ? null : matrixFigure(fleet, theme, marks)), [fleet, theme, marks])
   const drawable = fleet?.matrix.some((row) => row.cold_ratio.some((ratio) => ratio !== null)) ?? false
   return (
     <ChartPanel

@@ -4,14 +4,18 @@ import { cividis, type ChartTheme } from '../../lib/palette'
 import { formatUtc, plotTime } from '../../lib/time'
 import { axis, baseLayout, timeAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
 
 type Matrix = Pick<FleetOverview, 'matrix' | 'matrix_axis'>
 
 /** Services down, time across, cold share as colour; what was not measured stays hatched. */
-export function matrixFigure(fleet: Matrix, theme: ChartTheme): ChartFigure {
+export function matrixFigure(fleet: Matrix, theme: ChartTheme, marks: ChartMark[] = noMarks): ChartFigure {
   const { times, window, step_seconds: step } = fleet.matrix_axis
   const rows = [...fleet.matrix].reverse()
   const half = (step ?? 0) / 2
+  const start = Date.parse(window.start) / 1000
+  const end = Date.parse(window.end) / 1000
+  const events = markShapes(theme, marks, start, end)
   return {
     data: [
       {
@@ -43,19 +47,23 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme): ChartFigure {
       ...baseLayout(theme),
       plot_bgcolor: theme.absent,
       hovermode: 'closest',
-      margin: { l: 140, r: 8, t: 4, b: 40, pad: 0 },
+      margin: { l: 140, r: 8, t: markMargin, b: 40, pad: 0 },
       // Rows are told apart by lines over the hatching rather than by gaps that would show it.
-      shapes: rows.slice(1).map((_, index) => ({
-        type: 'line' as const,
-        xref: 'paper' as const,
-        yref: 'y' as const,
-        x0: 0,
-        x1: 1,
-        y0: index + 0.5,
-        y1: index + 0.5,
-        line: { color: theme.surface, width: 2 },
-      })),
-      xaxis: timeAxis(theme, Date.parse(window.start) / 1000, Date.parse(window.end) / 1000),
+      shapes: [
+        ...rows.slice(1).map((_, index) => ({
+          type: 'line' as const,
+          xref: 'paper' as const,
+          yref: 'y' as const,
+          x0: 0,
+          x1: 1,
+          y0: index + 0.5,
+          y1: index + 0.5,
+          line: { color: theme.surface, width: 2 },
+        })),
+        ...events.shapes,
+      ],
+      annotations: events.annotations,
+      xaxis: timeAxis(theme, start, end),
       yaxis: {
         ...axis(theme),
         fixedrange: true,

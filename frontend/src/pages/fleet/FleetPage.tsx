@@ -12,6 +12,8 @@ import { Headline } from '../../ui/Headline'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { ServicesTable } from '../services/ServicesTable'
+import { EventsControl } from '../shell/EventsControl'
+import { useEventMarks } from '../shell/useEventMarks'
 import { useListSearch } from '../shell/useListSearch'
 import { useTimeRange } from '../shell/useTimeRange'
 import classes from './FleetPage.module.css'
@@ -31,6 +33,7 @@ export function FleetPage(): ReactNode {
   const query = useQuery(fleetQuery(range))
   const load = loadStateOf(query)
   const fleet = query.data
+  const events = useEventMarks('fleet')
   const openService = (serviceId: string) => void navigate({ to: '/services/$serviceId', params: { serviceId } })
   const moves = useMemo(() => (fleet?.moves ?? []).map((line) => ({ ...line, colour: moveColour(line.key) })), [fleet])
   const pressure = useMemo(() => fleet?.psi ?? [], [fleet])
@@ -40,7 +43,7 @@ export function FleetPage(): ReactNode {
   }
   return (
     <div data-testid="page-fleet">
-      <Headline kicker={<h1>Fleet</h1>} sentence={fleet?.headline} />
+      <Headline kicker={<h1>Fleet</h1>} sentence={fleet?.headline} aside={<EventsControl events={events} />} />
       <FleetStats fleet={fleet} />
       {fleet?.hosts_total === 0 && (
         <EmptyState
@@ -56,7 +59,7 @@ export function FleetPage(): ReactNode {
       )}
       <div className={classes.two}>
         <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
-        <MatrixChart fleet={fleet} load={load} onService={openService} onTimeZoom={zoomTo} />
+        <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
         <LinesChart
           name="fleet-moves"
           title="Tier moves"
@@ -64,6 +67,7 @@ export function FleetPage(): ReactNode {
           load={load}
           axis={fleet?.moves_axis}
           lines={moves}
+          marks={events.marks}
           height={200}
           evidence={fleet?.promotion_pages_per_s}
           onTimeZoom={zoomTo}
@@ -79,6 +83,7 @@ export function FleetPage(): ReactNode {
           load={load}
           axis={fleet?.moves_axis}
           lines={pressure}
+          marks={events.marks}
           height={200}
           evidence={fleet?.psi_memory_some_ratio}
           onTimeZoom={zoomTo}

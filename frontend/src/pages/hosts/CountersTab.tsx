@@ -5,6 +5,7 @@ import { useMemo } from 'react'
 import type { CounterAnswer } from '../../api/_generated/schema'
 import { counterNamesQuery, counterQuery } from '../../api/queries/counters'
 import { loadStateOf } from '../../api/queries/loadState'
+import type { ChartMark } from '../../charts/eventMarks'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import { counterLines } from '../../charts/lines/counterLines'
 import { useTimeRange } from '../shell/useTimeRange'
@@ -24,7 +25,7 @@ function emptyText(answer: CounterAnswer | undefined, name: string) {
 }
 
 /** Any counter of the host, by name: one line per node, zone or cgroup that has it. */
-export function CountersTab({ hostId }: { hostId: string }) {
+export function CountersTab({ hostId, marks }: { hostId: string; marks: ChartMark[] }) {
   const { counter = first, source, view = 'rate' } = route.useSearch()
   const navigate = route.useNavigate()
   const { range, zoomTo } = useTimeRange()
@@ -56,6 +57,7 @@ export function CountersTab({ hostId }: { hostId: string }) {
           load={loadStateOf(query)}
           axis={query.data?.axis}
           lines={lines}
+          marks={marks}
           height={320}
           onTimeZoom={zoomTo}
           emptyText={emptyText(query.data, counter)}

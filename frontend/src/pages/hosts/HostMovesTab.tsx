@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { loadStateOf } from '../../api/queries/loadState'
 import { hostLedgerQuery } from '../../api/queries/tierMoves'
+import type { ChartMark } from '../../charts/eventMarks'
 import { useTimeRange } from '../shell/useTimeRange'
 import { LedgerView } from '../tierMoves/LedgerView'
 
 /** Tier moves of the whole host. */
-export function HostMovesTab({ hostId }: { hostId: string }) {
+export function HostMovesTab({ hostId, marks }: { hostId: string; marks: ChartMark[] }) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(hostLedgerQuery(hostId, range))
-  return <LedgerView ledger={query.data} load={loadStateOf(query)} onTimeZoom={zoomTo} />
+  return <LedgerView ledger={query.data} load={loadStateOf(query)} marks={marks} onTimeZoom={zoomTo} />
 }

@@ -4,6 +4,7 @@ import type { HostDetail } from '../../api/_generated/schema'
 import { counterQuery } from '../../api/queries/counters'
 import { loadStateOf } from '../../api/queries/loadState'
 import { hostLedgerQuery } from '../../api/queries/tierMoves'
+import type { ChartMark } from '../../charts/eventMarks'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import { counterLines } from '../../charts/lines/counterLines'
@@ -21,10 +22,11 @@ import { Topology } from './Topology'
 interface HostOverviewTabProps {
   hostId: string
   host: HostDetail | undefined
+  marks: ChartMark[]
 }
 
 /** The host at a glance: figures, findings, tiers, moves, pressure, services. */
-export function HostOverviewTab({ hostId, host }: HostOverviewTabProps) {
+export function HostOverviewTab({ hostId, host, marks }: HostOverviewTabProps) {
   const { range, zoomTo } = useTimeRange()
   const ledger = useQuery(hostLedgerQuery(hostId, range))
   const pressure = useQuery(counterQuery(hostId, 'host|pressure.memory|some_total_us', undefined, range))
@@ -65,7 +67,7 @@ export function HostOverviewTab({ hostId, host }: HostOverviewTabProps) {
         </Panel>
       </div>
       <div className={classes.two}>
-        <LedgerChart ledger={ledger.data} load={loadStateOf(ledger)} height={220} onTimeZoom={zoomTo} />
+        <LedgerChart ledger={ledger.data} load={loadStateOf(ledger)} height={220} marks={marks} onTimeZoom={zoomTo} />
         <LinesChart
           name="host-psi"
           title={<Term name="psi">Memory pressure</Term>}
@@ -73,6 +75,7 @@ export function HostOverviewTab({ hostId, host }: HostOverviewTabProps) {
           load={loadStateOf(pressure)}
           axis={pressure.data?.axis}
           lines={lines}
+          marks={marks}
           height={220}
           evidence={host?.summary.psi_memory_some_ratio}
           onTimeZoom={zoomTo}

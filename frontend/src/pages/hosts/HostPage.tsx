@@ -8,6 +8,8 @@ import { hostTabs } from '../../lib/urlState'
 import { Headline } from '../../ui/Headline'
 import { ProblemState } from '../../ui/ProblemState'
 import { Timestamp } from '../../ui/Timestamp'
+import { EventsControl } from '../shell/EventsControl'
+import { useEventMarks } from '../shell/useEventMarks'
 import { useNow } from '../shell/useNow'
 import { useTimeRange } from '../shell/useTimeRange'
 import { CountersTab } from './CountersTab'
@@ -37,6 +39,7 @@ export function HostPage(): ReactNode {
   const query = useQuery(hostQuery(hostId, range.refreshMs))
   const load = loadStateOf(query)
   const host = query.data
+  const events = useEventMarks({ services: host?.services.map((service) => service.id) ?? [], hosts: [hostId] })
   if (load.problem !== null && host === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const setTab = (next: string | null) => {
     const chosen = hostTabs.find((name) => name === next)
@@ -64,6 +67,7 @@ export function HostPage(): ReactNode {
           </>
         }
         sentence={host?.headline}
+        aside={<EventsControl events={events} />}
       />
       <Tabs value={tab} onChange={setTab} keepMounted={false}>
         <Tabs.List mb="sm">
@@ -74,13 +78,13 @@ export function HostPage(): ReactNode {
           ))}
         </Tabs.List>
         <Tabs.Panel value="overview">
-          <HostOverviewTab hostId={hostId} host={host} />
+          <HostOverviewTab hostId={hostId} host={host} marks={events.marks} />
         </Tabs.Panel>
         <Tabs.Panel value="moves">
-          <HostMovesTab hostId={hostId} />
+          <HostMovesTab hostId={hostId} marks={events.marks} />
         </Tabs.Panel>
         <Tabs.Panel value="counters">
-          <CountersTab hostId={hostId} />
+          <CountersTab hostId={hostId} marks={events.marks} />
         </Tabs.Panel>
         <Tabs.Panel value="hardware">
           <HardwareTab host={host} load={load} />

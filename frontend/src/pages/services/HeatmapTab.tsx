@@ -6,6 +6,7 @@ import type { ServiceDetail } from '../../api/_generated/schema'
 import { hostsQuery } from '../../api/queries/hosts'
 import { loadStateOf } from '../../api/queries/loadState'
 import { tilesQuery } from '../../api/queries/tiles'
+import type { ChartMark } from '../../charts/eventMarks'
 import { HeatmapChart } from '../../charts/heatmap/HeatmapChart'
 import { heatmapMargins } from '../../charts/heatmap/figure'
 import { granularityWords, shortMethodName } from '../../lib/figure'
@@ -28,10 +29,11 @@ const coalesceMs = 1500
 interface HeatmapTabProps {
   serviceId: string
   service: ServiceDetail | undefined
+  marks: ChartMark[]
 }
 
 /** Activity by time and address region on one host, with a panel for what is selected. */
-export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
+export function HeatmapTab({ serviceId, service, marks }: HeatmapTabProps) {
   const { host, group, zoom, sel } = route.useSearch()
   const navigate = route.useNavigate()
   const { range } = useTimeRange()
@@ -104,6 +106,7 @@ export function HeatmapTab({ serviceId, service }: HeatmapTabProps) {
           brush={brush}
           height={height}
           width={width}
+          marks={marks}
           hint={
             grid === undefined
               ? '\u00a0'

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { loadStateOf } from '../../api/queries/loadState'
 import { serviceLedgerQuery } from '../../api/queries/tierMoves'
+import type { ChartMark } from '../../charts/eventMarks'
 import { useTimeRange } from '../shell/useTimeRange'
 import { LedgerView } from '../tierMoves/LedgerView'
 
 /** Tier moves of the service's own cgroups. */
-export function MovesTab({ serviceId }: { serviceId: string }) {
+export function MovesTab({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(serviceLedgerQuery(serviceId, range))
-  return <LedgerView ledger={query.data} load={loadStateOf(query)} onTimeZoom={zoomTo} />
+  return <LedgerView ledger={query.data} load={loadStateOf(query)} marks={marks} onTimeZoom={zoomTo} />
 }

@@ -1,16 +1,16 @@
 import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
 import type { ServiceDetail, ServiceHeat } from '../../api/_generated/schema'
 import { heatQuery } from '../../api/queries/heat'
 import { loadStateOf } from '../../api/queries/loadState'
 import { AgeHistogramChart } from '../../charts/ageHistogram/AgeHistogramChart'
 import { ClassTimeChart } from '../../charts/classTime/ClassTimeChart'
+import type { ChartMark } from '../../charts/eventMarks'
 import { WindowBarsChart } from '../../charts/windowBars/WindowBarsChart'
 import { measuredBy } from '../../lib/figure'
 import { formatCount } from '../../lib/units'
-import type { SchemeName } from '../../lib/urlState'
+import { pageKinds, type PageKindName, type SchemeName } from '../../lib/urlState'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { useTimeRange } from '../shell/useTimeRange'
@@ -25,38 +25,28 @@ import classes from './OverviewTab.module.css'
 
 const route = getRouteApi('/services/$serviceId')
 
-const kinds = ['all', 'anon', 'file', 'tmpfs'] as const
-
 interface OverviewTabProps {
   serviceId: string
   service: ServiceDetail | undefined
+  marks: ChartMark[]
 }
 
 /** How hot the service is: classes by scheme, over time, by kind, by age, by host. */
-export function OverviewTab({ serviceId, service }: OverviewTabProps) {
-  const { scheme = 'recency', threshold } = route.useSearch()
+export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
+  const { scheme = 'recency', threshold, kind } = route.useSearch()
   const navigate = route.useNavigate()
   const { range, zoomTo } = useTimeRange()
-  const [kind, setKind] = useState<(typeof kinds)[number]>('all')
   const query = useQuery(heatQuery(serviceId, { scheme, threshold }, range))
-  const narrowed = useQuery({
-    ...heatQuery(serviceId, { scheme, threshold, kind: kind === 'all' ? undefined : kind }, range),
-  })
+  const narrowed = useQuery(heatQuery(serviceId, { scheme, threshold, kind }, range))
   const load = loadStateOf(query)
   const heat = query.data
-  const marks = useMemo(
-    () =>
-      (service?.events ?? []).map((event) => ({
-        atSeconds: Date.parse(event.at) / 1000,
-        text: `${event.kind}: ${event.text}`,
-      })),
-    [service],
-  )
   const setScheme = (next: SchemeName, nextThreshold: number | undefined) =>
     void navigate({
       search: (before) => ({ ...before, scheme: next === 'recency' ? undefined : next, threshold: nextThreshold }),
       resetScroll: false,
     })
+  const setKind = (next: PageKindName | undefined) =>
+    void navigate({ search: (before) => ({ ...before, kind: next }), resetScroll: false })
   if (load.problem !== null && heat === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   return (
     <div className={classes.stack}>
@@ -82,9 +72,9 @@ export function OverviewTab({ serviceId, service }: OverviewTabProps) {
         controls={
           <SegmentedControl
             aria-label="Page kind"
-            value={kind}
-            onChange={(value) => setKind(kinds.find((name) => name === value) ?? 'all')}
-            data={[...kinds]}
+            value={kind ?? 'all'}
+            onChange={(value) => setKind(pageKinds.find((name) => name === value))}
+            data={['all', ...pageKinds]}
           />
         }
       />

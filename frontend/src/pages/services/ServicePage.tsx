@@ -9,15 +9,24 @@ import { serviceTabs } from '../../lib/urlState'
 import { Headline } from '../../ui/Headline'
 import { ProblemState } from '../../ui/ProblemState'
 import { ToneTag } from '../../ui/ToneTag'
+import { EventsControl } from '../shell/EventsControl'
+import { useEventMarks } from '../shell/useEventMarks'
 import { useTimeRange } from '../shell/useTimeRange'
 import { HeatmapTab } from './HeatmapTab'
 import { MovesTab } from './MovesTab'
 import { OverviewTab } from './OverviewTab'
+import { RevisitTab } from './RevisitTab'
 import { ServiceHostsTab } from './ServiceHostsTab'
 
 const route = getRouteApi('/services/$serviceId')
 
-const tabLabels = { overview: 'Overview', heatmap: 'Heatmap', moves: 'Tier moves', hosts: 'Hosts' } as const
+const tabLabels = {
+  overview: 'Overview',
+  heatmap: 'Heatmap',
+  revisit: 'Revisit',
+  moves: 'Tier moves',
+  hosts: 'Hosts',
+} as const
 
 /** One service: how hot its memory is, where, and what moves. */
 export function ServicePage(): ReactNode {
@@ -28,6 +37,7 @@ export function ServicePage(): ReactNode {
   const query = useQuery(serviceQuery(serviceId, range))
   const load = loadStateOf(query)
   const service = query.data
+  const events = useEventMarks({ services: [serviceId], hosts: service?.hosts ?? [] })
   if (load.problem !== null && service === undefined)
     return <ProblemState problem={load.problem} onRetry={load.retry} />
   const verdict = service === undefined ? null : verdictText(service.summary.verdict)
@@ -51,6 +61,7 @@ export function ServicePage(): ReactNode {
           </>
         }
         sentence={service?.headline}
+        aside={<EventsControl events={events} />}
       />
       <Tabs value={tab} onChange={setTab} keepMounted={false}>
         <Tabs.List mb="sm">
@@ -61,13 +72,16 @@ export function ServicePage(): ReactNode {
           ))}
         </Tabs.List>
         <Tabs.Panel value="overview">
-          <OverviewTab serviceId={serviceId} service={service} />
+          <OverviewTab serviceId={serviceId} service={service} marks={events.marks} />
         </Tabs.Panel>
         <Tabs.Panel value="heatmap">
-          <HeatmapTab serviceId={serviceId} service={service} />
+          <HeatmapTab serviceId={serviceId} service={service} marks={events.marks} />
+        </Tabs.Panel>
+        <Tabs.Panel value="revisit">
+          <RevisitTab serviceId={serviceId} />
         </Tabs.Panel>
         <Tabs.Panel value="moves">
-          <MovesTab serviceId={serviceId} />
+          <MovesTab serviceId={serviceId} marks={events.marks} />
         </Tabs.Panel>
         <Tabs.Panel value="hosts">
           <ServiceHostsTab serviceId={serviceId} />

@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
 import type { Ledger } from '../../api/_generated/schema'
+import type { ChartMark } from '../../charts/eventMarks'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import type { LoadState } from '../../lib/loadState'
@@ -13,13 +14,14 @@ import { ResetsList } from './ResetsList'
 interface LedgerViewProps {
   ledger: Ledger | undefined
   load: LoadState
+  marks: ChartMark[]
   onTimeZoom: (startSeconds: number, endSeconds: number) => void
 }
 
 const swapKeys = /^(swap_in|swap_out|refault_anon|refault_file)/
 
 /** A ledger: moves over time, ping-pong or its bound, every column with its trust, what was left out. */
-export function LedgerView({ ledger, load, onTimeZoom }: LedgerViewProps) {
+export function LedgerView({ ledger, load, marks, onTimeZoom }: LedgerViewProps) {
   const swap = useMemo(() => (ledger?.series ?? []).filter((line) => swapKeys.test(line.key)), [ledger])
   if (load.problem !== null && ledger === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const warnings = [...new Set(ledger?.columns.flatMap((column) => column.total.warnings))]
@@ -31,7 +33,7 @@ export function LedgerView({ ledger, load, onTimeZoom }: LedgerViewProps) {
         </p>
       ))}
       <div className={classes.wide}>
-        <LedgerChart ledger={ledger} load={load} height={320} onTimeZoom={onTimeZoom} />
+        <LedgerChart ledger={ledger} load={load} height={320} marks={marks} onTimeZoom={onTimeZoom} />
         <PingPongPanel pingPong={ledger?.ping_pong} />
       </div>
       {swap.length > 0 && (
@@ -43,6 +45,7 @@ export function LedgerView({ ledger, load, onTimeZoom }: LedgerViewProps) {
           axis={ledger?.axis}
           lines={swap}
           height={180}
+          marks={marks}
           evidence={ledger?.columns.find((column) => swapKeys.test(column.key))?.rate}
           onTimeZoom={onTimeZoom}
           emptyText={{

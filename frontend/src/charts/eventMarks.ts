@@ -1,0 +1,101 @@
+import type { Layout } from 'plotly.js'
+import { plotText } from '../lib/escape'
+import type { ChartTheme } from '../lib/palette'
+import { plotTime } from '../lib/time'
+
+const glyphs = { deploy: '▼', knob: '◆', incident: '✖', note: '●', left_out: '▾' } as const
+
+/** What a mark stands for: an event by its kind, or a stretch that totals leave out. */
+export type MarkKind = keyof typeof glyphs
+
+/** A moment to mark on a chart over time: a deploy, a knob change, a reset. */
+export interface ChartMark {
+  atSeconds: number
+  text: string
+  kind: MarkKind
+}
+
+/** No marks; one array for all, so that charts are not drawn anew for an equal one. */
+export const noMarks: ChartMark[] = []
+
+/** The height above the plot, in pixels, that the marks' signs need. */
+export const markMargin = 18
+
+/** Marks closer together than this share of the window become one. */
+const nearShare = 1 / 80
+/** Texts in one mark; the rest is counted. */
+const mostTexts = 5
+
+/** The sign of a kind of mark; kinds that are new to this dashboard are notes. */
+export function markKind(kind: string): MarkKind {
+  return kind in glyphs ? (kind as MarkKind) : 'note'
+}
+
+/** The sign that stands for a kind of mark, on charts and in lists. */
+export function markGlyph(kind: MarkKind): string {
+  return glyphs[kind]
+}
+
+interface MarkGroup {
+  kind: MarkKind
+  atSeconds: number
+  texts: string[]
+}
+
+/** Marks in the window, those that would lie upon each other joined; events and left-out stretches stay apart. */
+export function groupMarks(marks: ChartMark[], start: number, end: number): MarkGroup[] {
+  const groups: MarkGroup[] = []
+  const near = (end - start) * nearShare
+  const inside = marks.filter(({ atSeconds }) => atSeconds >= start && atSeconds <= end)
+  for (const mark of inside.sort((a, b) => a.atSeconds - b.atSeconds)) {
+    const isReset = mark.kind === 'left_out'
+    const last = groups.findLast((group) => (group.kind === 'left_out') === isReset)
+    if (last !== undefined && mark.atSeconds - last.atSeconds < near) last.texts.push(mark.text)
+    else groups.push({ kind: mark.kind, atSeconds: mark.atSeconds, texts: [mark.text] })
+  }
+  return groups
+}
+
+function hoverText(texts: string[]): string {
+  const shown = [...new Set(texts)].slice(0, mostTexts).map((text) => plotText(text.slice(0, 200)))
+  const rest = texts.length - shown.length
+  return [...shown, ...(rest > 0 && texts.length > mostTexts ? [`and ${rest} more`] : [])].join('<br>')
+}
+
+/**
+ * Verticals over a chart with the time on its x axis: events solid, left-out stretches dotted, each with its sign
+ * above the plot and its text on hover. Texts come from people and programs and are escaped.
+ */
+export function markShapes(
+  theme: ChartTheme,
+  marks: ChartMark[],
+  startSeconds: number,
+  endSeconds: number,
+): Required<Pick<Layout, 'shapes' | 'annotations'>> {
+  const groups = groupMarks(marks, startSeconds, endSeconds)
+  const colour = (group: MarkGroup) => (group.kind === 'left_out' ? theme.dimmed : theme.mark)
+  return {
+    shapes: groups.map((group) => ({
+      type: 'line' as const,
+      xref: 'x' as const,
+      yref: 'paper' as const,
+      x0: plotTime(group.atSeconds),
+      x1: plotTime(group.atSeconds),
+      y0: 0,
+      y1: 1,
+      line: { color: colour(group), width: 1, dash: group.kind === 'left_out' ? ('dot' as const) : ('solid' as const) },
+    })),
+    annotations: groups.map((group) => ({
+      x: plotTime(group.atSeconds),
+      y: 1,
+      xref: 'x' as const,
+      yref: 'paper' as const,
+      yanchor: 'bottom' as const,
+      text: glyphs[group.kind],
+      hovertext: hoverText(group.texts),
+      captureevents: true,
+      showarrow: false,
+      font: { size: group.kind === 'left_out' ? 12 : 10, color: colour(group) },
+    })),
+  }
+}

@@ -1,0 +1,47 @@
+import { useMemo } from 'react'
+import type { Revisit } from '../../api/_generated/schema'
+import { kindColour } from '../../lib/palette'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { revisitFigure } from './figure'
+
+interface RevisitChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'controls' | 'hint'> {
+  revisit: Revisit | undefined
+  /** The page kind that is drawn with its band; where it has no curve, the first one is. */
+  kind: string
+  /** Idle intervals after which memory counts as cold. */
+  idle: number
+}
+
+/** How soon idle memory is accessed again. */
+export function RevisitChart({ revisit, kind, idle, ...panel }: RevisitChartProps) {
+  const theme = useChartTheme()
+  const chosen = revisit?.curves.find((curve) => curve.kind === kind) ?? revisit?.curves[0]
+  const figure = useMemo(
+    () => (revisit === undefined || chosen === undefined ? null : revisitFigure(revisit, chosen, idle, theme)),
+    [revisit, chosen, idle, theme],
+  )
+  return (
+    <ChartPanel
+      {...panel}
+      name="revisit"
+      title="Accessed again"
+      label="Share of idle memory accessed again"
+      figure={figure}
+      evidence={chosen?.figures.find((found) => found.status === 'ok') ?? chosen?.figures[0]}
+      empty={
+        revisit !== undefined && chosen === undefined
+          ? {
+              title: 'No revisit times in this time range',
+              next: revisit.missing?.reason ?? 'Widen the time range: gaps need at least ten measured intervals.',
+            }
+          : null
+      }
+      legend={[
+        ...(revisit?.curves ?? []).map((curve) => ({ label: curve.kind, colour: kindColour(curve.kind) })),
+        { label: 'dotted: under 5 % still watched' },
+        { label: 'nothing left to watch', hatched: true },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,202 @@
+import type { Data } from 'plotly.js'
+import type { Revisit, RevisitCurve } from '../../api/_generated/schema'
+import { kindColour, translucent, type ChartTheme } from '../../lib/palette'
+import { formatBytes, formatRatio, scaleFor } from '../../lib/units'
+import { axis, baseLayout } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+
+/** Below this share of the memory that was watched at first, a curve stands on little and is dashed. */
+export const thinShare = 0.05
+
+/** How many points of a curve stand on enough memory; the rest up to `last_known_lag` is thin, and then nothing is known. */
+export function solidPoints(curve: Pick<RevisitCurve, 'at_risk_bytes' | 'last_known_lag'>): number {
+  const first = curve.at_risk_bytes[0] ?? 0
+  const thin = curve.at_risk_bytes.findIndex((bytes) => bytes < first * thinShare)
+  return Math.min(curve.last_known_lag, thin < 0 ? curve.at_risk_bytes.length : thin)
+}
+
+type Shown = Pick<Revisit, 'lags' | 'interval_seconds' | 'curves'>
+
+interface Lags {
+  values: number[]
+  unit: string
+}
+
+function lagsOf(revisit: Shown): Lags {
+  const seconds = revisit.interval_seconds
+  if (seconds === null) return { values: revisit.lags, unit: 'intervals' }
+  const last = (revisit.lags.at(-1) ?? 0) * seconds
+  return last < 180
+    ? { values: revisit.lags.map((lag) => lag * seconds), unit: 'seconds' }
+    : { values: revisit.lags.map((lag) => (lag * seconds) / 60), unit: 'minutes' }
+}
+
+const percent = (values: (number | null)[]) => values.map((value) => (value === null ? null : value * 100))
+
+function hoverTexts(curve: RevisitCurve): string[] {
+  return curve.share.map((share, index) => {
+    if (share === null) return ''
+    const [lo, hi] = [curve.lo[index] ?? null, curve.hi[index] ?? null]
+    const band = lo === null || hi === null ? '' : ` (95 %: ${formatRatio(lo)} – ${formatRatio(hi)})`
+    return `${formatRatio(share)}${band}, ${formatBytes(curve.at_risk_bytes[index] ?? 0)} watched`
+  })
+}
+
+function bandOf(curve: RevisitCurve, x: number[], colour: string): Data[] {
+  const known = x.flatMap((lag, index) => {
+    const [lo, hi] = [curve.lo[index] ?? null, curve.hi[index] ?? null]
+    return lo === null || hi === null ? [] : [{ lag, lo: lo * 100, hi: hi * 100 }]
+  })
+  if (known.length === 0) return []
+  return [
+    {
+      type: 'scatter',
+      mode: 'lines',
+      x: [...known.map(({ lag }) => lag), ...known.map(({ lag }) => lag).reverse()],
+      y: [...known.map(({ hi }) => hi), ...known.map(({ lo }) => lo).reverse()],
+      fill: 'toself',
+      fillcolor: translucent(colour, 0.18),
+      line: { width: 0 },
+      hoverinfo: 'skip',
+    },
+  ]
+}
+
+/** One curve in two pieces that meet: solid where enough memory was watched, dashed behind that. */
+function pieces(curve: RevisitCurve, x: number[], isChosen: boolean): Data[] {
+  const solid = solidPoints(curve)
+  const colour = kindColour(curve.kind)
+  const texts = hoverTexts(curve)
+  const draw = (from: number, to: number, dash: 'solid' | 'dot'): Data[] =>
+    to - from < 1
+      ? []
+      : [
+          {
+            type: 'scatter',
+            mode: dash === 'solid' && isChosen && to - from < 30 ? 'lines+markers' : 'lines',
+            name: dash === 'solid' ? curve.kind : `${curve.kind}, little left to watch`,
+            x: x.slice(from, to),
+            y: percent(curve.share.slice(from, to)),
+            customdata: texts.slice(from, to),
+            hovertemplate: '%{customdata}',
+            connectgaps: false,
+            line: { color: colour, width: isChosen ? 2.2 : 1.1, dash },
+            marker: { size: 4, color: colour },
+          },
+        ]
+  return [...draw(0, solid, 'solid'), ...draw(Math.max(0, solid - 1), curve.last_known_lag, 'dot')]
+}
+
+function unknownAfter(curve: RevisitCurve, x: number[], theme: ChartTheme): Data[] {
+  const from = x[curve.last_known_lag - 1]
+  const to = x.at(-1)
+  if (from === undefined || to === undefined || curve.last_known_lag >= x.length) return []
+  const step = x[0] ?? 1
+  return [
+    {
+      type: 'bar',
+      x: [(from + to + step) / 2],
+      y: [100],
+      width: to + step - from,
+      hoverinfo: 'skip',
+      marker: {
+        color: theme.absent,
+        line: { width: 0 },
+        pattern: {
+          shape: '/',
+          fgcolor: theme.hatch,
+          bgcolor: theme.absent,
+          size: 7,
+          solidity: 0.18,
+          fillmode: 'replace',
+        },
+      },
+    },
+  ]
+}
+
+/**
+ * Share of idle memory accessed again within each lag. The chosen kind has its band over hosts; below it stands how
+ * much memory was still watched. Where little was, the line is dashed; where nothing was, the plot is hatched.
+ */
+export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number, theme: ChartTheme): ChartFigure {
+  const { values: x, unit } = lagsOf(revisit)
+  const others = revisit.curves.filter((curve) => curve.kind !== chosen.kind)
+  const colour = kindColour(chosen.kind)
+  const scale = scaleFor('bytes', Math.max(1, ...chosen.at_risk_bytes))
+  const since = chosen.clock === 'last_access' ? 'since last access' : `since turning cold (${idle} idle intervals)`
+  return {
+    data: [
+      ...unknownAfter(chosen, x, theme),
+      ...bandOf(chosen, x, colour),
+      ...others.flatMap((curve) => pieces(curve, x, false)),
+      ...pieces(chosen, x, true),
+      {
+        type: 'bar',
+        name: 'still watched',
+        x,
+        y: chosen.at_risk_bytes.map((bytes) => bytes / scale.divisor),
+        xaxis: 'x',
+        yaxis: 'y2',
+        marker: { color: translucent(colour, 0.45), line: { width: 0 } },
+        hovertemplate: `%{y:,.3~g} ${scale.unit}`,
+      },
+    ],
+    layout: {
+      ...baseLayout(theme),
+      margin: { l: 60, r: 16, t: 8, b: 46, pad: 0 },
+      bargap: 0.1,
+      barmode: 'overlay',
+      dragmode: false,
+      xaxis: {
+        ...axis(theme),
+        anchor: 'y2',
+        fixedrange: true,
+        range: [0, (x.at(-1) ?? 1) + (x[0] ?? 1)],
+        showgrid: false,
+        ticks: 'outside',
+        ticklen: 4,
+        hoverformat: '.3~g',
+        title: { text: `${unit} ${since}`, font: { size: 11 }, standoff: 6 },
+      },
+      yaxis: {
+        ...axis(theme),
+        domain: [0.27, 1],
+        fixedrange: true,
+        range: [0, 100],
+        tickvals: [0, 25, 50, 75, 100],
+        title: { text: '% accessed again', font: { size: 11 }, standoff: 6 },
+      },
+      yaxis2: {
+        ...axis(theme),
+        domain: [0, 0.2],
+        fixedrange: true,
+        rangemode: 'tozero',
+        nticks: 3,
+        title: { text: `${scale.unit} watched`, font: { size: 11 }, standoff: 6 },
+      },
+    },
+    table: {
+      columns: [
+        `lag (intervals, ${since})`,
+        `lag (${unit})`,
+        ...revisit.curves.flatMap((curve) => [
+          `${curve.kind}, accessed again (ratio)`,
+          `${curve.kind}, lower (ratio)`,
+          `${curve.kind}, upper (ratio)`,
+          `${curve.kind}, still watched (B)`,
+        ]),
+      ],
+      rows: revisit.lags.map((lag, index) => [
+        lag,
+        x[index] ?? null,
+        ...revisit.curves.flatMap((curve) => [
+          curve.share[index] ?? null,
+          curve.lo[index] ?? null,
+          curve.hi[index] ?? null,
+          curve.at_risk_bytes[index] ?? null,
+        ]),
+      ]),
+    },
+  }
+}
