@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from tierscope.domain.heat.resampling import bootstrap_median
+
 Floats = npt.NDArray[np.float64]
 Grade = Literal["early", "partial", "good"]
 
 LEVEL = 0.95
 BOOTSTRAP_MIN_HOSTS = 8
-BOOTSTRAP_DRAWS = 2000
 SEED = 20_240_501
 MIN_HOSTS = 3
 MIN_INTERVALS = 60
@@ -79,19 +80,11 @@ def _estimate(ordered: tuple[float, ...], seed: int) -> Estimate:
         return Estimate(middle, ordered[r - 1], ordered[n - r], reached)
     if ordered[0] == ordered[-1]:
         return Estimate(middle, middle, middle, LEVEL)
-    drawn = stats.bootstrap(
-        (np.array(ordered),),
-        np.median,
-        n_resamples=BOOTSTRAP_DRAWS,
-        confidence_level=LEVEL,
-        method="BCa",
-        vectorized=True,
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    if not (math.isfinite(drawn.low) and math.isfinite(drawn.high)):
+    lo, hi = bootstrap_median(np.array(ordered), LEVEL, seed=seed)
+    if not (math.isfinite(lo) and math.isfinite(hi)):
         r, reached = order_statistic_interval(n)
         return Estimate(middle, ordered[r - 1], ordered[n - r], reached)
-    return Estimate(middle, float(drawn.low), float(drawn.high), LEVEL)
+    return Estimate(middle, lo, hi, LEVEL)
 
 
 def wilson_interval(hits: int, checks: int, level: float = LEVEL) -> tuple[float, float]:
