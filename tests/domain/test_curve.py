@@ -13,8 +13,8 @@ from tierscope.domain.curve import (
     density_curve,
     interval_miss_ratio,
     lower_for_unseen,
+    lru_interval_curve,
     miss_ratio,
-    sample_band,
 )
 
 
@@ -32,6 +32,15 @@ def test_reuse_in_intervals_counts_pages_touched() -> None:
     survival = np.array([0.5, 0.3, 0.3, 0.1])
     assert interval_miss_ratio(survival, 100, 150) == pytest.approx(0.3)
     assert interval_miss_ratio(survival, 100, 1e9) == pytest.approx(0.1)
+
+
+def test_the_lru_curve_says_where_it_is_not_known() -> None:
+    survival = np.array([0.5, 0.3, np.nan, np.nan])
+    served, known = lru_interval_curve(survival, 100.0, 1000.0, np.array([0.1, 0.15, 0.16, 1.0]))
+    assert served == pytest.approx([0.5, 0.7, 0.7, 0.7])
+    assert known.tolist() == [True, True, False, False]
+    everything, known = lru_interval_curve(np.array([0.5, 0.0]), 100.0, 1000.0, np.array([1.0]))
+    assert (everything.tolist(), known.tolist()) == ([1.0], [True])
 
 
 def test_the_densest_bytes_of_the_worked_example() -> None:
@@ -80,15 +89,3 @@ def test_curves_rise_and_ranking_on_the_same_accesses_is_never_worse(counts: np.
         assert (fitted <= best + 1e-9).all()
     if np.isfinite(in_sample).all():
         assert in_sample[-1] == pytest.approx(1.0)
-
-
-def test_the_band_holds_the_curve_that_the_sample_was_drawn_from() -> None:
-    random = np.random.default_rng(3)
-    rates = np.asarray(1.0 / np.arange(1, 2001) ** 0.8 * 300, np.float64)
-    truth = density_curve(Pages(rates[:, None], np.ones(2000)), DRAM_SHARES)
-    counts = random.poisson(rates[:, None], (2000, 20)).astype(np.float64)
-    sample = random.choice(2000, 500, replace=False)
-    band = sample_band([Pages(counts[sample], np.ones(500))], DRAM_SHARES, draws=100, seed=2)
-    inside = (band.lo <= truth) & (truth <= band.hi)
-    assert inside.mean() >= 0.9
-    assert (band.hi - band.lo)[3] > 0.01

@@ -4,7 +4,6 @@
 an LRU of c pages serves, from reuse times. Real policies lie between the two.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,10 +34,6 @@ class Pages:
             raise ValueError("counts must be [pages, intervals], with one size for each page")
         if (self.counts < 0).any() or (self.sizes_bytes <= 0).any():
             raise ValueError("counts must not be negative, and sizes must be positive")
-
-    def take(self, chosen: npt.NDArray[np.int64]) -> "Pages":
-        """The pages at these places, repeats kept."""
-        return Pages(self.counts[chosen], self.sizes_bytes[chosen])
 
 
 def density_curve(pages: Pages, shares: Floats, *, resident_bytes: float | None = None) -> Floats:
@@ -72,39 +67,6 @@ def lower_for_unseen(served: Floats, unseen_ratio: float) -> Floats:
     return (1.0 - unseen_ratio) * served
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Interval of a curve at each share."""
-
-    lo: Floats
-    hi: Floats
-    level: float
-
-
-def sample_band(
-    hosts: Sequence[Pages], shares: Floats, *, draws: int = 200, level: float = 0.95, seed: int = 0
-) -> Band:
-    """Percentile bootstrap of the cross-fitted curve: hosts are drawn where there are several, pages within each.
-
-    Pages of a hash sample are independent draws from the pages of a host; hosts are the unit above them.
-    """
-    if not hosts:
-        raise ValueError("a band needs at least one host")
-    random = np.random.default_rng(seed)
-    drawn = np.empty((draws, len(shares)))
-    for draw in range(draws):
-        chosen = random.integers(0, len(hosts), len(hosts)) if len(hosts) > 1 else np.zeros(1, np.int64)
-        parts = [
-            hosts[host].take(random.integers(0, len(hosts[host].sizes_bytes), len(hosts[host].sizes_bytes)))
-            for host in chosen
-        ]
-        curves = np.stack([cross_fitted_curve(part, shares) for part in parts])
-        weights = np.array([part.counts.sum() for part in parts])
-        drawn[draw] = (curves * weights[:, None]).sum(axis=0) / weights.sum() if weights.sum() else np.nan
-    lo, hi = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Band(lo, hi, level)
-
-
 def miss_ratio(reuse_mass: Floats, capacity_pages: float) -> float:
     """Miss ratio of an LRU of so many pages, by average eviction time, from the reuse times of single accesses.
 
@@ -121,6 +83,22 @@ def interval_miss_ratio(survival: Floats, pages_per_interval: float, capacity_pa
     it counts page touches, not accesses.
     """
     return _miss(np.concatenate([[1.0], survival]), capacity_pages, pages_per_interval)
+
+
+def lru_interval_curve(
+    survival: Floats, touched_bytes: float, resident_bytes: float, shares: Floats
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Share of page touches per interval that an LRU of a share of the resident bytes serves, and where it is known.
+
+    `survival`: share of memory still idle after 1, 2, ... intervals, NaN from where nothing was watched.
+    `touched_bytes` per interval in the mean. An LRU that keeps more than all that is touched within the longest known
+    gap serves the last value or more: not known.
+    """
+    known = survival[np.cumprod(np.isfinite(survival)).astype(np.bool_)]
+    room = shares * resident_bytes
+    served = np.array([1.0 - interval_miss_ratio(known, touched_bytes, float(capacity)) for capacity in room])
+    reach = touched_bytes * (1.0 + float(known[:-1].sum())) if len(known) else 0.0
+    return served, (room <= reach + SLACK) | (served >= 1.0)
 
 
 def _miss(exceeding: Floats, capacity_pages: float, scale: float) -> float:

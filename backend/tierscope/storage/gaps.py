@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.heat.rows import KINDS, Method
+from tierscope.domain.revisit import LENGTHS
 from tierscope.storage.binary import copy_out, parse_int, parse_int8_array, parse_small_array, parse_us
 
 Ints = npt.NDArray[np.int64]
-LENGTHS = 63
 _COLUMNS = (
     "host_id, ts, backend, granularity, interval_ns, intervals, kinds, closed_bytes, freed_bytes, open_bytes, "
     "censored_bytes, groups"

@@ -19,7 +19,6 @@ _SAMPLED_NOTE = "Samples miss pages with few accesses: hot bytes are a lower bou
 _PANEL_NOTE = (
     "Scaled up from a random sample of {pages} pages: the intervals hold its error (Wilson, by page kind and tier)."
 )
-_SAMPLED = frozenset({"pebs", "ibs", "spe"})
 _VMA = 3
 
 
@@ -133,7 +132,7 @@ def gather_evidence(
         needed_history=rule.history,
     )
     notes = [_VMA_NOTE if method is not None and method.granularity == _VMA else _PAGE_NOTE]
-    if family in _SAMPLED:
+    if method is not None and method.is_sampler:
         notes.append(_SAMPLED_NOTE)
     pages = mean_sampled_pages(series)
     if pages is not None:

@@ -8,7 +8,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure, Interval, Window, absent
 from tierscope.domain.heat.classes import WINDOWS
 from tierscope.domain.heat.rows import HeatSeries, Method
-from tierscope.domain.heat.sampler import SAMPLERS, Events, Sampled, TouchedBytes, read_samples
+from tierscope.domain.heat.sampler import Events, Sampled, TouchedBytes, read_samples
 from tierscope.domain.heat.unseen import COVERAGE_LOWER, LEVEL, MIN_SAMPLES
 from tierscope.storage.binary import from_us
 from tierscope.storage.heat import read_live
@@ -45,7 +45,7 @@ def read_sampling(
     session: ReadSession, service_id: int, method: Method | None, series: Mapping[int, HeatSeries], window: Window
 ) -> Sampled | None:
     """The newest intervals of hosts that sample in hardware; None for other methods, or without single intervals."""
-    if method is None or method.backend not in SAMPLERS or not series:
+    if method is None or not method.is_sampler or not series:
         return None
     span = timedelta(microseconds=method.interval_ns / 1000 * (WINDOWS[-1] + 1))
     found = []
@@ -58,7 +58,7 @@ def read_sampling(
 
 def view_sampling(sampled: Sampled | None, method: Method | None, window: Window, n_hosts: int) -> SamplingView | None:
     """Its figures; None where the method does not sample in hardware."""
-    if method is None or method.backend not in SAMPLERS:
+    if method is None or not method.is_sampler:
         return None
     base = Figure(_DEFINITION, "ok", 0.0, "bytes", method=method.family, window=window, n_hosts=n_hosts, grounding="L")
     if sampled is None:

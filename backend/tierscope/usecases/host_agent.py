@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from tierscope.domain.figures import Figure, absent
+from tierscope.domain.heat.rows import SAMPLERS
 from tierscope.storage.hosts import SelfReportRow
 from tierscope.usecases.agent_plans import PauseState
 
 _NO_REPORT = "The agent has not reported on itself within the last day."
 _NOT_SAID = "This release of the agent does not say."
 _NO_SAMPLER = "The back end in use takes no hardware samples."
-SAMPLERS = frozenset({"pebs", "ibs", "spe"})
 
 
 @dataclass(frozen=True, slots=True)

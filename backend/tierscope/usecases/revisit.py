@@ -20,7 +20,6 @@ from tierscope.usecases.windows import parse_window
 Clock = Literal["last_access", "turned_cold"]
 LAGS = (1, 2, 5, 10, 20)
 NEEDED_INTERVALS = 60
-SAMPLERS = frozenset({"pebs", "ibs", "spe"})
 GROUNDING = "L Kaplan-Meier, Aalen-Johansen; A cold after 2 idle intervals"
 STRETCHED = (
     "Samples of misses see only part of the accesses, so that gaps between them look longer than they are. "
@@ -152,7 +151,7 @@ def _missing(method: Method | None, window: Window) -> Figure | None:
             "(abit_walk, idle_page, damon_pages or a page trace) and at least ten intervals."
         )
         return absent("revisit.reaccessed_ratio/1", "ratio", "not_collected", reason, window=window)
-    if method.family in SAMPLERS:
+    if method.is_sampler:
         return absent("revisit.reaccessed_ratio/1", "ratio", "not_supported", STRETCHED, window=window)
     return None
 

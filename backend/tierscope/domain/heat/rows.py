@@ -1,16 +1,18 @@
-"""Heat as it arrives: one row per interval of a service on a host; packing rows; folding them by kind and tier."""
+"""Heat as it arrives, one row per interval of a service on a host, and its series by kind, tier and page size."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.heat.beside import SMALL_PAGE_BYTES, Beside, combine_sampled, join_beside
-from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS, Folded, file_partial, valid_run
+from tierscope.domain.heat.beside import Beside, join_beside
+from tierscope.domain.heat.classes import Folded
+from tierscope.domain.heat.folding import MISSING, WIDTHS, Strata, fold_strata
 
 Ints = npt.NDArray[np.int64]
+Group = tuple[str, str, int]
+"""Page kind, tier and page size in bytes; size 0 where rows were summed before the size was kept."""
 
 BACKENDS = ("", "pebs", "ibs", "spe", "abit_walk", "idle_page", "damon_pages", "damon_regions", "referenced", "trace")
 GRANULARITIES = ("", "page", "region", "vma")
@@ -19,8 +21,8 @@ METHODS = ("", "pebs", "ibs", "spe", "abit", "abit", "damon", "damon", "referenc
 """By backend number: the family that figures name. Series of two methods are never joined."""
 PREFERENCE = (9, 4, 5, 1, 2, 3, 6, 7, 8)
 """Backends from the most to the least telling, for choosing one where several measured."""
-HISTORY_BITS = 64
-_HOT_WINDOW = WINDOWS.index(2)
+SAMPLERS = frozenset({"pebs", "ibs", "spe"})
+"""Backends that sample accesses in hardware: they see part of them, and loads and stores apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Method:
     def family(self) -> str:
         """The name that figures carry."""
         return METHODS[self.backend] if self.backend < len(METHODS) else "unknown"
+
+    @property
+    def is_sampler(self) -> bool:
+        """Whether it samples accesses in hardware."""
+        return self.backend < len(BACKENDS) and BACKENDS[self.backend] in SAMPLERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,64 +82,9 @@ class HeatRow:
     bits_per_interval: int = 1
 
 
-_ARRAYS = tuple(
-    field.name
-    for field in fields(HeatRow)
-    if field.name
-    not in ("end_us", "boottime_ns", "method", "groups", "tiers", "period_events", "duty_ratio", "bits_per_interval")
-)
-"""In the order of packed bodies: new ones come last, and bodies packed before them lack them."""
-
-
-def pack_rows(rows: Sequence[HeatRow]) -> bytes:
-    """Pack rows of one method exactly: a line of JSON, then all arrays as little-endian int64."""
-    heads = []
-    arrays = []
-    for row in rows:
-        lengths = []
-        for name in _ARRAYS:
-            values = getattr(row, name)
-            lengths.append(-1 if values is None else len(values))
-            if values is not None:
-                arrays.append(values)
-        head = [row.end_us, row.boottime_ns, row.period_events, row.duty_ratio, row.groups, row.tiers, lengths]
-        heads.append([*head, row.bits_per_interval])
-    data = np.concatenate(arrays).astype("<i8") if arrays else np.zeros(0, "<i8")
-    raw = np.ascontiguousarray(data.view(np.uint8).reshape(-1, 8).T).tobytes()
-    return json.dumps(heads, ensure_ascii=False).encode() + b"\n" + raw
-
-
-def unpack_rows(body: bytes, method: Method) -> list[HeatRow]:
-    """The rows that `pack_rows` was given, by this release or an earlier one, whose bodies lack later columns."""
-    head, _, raw = body.partition(b"\n")
-    shuffled = np.frombuffer(raw, np.uint8).reshape(8, -1)
-    data = np.ascontiguousarray(shuffled.T).view("<i8").reshape(-1).astype(np.int64)
-    at = 0
-    rows = []
-    for end_us, boottime_ns, period, duty, groups, tiers, lengths, *later in json.loads(head):
-        arrays: dict[str, Ints | None] = {}
-        for name, length in zip(_ARRAYS, lengths, strict=False):
-            arrays[name] = None if length < 0 else data[at : at + length]
-            at += max(length, 0)
-        rows.append(
-            HeatRow(
-                end_us=end_us,
-                boottime_ns=boottime_ns,
-                method=method,
-                groups=tuple(groups),
-                tiers=tuple(tiers),
-                period_events=period,
-                duty_ratio=duty,
-                bits_per_interval=later[0] if later else 1,
-                **arrays,  # type: ignore[arg-type]
-            )
-        )
-    return rows
-
-
 @dataclass(frozen=True, slots=True)
 class HeatSeries:
-    """Heat of one service on one host by one method: t buckets over g groups of (kind, tier).
+    """Heat of one service on one host by one method: t buckets over g groups of (kind, tier, page size in bytes).
 
     `ends_us` [t] are ends of intervals, or of buckets of `n_intervals` [t] of them, over which `folded` [t, g] is a
     sum. `history` is the longest run of valid intervals seen.
@@ -144,96 +96,56 @@ class HeatSeries:
     n_intervals: Ints
     kinds: tuple[str, ...]
     tiers: tuple[str, ...]
+    sizes: tuple[int, ...]
     folded: Folded
     beside: Beside
     history: int
 
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Kind, tier and page size of each group."""
+        return tuple(zip(self.kinds, self.tiers, self.sizes, strict=True))
+
 
 def fold_rows(host_id: int, rows: Sequence[HeatRow]) -> HeatSeries | None:
-    """Fold rows of one method by (kind, tier), with memory behind a missing interval filed as unknown.
+    """Fold rows of one method by page kind, tier and page size. Of rows with one end the last wins. None without rows.
 
-    Of rows with one end the last wins. None without rows.
+    Memory behind a missing interval is filed as unknown.
     """
     rows = sorted({row.end_us: row for row in rows}.values(), key=lambda row: row.end_us)
     if not rows:
         return None
-    sizes = np.array([len(row.kinds) for row in rows])
-    kinds = np.concatenate([row.kinds for row in rows])
-    tiers = [tier for row in rows for tier in row.tiers]
-    labels = [
-        (KINDS[kind] if kind < len(KINDS) else "", tier) for kind, tier in zip(kinds.tolist(), tiers, strict=True)
-    ]
-    groups = sorted(set(labels))
-    place = {label: i for i, label in enumerate(groups)}
-    column = np.array([place[label] for label in labels], np.int64)
-    interval = np.repeat(np.arange(len(rows)), sizes)
-
-    def gather(name: str, width: int) -> Ints:
-        return np.concatenate([getattr(row, name) for row in rows]).reshape(-1, width)
-
-    validity = np.concatenate([row.validity for row in rows]).view(np.uint64)
-    age, never = file_partial(gather("age_bytes", BUCKETS), gather("never_bytes", BUCKETS), validity)
-    shape = (len(rows), len(groups))
-
-    def place_sum(values: Ints) -> Ints:
-        out = np.zeros((*shape, *values.shape[1:]), np.int64)
-        np.add.at(out, (interval, column), values)
-        return out
-
-    folded = Folded(
-        resident=place_sum(np.concatenate([row.resident_bytes for row in rows])),
-        age=place_sum(age),
-        never=place_sum(never),
-        count=place_sum(gather("active_count_bytes", COUNTS)),
-        lo=place_sum(gather("active_lo_bytes", len(WINDOWS))),
-        hi=place_sum(gather("active_hi_bytes", len(WINDOWS))),
+    strata = Strata(
+        n_intervals=len(rows),
+        interval=np.repeat(np.arange(len(rows)), [len(row.kinds) for row in rows]),
+        tiers=[tier for row in rows for tier in row.tiers],
+        columns={name: np.concatenate([_column(row, name) for row in rows]) for name in WIDTHS},
+        bits_per_interval=max(row.bits_per_interval for row in rows),
     )
+    return make_series(host_id, rows[0].method, np.array([row.end_us for row in rows], np.int64), strata)
+
+
+def make_series(host_id: int, method: Method, ends_us: Ints, strata: Strata) -> HeatSeries:
+    """The series of single intervals that end at `ends_us`, ascending."""
+    found = fold_strata(strata)
     return HeatSeries(
         host_id=host_id,
-        method=rows[0].method,
-        ends_us=np.array([row.end_us for row in rows], np.int64),
-        n_intervals=np.ones(len(rows), np.int64),
-        kinds=tuple(kind for kind, _ in groups),
-        tiers=tuple(tier for _, tier in groups),
-        folded=folded,
-        beside=_fold_beside(rows, interval * len(groups) + column, shape),
-        history=min(int(valid_run(validity).max(initial=0)), *(HISTORY_BITS // row.bits_per_interval for row in rows)),
+        method=method,
+        ends_us=ends_us,
+        n_intervals=np.ones(len(ends_us), np.int64),
+        kinds=tuple(KINDS[kind] for kind, _, _ in found.groups),
+        tiers=tuple(tier for _, tier, _ in found.groups),
+        sizes=tuple(size for _, _, size in found.groups),
+        folded=found.folded,
+        beside=found.beside,
+        history=found.history,
     )
 
 
-def _fold_beside(rows: Sequence[HeatRow], cell: Ints, shape: tuple[int, int]) -> Beside:
-    """What stands beside the histograms, by interval and group: `cell` [n] is the place of each stratum."""
-    n_cells = shape[0] * shape[1]
-    resident = np.concatenate([row.resident_bytes for row in rows])
-    sizes = np.concatenate([row.page_sizes for row in rows])
-    active = np.concatenate([row.active_lo_bytes for row in rows]).reshape(-1, len(WINDOWS))[:, _HOT_WINDOW]
-    written = _optional(rows, "written_bytes", len(WINDOWS), missing=-1)
-    subpages = _optional(rows, "subpage_active_bytes", 1, missing=-1)[:, 0]
-    tracked = written.min(axis=1) >= 0
-    told_apart = (subpages >= 0) & (sizes > SMALL_PAGE_BYTES)
-
-    def place_sum(values: Ints) -> Ints:
-        out = np.zeros((n_cells, *values.shape[1:]), np.int64)
-        np.add.at(out, cell, values)
-        return out.reshape(*shape, *values.shape[1:])
-
-    sampled = combine_sampled(resident, _optional(rows, "sampled_pages", 1, missing=0)[:, 0], cell, n_cells)
-    return Beside(
-        sampled_pages=sampled.reshape(shape),
-        written=place_sum(np.where(tracked[:, None], written, 0)),
-        written_of=place_sum(np.where(tracked, resident, 0)),
-        huge_active=place_sum(np.where(told_apart, active, 0)),
-        huge_subpages=place_sum(np.where(told_apart, subpages, 0)),
-    )
-
-
-def _optional(rows: Sequence[HeatRow], name: str, width: int, *, missing: int) -> Ints:
-    """A column of all rows [n, width]; `missing` where a row does not have it."""
-    parts = []
-    for row in rows:
-        values = getattr(row, name)
-        parts.append(np.full(len(row.kinds) * width, missing, np.int64) if values is None else values)
-    return np.concatenate(parts).reshape(-1, width)
+def _column(row: HeatRow, name: str) -> Ints:
+    """A column of a row; where the row lacks it, what stands for that."""
+    values: Ints | None = getattr(row, name)
+    return np.full(len(row.kinds) * WIDTHS[name], MISSING[name], np.int64) if values is None else values
 
 
 def coarsen(series: HeatSeries, width_us: int) -> HeatSeries:
@@ -248,6 +160,7 @@ def coarsen(series: HeatSeries, width_us: int) -> HeatSeries:
         n_intervals=np.add.reduceat(series.n_intervals, first),
         kinds=series.kinds,
         tiers=series.tiers,
+        sizes=series.sizes,
         folded=summed,
         beside=series.beside.add_runs(first),
         history=series.history,
@@ -261,14 +174,14 @@ def join_series(parts: Sequence[HeatSeries]) -> HeatSeries | None:
         return None
     if len(parts) == 1:
         return parts[0]
-    groups = sorted({pair for part in parts for pair in zip(part.kinds, part.tiers, strict=True)})
-    place = {pair: i for i, pair in enumerate(groups)}
+    groups = sorted({group for part in parts for group in part.groups})
+    place = {group: i for i, group in enumerate(groups)}
     total = sum(len(part.ends_us) for part in parts)
     arrays = {}
     for field in fields(Folded):
         sample = getattr(parts[0].folded, field.name)
         arrays[field.name] = np.zeros((total, len(groups), *sample.shape[2:]), np.int64)
-    columns_of = [[place[pair] for pair in zip(part.kinds, part.tiers, strict=True)] for part in parts]
+    columns_of = [[place[group] for group in part.groups] for part in parts]
     at = 0
     for part, columns in zip(parts, columns_of, strict=True):
         for name, out in arrays.items():
@@ -281,8 +194,9 @@ def join_series(parts: Sequence[HeatSeries]) -> HeatSeries | None:
         method=parts[0].method,
         ends_us=ends[order],
         n_intervals=np.concatenate([part.n_intervals for part in parts])[order],
-        kinds=tuple(kind for kind, _ in groups),
-        tiers=tuple(tier for _, tier in groups),
+        kinds=tuple(kind for kind, _, _ in groups),
+        tiers=tuple(tier for _, tier, _ in groups),
+        sizes=tuple(size for _, _, size in groups),
         folded=Folded(**arrays).take(order),
         beside=join_beside([part.beside for part in parts], columns_of, len(groups)).take(order),
         history=max(part.history for part in parts),

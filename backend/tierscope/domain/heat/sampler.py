@@ -17,9 +17,6 @@ from tierscope.domain.heat.unseen import CLAIMS, Claim, PageCounts, bound_touche
 
 Ints = npt.NDArray[np.int64]
 
-SAMPLERS = frozenset({1, 2, 3})
-"""Numbers of the contract's sampling back ends: pebs, ibs, spe."""
-
 
 @dataclass(frozen=True, slots=True)
 class TouchedBytes:

@@ -1,0 +1,100 @@
+"""Page samples as stored: one row per block of a process group on a host, with a packed and compressed body.
+
+Rows never change once they are stored, so that what was made of a body may be kept under its row's head.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import zstandard
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.heat.rows import Method
+from tierscope.domain.traces import SampledPages, unpack_sample
+from tierscope.storage.binary import copy_out, from_us, parse_float, parse_int, parse_us
+
+_HEAD = (
+    "host_id, ts, group_name, backend, granularity, interval_ns, sampled_ratio, counts, period_events, duty_ratio, "
+    "n_intervals, n_pages, n_rows"
+)
+_MAX_PACKED_BYTES = 64 << 20
+"""Most bytes that a body may unpack to: far above what 256 KiB of samples hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleHead:
+    """A block without its pages. `counts`: loads and stores are counts, else 1 says that a page was active."""
+
+    host_id: int
+    end_us: int
+    group: str
+    method: Method
+    sampled_ratio: float
+    counts: bool
+    period_events: float | None
+    duty_ratio: float | None
+    n_intervals: int
+    n_pages: int
+    n_rows: int
+
+
+def hosts_with_samples(session: ReadSession, service_id: int, start: datetime, end: datetime) -> list[int]:
+    """Hosts with blocks that end in (start, end], by number."""
+    statement = text(
+        "SELECT DISTINCT host_id FROM traces WHERE service_id = :service AND ts > :start AND ts <= :end ORDER BY 1"
+    )
+    values = {"service": service_id, "start": start, "end": end}
+    return [int(found) for found in session.execute(statement, values).scalars()]
+
+
+def list_samples(
+    session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int]
+) -> list[SampleHead]:
+    """Blocks that end in (start, end], by host and time. A block may lie in several rows; repeats are dropped."""
+    hosts = ", ".join(str(int(host)) for host in host_ids) or "NULL"
+    query = (
+        f"SELECT {_HEAD} FROM traces WHERE service_id = {int(service_id)} AND host_id IN ({hosts})"  # noqa: S608
+        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, ts"
+    )
+    heads = [_head(row) for row in copy_out(session, query)]
+    return list({(head.host_id, head.end_us, head.group, head.method): head for head in heads}.values())
+
+
+def read_samples(
+    session: ReadSession, service_id: int, heads: Sequence[SampleHead]
+) -> Iterator[tuple[SampleHead, SampledPages]]:
+    """The pages of these blocks, in any order. Blocks that have left the store meanwhile are left out."""
+    if not heads:
+        return
+    wanted = set(heads)
+    ends = sorted({head.end_us for head in heads})
+    times = ", ".join(f"'{from_us(end).isoformat()}'" for end in ends)
+    hosts = ", ".join(str(host) for host in sorted({head.host_id for head in heads}))
+    query = (
+        f"SELECT {_HEAD}, body FROM traces WHERE service_id = {int(service_id)} AND host_id IN ({hosts})"  # noqa: S608
+        f" AND ts IN ({times})"
+    )
+    inflate = zstandard.ZstdDecompressor()
+    for row in copy_out(session, query):
+        head, body = _head(row), row[13]
+        if head in wanted and body is not None:
+            wanted.remove(head)
+            yield head, unpack_sample(inflate.decompress(body, max_output_size=_MAX_PACKED_BYTES))
+
+
+def _head(row: Sequence[bytes | None]) -> SampleHead:
+    return SampleHead(
+        host_id=parse_int(row[0]) or 0,
+        end_us=parse_us(row[1]),
+        group=(row[2] or b"").decode(),
+        method=Method(parse_int(row[3]) or 0, parse_int(row[4]) or 0, parse_int(row[5]) or 0),
+        sampled_ratio=parse_float(row[6]) or 1.0,
+        counts=row[7] == b"\x01",
+        period_events=parse_float(row[8]),
+        duty_ratio=parse_float(row[9]),
+        n_intervals=parse_int(row[10]) or 0,
+        n_pages=parse_int(row[11]) or 0,
+        n_rows=parse_int(row[12]) or 0,
+    )
