@@ -3,19 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tierscope.core.errors import BadRequest, NotFound
+from tierscope.core.errors import BadRequest
 from tierscope.domain.axis import make_grid
 from tierscope.domain.figures import Figure, Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.heat import CLASSES, EDGES, Rule, Scheme, describe, make_rule
 from tierscope.domain.heat.classes import WINDOWS, HeatClass
 from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, PREFERENCE, HeatSeries, Method
 from tierscope.domain.heat.summary import class_series, mean_ages, mean_classes, mean_resident, misplaced, service_share
-from tierscope.storage.subjects import SubjectHost, SubjectService, find_service, hosts_of_service
+from tierscope.storage.subjects import SubjectHost, SubjectService
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.heat_beside import BesideView, view_beside
 from tierscope.usecases.heat_figures import Evidence, gather_evidence
 from tierscope.usecases.heat_sampling import SamplingView, read_sampling, view_sampling
 from tierscope.usecases.heat_sources import pick_kind, read_heat
+from tierscope.usecases.subjects import require_service_hosts
 from tierscope.usecases.windows import parse_window
 
 HOT = 0
@@ -135,14 +136,8 @@ class HeatReads:
         now = self._context.clock()
         window = parse_window(from_, to, now=now)
         with self._context.database.read() as session:
-            service = find_service(session, service_id)
-            if service is None:
-                raise NotFound(f"there is no service {service_id}")
-            hosts = {found.id: found for found in hosts_of_service(session, service.id)}
-            if host is not None:
-                hosts = {key: found for key, found in hosts.items() if found.public_id == host}
-                if not hosts:
-                    raise NotFound(f"service {service_id} was never found on host {host}")
+            service, ran_on = require_service_hosts(session, service_id, host)
+            hosts = {found.id: found for found in ran_on}
             found = read_heat(session, service.id, list(hosts), window, now=now)
             chosen = choose_method(found, method)
             picked = found.get(chosen, {}) if chosen is not None else {}

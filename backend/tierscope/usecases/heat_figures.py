@@ -46,7 +46,7 @@ class Evidence:
         if self.nothing is not None:
             return self._absent(definition, "bytes")
         bounds = None if lo is None or hi is None or lo == hi else _bounds(float(lo), float(hi), sampled=sampled)
-        return self._figure(definition, "bytes", float(value), bounds)
+        return self.figure(definition, "bytes", float(value), bounds)
 
     def share(self, definition: str, share: ServiceShare | None, *, always_bounds: bool = False) -> Figure:
         """A share of resident bytes: hard bounds for one host, an interval over hosts for more."""
@@ -63,7 +63,7 @@ class Evidence:
                 interval = _bounds(lo, hi, sampled=share.sampled)
         else:
             interval = Interval(estimate.lo, estimate.hi, estimate.level, "confidence")
-        return self._figure(definition, "ratio", estimate.value, interval)
+        return self.figure(definition, "ratio", estimate.value, interval)
 
     def placed(self, definition: str, found: Misplaced | None) -> Figure:
         """Bytes in the wrong place; not collected where the tier of the pages is unknown."""
@@ -73,23 +73,26 @@ class Evidence:
             reason = "The collector did not say in which tier the pages are."
             return absent(definition, "bytes", "not_collected", reason, window=self.window, method=self.method)
         bounds = None if found.lo == found.hi else _bounds(found.lo, found.hi, sampled=found.sampled)
-        figure = self._figure(definition, "bytes", found.value, bounds)
+        figure = self.figure(definition, "bytes", found.value, bounds)
         if found.unplaced_share <= 0:
             return figure
         note = f"the tier of {found.unplaced_share:.0%} of the bytes is unknown: they are in the upper bound alone"
-        return self._figure(definition, "bytes", found.value, bounds, (*self.warnings, note))
+        return self.figure(definition, "bytes", found.value, bounds, (*self.warnings, note))
 
     def _absent(self, definition: str, unit: str) -> Figure:
         return absent(definition, unit, "not_collected", self.nothing or "", window=self.window, method=self.method)
 
-    def _figure(
+    def figure(
         self,
         definition: str,
         unit: str,
         value: float,
         interval: Interval | None,
         warnings: tuple[str, ...] | None = None,
+        *,
+        grounding: str = GROUNDING,
     ) -> Figure:
+        """A number with this evidence; `warnings` in place of the shared ones."""
         return Figure(
             definition,
             "ok",
@@ -102,7 +105,7 @@ class Evidence:
             n_intervals=self.n_intervals,
             coverage=self.coverage,
             grade=self.grade,
-            grounding=GROUNDING,
+            grounding=grounding,
             warnings=self.warnings if warnings is None else warnings,
         )
 

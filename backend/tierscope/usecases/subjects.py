@@ -6,7 +6,9 @@ import json
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, NotFound
+from tierscope.storage import subjects
 from tierscope.storage.hosts import HostRow, find_host
+from tierscope.storage.subjects import SubjectHost, SubjectService
 
 
 def require_host(session: ReadSession, public_id: str) -> HostRow:
@@ -19,6 +21,33 @@ def require_host(session: ReadSession, public_id: str) -> HostRow:
     if row is None:
         raise NotFound(f"no host has the id {public_id[:80]!r}", next_step="List hosts with GET /v1/hosts.")
     return row
+
+
+def require_service(session: ReadSession, public_id: str) -> SubjectService:
+    """Return the service with this id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    service = subjects.find_service(session, public_id)
+    if service is None:
+        raise NotFound(f"there is no service {public_id}")
+    return service
+
+
+def require_service_hosts(
+    session: ReadSession, public_id: str, host: str | None = None
+) -> tuple[SubjectService, list[SubjectHost]]:
+    """Return the service with the hosts on which it was ever found, or the one host asked for.
+
+    Raises:
+        NotFound: there is no such service, or it never ran on that host.
+    """
+    service = require_service(session, public_id)
+    hosts = [found for found in subjects.hosts_of_service(session, service.id) if host in (None, found.public_id)]
+    if host is not None and not hosts:
+        raise NotFound(f"service {public_id} was never found on host {host}")
+    return service, hosts
 
 
 def encode_cursor(*parts: str | int) -> str:

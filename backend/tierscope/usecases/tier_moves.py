@@ -10,10 +10,11 @@ from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Figure, Series, TimeAxis, Window, absent, gaps_to_none
 from tierscope.domain.tier_moves import COLUMNS, Column, ColumnPlan, Trust
 from tierscope.domain.tier_moves.flows import list_resets, rate_series, sum_series
-from tierscope.storage.subjects import find_host, find_service, hosts_of_service
+from tierscope.storage.subjects import find_host
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.ledger_sources import HostLedger, read_ledgers
 from tierscope.usecases.ping_pong import PingPongView, describe_ping_pong
+from tierscope.usecases.subjects import require_service_hosts
 from tierscope.usecases.windows import parse_window
 
 GROUNDING = "L kernel text of each counter"
@@ -90,10 +91,7 @@ class LedgerReads:
         """
         window = parse_window(from_, to, now=self._context.clock())
         with self._context.database.read() as session:
-            service = find_service(session, service_id)
-            if service is None:
-                raise NotFound(f"there is no service {service_id}")
-            hosts = hosts_of_service(session, service.id)
+            service, hosts = require_service_hosts(session, service_id)
             own = [
                 part
                 for part in read_ledgers(session, hosts, window, service)

@@ -11,9 +11,10 @@ from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS
 from tierscope.domain.tile_grid import Grid, build_grid
 from tierscope.domain.tile_rows import Row
 from tierscope.domain.tiles import Scale
-from tierscope.storage.subjects import SubjectHost, SubjectService, find_service, hosts_by_id
+from tierscope.storage.subjects import SubjectHost, SubjectService, hosts_by_id
 from tierscope.storage.tile_grids import EpochInWindow, hosts_with_tiles, list_epochs
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.subjects import require_service
 from tierscope.usecases.tile_sources import Collected, collect_columns
 from tierscope.usecases.windows import parse_window
 
@@ -92,9 +93,7 @@ class TileReads:
         """
         window = parse_window(from_, to, now=self._context.clock())
         with self._context.database.read() as session:
-            service = find_service(session, service_id)
-            if service is None:
-                raise NotFound(f"there is no service {service_id}")
+            service = require_service(session, service_id)
             ids = hosts_with_tiles(session, service.id, window.start, window.end)
             by_id = {found.id: found for found in hosts_by_id(session, ids)}
             hosts = [by_id[host_id] for host_id in ids if host_id in by_id]
