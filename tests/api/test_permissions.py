@@ -40,12 +40,18 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}/heat": "read:fleet",
     "GET /v1/services/{service_id}/metrics": "read:fleet",
     "GET /v1/services/{service_id}/ledger": "read:fleet",
+    "GET /v1/hosts/{host_id}/knob-advice": "read:fleet",
     "GET /v1/services/{service_id}/revisit": "read:fleet",
     "GET /v1/services/{service_id}/tiles": "read:tiles",
     "GET /v1/status": "read:fleet",
     "GET /v1/metrics": "read:fleet",
     "GET /v1/events": "read:fleet",
     "POST /v1/events": "write:events",
+    "GET /v1/experiments": "read:fleet",
+    "POST /v1/experiments": "write:experiments",
+    "GET /v1/experiments/plan": "read:fleet",
+    "GET /v1/experiments/{experiment_id}": "read:fleet",
+    "POST /v1/experiments/{experiment_id}/end": "write:experiments",
     "POST /v1/agents/join-tokens": "write:agents",
     "POST /v1/agents/{host_id}/revoke": "write:agents",
     "POST /v1/agents/pause": "operate:agents",
@@ -61,6 +67,7 @@ ALLOWED = {
     "read:fleet": {"anonymous", "viewer", "operator", "admin"},
     "read:tiles": {"anonymous", "operator", "admin"},
     "write:events": {"operator", "admin"},
+    "write:experiments": {"operator", "admin"},
     "operate:agents": {"operator", "admin"},
     "write:agents": {"admin"},
     "write:tokens": {"admin"},
@@ -113,7 +120,7 @@ def test_every_endpoint_answers_every_role_as_the_table_says(client: httpx.Clien
     wrong = []
     for endpoint in CHECKED:
         method, path = endpoint.split(" ")
-        path = path.format(host_id="none", service_id="none", token_id="none")
+        path = path.format(host_id="none", service_id="none", token_id="none", experiment_id="none")
         for caller in ("anonymous", *ROLE_NAMES, "forger"):
             headers = {"Authorization": f"Bearer {tokens.get(caller, 'x')}"} if caller != "anonymous" else {}
             status = client.request(method, path, headers=headers).status_code

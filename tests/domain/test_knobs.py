@@ -96,7 +96,7 @@ CASES = {
     ),
     "F10": (with_knobs(HEALTHY, zone="1"), {ZONE_RECLAIM: "0"}),
     "F11": (with_flows(HEALTHY, swap_used_ratio=0.7), {}),
-    "F12": (with_heat(HEALTHY, served_now=0.94), {}),
+    
 }
 
 

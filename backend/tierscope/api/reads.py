@@ -3,9 +3,13 @@
 from fastapi import Request
 
 from tierscope.usecases.counters import CounterReads
+from tierscope.usecases.experiments.reads import ExperimentReads
+from tierscope.usecases.experiments.writes import ExperimentWrites
 from tierscope.usecases.fleet import FleetReads
 from tierscope.usecases.heat import HeatReads
 from tierscope.usecases.hosts import HostReads
+from tierscope.usecases.knobs import KnobReads
+from tierscope.usecases.ratio import RatioReads
 from tierscope.usecases.revisit import RevisitReads
 from tierscope.usecases.service_metrics import ServiceMetricReads
 from tierscope.usecases.services import ServiceReads
@@ -39,6 +43,16 @@ def revisit_reads(request: Request) -> RevisitReads:
     return RevisitReads(request.app.state.reads)
 
 
+def ratio_reads(request: Request) -> RatioReads:
+    """Reads of ratio advice."""
+    return RatioReads(request.app.state.reads)
+
+
+def knob_reads(request: Request) -> KnobReads:
+    """Reads of knob advice."""
+    return KnobReads(request.app.state.reads)
+
+
 def tile_reads(request: Request) -> TileReads:
     """Reads of heat tiles."""
     return TileReads(request.app.state.reads)
@@ -62,3 +76,14 @@ def fleet_reads(request: Request) -> FleetReads:
 def status_reads(request: Request) -> StatusReads:
     """Reads of the installation's health."""
     return StatusReads(request.app.state.reads)
+
+
+def experiment_reads(request: Request) -> ExperimentReads:
+    """Reads of experiments."""
+    return ExperimentReads(request.app.state.reads)
+
+
+def experiment_writes(request: Request) -> ExperimentWrites:
+    """Starts and ends of experiments."""
+    context = request.app.state.reads
+    return ExperimentWrites(context.database, clock=context.clock)

@@ -106,6 +106,8 @@ def _counters(document: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     for field, scope in _SCOPES:
         for name, sources in (document.get(field) or {}).items():
             yield from _of_scope(f"{scope}:{name}", sources)
+    for name, values in (document.get("zones") or {}).items():
+        yield from _of_scope(f"zone:{name}", {"zoneinfo": values})
 
 
 def _of_scope(scope: str, sources: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

@@ -57,6 +57,16 @@ def hosts_of_service(session: ReadSession, service_id: int) -> list[SubjectHost]
     return [SubjectHost(**row) for row in session.execute(statement, {"service": service_id}).mappings()]
 
 
+def like_hosts(session: ReadSession, host_id: int, *, limit: int) -> list[int]:
+    """Other hosts that run a service of this one, those with most of them first."""
+    statement = text(
+        "SELECT o.host_id FROM host_services m JOIN host_services o ON o.service_id = m.service_id"
+        " WHERE m.host_id = :host AND o.host_id <> :host GROUP BY o.host_id"
+        " ORDER BY count(*) DESC, o.host_id LIMIT :limit"
+    )
+    return [int(found) for found in session.execute(statement, {"host": host_id, "limit": limit}).scalars()]
+
+
 def hosts_by_id(session: ReadSession, host_ids: Sequence[int]) -> list[SubjectHost]:
     """These hosts, by name."""
     statement = text(

@@ -1,8 +1,11 @@
 """What rules look at: a host, its flows and its heat. None means that it is not known, and no rule fires on it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+from tierscope.domain.tier_moves import Word
 
 PingPong = Literal["ok", "warn", "crit"]
 ServiceClass = Literal["latency", "bandwidth", "mixed", "insensitive"]
@@ -21,10 +24,24 @@ SWAPPINESS = "/proc/sys/vm/swappiness"
 ZONE_RECLAIM = "/proc/sys/vm/zone_reclaim_mode"
 INTERLEAVE = "/sys/kernel/mm/mempolicy/weighted_interleave"
 
+TIERING_BIT = 2
+"""The bit of kernel.numa_balancing that promotes from slower tiers."""
+FREE_SLOW_MIN = 0.10
+"""A slower tier with more than this share free has room."""
+FREE_DRAM_FULL = 0.05
+FULL_WATERMARKS = 1.5
+"""DRAM counts as full up to so many times its highest watermark: there the kernel reclaims, demotes or spills."""
+
+_WHOLE = re.compile(r"[0-9]{1,10}")
+_ON, _OFF = frozenset({"1", "y", "Y", "true", "on"}), frozenset({"0", "n", "N", "false", "off"})
+
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host as it stands. `knobs` holds the values of settings that exist; None for one that cannot be read."""
+    """A host as it stands. `knobs` holds the values of settings that exist; None for one that cannot be read.
+
+    Without `bandwidth_measured` the bandwidth of the slow tier is what firmware states.
+    """
 
     knobs: Mapping[str, str | None]
     has_slow_tier: bool
@@ -35,29 +52,56 @@ class Host:
     dram_bytes: float | None = None
     dram_managed_bytes: float | None = None
     dram_free_bytes: float | None = None
+    dram_watermark_bytes: float | None = None
     slow_bytes: float | None = None
     slow_free_bytes: float | None = None
     unmovable_bytes: float | None = None
     dram_gb_per_s: float | None = None
     slow_gb_per_s: float | None = None
     slow_write_gb_per_s: float | None = None
+    bandwidth_measured: bool = True
 
-    def number(self, path: str) -> float | None:
-        """The value of a setting as a number; None where it does not exist, cannot be read, or is none."""
-        try:
-            return float(self.knobs.get(path) or "")
-        except ValueError:
-            return None
+    def number(self, path: str) -> int | None:
+        """The value of a setting; None where it does not exist, cannot be read, or is no whole number."""
+        value = (self.knobs.get(path) or "").strip()
+        return int(value) if _WHOLE.fullmatch(value) else None
 
     def is_on(self, path: str) -> bool | None:
-        """Whether a switch is on; None where it does not exist or cannot be read."""
-        value = self.knobs.get(path)
-        return None if value is None else value.strip().lower() in {"1", "y", "true"}
+        """Whether a switch is on; None where it does not exist, cannot be read, or says neither."""
+        value = (self.knobs.get(path) or "").strip()
+        return True if value in _ON else False if value in _OFF else None
+
+    def unreadable(self, *paths: str) -> tuple[str, ...]:
+        """Those settings that exist and could not be read, in words."""
+        return tuple(f"the value of {path}" for path in paths if path in self.knobs and self.knobs[path] is None)
+
+    @property
+    def slow_free_ratio(self) -> float | None:
+        """Free share of the slower tiers."""
+        return self.slow_free_bytes / self.slow_bytes if self.slow_bytes and self.slow_free_bytes is not None else None
+
+    @property
+    def slow_has_room(self) -> bool | None:
+        """Whether the slower tiers could take more."""
+        free = self.slow_free_ratio
+        return None if free is None else free > FREE_SLOW_MIN
+
+    @property
+    def dram_is_full(self) -> bool | None:
+        """Whether DRAM has no more free than the kernel itself keeps: by its share, or by its watermarks."""
+        if not self.dram_bytes or self.dram_free_bytes is None:
+            return None
+        kept = max(FREE_DRAM_FULL * self.dram_bytes, FULL_WATERMARKS * (self.dram_watermark_bytes or 0.0))
+        return self.dram_free_bytes <= kept
 
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """Rates over the window; pages a second unless the name says otherwise."""
+    """Rates over the steady part of the window; pages a second unless the name says otherwise.
+
+    `hot_share_of_slow` is promotion candidates per hint fault: how much of what is touched on the slower tier is hot.
+    `slow_ratio` and `slow_anon_ratio` are shares of resident and of anon memory that lie on slower tiers.
+    """
 
     promoted_pages_per_s: float | None = None
     demoted_pages_per_s: float | None = None
@@ -74,16 +118,28 @@ class Flows:
     ping_pong: PingPong | None = None
     swap_used_ratio: float | None = None
     swap_write_amplification: float | None = None
+    swapped_in_pages_per_s: float | None = None
+    refaulted_anon_pages_per_s: float | None = None
+    allocation_stalls_per_s: float | None = None
+    direct_demoted_ratio: float | None = None
+    limit_reclaimed_ratio: float | None = None
+    limit_events: int | None = None
+    hot_share_of_slow: float | None = None
+    slow_ratio: float | None = None
+    slow_anon_ratio: float | None = None
+    file_ratio_of_dram: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """What heat says. Shares are in 0..1; `served_*` are shares of accesses that DRAM serves."""
+    """What heat says. Shares are in 0..1; `served_*` are shares that DRAM serves, of what `served_of` names."""
 
     hot_outside_dram_bytes: float | None = None
     cold_in_dram_bytes: float | None = None
     served_now: float | None = None
     served_best: float | None = None
+    served_of: str = "accesses"
     density_anon: float | None = None
     density_file: float | None = None
     file_share_of_dram: float | None = None
@@ -97,8 +153,9 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All of it."""
+    """All of it. `verdict` is the word that the ledger of the same window got, None where it was not judged."""
 
     host: Host
     flows: Flows = field(default_factory=Flows)
     heat: Heat = field(default_factory=Heat)
+    verdict: Word | None = None

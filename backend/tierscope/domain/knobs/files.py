@@ -27,27 +27,35 @@ KNOWN = (
     re.escape(facts.INTERLEAVE) + r"/node[0-9]{1,4}",
 )
 PATH = re.compile("|".join(f"(?:{known})" for known in KNOWN))
-VALUE = re.compile(r"[0-9]{1,10}|true|false|[YN]")
+VALUE = re.compile(r"[0-9]{1,10}|true|false|on|off|[YNyn]")
+SELECTED = re.compile(r"\[([^][]*)\]")
 SYSCTL_ROOT = "/proc/sys/"
 DEBUG_ROOT = "/sys/kernel/debug/"
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Text of each form; None where a form does not apply."""
+    """Text of each form; None where a form does not apply. `rollback_commands` write back what was read."""
 
     sysctl: str | None
     tmpfiles: str | None
     systemd: str | None
     ansible: str
     commands: str
+    rollback_commands: str
+
+
+def selected(value: str) -> str:
+    """The value of a setting as it is written: of `always [madvise] never` the one in brackets, else all of it."""
+    found = SELECTED.search(value)
+    return (found[1] if found else value).strip()
 
 
 def render_files(advice: Sequence[Advice]) -> Files:
     """Write the changes of some advice in each form.
 
     Raises:
-        ValueError: a path or value is not one that rules propose.
+        ValueError: a path or value is not one that rules propose, or the value that was read cannot be written back.
     """
     changes = [change for piece in advice for change in piece.changes]
     for change in changes:
@@ -61,6 +69,7 @@ def render_files(advice: Sequence[Advice]) -> Files:
         systemd=_unit(debug) if debug else None,
         ansible=_ansible(sysctls, [*others, *debug]),
         commands="".join(f"echo {change.proposed} > {change.path}\n" for change in changes),
+        rollback_commands="".join(f"echo {change.current} > {change.path}\n" for change in reversed(changes)),
     )
 
 
@@ -81,6 +90,8 @@ def rollback_of(advice: Advice) -> Advice:
 def _check(change: Change) -> None:
     if PATH.fullmatch(change.path) is None or VALUE.fullmatch(change.proposed) is None:
         raise ValueError(f"no rule proposes {change.proposed!r} for {change.path!r}")
+    if VALUE.fullmatch(change.current) is None:
+        raise ValueError(f"{change.path} cannot be written back as {change.current!r}")
 
 
 def _sysctl_name(change: Change) -> str:

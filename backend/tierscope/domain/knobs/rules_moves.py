@@ -8,12 +8,16 @@ from tierscope.domain.knobs.facts import (
     SCAN_SIZE,
     Facts,
 )
-from tierscope.domain.knobs.shapes import Advice, Change, Evidence
+from tierscope.domain.knobs.rules_placement import GAIN_MIN, PLACEMENT, gap, is_tiering
+from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
+from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
 
 LIMIT_MIN_MB = 20.0
+LIMIT_MAX_MB = 4000.0
 UNBOUND_LIMIT_MB = 65536.0
 """The kernel's default: more than memory delivers, so that the kernel's own tuning always ends at its upper end."""
 USEFUL_FACTOR = 4.0
+HALF = 0.5
 SLOW_WRITE_SHARE = 10.0
 MOVES_MAX = 0.05
 THRESHOLD_MIN, THRESHOLD_MAX = 250, 2000
@@ -24,88 +28,158 @@ LAG_MAX_SECONDS = 300.0
 PAGE_BYTES = 4096
 MIB = 1 << 20
 SAFE_PERIOD = (500, 5000)
+SIZE_MAX_MB = 4096
 
 
-def promotion_limit(slow_write_gb_per_s: float, useful_mb_per_s: float) -> int:
-    """A tenth of what the slow tier can write, at most; four times the useful promotion, but 20 MB/s at least."""
-    return int(min(slow_write_gb_per_s * 1000 / SLOW_WRITE_SHARE, max(LIMIT_MIN_MB, USEFUL_FACTOR * useful_mb_per_s)))
+def promotion_limit(slow_write_gb_per_s: float | None, useful_mb_per_s: float) -> int:
+    """A tenth of what the slow tier can write, where known; four times the useful promotion, but 20 MB/s at least."""
+    wanted = max(LIMIT_MIN_MB, USEFUL_FACTOR * useful_mb_per_s)
+    return int(wanted if slow_write_gb_per_s is None else min(slow_write_gb_per_s * 1000 / SLOW_WRITE_SHARE, wanted))
 
 
-def rate_limit(facts: Facts) -> Advice | None:
-    """F4: pages go to and fro, or tier moves take more than 5 % of the slow tier's bandwidth."""
-    host, flows = facts.host, facts.flows
-    current = host.number(RATE_LIMIT)
+def rate_limit(facts: Facts) -> Advice | Unknown | None:
+    """F4: pages go to and fro, or moves take more than 5 % of the slow tier's bandwidth; or the limit is too low."""
+    current = facts.host.number(RATE_LIMIT)
     if current is None:
-        return None
+        missing = facts.host.unreadable(RATE_LIMIT)
+        return Unknown("F4", missing) if missing else None
+    flows = facts.flows
     found = []
     if flows.ping_pong in {"warn", "crit"}:
         found.append(Evidence("promoted pages", flows.promoted_pages_per_s or 0.0, "pages/s"))
+        found += _evidence("demoted pages", flows.demoted_pages_per_s, "pages/s")
+        found += _evidence("pages touched on the slow tier that are hot", flows.hot_share_of_slow, "share")
     used = flows.tier_move_slow_bandwidth_ratio
     if used is not None and used > MOVES_MAX:
         found.append(Evidence("slow tier's bandwidth taken by tier moves", used, "share"))
-    if not found or host.slow_write_gb_per_s is None:
-        return None
+    return _lower_limit(facts, current, tuple(found)) if found else _raise_limit(facts, current)
+
+
+def _evidence(metric: str, value: float | None, unit: str) -> list[Evidence]:
+    return [] if value is None else [Evidence(metric, value, unit)]
+
+
+def _lower_limit(facts: Facts, current: int, found: tuple[Evidence, ...]) -> Advice | None:
+    """A limit that would not bind changes nothing, so it is at most half of what is promoted in vain now."""
+    host, flows = facts.host, facts.flows
     proposed = promotion_limit(host.slow_write_gb_per_s, flows.useful_promotion_p95_mb_per_s or 0.0)
+    promoted = None if flows.promoted_pages_per_s is None else flows.promoted_pages_per_s * PAGE_BYTES / MIB
+    if promoted is not None and flows.useful_promotion_p95_mb_per_s is None:
+        proposed = max(min(proposed, int(promoted * HALF)), 1)
     if proposed >= current:
         return None
     return Advice(
         rule="F4",
         title="Limit the rate of promotion",
-        changes=(Change(RATE_LIMIT, str(int(current)), str(proposed)),),
-        evidence=tuple(found),
-        effect="Traffic between tiers falls; a published benchmark lost 1.7 % of its score for 70 % less traffic.",
+        changes=(Change(RATE_LIMIT, str(current), str(proposed)),),
+        evidence=found,
+        effect="Promotion stays below the limit, and demotion falls with it; a published benchmark lost 1.7 % of its "
+        "score for 70 % less traffic.",
         risk="Placement follows a new hot set more slowly.",
         verify="Promotion stays below the limit, and the share served from DRAM falls by no more than 0.01.",
+        effect_size=_ceiling(proposed),
     )
 
 
-def threshold(facts: Facts) -> Advice | None:
-    """F5: candidates lie on one side of the limit for half an hour, so the kernel's own tuning is pinned."""
+def _raise_limit(facts: Facts, current: int) -> Advice | Unknown | None:
+    """The limit binds while only some of the touched slow pages are hot: it keeps hot pages on the slow tier."""
+    host, flows = facts.host, facts.flows
+    if facts.verdict != "limiter_bound":
+        return None
+    gain = gap(facts)
+    if gain is not None and gain < GAIN_MIN:
+        return None
+    hot = flows.hot_share_of_slow
+    if gain is None and hot is None:
+        return Unknown("F4", (PLACEMENT,))
+    if hot is not None and hot >= HOT_SET_TOO_LARGE:
+        return None
+    if host.slow_write_gb_per_s is None:
+        return Unknown("F4", ("write bandwidth of the slow tier: run `tierscope-agent bench`",))
+    proposed = int(min(host.slow_write_gb_per_s * 1000 / SLOW_WRITE_SHARE, LIMIT_MAX_MB))
+    if proposed <= current * (1 + BAND):
+        return None
+    found = [*_evidence("promotion candidates", flows.candidate_pages_per_s, "pages/s")]
+    found += _evidence("promoted pages", flows.promoted_pages_per_s, "pages/s")
+    found += _evidence("pages touched on the slow tier that are hot", hot, "share")
+    return Advice(
+        rule="F4",
+        title="Raise the limit of promotion",
+        changes=(Change(RATE_LIMIT, str(current), str(proposed)),),
+        evidence=tuple(found),
+        effect="Hot pages that the limit holds back reach DRAM sooner.",
+        risk="Traffic between the tiers grows, up to a tenth of what the slow tier can write.",
+        verify="Candidates come down to the promoted pages, the share served from DRAM rises.",
+        effect_size=_ceiling(proposed),
+    )
+
+
+def _ceiling(limit_mib_per_s: int) -> Effect:
+    most = float(limit_mib_per_s * MIB)
+    return Effect("promotion", most, 0.0, most, None, "bytes_per_s", "L kernel text: a hard limit per node and second")
+
+
+def threshold(facts: Facts) -> Advice | Unknown | None:
+    """F5: candidates lie on one side of the limit for half an hour, so the kernel's own tuning is pinned.
+
+    Too few candidates are a fault only where hot memory stays outside DRAM.
+    """
     host, flows = facts.host, facts.flows
     limit, current = host.number(RATE_LIMIT), host.number(HOT_THRESHOLD)
     if not limit or limit >= UNBOUND_LIMIT_MB or current is None or flows.candidate_pages_per_s is None:
         return None
-    if (flows.candidates_steady_minutes or 0.0) < STEADY_MINUTES:
-        return None
     share = flows.candidate_pages_per_s * PAGE_BYTES / (limit * MIB)
     if 1 - BAND <= share <= 1 + BAND:
         return None
+    if flows.candidates_steady_minutes is None or flows.candidates_steady_minutes < STEADY_MINUTES:
+        seen = flows.candidates_steady_minutes or 0.0
+        missing = f"{STEADY_MINUTES:.0f} minutes of candidates on one side of the limit; there are {seen:.0f}"
+        return Unknown("F5", (missing,)) if share > 1 else None
+    gain = gap(facts)
+    if share < 1 and (gain is None or gain < GAIN_MIN):
+        return Unknown("F5", (PLACEMENT,)) if gain is None and facts.verdict != "fits" else None
     wanted = current / 2 if share > 1 else current * 2
     proposed = int(min(max(wanted, THRESHOLD_MIN), THRESHOLD_MAX))
-    if proposed == int(current):
+    if proposed == current:
         return None
     return Advice(
         rule="F5",
         title="Move the threshold of hot pages",
-        changes=(Change(HOT_THRESHOLD, str(int(current)), str(proposed)),),
+        changes=(Change(HOT_THRESHOLD, str(current), str(proposed)),),
         evidence=(Evidence("candidates against the promotion limit", share, "ratio"),),
-        effect="Fewer pages count as hot." if share > 1 else "More pages count as hot.",
+        effect=("Fewer pages count as hot." if share > 1 else "More pages count as hot.")
+        + " How many, the kernel does not tell in advance.",
         risk="The file is in debugfs: root only, gone at reboot, closed under lockdown.",
         verify="Candidates stay within 10 % of the limit.",
     )
 
 
-def scan(facts: Facts) -> Advice | None:
-    """F6: scanning costs too much, or finds a new hot set too slowly."""
+def scan(facts: Facts) -> Advice | Unknown | None:
+    """F6: scanning costs too much, or finds a new hot set too slowly or not at all."""
     host, flows = facts.host, facts.flows
-    period, size, longest = (host.number(path) for path in (SCAN_PERIOD_MIN, SCAN_SIZE, SCAN_PERIOD_MAX))
+    paths = (SCAN_PERIOD_MIN, SCAN_SIZE, SCAN_PERIOD_MAX)
+    period, size, longest = (host.number(path) for path in paths)
+    late = _lateness(facts)
+    dear = flows.hint_fault_cpu_ratio is not None and flows.hint_fault_cpu_ratio > HINT_CPU_MAX
     if period is None or size is None or longest is None:
-        return None
-    if flows.hint_fault_cpu_ratio is not None and flows.hint_fault_cpu_ratio > HINT_CPU_MAX:
-        changes = (
-            Change(SCAN_PERIOD_MIN, str(int(period)), str(min(int(period * 2), SAFE_PERIOD[1]))),
-            Change(SCAN_SIZE, str(int(size)), str(max(int(size / 2), 1))),
-        )
-        found = Evidence("processor time of hint faults", flows.hint_fault_cpu_ratio, "share of a core")
-        effect, risk = "Less processor time.", "A new hot set is found later."
-    elif flows.promotion_lag_seconds is not None and flows.promotion_lag_seconds > LAG_MAX_SECONDS:
-        changes = (
-            Change(SCAN_SIZE, str(int(size)), str(int(size * 2))),
-            Change(SCAN_PERIOD_MAX, str(int(longest)), str(int(longest / 2))),
-        )
-        found = Evidence("time until a new hot set is promoted", flows.promotion_lag_seconds, "s")
+        missing = host.unreadable(*paths)
+        return Unknown("F6", missing) if missing and (late or dear) else None
+    if dear:
+        wanted = {
+            SCAN_PERIOD_MIN: min(max(period * 2, SAFE_PERIOD[0]), max(SAFE_PERIOD[1], period)),
+            SCAN_SIZE: max(size // 2, 1),
+        }
+        found = Evidence("processor time of hint faults", flows.hint_fault_cpu_ratio or 0.0, "share of a core")
+        effect, risk = "Less processor time, by up to three quarters.", "A new hot set is found later."
+    elif late is not None:
+        wanted = {SCAN_SIZE: max(min(size * 2, SIZE_MAX_MB), size), SCAN_PERIOD_MAX: max(longest // 2, period)}
+        found = late
         effect, risk = "A new hot set is found sooner.", "Hint faults take more processor time."
     else:
+        return None
+    now = dict(zip(paths, (period, size, longest), strict=True))
+    changes = tuple(Change(path, str(now[path]), str(value)) for path, value in wanted.items() if value != now[path])
+    if not changes:
         return None
     return Advice(
         rule="F6",
@@ -116,3 +190,12 @@ def scan(facts: Facts) -> Advice | None:
         risk=f"{risk} The files are in debugfs: root only, gone at reboot.",
         verify="The rate of numa_hint_faults.",
     )
+
+
+def _lateness(facts: Facts) -> Evidence | None:
+    lag, flows = facts.flows.promotion_lag_seconds, facts.flows
+    if lag is not None and lag > LAG_MAX_SECONDS:
+        return Evidence("time until a new hot set is promoted", lag, "s")
+    if facts.verdict == "stalled" and is_tiering(facts):
+        return Evidence("memory on slower tiers that the scanner does not look at", flows.slow_ratio or 0.0, "share")
+    return None

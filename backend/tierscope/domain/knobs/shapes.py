@@ -5,11 +5,35 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One number that made the rule fire."""
+    """One number that made the rule fire, in `unit`."""
 
     metric: str
     value: float
     unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The expected effect as a number with its interval; `level` None where the ends are hard bounds.
+
+    `grounding` says what the number stands on, as in figures: S source paper, L literature, A assumption.
+    """
+
+    metric: str
+    value: float
+    lo: float
+    hi: float
+    level: float | None
+    unit: str
+    grounding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A rule that could not be judged, and what it lacks, in words."""
+
+    rule: str
+    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +49,8 @@ class Change:
 class Advice:
     """What to change, why, what to expect, and how to see whether it helped.
 
-    `changes` is empty for advice that is no kernel setting; `note` then says what to do. `effect` is in words where no
-    number can be stood behind.
+    `changes` is empty for advice that is no kernel setting; `note` then says what to do. `effect` is in words, and says
+    why where `effect_size` has no number that can be stood behind.
     """
 
     rule: str
@@ -37,3 +61,4 @@ class Advice:
     risk: str
     verify: str
     note: str | None = None
+    effect_size: Effect | None = None

@@ -1,0 +1,130 @@
+"""What an inventory says of a host's settings, tiers and measured bandwidth."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tierscope.domain.host_facts import HostFacts, read_facts
+from tierscope.domain.knobs.facts import DEMOTE_SCALE, Host
+from tierscope.domain.knobs.files import selected
+
+Body = Mapping[str, Any]
+
+GB = 1e9
+MIB = 1 << 20
+NOT_THERE = "this kernel has no such setting"
+"""The agent's words for a setting that does not exist, as against one that it may not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subtracted:
+    """Memory that no setting moves: what it is, its bytes where known, and why it stays or why it is not known."""
+
+    what: str
+    bytes: float | None
+    why: str
+
+
+def read_host(inventory: Body | None) -> Host:
+    """The host as its inventory tells; what only counters tell is left None."""
+    body = inventory or {}
+    facts = read_facts(body)
+    nodes = {int(node["id"]): node for node in body.get("nodes") or () if node.get("id") is not None}
+    top = [number for number in sorted(nodes) if number in facts.tiers.top_nodes]
+    slow = [number for number in sorted(nodes) if number not in facts.tiers.top_nodes and _size(nodes[number]) != 0]
+    benches = list(body.get("benches") or ())
+    knobs = read_knobs(body)
+    return Host(
+        knobs=knobs,
+        has_slow_tier=_has_slow_tier(facts, slow),
+        sockets=max(sum(bool(str(nodes[number].get("cpulist") or "").strip()) for number in top), 1),
+        is_tpp=DEMOTE_SCALE in knobs,
+        dram_node=top[0] if top else 0,
+        slow_nodes=tuple(slow),
+        dram_bytes=facts.dram_bytes,
+        slow_bytes=_total([_size(nodes[number]) for number in slow]),
+        unmovable_bytes=_unmovable(body, top, facts.page_bytes),
+        dram_gb_per_s=_bandwidth(nodes, top, benches, "read"),
+        slow_gb_per_s=_bandwidth(nodes, slow, benches, "read"),
+        slow_write_gb_per_s=_bandwidth(nodes, slow, benches, "write"),
+        bandwidth_measured=any(bench.get("memory_node") in slow for bench in benches),
+    )
+
+
+def read_knobs(inventory: Body | None) -> dict[str, str | None]:
+    """The settings that exist, by path, as they are written; None for one that cannot be read."""
+    found: dict[str, str | None] = {}
+    for knob in (inventory or {}).get("knobs") or ():
+        path, value = knob.get("path"), knob.get("value")
+        if path and (value is not None or knob.get("unavailable") != NOT_THERE):
+            found[str(path)] = None if value is None else selected(str(value))
+    return found
+
+
+def list_subtracted(inventory: Body | None) -> tuple[Subtracted, ...]:
+    """What stays where it is, whatever is advised, in DRAM."""
+    body = inventory or {}
+    facts = read_facts(body)
+    rows = [row for row in body.get("unmovable") or () if row.get("node") in facts.tiers.top_nodes]
+    named = (
+        ("hugetlb", "hugetlb_bytes", 1, "Reserved huge pages are neither demoted nor promoted."),
+        ("mlock", "mlocked_bytes", 1, "Locked memory is unevictable: it is not demoted."),
+        ("pinned", "pinned_pages", facts.page_bytes, "Pinned pages cannot be moved while devices use them."),
+    )
+    found = []
+    for what, field, unit, why in named:
+        known = [row[field] * unit for row in rows if row.get(field) is not None]
+        found.append(Subtracted(what, float(sum(known)), why) if known else Subtracted(what, None, _NOT_TOLD))
+    return (*found, Subtracted("memory policies and cpusets", None, _BINDINGS))
+
+
+_NOT_TOLD = "The host does not say how much of it there is."
+_BINDINGS = (
+    "Not collected: memory bound to nodes by numactl, NUMAPolicy= or cpuset.mems does not follow these settings."
+)
+
+
+def _has_slow_tier(facts: HostFacts, slow: Sequence[int]) -> bool:
+    return facts.tiers.known and bool(slow) and facts.n_tiers > 1
+
+
+def _size(node: Body) -> int | None:
+    size = node.get("memory_bytes")
+    return None if size is None else int(size)
+
+
+def _total(sizes: Sequence[int | None]) -> float | None:
+    known = [size for size in sizes if size is not None]
+    return float(sum(known)) if known and len(known) == len(sizes) else None
+
+
+def _unmovable(body: Body, top: Sequence[int], page_bytes: int) -> float | None:
+    known = [
+        float(row.get(field) or 0) * unit
+        for row in body.get("unmovable") or ()
+        if row.get("node") in top
+        for field, unit in (("hugetlb_bytes", 1), ("mlocked_bytes", 1), ("pinned_pages", page_bytes))
+        if row.get(field) is not None
+    ]
+    return sum(known) if known else None
+
+
+def _bandwidth(nodes: Mapping[int, Body], chosen: Sequence[int], benches: Sequence[Body], way: str) -> float | None:
+    """GB/s of these nodes together: the best that was measured of each, else what firmware states."""
+    total = 0.0
+    for number in chosen:
+        measured = [
+            float(figure["median"])
+            for bench in benches
+            if bench.get("memory_node") == number
+            for figure in bench.get("figures") or ()
+            if figure.get("name") == f"{way}_bandwidth"
+        ]
+        stated = nodes[number].get(f"{way}_bandwidth_mib_per_s")
+        if measured:
+            total += max(measured) / GB
+        elif stated:
+            total += float(stated) * MIB / GB
+        else:
+            return None
+    return total or None

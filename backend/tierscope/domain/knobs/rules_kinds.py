@@ -1,0 +1,141 @@
+"""Rules on kinds of pages and on bandwidth: file cache, swappiness, interleave."""
+
+from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, SWAPPINESS, Facts
+from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
+from tierscope.domain.ratio.bandwidth import balanced_share, gain_bound, interleave_weights
+
+DENSITY_RATIO = 4.0
+FILE_SHARE_MIN = 0.20
+COLD_GAP = 0.10
+ANON_HOT = 0.60
+SWAPPINESS_UP = 100
+SWAPPINESS_DOWN = 40
+REFAULT_PAGES_PER_S_PER_GIB = 20.0
+"""File refaults from which the cache thrashes, per GiB of DRAM: a twentieth of a GiB is read again in ten minutes."""
+LOPSIDED = 0.10
+"""Refaults of one kind below this share of the other's are next to none."""
+GIB = float(1 << 30)
+
+
+def type_aware(facts: Facts) -> Advice | Unknown | None:
+    """F7: anon memory is much denser in accesses than file memory, which takes much of DRAM."""
+    heat = facts.heat
+    if heat.density_anon is None or not heat.density_file or heat.file_share_of_dram is None:
+        little = facts.flows.file_ratio_of_dram is not None and facts.flows.file_ratio_of_dram <= FILE_SHARE_MIN
+        return None if little else Unknown("F7", ("access density of anon and file memory",))
+    ratio = heat.density_anon / heat.density_file
+    if ratio < DENSITY_RATIO or heat.file_share_of_dram <= FILE_SHARE_MIN:
+        return None
+    slow = ",".join(str(node) for node in facts.host.slow_nodes) or "N"
+    return Advice(
+        rule="F7",
+        title="Put file cache on the slow tier first",
+        changes=(),
+        evidence=(
+            Evidence("access density of anon against file", ratio, "ratio"),
+            Evidence("file pages in DRAM", heat.file_share_of_dram, "share"),
+        ),
+        effect="DRAM is left to anon memory; published cases gained 7 points of local accesses, which other services "
+        "need not.",
+        risk="File data that turns hot starts on the slow tier.",
+        verify="The share of anon memory in DRAM rises, and throughput stays within its interval.",
+        note=f"Mount tmpfs with mpol=prefer:{slow}, or prefer the slow node for units that mostly cache files "
+        f"(systemd NUMAPolicy=preferred, NUMAMask={slow}). The kernel has no setting for page types.",
+    )
+
+
+def swappiness(facts: Facts) -> Advice | Unknown | None:
+    """F8: the wrong type of page is cold in DRAM. Swappiness also decides which type is demoted."""
+    host, heat = facts.host, facts.heat
+    current = host.number(SWAPPINESS)
+    if current is None or host.is_on(DEMOTION) is not True:
+        return None
+    if heat.cold_anon_share is not None and heat.cold_file_share is not None:
+        lead = heat.cold_anon_share - heat.cold_file_share
+        if lead > COLD_GAP and current < SWAPPINESS_UP:
+            return _raise(current, (Evidence("anon colder than file by", lead, "share"),))
+    if heat.hot_anon_share is not None:
+        if heat.hot_anon_share > ANON_HOT and current > SWAPPINESS_DOWN:
+            return _lower(current, (Evidence("anon memory that is hot", heat.hot_anon_share, "share"),))
+        return None
+    return _by_refaults(facts, current)
+
+
+def _by_refaults(facts: Facts, current: int) -> Advice | Unknown | None:
+    """Without heat: pages of one kind are read again all the time, and next to none of the other."""
+    host, flows = facts.host, facts.flows
+    file_, anon = flows.refaulted_file_pages_per_s, flows.refaulted_anon_pages_per_s
+    if file_ is None or anon is None or not host.dram_bytes or flows.file_ratio_of_dram is None:
+        return Unknown("F8", ("heat by page kind, or refaults of anon and file pages",))
+    floor = REFAULT_PAGES_PER_S_PER_GIB * host.dram_bytes / GIB
+    again = (
+        Evidence("file pages read again after reclaim", file_, "pages/s"),
+        Evidence("anon pages read again after reclaim", anon, "pages/s"),
+    )
+    if file_ >= floor and anon < LOPSIDED * file_ and current < SWAPPINESS_UP and host.slow_has_room:
+        return _raise(current, again)
+    much_file = flows.file_ratio_of_dram > FILE_SHARE_MIN
+    if anon >= floor and file_ < LOPSIDED * anon and current > SWAPPINESS_DOWN and much_file:
+        return _lower(current, again)
+    return None
+
+
+def _raise(current: int, found: tuple[Evidence, ...]) -> Advice:
+    return _swap_advice(current, SWAPPINESS_UP, found, "anon refaults may rise")
+
+
+def _lower(current: int, found: tuple[Evidence, ...]) -> Advice:
+    return _swap_advice(current, SWAPPINESS_DOWN, found, "file refaults may rise")
+
+
+def _swap_advice(current: int, proposed: int, found: tuple[Evidence, ...], risk: str) -> Advice:
+    return Advice(
+        rule="F8",
+        title="Shift demotion between anon and file pages",
+        changes=(Change(SWAPPINESS, str(current), str(proposed)),),
+        evidence=found,
+        effect="Demotion takes more of the type that is colder. How much more no model tells.",
+        risk=f"Where it is wrong, {risk}.",
+        verify="workingset_refault_anon against workingset_refault_file.",
+    )
+
+
+def interleave(facts: Facts) -> Advice | Unknown | None:
+    """F9: the service is bound by bandwidth, and both tiers have been measured."""
+    host = facts.host
+    paths = [(f"{INTERLEAVE}/node{host.dram_node}", 0), *((f"{INTERLEAVE}/node{node}", 1) for node in host.slow_nodes)]
+    values = [host.number(path) for path, _ in paths]
+    if any(path not in host.knobs for path, _ in paths):
+        return None
+    if facts.heat.service_class is None:
+        return Unknown("F9", ("memory bandwidth in use, and loaded latency of DRAM",))
+    if facts.heat.service_class != "bandwidth":
+        return None
+    if not host.dram_gb_per_s or not host.slow_gb_per_s:
+        return Unknown("F9", ("bandwidth of both tiers: run `tierscope-agent bench`",))
+    share = balanced_share(host.dram_gb_per_s, host.slow_gb_per_s)
+    weights = interleave_weights(share)
+    if weights is None or any(value is None for value in values):
+        return None
+    changes = tuple(
+        Change(path, str(value), str(weights[which])) for (path, which), value in zip(paths, values, strict=True)
+    )
+    if all(change.current == change.proposed for change in changes):
+        return None
+    gain = gain_bound(host.dram_gb_per_s, host.slow_gb_per_s)
+    return Advice(
+        rule="F9",
+        title="Spread new pages over both tiers by bandwidth",
+        changes=changes,
+        evidence=(
+            Evidence("share of bandwidth on the slow tier", share, "share"),
+            Evidence("most that bandwidth can grow", gain, "ratio"),
+        ),
+        effect=f"Bandwidth up to {gain:.2f} times that of DRAM alone.",
+        risk="Only new pages of tasks with weighted interleave; tasks bound by latency lose.",
+        verify="Bandwidth per node lies near the weights.",
+        note="Tasks take part by policy: numactl --weighted-interleave=<nodes>.",
+        effect_size=Effect(
+            "bandwidth against DRAM alone", gain, 1.0, gain, None, "ratio", "L BATMAN, sum of both tiers"
+        ),
+    )
