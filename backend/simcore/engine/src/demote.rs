@@ -1,0 +1,134 @@
+//! Demotion: what leaves DRAM, and when.
+
+use crate::params::Policy;
+use crate::state::{ACTIVE, Lowered, PROMOTED, State, Tier};
+use crate::victims::{Victim, Wanted};
+
+impl State<'_> {
+    /// Brings DRAM back to what the policy keeps free, after promotions.
+    pub(crate) fn demote(&mut self, candidates: u64) {
+        self.demotable.begin();
+        self.evictable
+            .iter_mut()
+            .for_each(crate::victims::Victims::begin);
+        let marks = self.params.memory.watermarks;
+        match self.params.policy {
+            Policy::Tpp(tpp) if tpp.decoupled => {
+                self.demote_below(tpp.demotion_watermark, tpp.demotion_watermark);
+            }
+            Policy::Tpp(_) => self.demote_below(marks.low + 1, marks.high),
+            Policy::HotPageSelection(hot) => {
+                if candidates > 0
+                    || (hot.allocation_demotes && self.free(Tier::Dram) <= marks.low as i64)
+                {
+                    self.demote_below(marks.high, marks.promo);
+                }
+            }
+            Policy::AutoTiering {
+                reserve_units,
+                refill_units,
+            } => self.refill(reserve_units + marks.low, refill_units),
+            Policy::AllDram
+            | Policy::FirstTouch
+            | Policy::Interleave(_)
+            | Policy::NumaBalancing => {}
+        }
+        self.undo_promotions();
+    }
+
+    /// Demotes until `until` units are free, if fewer than `below` are.
+    fn demote_below(&mut self, below: u64, until: u64) {
+        if self.free(Tier::Dram) >= below as i64 {
+            return;
+        }
+        while self.free(Tier::Dram) < until as i64 {
+            if !self.demote_next() {
+                return;
+            }
+        }
+    }
+
+    fn refill(&mut self, wanted: u64, most: u64) {
+        let mut moved = 0;
+        while self.free(Tier::Dram) < wanted as i64 && moved < most {
+            let before = self.free(Tier::Dram);
+            if !self.demote_next() {
+                return;
+            }
+            moved += (self.free(Tier::Dram) - before) as u64;
+        }
+    }
+
+    /// Moves the next victim to the slower tier, or evicts one where that is full. False where nothing is left to go.
+    fn demote_next(&mut self) -> bool {
+        let wanted = Wanted {
+            trace: self.trace,
+            pages: &self.pages,
+            tier: Tier::Dram,
+            now: self.now,
+            with_current: true,
+            with_anon: true,
+        };
+        let Some(victim) = self.demotable.next(wanted) else {
+            return false;
+        };
+        if self.free(Tier::Slow) >= self.trace.size(victim.page) as i64 {
+            self.move_down(victim);
+            return true;
+        }
+        self.evict_next(Tier::Dram, true)
+    }
+
+    pub(crate) fn move_down(&mut self, victim: Victim) {
+        let (page, units) = (victim.page, self.trace.size(victim.page));
+        self.leave(page, Tier::Absent);
+        self.enter(page, Tier::Slow);
+        let state = &mut self.pages[page as usize];
+        self.lowered.push(Lowered {
+            victim,
+            before: *state,
+        });
+        state.flags &= !ACTIVE;
+        state.demoted = self.now;
+        self.evictable[Tier::Slow as usize].put_back(victim);
+        self.out.demoted[self.trace.kind(page)] += units;
+    }
+
+    /// Takes the latest promotions back while DRAM holds more than it has: nothing else was left to go.
+    ///
+    /// Where the slower tier has no room for a large page any more, the small ones that took it go back first: with
+    /// everything undone, all is where it was and fits.
+    fn undo_promotions(&mut self) {
+        while self.free(Tier::Dram) < 0 {
+            let Some(&page) = self.promoted.last() else {
+                return;
+            };
+            let (kind, units) = (self.trace.kind(page), self.trace.size(page));
+            if self.free(Tier::Slow) < units as i64 {
+                let Some(lowered) = self.lowered.pop() else {
+                    return;
+                };
+                self.undo_demotion(lowered);
+                continue;
+            }
+            self.promoted.pop();
+            self.leave(page, Tier::Absent);
+            self.enter(page, Tier::Slow);
+            self.pages[page as usize].flags &= !PROMOTED;
+            self.out.promoted[kind] -= units;
+            self.out.failed_promotions += units;
+        }
+    }
+
+    fn undo_demotion(&mut self, lowered: Lowered) {
+        let Lowered { victim, before } = lowered;
+        self.leave(victim.page, Tier::Absent);
+        self.enter(victim.page, Tier::Dram);
+        self.pages[victim.page as usize] = before;
+        self.pages[victim.page as usize].tier = Tier::Dram;
+        self.demotable.put_back(victim);
+        self.evictable[Tier::Dram as usize].put_back(victim);
+        self.coldest.put_back(victim);
+        self.out.demoted[self.trace.kind(victim.page)] -= self.trace.size(victim.page);
+    }
+}

@@ -1,0 +1,32 @@
+//! The placement-policy simulator: a page trace replayed under a policy and a split of memory into DRAM, a slower tier
+//! and swap. Pure: no input or output, no clock; one seed gives one result.
+//!
+//! All amounts are in units, which are base pages; a huge page is as many units as it has base pages. An interval is one
+//! row of output. Its steps, in order (see `run`): deaths, births, accesses scored where their page is, faults from swap,
+//! hint faults, promotions, demotions, offloading, the threshold, checks.
+
+mod births;
+mod demote;
+mod hints;
+mod metrics;
+mod offload;
+mod oracle;
+mod params;
+mod promote;
+mod run;
+mod state;
+mod swap;
+mod trace;
+mod victims;
+
+pub use metrics::{Interval, Outcome, Place};
+pub use oracle::oracle_accesses;
+pub use params::{
+    HintTime, HotPageSelection, Interleave, Memory, Offload, Params, ParamsError, Policy, Swap,
+    SwapDevice, Tpp, Watermarks,
+};
+pub use run::{IdentityError, simulate};
+pub use swap::{offload_units, writes_of_evictions};
+pub use trace::{Kind, Pages, Rows, Trace, TraceError};
+
+pub use hints::{adjusted_threshold, expected_hint_seconds};

@@ -1,0 +1,253 @@
+//! Policies and their settings, with the defaults of the kernel, of the papers, or our assumptions where neither says.
+
+use thiserror::Error;
+
+/// How long after the scan a page is first touched.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum HintTime {
+    /// The expected time: interval / (accesses + 1).
+    Expected,
+    /// Drawn from the exponential distribution with the page's rate; none beyond the interval.
+    Drawn {
+        /// Which draw.
+        seed: u64,
+    },
+}
+
+/// Free units of DRAM at which the kernel acts, lowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watermarks {
+    /// Allocations go elsewhere at this much or less.
+    pub low: u64,
+    /// Reclaim ends here.
+    pub high: u64,
+    /// Reclaim ends here in tiering mode.
+    pub promo: u64,
+}
+
+impl Watermarks {
+    /// 0.2, 0.3 and 0.4 % of DRAM [assumption].
+    pub fn of(dram_units: u64) -> Self {
+        let share = |ten_thousandths: u64| {
+            (u128::from(dram_units) * u128::from(ten_thousandths) / 10_000) as u64
+        };
+        Self {
+            low: share(20),
+            high: share(30),
+            promo: share(40),
+        }
+    }
+}
+
+/// What a swap device is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SwapDevice {
+    /// Above half full the kernel frees a slot when its page is read, so that the page is written again.
+    BlockSsd,
+    /// Zoned: a slot is kept while its page is clean, at any use.
+    Zns,
+}
+
+/// A swap device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Swap {
+    /// Its kind.
+    pub device: SwapDevice,
+    /// Its size.
+    pub units: u64,
+}
+
+/// Sizes of what pages can lie on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// DRAM.
+    pub dram_units: u64,
+    /// The slower tier; 0 = none.
+    pub slow_units: u64,
+    /// Swap; None = off, so that anonymous pages are never evicted.
+    pub swap: Option<Swap>,
+    /// Watermarks of DRAM.
+    pub watermarks: Watermarks,
+}
+
+/// Weights of pages placed in turn, DRAM first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interleave {
+    /// Pages to DRAM in a row.
+    pub dram_weight: u32,
+    /// Then pages to the slower tier.
+    pub slow_weight: u32,
+}
+
+/// Hot-page selection by hint-fault latency (`kernel.numa_balancing` = 2).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HotPageSelection {
+    /// `hot_threshold_ms`, in seconds.
+    pub threshold_s: f64,
+    /// `numa_balancing_promote_rate_limit_MBps`, in units a second.
+    pub limit_units_per_s: f64,
+    /// Whether the kernel moves the threshold towards the limit.
+    pub automatic_threshold: bool,
+    /// Free DRAM above the promo watermark at which every touched page is promoted: max(1 GiB, 1/16 of the node).
+    pub free_fast_path_units: u64,
+    /// Whether allocation below the low watermark wakes demotion too, as a kernel with `demotion_enabled` does.
+    pub allocation_demotes: bool,
+}
+
+/// Transparent page placement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tpp {
+    /// File and tmpfs pages are allocated on the slower tier first.
+    pub type_aware: bool,
+    /// Demotion goes on above the watermark of allocation, and promotions ignore that one.
+    pub decoupled: bool,
+    /// A first hint fault only activates an inactive page.
+    pub active_lru_filter: bool,
+    /// Free units that demotion keeps: `demote_scale_factor`, 2 % of DRAM unless set.
+    pub demotion_watermark: u64,
+}
+
+/// Where pages are born, and what moves them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Policy {
+    /// Everything in DRAM of any size: the reference.
+    AllDram,
+    /// Default Linux: DRAM while there is some, then the slower tier; nothing moves between tiers.
+    FirstTouch,
+    /// Static interleave by weights.
+    Interleave(Interleave),
+    /// Classic NUMA balancing on a tiered host: the first hint fault promotes while DRAM has room.
+    NumaBalancing,
+    /// Hot-page selection with its rate limit.
+    HotPageSelection(HotPageSelection),
+    /// `AutoTiering`: a reserve for promotions, exchange with the coldest page when it is used up.
+    AutoTiering {
+        /// Free units that births leave alone.
+        reserve_units: u64,
+        /// Units by which the reserve is refilled in an interval.
+        refill_units: u64,
+    },
+    /// Transparent page placement.
+    Tpp(Tpp),
+}
+
+/// TMO-style offloading to swap by pressure, on top of a policy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Offload {
+    /// Seconds between steps.
+    pub step_s: f64,
+    /// Share of resident memory that a step takes without pressure.
+    pub reclaim_ratio: f64,
+    /// Pressure (share of time stalled) at which a step takes nothing.
+    pub pressure_target: f64,
+    /// Stall of one fault from swap or disk.
+    pub fault_s: f64,
+}
+
+/// One simulation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Params {
+    /// The policy.
+    pub policy: Policy,
+    /// Sizes.
+    pub memory: Memory,
+    /// Offloading, if any.
+    pub offload: Option<Offload>,
+    /// Length of an interval, in which every page is scanned once.
+    pub interval_s: f64,
+    /// How hint faults are timed.
+    pub hint_time: HintTime,
+    /// Longest distance, in intervals, of a demotion and a promotion that make a round trip; a short and a long one.
+    pub round_trip_intervals: [u32; 2],
+}
+
+/// A setting that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{name} must be {wanted}")]
+pub struct ParamsError {
+    name: &'static str,
+    wanted: &'static str,
+}
+
+impl Params {
+    /// Refuses what no machine has.
+    ///
+    /// # Errors
+    ///
+    /// Names the setting and what it must be.
+    pub fn check(&self) -> Result<(), ParamsError> {
+        let positive = |name, value: f64| {
+            let wanted = "a number above 0";
+            if value.is_finite() && value > 0.0 {
+                Ok(())
+            } else {
+                Err(ParamsError { name, wanted })
+            }
+        };
+        positive("interval_s", self.interval_s)?;
+        let marks = self.memory.watermarks;
+        if self.memory.dram_units == 0 {
+            return Err(ParamsError {
+                name: "dram_units",
+                wanted: "at least 1",
+            });
+        }
+        if self.memory.dram_units > MOST_UNITS || self.memory.slow_units > MOST_UNITS {
+            return Err(ParamsError {
+                name: "dram_units and slow_units",
+                wanted: "at most 2^60",
+            });
+        }
+        if marks.low > marks.high
+            || marks.high > marks.promo
+            || marks.promo > self.memory.dram_units
+        {
+            let wanted = "low <= high <= promo <= DRAM";
+            return Err(ParamsError {
+                name: "watermarks",
+                wanted,
+            });
+        }
+        match self.policy {
+            Policy::Interleave(weights) if weights.dram_weight == 0 || weights.slow_weight == 0 => {
+                return Err(ParamsError {
+                    name: "interleave weights",
+                    wanted: "at least 1",
+                });
+            }
+            Policy::HotPageSelection(hot) => {
+                positive("hot_threshold_ms", hot.threshold_s)?;
+                if !hot.limit_units_per_s.is_finite() || hot.limit_units_per_s < 0.0 {
+                    let wanted = "0 or more";
+                    return Err(ParamsError {
+                        name: "the promotion rate limit",
+                        wanted,
+                    });
+                }
+            }
+            Policy::Tpp(tpp) if tpp.demotion_watermark > self.memory.dram_units => {
+                return Err(ParamsError {
+                    name: "demote_scale_factor",
+                    wanted: "at most all of DRAM",
+                });
+            }
+            Policy::AutoTiering { reserve_units, .. } if reserve_units > self.memory.dram_units => {
+                return Err(ParamsError {
+                    name: "the reserve",
+                    wanted: "at most all of DRAM",
+                });
+            }
+            _ => {}
+        }
+        if let Some(offload) = self.offload {
+            positive("step_s", offload.step_s)?;
+            positive("reclaim_ratio", offload.reclaim_ratio)?;
+            positive("pressure_target", offload.pressure_target)?;
+            positive("fault_s", offload.fault_s)?;
+        }
+        Ok(())
+    }
+}
+
+/// Far below what a signed word holds, so that sums of sizes never overflow.
+pub(crate) const MOST_UNITS: u64 = 1 << 60;

@@ -1,0 +1,257 @@
+//! Promotion: which touched pages of the slower tier go up, and in which order.
+
+use crate::hints::hint_seconds;
+use crate::params::{HotPageSelection, Policy};
+use crate::state::{NEVER, PROMOTED, State, Tier};
+use crate::victims::{Victim, Wanted};
+
+/// Intervals that a page's score looks back on.
+const SCORED: u32 = 8;
+
+/// A page that took a hint fault. Ordered by time, then by page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fault {
+    /// Bits of the seconds, which order as the numbers do, above the page.
+    key: u64,
+    /// Whether it was on the active list before this interval.
+    pub active: bool,
+}
+
+impl Fault {
+    pub(crate) fn new(seconds: f32, page: u32, active: bool) -> Self {
+        let key = u64::from(seconds.to_bits()) << 32 | u64::from(page);
+        Self { key, active }
+    }
+
+    pub(crate) fn page(self) -> u32 {
+        self.key as u32
+    }
+
+    fn seconds(self) -> f64 {
+        f64::from(f32::from_bits((self.key >> 32) as u32))
+    }
+}
+
+impl State<'_> {
+    /// The hint fault of a touched page of the slower tier; None where the policy takes none, or none came in time.
+    pub(crate) fn hint(&self, page: u32, accesses: u32, active: bool) -> Option<Fault> {
+        let how = self.params.hint_time;
+        let seconds = hint_seconds(how, page, self.now, accesses, self.params.interval_s)?;
+        Some(Fault::new(seconds, page, active))
+    }
+
+    /// Whether the policy looks for hot pages on the slower tier at all.
+    pub(crate) fn has_hints(&self) -> bool {
+        matches!(
+            self.params.policy,
+            Policy::NumaBalancing
+                | Policy::HotPageSelection(_)
+                | Policy::AutoTiering { .. }
+                | Policy::Tpp(_)
+        )
+    }
+
+    /// Promotes. Returns the candidates, in units, that were counted against the limit.
+    pub(crate) fn promote(&mut self, faults: &mut Vec<Fault>) -> u64 {
+        match self.params.policy {
+            Policy::NumaBalancing => self.promote_while_free(faults),
+            Policy::HotPageSelection(hot) => return self.promote_hot(faults, hot),
+            Policy::Tpp(tpp) => {
+                if tpp.active_lru_filter {
+                    self.out.activated +=
+                        faults.iter().filter(|fault| !fault.active).count() as u64;
+                    faults.retain(|fault| fault.active);
+                }
+                if !tpp.decoupled || self.may_undo(faults) {
+                    sort(faults);
+                }
+                if tpp.decoupled {
+                    for fault in faults.iter() {
+                        self.move_up(fault.page());
+                    }
+                } else {
+                    self.promote_while_free(faults);
+                }
+            }
+            Policy::AutoTiering { .. } => self.exchange(faults),
+            Policy::AllDram | Policy::FirstTouch | Policy::Interleave(_) => {}
+        }
+        0
+    }
+
+    /// Whether demotion might find too few victims for all of these, so that their order decides which stay.
+    fn may_undo(&self, faults: &[Fault]) -> bool {
+        !self.trace.is_uniform()
+            || faults.len() as u64 * self.trace.size(0) > self.capacity(Tier::Dram)
+    }
+
+    /// As the kernel without tiering mode: only while more than the high watermark is free beyond the page.
+    fn promote_while_free(&mut self, faults: &mut [Fault]) {
+        sort(faults);
+        let high = self.params.memory.watermarks.high as i64;
+        for fault in faults.iter() {
+            let units = self.trace.size(fault.page());
+            if self.free(Tier::Dram) > high + units as i64 {
+                self.move_up(fault.page());
+            } else {
+                self.out.failed_promotions += units;
+            }
+        }
+    }
+
+    /// Hot pages within the limit, earliest first; every touched page while DRAM has plenty free.
+    fn promote_hot(&mut self, faults: &mut [Fault], hot: HotPageSelection) -> u64 {
+        sort(faults);
+        let plenty = (self.params.memory.watermarks.promo + hot.free_fast_path_units) as i64;
+        let (mut candidates, mut tokens) = (0, hot.tokens(self.params.interval_s));
+        for fault in faults.iter() {
+            let units = self.trace.size(fault.page());
+            if self.free(Tier::Dram) > plenty {
+                self.move_up(fault.page());
+                continue;
+            }
+            if fault.seconds() >= self.threshold_s {
+                // Those that follow are later still, and DRAM only gets fuller.
+                break;
+            }
+            candidates += units;
+            if tokens >= units as f64 {
+                tokens -= units as f64;
+                self.move_up(fault.page());
+            } else {
+                self.out.limited += units;
+            }
+        }
+        candidates
+    }
+
+    /// Promotes into the reserve; when that is used up, exchanges with the coldest page if it is colder.
+    fn exchange(&mut self, faults: &mut [Fault]) {
+        sort(faults);
+        self.coldest.begin();
+        let mut recent: Option<Recent> = None;
+        for fault in faults.iter() {
+            let (page, units) = (fault.page(), self.trace.size(fault.page()) as i64);
+            if self.free(Tier::Dram) >= units {
+                self.move_up(page);
+                continue;
+            }
+            let score = self.pages[page as usize].history.count_ones() as usize;
+            let victim = self.next_idle().or_else(|| {
+                let recent = recent.get_or_insert_with(|| Recent::of(self));
+                recent.next_below(self, score)
+            });
+            match victim {
+                Some(victim) if score > 0 && self.fits_after(victim, units) => {
+                    self.move_up(page);
+                    self.move_down(victim);
+                }
+                _ => self.out.failed_promotions += units as u64,
+            }
+        }
+    }
+
+    /// Whether a page of so many units fits when the victim has gone, and the victim in the room that the page leaves.
+    fn fits_after(&self, victim: Victim, units: i64) -> bool {
+        let leaves = self.trace.size(victim.page) as i64;
+        self.free(Tier::Dram) + leaves >= units && self.free(Tier::Slow) + units >= leaves
+    }
+
+    /// The longest untouched page of DRAM that none of the last 8 intervals touched.
+    fn next_idle(&mut self) -> Option<Victim> {
+        let wanted = Wanted {
+            trace: self.trace,
+            pages: &self.pages,
+            tier: Tier::Dram,
+            now: self.now,
+            with_current: false,
+            with_anon: true,
+        };
+        self.coldest
+            .next_before((self.now + 1).saturating_sub(SCORED), wanted)
+    }
+
+    pub(crate) fn move_up(&mut self, page: u32) {
+        self.leave(page, Tier::Absent);
+        self.enter(page, Tier::Dram);
+        self.pages[page as usize].flags |= PROMOTED;
+        self.promoted.push(page);
+        self.out.promoted[self.trace.kind(page)] += self.trace.size(page);
+    }
+
+    /// Counts the round trips that the interval's promotions end: each demotion once.
+    pub(crate) fn settle_promotions(&mut self) {
+        for &page in &self.promoted {
+            let state = &mut self.pages[page as usize];
+            state.flags &= !PROMOTED;
+            if state.demoted != NEVER {
+                let distance = self.now - state.demoted;
+                for (trips, longest) in self
+                    .out
+                    .round_trips
+                    .iter_mut()
+                    .zip(self.params.round_trip_intervals)
+                {
+                    *trips += if distance <= longest {
+                        self.trace.size(page)
+                    } else {
+                        0
+                    };
+                }
+                state.demoted = NEVER;
+            }
+        }
+        self.promoted.clear();
+        self.lowered.clear();
+    }
+}
+
+fn sort(faults: &mut [Fault]) {
+    faults.sort_unstable_by_key(|fault| fault.key);
+}
+
+/// Pages of DRAM that the last 8 intervals touched, by in how many of them, the coldest first.
+struct Recent {
+    by_score: [Vec<Victim>; SCORED as usize + 1],
+    at: [usize; SCORED as usize + 1],
+}
+
+impl Recent {
+    fn of(state: &State<'_>) -> Self {
+        let mut by_score: [Vec<Victim>; SCORED as usize + 1] = Default::default();
+        for interval in (state.now + 1).saturating_sub(SCORED)..=state.now {
+            for place in 0.. {
+                let Some(page) = state.trace.row_page(interval as usize, place) else {
+                    break;
+                };
+                let found = &state.pages[page as usize];
+                if found.tier == Tier::Dram && found.last == interval {
+                    let score = (found.history << (state.now - interval)).count_ones() as usize;
+                    by_score[score].push(Victim {
+                        page,
+                        interval,
+                        place: place as u32,
+                    });
+                }
+            }
+        }
+        Self {
+            by_score,
+            at: [0; SCORED as usize + 1],
+        }
+    }
+
+    /// The coldest page that scores below this, once.
+    fn next_below(&mut self, state: &State<'_>, limit: usize) -> Option<Victim> {
+        for score in 0..limit.min(self.by_score.len()) {
+            while let Some(&victim) = self.by_score[score].get(self.at[score]) {
+                self.at[score] += 1;
+                let found = &state.pages[victim.page as usize];
+                if found.tier == Tier::Dram && !found.is(PROMOTED) {
+                    return Some(victim);
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,189 @@
+//! One simulation, interval by interval.
+
+use thiserror::Error;
+
+use crate::hints::adjusted_threshold;
+use crate::metrics::{Interval, Outcome, Place};
+use crate::params::{Params, ParamsError, Policy};
+use crate::promote::Fault;
+use crate::state::{SLOT, State, Tier};
+use crate::trace::{Row, Trace};
+
+/// Why a simulation gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum IdentityError {
+    /// A setting that cannot be.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// The books do not balance: a defect of the simulator, never of a trace.
+    #[error("interval {interval}: {identity} does not hold")]
+    Broken {
+        /// When.
+        interval: u32,
+        /// Which one.
+        identity: &'static str,
+    },
+}
+
+/// Replays a trace.
+///
+/// # Errors
+///
+/// A setting that cannot be.
+pub fn simulate(trace: &Trace, params: Params) -> Result<Outcome, IdentityError> {
+    params.check()?;
+    let mut state = State::new(trace, params);
+    let mut faults = Vec::new();
+    let mut intervals: Vec<Interval> = Vec::with_capacity(trace.intervals());
+    for now in 0..trace.intervals() {
+        state.now = now as u32;
+        state.out = Interval {
+            threshold_s: state.threshold_s,
+            ..Interval::default()
+        };
+        state.bury();
+        state.bear();
+        faults.clear();
+        for row in trace.rows(now) {
+            state.access(row, &mut faults);
+        }
+        state.out.hint_faults = faults.len() as u64;
+        let candidates = state.promote(&mut faults);
+        state.out.candidates = candidates;
+        state.demote(candidates);
+        state.settle_promotions();
+        if let Some(offload) = params.offload {
+            state.offload(&offload);
+        }
+        state.adjust_threshold(candidates);
+        state.close(intervals.last())?;
+        intervals.push(state.out);
+    }
+    Ok(Outcome { intervals })
+}
+
+impl State<'_> {
+    fn bury(&mut self) {
+        for &page in self.trace.deaths(self.now as usize) {
+            let units = self.trace.size(page);
+            match self.pages[page as usize].tier {
+                tier @ (Tier::Dram | Tier::Slow) => {
+                    self.leave(page, Tier::Absent);
+                    self.out.died_in[tier as usize] += units;
+                }
+                Tier::Swap | Tier::Dropped => self.away_units -= units,
+                Tier::Nowhere => self.nowhere_units -= units,
+                Tier::Absent => {}
+            }
+            self.free_slot(page);
+            self.pages[page as usize].tier = Tier::Absent;
+            self.out.died += units;
+        }
+    }
+
+    /// Scores the accesses of a page where it lies, brings it back from swap, and takes its hint fault.
+    fn access(&mut self, row: Row, faults: &mut Vec<Fault>) {
+        if row.accesses == 0 {
+            return;
+        }
+        let (page, kind, count) = (row.page, self.trace.kind(row.page), u64::from(row.accesses));
+        self.out.touched += 1;
+        let before = self.pages[page as usize];
+        let place = match before.tier {
+            Tier::Dram => Place::Dram,
+            Tier::Slow => {
+                let was_there = before.last < self.now;
+                if was_there && self.has_hints() {
+                    faults.extend(self.hint(page, row.accesses, before.is_active(self.now)));
+                }
+                Place::Slow
+            }
+            _ => return self.access_away(row, kind),
+        };
+        self.pages[page as usize].touch(self.now);
+        self.out.accesses[kind][place as usize] += count;
+        if row.written && before.is(SLOT) {
+            self.free_slot(page);
+        }
+    }
+
+    /// The first access of a page that is not in memory faults; the others find it where it was brought.
+    fn access_away(&mut self, row: Row, kind: usize) {
+        self.out.major_faults += 1;
+        let place = match self.fault_in(row.page) {
+            Some(Tier::Dram) => Place::Dram,
+            Some(_) => Place::Slow,
+            None => {
+                self.out.failed_allocations += self.trace.size(row.page);
+                Place::Away
+            }
+        };
+        let accesses = &mut self.out.accesses[kind];
+        accesses[Place::Away as usize] += 1;
+        accesses[place as usize] += u64::from(row.accesses) - 1;
+        self.pages[row.page as usize].touch(self.now);
+        if row.written {
+            self.free_slot_in_memory(row.page);
+        }
+    }
+
+    /// A written page that is in memory no longer equals its copy. One that thrashes stays on the device.
+    fn free_slot_in_memory(&mut self, page: u32) {
+        if matches!(self.pages[page as usize].tier, Tier::Dram | Tier::Slow) {
+            self.free_slot(page);
+        }
+    }
+
+    fn adjust_threshold(&mut self, candidates: u64) {
+        if let Policy::HotPageSelection(hot) = self.params.policy
+            && hot.automatic_threshold
+        {
+            let target = hot.tokens(self.params.interval_s);
+            self.threshold_s =
+                adjusted_threshold(self.threshold_s, hot.threshold_s, candidates as f64, target);
+        }
+    }
+
+    /// Writes the states at the interval's end, and checks that nothing got lost.
+    fn close(&mut self, before: Option<&Interval>) -> Result<(), IdentityError> {
+        self.out.used = self.used;
+        self.out.swap_used = self.swap_used;
+        self.out.away = self.away_units;
+        self.out.nowhere = self.nowhere_units;
+        let broken = |identity| {
+            Err(IdentityError::Broken {
+                interval: self.now,
+                identity,
+            })
+        };
+        if [Tier::Dram, Tier::Slow]
+            .into_iter()
+            .any(|tier| self.free(tier) < 0)
+        {
+            return broken("no tier over its capacity");
+        }
+        self.out.dram_free = self.free(Tier::Dram) as u64;
+        let out = &self.out;
+        let nothing = Interval::default();
+        let before = before.unwrap_or(&nothing);
+        let (promoted, demoted) = (
+            out.promoted.iter().sum::<u64>(),
+            out.demoted.iter().sum::<u64>(),
+        );
+        let (up, down) = ([promoted, demoted], [demoted, promoted]);
+        for tier in 0..2 {
+            let held = |interval: &Interval| interval.used[tier].iter().sum::<u64>();
+            let came = held(before) + out.placed[tier] + up[tier];
+            if came != held(out) + out.evicted[tier] + out.died_in[tier] + down[tier] {
+                return broken("what came to a tier and left it makes up what it holds");
+            }
+        }
+        let resident = |interval: &Interval| {
+            interval.used.iter().flatten().sum::<u64>() + interval.away + interval.nowhere
+        };
+        if resident(before) + out.born != resident(out) + out.died {
+            return broken("resident memory is what was born and did not die");
+        }
+        Ok(())
+    }
+}

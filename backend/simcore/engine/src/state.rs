@@ -1,0 +1,173 @@
+//! Where each page is and what is remembered of it: 12 bytes a page.
+
+use crate::metrics::Interval;
+use crate::params::{MOST_UNITS, Params, Policy};
+use crate::trace::{KINDS, Trace};
+use crate::victims::{Victim, Victims};
+
+/// Where a page lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Tier {
+    Dram = 0,
+    Slow = 1,
+    /// Written to the swap device.
+    Swap = 2,
+    /// A file page dropped: its next access reads it again.
+    Dropped = 3,
+    /// Born, and no memory was left for it.
+    Nowhere = 4,
+    /// Not born yet, or gone.
+    Absent = 5,
+}
+
+/// Tiers that hold pages in memory.
+pub(crate) const MEMORY_TIERS: usize = 2;
+/// Intervals without a touch after which a page counts as inactive.
+pub(crate) const INACTIVE_AFTER: u32 = 10;
+/// `demoted` of pages that were never demoted, or whose demotion was counted.
+pub(crate) const NEVER: u32 = u32::MAX;
+
+/// One page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Page {
+    /// Interval of its last touch, or of its birth.
+    pub last: u32,
+    /// Interval of its last demotion that no promotion followed yet.
+    pub demoted: u32,
+    pub tier: Tier,
+    /// Bit i: touched i intervals before `last`.
+    pub history: u8,
+    pub flags: u8,
+}
+
+/// On the active list when it was last looked at.
+pub(crate) const ACTIVE: u8 = 1;
+/// A slot on the swap device holds its content.
+pub(crate) const SLOT: u8 = 2;
+/// Promoted in this interval.
+pub(crate) const PROMOTED: u8 = 4;
+
+impl Page {
+    const UNBORN: Self = Self {
+        last: 0,
+        demoted: NEVER,
+        tier: Tier::Absent,
+        history: 0,
+        flags: 0,
+    };
+
+    pub(crate) fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Whether it is active now: what is not touched for ten intervals no longer is.
+    pub(crate) fn is_active(&self, now: u32) -> bool {
+        self.is(ACTIVE) && now - self.last < INACTIVE_AFTER
+    }
+
+    /// Remembers a touch: a page touched in a later interval than the one before turns active.
+    pub(crate) fn touch(&mut self, now: u32) {
+        let gap = now - self.last;
+        if gap > 0 {
+            // A page that idled past the limit starts over as inactive does: this touch activates it again.
+            self.flags |= ACTIVE;
+            self.history = if gap >= 8 { 0 } else { self.history << gap };
+            self.last = now;
+        }
+        self.history |= 1;
+    }
+}
+
+/// A demotion of this interval, with what it changed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lowered {
+    pub victim: Victim,
+    pub before: Page,
+}
+
+/// All of a simulation that changes.
+pub(crate) struct State<'t> {
+    pub trace: &'t Trace,
+    pub params: Params,
+    pub pages: Vec<Page>,
+    /// Units by tier and kind.
+    pub used: [[u64; KINDS]; MEMORY_TIERS],
+    pub swap_used: u64,
+    pub nowhere_units: u64,
+    pub away_units: u64,
+    /// Next demotions from DRAM; evictions from DRAM and from the slower tier.
+    pub demotable: Victims,
+    pub evictable: [Victims; MEMORY_TIERS],
+    /// Next exchanges of `AutoTiering`.
+    pub coldest: Victims,
+    /// Position in the turn of interleaving.
+    pub turn: u64,
+    pub threshold_s: f64,
+    pub now: u32,
+    /// Pages promoted in this interval, in order of promotion.
+    pub promoted: Vec<u32>,
+    /// Demotions of this interval, in order.
+    pub lowered: Vec<Lowered>,
+    pub out: Interval,
+}
+
+impl<'t> State<'t> {
+    pub(crate) fn new(trace: &'t Trace, params: Params) -> Self {
+        let threshold_s = match params.policy {
+            Policy::HotPageSelection(hot) => hot.threshold_s,
+            _ => 0.0,
+        };
+        let victims = || Victims::new(trace.intervals());
+        Self {
+            trace,
+            params,
+            pages: vec![Page::UNBORN; trace.pages()],
+            used: [[0; KINDS]; MEMORY_TIERS],
+            swap_used: 0,
+            nowhere_units: 0,
+            away_units: 0,
+            demotable: victims(),
+            evictable: [victims(), victims()],
+            coldest: victims(),
+            turn: 0,
+            threshold_s,
+            now: 0,
+            promoted: Vec::new(),
+            lowered: Vec::new(),
+            out: Interval::default(),
+        }
+    }
+
+    pub(crate) fn capacity(&self, tier: Tier) -> u64 {
+        match (tier, self.params.policy) {
+            (Tier::Dram, Policy::AllDram) => MOST_UNITS,
+            (Tier::Dram, _) => self.params.memory.dram_units,
+            (Tier::Slow, Policy::AllDram) => 0,
+            _ => self.params.memory.slow_units,
+        }
+    }
+
+    /// Free units; negative while promotions overfill DRAM.
+    pub(crate) fn free(&self, tier: Tier) -> i64 {
+        self.capacity(tier) as i64 - self.used[tier as usize].iter().sum::<u64>() as i64
+    }
+
+    /// Puts a page that lies nowhere on a tier of memory.
+    pub(crate) fn enter(&mut self, page: u32, tier: Tier) {
+        self.used[tier as usize][self.trace.kind(page)] += self.trace.size(page);
+        self.pages[page as usize].tier = tier;
+    }
+
+    /// Takes a page off its tier of memory, to lie on `to`.
+    pub(crate) fn leave(&mut self, page: u32, to: Tier) {
+        let from = self.pages[page as usize].tier as usize;
+        self.used[from][self.trace.kind(page)] -= self.trace.size(page);
+        self.pages[page as usize].tier = to;
+    }
+
+    /// Whether pages of this kind can be evicted at all.
+    pub(crate) fn can_evict(&self, kind: usize) -> bool {
+        kind == crate::trace::Kind::File as usize || self.params.memory.swap.is_some()
+    }
+}

@@ -1,0 +1,147 @@
+//! Which page of a tier goes next: inactive before active, the longest untouched first, then in order of birth.
+//!
+//! The trace itself is the list. A page was last touched in interval L exactly when it stands in the rows of L and says
+//! so, so that walking the rows of old intervals with a cursor finds the victims in order. What moved on is passed over
+//! once and for all, which makes the search cost no more than the rows there are.
+
+use crate::state::{ACTIVE, INACTIVE_AFTER, PROMOTED, Page, Tier};
+use crate::trace::Trace;
+
+/// A page that may go, and where its row stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Victim {
+    pub page: u32,
+    pub interval: u32,
+    pub place: u32,
+}
+
+/// Cursors over the rows of each interval, one for each pass over it.
+#[derive(Debug, Clone)]
+pub(crate) struct Victims {
+    /// Over intervals so old that all their pages are inactive.
+    old: Vec<u32>,
+    /// Over the inactive pages of the others, and over the active ones.
+    inactive: Vec<u32>,
+    active: Vec<u32>,
+    /// No victim stands before this interval.
+    first: u32,
+    /// Cursors over the current interval, whose pages still change: they hold for one step alone.
+    current: [u32; 2],
+}
+
+/// Which pages are asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub trace: &'a Trace,
+    pub pages: &'a [Page],
+    pub tier: Tier,
+    pub now: u32,
+    /// Pages touched in this interval may go as well.
+    pub with_current: bool,
+    /// Anonymous pages may go as well.
+    pub with_anon: bool,
+}
+
+impl Wanted<'_> {
+    fn allows(&self, page: u32, interval: u32) -> bool {
+        let state = &self.pages[page as usize];
+        state.tier == self.tier
+            && state.last == interval
+            && !state.is(PROMOTED)
+            && (self.with_anon || self.trace.kind(page) == crate::trace::Kind::File as usize)
+    }
+}
+
+impl Victims {
+    pub(crate) fn new(intervals: usize) -> Self {
+        Self {
+            old: vec![0; intervals],
+            inactive: vec![0; intervals],
+            active: vec![0; intervals],
+            first: 0,
+            current: [0; 2],
+        }
+    }
+
+    /// Begins a step: pages of the current interval are looked through anew.
+    pub(crate) fn begin(&mut self) {
+        self.current = [0; 2];
+    }
+
+    /// The next victim. It is found again until it has left its tier.
+    pub(crate) fn next(&mut self, wanted: Wanted<'_>) -> Option<Victim> {
+        let recent = (wanted.now + 1).saturating_sub(INACTIVE_AFTER);
+        if let Some(found) = self.next_before(recent, wanted) {
+            return Some(found);
+        }
+        let begin = self.first;
+        for active in [false, true] {
+            let cursors = if active {
+                &mut self.active
+            } else {
+                &mut self.inactive
+            };
+            for interval in begin..wanted.now {
+                if let Some(found) = walk(cursors, interval, wanted, Some(active)) {
+                    return Some(found);
+                }
+            }
+            if wanted.with_current {
+                let place = &mut self.current[usize::from(active)];
+                if let Some(found) = step(place, wanted.now, wanted, Some(active)) {
+                    return Some(found);
+                }
+            }
+        }
+        None
+    }
+
+    /// The page longest untouched of those that no interval from `recent` on touched, whatever list it is on.
+    pub(crate) fn next_before(&mut self, recent: u32, wanted: Wanted<'_>) -> Option<Victim> {
+        while self.first < recent {
+            if let Some(found) = walk(&mut self.old, self.first, wanted, None) {
+                return Some(found);
+            }
+            self.first += 1;
+        }
+        None
+    }
+
+    /// A page came to the tier that was last touched long ago: it may be the next.
+    pub(crate) fn put_back(&mut self, victim: Victim) {
+        let at = victim.interval as usize;
+        self.first = self.first.min(victim.interval);
+        for cursors in [&mut self.old, &mut self.inactive, &mut self.active] {
+            cursors[at] = cursors[at].min(victim.place);
+        }
+    }
+}
+
+fn walk(
+    cursors: &mut [u32],
+    interval: u32,
+    wanted: Wanted<'_>,
+    active: Option<bool>,
+) -> Option<Victim> {
+    step(&mut cursors[interval as usize], interval, wanted, active)
+}
+
+fn step(
+    place: &mut u32,
+    interval: u32,
+    wanted: Wanted<'_>,
+    active: Option<bool>,
+) -> Option<Victim> {
+    while let Some(page) = wanted.trace.row_page(interval as usize, *place as usize) {
+        let suits = active.is_none_or(|active| wanted.pages[page as usize].is(ACTIVE) == active);
+        if suits && wanted.allows(page, interval) {
+            return Some(Victim {
+                page,
+                interval,
+                place: *place,
+            });
+        }
+        *place += 1;
+    }
+    None
+}

@@ -1,0 +1,338 @@
+//! The simulator against one that is too simple to be wrong: it sorts all pages whenever it looks for a victim.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    reason = "a failed unwrap is a failed test; exact results are compared"
+)]
+
+mod traces;
+
+use proptest::prelude::*;
+use tierscope_engine::{Memory, Params, Place, Policy, expected_hint_seconds, simulate};
+use traces::{Columns, columns, machines, policies};
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum At {
+    Dram,
+    Slow,
+    Dropped,
+    Nowhere,
+    Absent,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    at: At,
+    last: u32,
+    active: bool,
+    promoted: bool,
+    birth: usize,
+}
+
+struct Simple<'a> {
+    columns: &'a Columns,
+    memory: Memory,
+    policy: Policy,
+    pages: Vec<Page>,
+    now: u32,
+    turn: u32,
+    threshold_s: f64,
+}
+
+/// DRAM, slow and away accesses, promotions and demotions of one interval.
+type Found = (u64, u64, u64, u64, u64);
+
+impl Simple<'_> {
+    fn free(&self, at: At) -> i64 {
+        let size = if at == At::Dram {
+            self.memory.dram_units
+        } else {
+            self.memory.slow_units
+        };
+        size as i64 - self.pages.iter().filter(|page| page.at == at).count() as i64
+    }
+
+    fn is_active(&self, page: usize) -> bool {
+        self.pages[page].active && self.now - self.pages[page].last < 10
+    }
+
+    /// Inactive before active, oldest first, then in order of birth.
+    fn victims(&self, at: At, with_current: bool, file_only: bool) -> Vec<usize> {
+        let mut found: Vec<usize> = (0..self.pages.len())
+            .filter(|&page| self.pages[page].at == at && !self.pages[page].promoted)
+            .filter(|&page| with_current || self.pages[page].last < self.now)
+            .filter(|&page| !file_only || self.columns.kinds[page] == 1)
+            .collect();
+        found.sort_by_key(|&page| {
+            (
+                self.is_active(page),
+                self.pages[page].last,
+                self.pages[page].birth,
+            )
+        });
+        found
+    }
+
+    fn room(&mut self, page: usize) -> Option<At> {
+        let marks = self.memory.watermarks;
+        let above = |free: u64, left: i64| {
+            if left > free as i64 && left >= 1 {
+                At::Dram
+            } else {
+                At::Slow
+            }
+        };
+        let left = self.free(At::Dram);
+        let first = match self.policy {
+            Policy::FirstTouch | Policy::NumaBalancing | Policy::HotPageSelection(_) => {
+                above(marks.low, left)
+            }
+            Policy::Tpp(tpp) if tpp.type_aware && self.columns.kinds[page] != 0 => At::Slow,
+            Policy::Tpp(tpp) => above(if tpp.decoupled { marks.high } else { marks.low }, left),
+            Policy::Interleave(weights) => {
+                let place = self.turn % (weights.dram_weight + weights.slow_weight);
+                if place < weights.dram_weight {
+                    At::Dram
+                } else {
+                    At::Slow
+                }
+            }
+            _ => unreachable!("not modelled"),
+        };
+        self.turn += 1;
+        let second = if first == At::Dram {
+            At::Slow
+        } else {
+            At::Dram
+        };
+        if let Some(found) = [first, second].into_iter().find(|&at| self.free(at) >= 1) {
+            return Some(found);
+        }
+        let at = if self.memory.slow_units > 0 {
+            At::Slow
+        } else {
+            At::Dram
+        };
+        let victim = self.victims(at, false, true).first().copied()?;
+        self.pages[victim].at = At::Dropped;
+        Some(at)
+    }
+
+    fn demote_until(&mut self, free: u64) -> u64 {
+        let mut demoted = 0;
+        while self.free(At::Dram) < free as i64 {
+            if self.free(At::Slow) >= 1 {
+                let Some(&victim) = self.victims(At::Dram, true, false).first() else {
+                    break;
+                };
+                self.pages[victim].at = At::Slow;
+                self.pages[victim].active = false;
+                demoted += 1;
+            } else {
+                let Some(&victim) = self.victims(At::Dram, true, true).first() else {
+                    break;
+                };
+                self.pages[victim].at = At::Dropped;
+            }
+        }
+        demoted
+    }
+
+    fn interval(&mut self) -> Found {
+        let now = self.now;
+        for page in 0..self.pages.len() {
+            if self.columns.last[page] + 1 == now {
+                self.pages[page].at = At::Absent;
+            }
+        }
+        let mut born: Vec<usize> = (0..self.pages.len())
+            .filter(|&page| self.columns.first[page] == now)
+            .collect();
+        born.sort_by_key(|&page| self.pages[page].birth);
+        for page in born {
+            self.pages[page].last = now;
+            let at = self.room(page);
+            self.pages[page].at = at.unwrap_or(At::Nowhere);
+        }
+        let mut rows: Vec<_> = self
+            .columns
+            .rows
+            .iter()
+            .filter(|row| row.0 == now)
+            .copied()
+            .collect();
+        rows.sort_by_key(|row| self.pages[row.1 as usize].birth);
+        let (mut dram, mut slow, mut away) = (0, 0, 0);
+        let mut faults: Vec<(f64, usize, bool)> = Vec::new();
+        for (_, page, accesses, _) in rows {
+            let (page, count) = (page as usize, u64::from(accesses));
+            match self.pages[page].at {
+                At::Dram => dram += count,
+                At::Slow => {
+                    if self.pages[page].last < now {
+                        faults.push((
+                            expected_hint_seconds(accesses, 60.0),
+                            page,
+                            self.is_active(page),
+                        ));
+                    }
+                    slow += count;
+                }
+                _ => {
+                    away += 1;
+                    let at = self.room(page);
+                    match at {
+                        Some(At::Dram) => dram += count - 1,
+                        Some(_) => slow += count - 1,
+                        None => away += count - 1,
+                    }
+                    self.pages[page].at = at.unwrap_or(self.pages[page].at);
+                }
+            }
+            if self.pages[page].last < now {
+                self.pages[page].active = true;
+            }
+            self.pages[page].last = now;
+        }
+        faults.sort_by(|a, b| {
+            (a.0 as f32)
+                .total_cmp(&(b.0 as f32))
+                .then(self.pages[a.1].birth.cmp(&self.pages[b.1].birth))
+        });
+        let (promoted, candidates) = self.promote(&faults);
+        let demoted = self.demote(candidates);
+        let mut kept = promoted.len();
+        while self.free(At::Dram) < 0 {
+            kept -= 1;
+            self.pages[promoted[kept]].at = At::Slow;
+        }
+        for page in &mut self.pages {
+            page.promoted = false;
+        }
+        (dram, slow, away, kept as u64, demoted)
+    }
+
+    fn promote(&mut self, faults: &[(f64, usize, bool)]) -> (Vec<usize>, u64) {
+        let marks = self.memory.watermarks;
+        let (mut promoted, mut candidates) = (Vec::new(), 0);
+        let mut tokens = match self.policy {
+            Policy::HotPageSelection(hot) => hot.limit_units_per_s * 60.0,
+            _ => 0.0,
+        };
+        for &(seconds, page, active) in faults {
+            let room = self.free(At::Dram) > marks.high as i64 + 1;
+            let goes = match self.policy {
+                Policy::NumaBalancing => room,
+                Policy::Tpp(tpp) => (active || !tpp.active_lru_filter) && (tpp.decoupled || room),
+                Policy::HotPageSelection(hot) => {
+                    if self.free(At::Dram) > (marks.promo + hot.free_fast_path_units) as i64 {
+                        true
+                    } else if f64::from(seconds as f32) < self.threshold_s {
+                        candidates += 1;
+                        tokens -= 1.0;
+                        tokens >= 0.0
+                    } else {
+                        false
+                    }
+                }
+                _ => false,
+            };
+            if goes {
+                self.pages[page].at = At::Dram;
+                self.pages[page].promoted = true;
+                promoted.push(page);
+            }
+        }
+        (promoted, candidates)
+    }
+
+    fn demote(&mut self, candidates: u64) -> u64 {
+        let (marks, free) = (self.memory.watermarks, self.free(At::Dram));
+        match self.policy {
+            Policy::Tpp(tpp) if tpp.decoupled => self.demote_until(tpp.demotion_watermark),
+            Policy::Tpp(_) if free <= marks.low as i64 => self.demote_until(marks.high),
+            Policy::HotPageSelection(hot) => {
+                let woken = candidates > 0 || (hot.allocation_demotes && free <= marks.low as i64);
+                if hot.automatic_threshold {
+                    let target = hot.limit_units_per_s * 60.0;
+                    self.threshold_s = tierscope_engine::adjusted_threshold(
+                        self.threshold_s,
+                        hot.threshold_s,
+                        candidates as f64,
+                        target,
+                    );
+                }
+                if woken && free < marks.high as i64 {
+                    self.demote_until(marks.promo)
+                } else {
+                    0
+                }
+            }
+            _ => 0,
+        }
+    }
+}
+
+fn order_of_birth(columns: &Columns) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..columns.kinds.len()).collect();
+    order.sort_by_key(|&page| {
+        let first = columns.first[page];
+        let row = columns
+            .rows
+            .iter()
+            .position(|row| row.0 == first && row.1 as usize == page);
+        (first, row.unwrap_or(usize::MAX))
+    });
+    let mut births = vec![0; order.len()];
+    for (birth, page) in order.into_iter().enumerate() {
+        births[page] = birth;
+    }
+    births
+}
+
+/// Those that the simple one knows.
+fn modelled() -> impl Strategy<Value = Policy> {
+    policies().prop_map(|policy| match policy {
+        Policy::AllDram => Policy::FirstTouch,
+        Policy::AutoTiering { .. } => Policy::NumaBalancing,
+        other => other,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn the_simple_one_agrees(columns in columns(1), policy in modelled(), mut memory in machines()) {
+        memory.swap = None;
+        let params = Params {
+            policy,
+            memory,
+            offload: None,
+            interval_s: 60.0,
+            hint_time: tierscope_engine::HintTime::Expected,
+            round_trip_intervals: [1, 10],
+        };
+        let births = order_of_birth(&columns);
+        let threshold_s = match policy {
+            Policy::HotPageSelection(hot) => hot.threshold_s,
+            _ => 0.0,
+        };
+        let page = |birth| Page { at: At::Absent, last: 0, active: false, promoted: false, birth };
+        let pages = births.into_iter().map(page).collect();
+        let mut simple = Simple { columns: &columns, memory, policy, pages, now: 0, turn: 0, threshold_s };
+        let outcome = simulate(&columns.trace(), params).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        for (now, interval) in outcome.intervals.iter().enumerate() {
+            simple.now = now as u32;
+            let found = (
+                interval.at(Place::Dram),
+                interval.at(Place::Slow),
+                interval.at(Place::Away),
+                interval.promoted.iter().sum(),
+                interval.demoted.iter().sum(),
+            );
+            prop_assert_eq!(found, simple.interval(), "interval {}", now);
+        }
+    }
+}

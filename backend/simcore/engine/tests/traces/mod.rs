@@ -1,0 +1,182 @@
+//! Random traces and policies, small enough for every case to matter.
+
+#![allow(dead_code, reason = "each test takes what it needs")]
+
+use proptest::prelude::*;
+use tierscope_engine::{
+    HintTime, HotPageSelection, Interleave, Memory, Offload, Pages, Params, Policy, Rows, Swap,
+    SwapDevice, Tpp, Trace, Watermarks,
+};
+
+/// Columns of a trace.
+#[derive(Debug, Clone)]
+pub(crate) struct Columns {
+    pub(crate) intervals: usize,
+    pub(crate) kinds: Vec<u8>,
+    pub(crate) units: Vec<u32>,
+    pub(crate) first: Vec<u32>,
+    pub(crate) last: Vec<u32>,
+    /// Interval, page, accesses, written.
+    pub(crate) rows: Vec<(u32, u32, u32, bool)>,
+}
+
+impl Columns {
+    pub(crate) fn trace(&self) -> Trace {
+        let column = |value: fn(&(u32, u32, u32, bool)) -> u32| {
+            self.rows.iter().map(value).collect::<Vec<_>>()
+        };
+        let written: Vec<bool> = self.rows.iter().map(|row| row.3).collect();
+        let pages = Pages {
+            kinds: &self.kinds,
+            units: &self.units,
+            first: &self.first,
+            last: &self.last,
+        };
+        let rows = Rows {
+            interval: &column(|row| row.0),
+            page: &column(|row| row.1),
+            accesses: &column(|row| row.2),
+            written: &written,
+        };
+        Trace::new(self.intervals, pages, rows).unwrap()
+    }
+}
+
+/// Up to 24 pages over up to 30 intervals, some born late and gone early, some never accessed.
+pub(crate) fn columns(most_units: u32) -> impl Strategy<Value = Columns> {
+    (2_usize..24, 3_usize..30).prop_flat_map(move |(pages, intervals)| {
+        let page = (
+            0_u8..3,
+            1..=most_units,
+            0..intervals as u32,
+            0..intervals as u32,
+        );
+        let row = (0_u32..4, 1_u32..200, any::<bool>());
+        let rows = prop::collection::vec(row, pages * intervals);
+        (prop::collection::vec(page, pages), rows).prop_map(move |(described, touches)| {
+            let mut found = Columns {
+                intervals,
+                kinds: described.iter().map(|page| page.0).collect(),
+                units: described.iter().map(|page| page.1).collect(),
+                first: described.iter().map(|page| page.2.min(page.3)).collect(),
+                last: described.iter().map(|page| page.2.max(page.3)).collect(),
+                rows: Vec::new(),
+            };
+            for now in 0..intervals as u32 {
+                for page in 0..pages as u32 {
+                    let (chance, accesses, written) = touches[now as usize * pages + page as usize];
+                    let there =
+                        (found.first[page as usize]..=found.last[page as usize]).contains(&now);
+                    if there && chance == 0 {
+                        found.rows.push((now, page, accesses, written));
+                    }
+                }
+            }
+            found
+        })
+    })
+}
+
+/// Any policy, with watermarks of a few units.
+pub(crate) fn policies() -> impl Strategy<Value = Policy> {
+    let hot = (
+        1_u32..100,
+        0_u32..4,
+        any::<bool>(),
+        0_u64..40,
+        any::<bool>(),
+    );
+    let tpp = (any::<bool>(), any::<bool>(), any::<bool>(), 0_u64..4);
+    prop_oneof![
+        Just(Policy::AllDram),
+        Just(Policy::FirstTouch),
+        (1_u32..4, 1_u32..4).prop_map(|(dram_weight, slow_weight)| {
+            Policy::Interleave(Interleave {
+                dram_weight,
+                slow_weight,
+            })
+        }),
+        Just(Policy::NumaBalancing),
+        hot.prop_map(
+            |(tenths, limit, automatic_threshold, free_fast_path_units, allocation_demotes)| {
+                Policy::HotPageSelection(HotPageSelection {
+                    threshold_s: f64::from(tenths) / 10.0,
+                    limit_units_per_s: f64::from(limit) / 60.0,
+                    automatic_threshold,
+                    free_fast_path_units,
+                    allocation_demotes,
+                })
+            }
+        ),
+        (0_u64..3, 0_u64..3).prop_map(|(reserve_units, refill_units)| {
+            Policy::AutoTiering {
+                reserve_units,
+                refill_units,
+            }
+        }),
+        tpp.prop_map(
+            |(type_aware, decoupled, active_lru_filter, demotion_watermark)| {
+                Policy::Tpp(Tpp {
+                    type_aware,
+                    decoupled,
+                    active_lru_filter,
+                    demotion_watermark,
+                })
+            }
+        ),
+    ]
+}
+
+/// Any machine with DRAM for a few pages.
+pub(crate) fn machines() -> impl Strategy<Value = Memory> {
+    let swap = prop_oneof![
+        Just(None),
+        (0_u64..30, any::<bool>()).prop_map(|(units, zoned)| {
+            let device = if zoned {
+                SwapDevice::Zns
+            } else {
+                SwapDevice::BlockSsd
+            };
+            Some(Swap { device, units })
+        })
+    ];
+    (4_u64..14, 0_u64..20, swap, 0_u64..2, 0_u64..2, 0_u64..2).prop_map(
+        |(dram_units, slow_units, swap, low, high, promo)| Memory {
+            dram_units,
+            slow_units,
+            swap,
+            watermarks: Watermarks {
+                low,
+                high: low + high,
+                promo: low + high + promo,
+            },
+        },
+    )
+}
+
+/// Any simulation.
+pub(crate) fn params() -> impl Strategy<Value = Params> {
+    let offload = prop_oneof![
+        Just(None),
+        (1_u32..100).prop_map(|tenths| Some(Offload {
+            step_s: 6.0,
+            reclaim_ratio: f64::from(tenths) / 1000.0,
+            pressure_target: 0.001,
+            fault_s: 1e-6,
+        }))
+    ];
+    let hint = prop_oneof![
+        Just(HintTime::Expected),
+        any::<u64>().prop_map(|seed| HintTime::Drawn { seed })
+    ];
+    (policies(), machines(), offload, hint).prop_map(|(policy, memory, offload, hint_time)| {
+        Params {
+            policy,
+            memory,
+            offload,
+            interval_s: 60.0,
+            hint_time,
+            round_trip_intervals: [1, 10],
+        }
+    })
+}

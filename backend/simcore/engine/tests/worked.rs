@@ -1,0 +1,240 @@
+//! The worked examples of the specification: small traces whose every number is known.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    reason = "a failed unwrap is a failed test; exact results are compared"
+)]
+
+use tierscope_engine::{
+    HintTime, HotPageSelection, Interleave, Memory, Offload, Outcome, Pages, Params, Place, Policy,
+    Rows, SwapDevice, Tpp, Trace, Watermarks, adjusted_threshold, offload_units, oracle_accesses,
+    simulate, writes_of_evictions,
+};
+
+const ANON: u8 = 0;
+const FILE: u8 = 1;
+/// Pages of the example, in order of birth: c and d hold file, a and b anonymous memory.
+const C: u32 = 0;
+const D: u32 = 1;
+const A: u32 = 2;
+const B: u32 = 3;
+
+fn example() -> Trace {
+    let rows = [
+        (0, C, 10),
+        (0, D, 10),
+        (0, A, 10),
+        (0, B, 10),
+        (1, A, 50),
+        (1, B, 30),
+        (1, C, 5),
+        (2, A, 50),
+        (2, B, 30),
+        (3, A, 50),
+        (3, B, 30),
+        (3, D, 5),
+    ];
+    let column = |value: fn(&(u32, u32, u32)) -> u32| rows.iter().map(value).collect::<Vec<_>>();
+    let pages = Pages {
+        kinds: &[FILE, FILE, ANON, ANON],
+        units: &[1; 4],
+        first: &[0; 4],
+        last: &[3; 4],
+    };
+    let rows = Rows {
+        interval: &column(|row| row.0),
+        page: &column(|row| row.1),
+        accesses: &column(|row| row.2),
+        written: &[false; 12],
+    };
+    Trace::new(4, pages, rows).unwrap()
+}
+
+fn params(policy: Policy) -> Params {
+    Params {
+        policy,
+        memory: Memory {
+            dram_units: 2,
+            slow_units: 4,
+            swap: None,
+            watermarks: Watermarks {
+                low: 0,
+                high: 0,
+                promo: 0,
+            },
+        },
+        offload: None,
+        interval_s: 60.0,
+        hint_time: HintTime::Expected,
+        round_trip_intervals: [1, 10],
+    }
+}
+
+fn hot(threshold_s: f64, limit_units_per_s: f64) -> Policy {
+    Policy::HotPageSelection(HotPageSelection {
+        threshold_s,
+        limit_units_per_s,
+        automatic_threshold: false,
+        free_fast_path_units: 1 << 18,
+        allocation_demotes: false,
+    })
+}
+
+fn tpp(type_aware: bool) -> Policy {
+    Policy::Tpp(Tpp {
+        type_aware,
+        decoupled: true,
+        active_lru_filter: true,
+        demotion_watermark: 0,
+    })
+}
+
+fn run(policy: Policy) -> Outcome {
+    simulate(&example(), params(policy)).unwrap()
+}
+
+fn local(outcome: &Outcome) -> Vec<u64> {
+    outcome
+        .intervals
+        .iter()
+        .map(|interval| interval.at(Place::Dram))
+        .collect()
+}
+
+fn moves(outcome: &Outcome) -> (u64, u64) {
+    (
+        outcome.total(|interval| interval.promoted.iter().sum()),
+        outcome.total(|interval| interval.demoted.iter().sum()),
+    )
+}
+
+#[test]
+fn policies_serve_what_the_example_says() {
+    let cases = [
+        (Policy::FirstTouch, [20, 5, 0, 5], (0, 0)),
+        (Policy::NumaBalancing, [20, 5, 0, 5], (0, 0)),
+        (
+            Policy::Interleave(Interleave {
+                dram_weight: 1,
+                slow_weight: 1,
+            }),
+            [20, 55, 50, 50],
+            (0, 0),
+        ),
+        (tpp(false), [20, 5, 0, 80], (2, 2)),
+        (tpp(true), [20, 80, 80, 80], (0, 0)),
+        (hot(1.0, 1e9), [20, 5, 0, 5], (0, 0)),
+        (hot(2.0, 1e9), [20, 5, 80, 80], (2, 2)),
+        (hot(2.0, 1.0 / 60.0), [20, 5, 50, 80], (2, 2)),
+    ];
+    for (policy, served, moved) in cases {
+        let outcome = run(policy);
+        assert_eq!(local(&outcome), served, "{policy:?}");
+        assert_eq!(moves(&outcome), moved, "{policy:?}");
+        assert_eq!(
+            outcome.local_ratio().unwrap(),
+            served.iter().sum::<u64>() as f64 / 290.0,
+            "{policy:?}"
+        );
+    }
+}
+
+#[test]
+fn the_reference_serves_everything_and_the_oracle_what_fits() {
+    assert_eq!(run(Policy::AllDram).local_ratio(), Some(1.0));
+    assert_eq!(oracle_accesses(&example(), 2), [20.0, 80.0, 80.0, 80.0]);
+}
+
+#[test]
+fn the_threshold_follows_the_candidates() {
+    // 100 MB/s of 4 KiB pages over 60 s: a target of 1,536,000, left alone between 1,382,400 and 1,689,600.
+    let (mut threshold, mut found) = (1.0, Vec::new());
+    for candidates in [2e6, 2e6, 1.5e6, 1e6] {
+        threshold = adjusted_threshold(threshold, 1.0, candidates, 25_600.0 * 60.0);
+        found.push(threshold);
+    }
+    assert_eq!(found, [0.875, 0.75, 0.75, 0.875]);
+    for (candidates, wanted) in [
+        (1_689_600.0, 1.0),
+        (1_689_601.0, 0.875),
+        (1_382_399.0, 1.125),
+        (1_382_400.0, 1.0),
+    ] {
+        assert_eq!(
+            adjusted_threshold(1.0, 1.0, candidates, 1_536_000.0),
+            wanted,
+            "{candidates}"
+        );
+    }
+    assert_eq!(adjusted_threshold(0.125, 1.0, 1e9, 1.0), 0.125);
+    assert_eq!(adjusted_threshold(2.0, 1.0, 0.0, 1.0), 2.0);
+}
+
+#[test]
+fn clean_pages_are_written_again_where_slots_were_given_back() {
+    assert_eq!(writes_of_evictions(100, 60, 0.4, SwapDevice::BlockSsd), 40);
+    assert_eq!(writes_of_evictions(100, 60, 0.6, SwapDevice::BlockSsd), 100);
+    for used in [0.1, 0.4, 0.6, 0.9] {
+        assert_eq!(writes_of_evictions(100, 60, used, SwapDevice::Zns), 40);
+    }
+}
+
+#[test]
+fn offloading_takes_less_under_pressure() {
+    let offload = Offload {
+        step_s: 6.0,
+        reclaim_ratio: 0.0005,
+        pressure_target: 0.001,
+        fault_s: 80e-6,
+    };
+    let mib = offload_units(100.0 * 1024.0, 0.0004, &offload);
+    assert!((mib - 30.72).abs() < 1e-9, "{mib}");
+    assert_eq!(offload_units(1e6, 0.002, &offload), 0.0);
+}
+
+#[test]
+fn a_page_that_goes_round_is_counted_once_at_its_promotion() {
+    // One page of DRAM; a and b are accessed in turn, twice each, so that each access promotes what the other pushed out.
+    let n = 24_u32;
+    let interval: Vec<u32> = (0..n)
+        .flat_map(|now| if now == 0 { vec![0, 0] } else { vec![now] })
+        .collect();
+    let page: Vec<u32> = (0..n)
+        .flat_map(|now| {
+            if now == 0 {
+                vec![0, 1]
+            } else {
+                vec![(now / 2) % 2]
+            }
+        })
+        .collect();
+    let rows = interval.len();
+    let trace = Trace::new(
+        n as usize,
+        Pages {
+            kinds: &[ANON; 2],
+            units: &[1; 2],
+            first: &[0; 2],
+            last: &[n - 1; 2],
+        },
+        Rows {
+            interval: &interval,
+            page: &page,
+            accesses: &vec![100; rows],
+            written: &vec![false; rows],
+        },
+    )
+    .unwrap();
+    let mut settings = params(tpp(false));
+    settings.memory.dram_units = 1;
+    let outcome = simulate(&trace, settings).unwrap();
+    let (promoted, demoted) = moves(&outcome);
+    let round_trips = outcome.total(|interval| interval.round_trips[1]);
+    assert!(promoted >= 8, "{promoted}");
+    assert_eq!(promoted, demoted);
+    // The first page to come up had never been in DRAM; all others had been demoted from there.
+    assert_eq!(round_trips, promoted - 1);
+    // Two accesses apart is further than one interval.
+    assert_eq!(outcome.total(|interval| interval.round_trips[0]), 0);
+}
