@@ -42,6 +42,13 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}/ledger": "read:fleet",
     "GET /v1/hosts/{host_id}/knob-advice": "read:fleet",
     "GET /v1/services/{service_id}/revisit": "read:fleet",
+    "GET /v1/services/{service_id}/ratio": "read:fleet",
+    "GET /v1/services/{service_id}/slowdown-points": "read:fleet",
+    "POST /v1/services/{service_id}/slowdown-points": "write:advice",
+    "DELETE /v1/slowdown-points/{point_id}": "write:advice",
+    "GET /v1/advice": "read:fleet",
+    "GET /v1/advice/{advice_id}": "read:fleet",
+    "POST /v1/advice/{advice_id}/decision": "write:advice",
     "GET /v1/services/{service_id}/tiles": "read:tiles",
     "GET /v1/status": "read:fleet",
     "GET /v1/metrics": "read:fleet",
@@ -67,6 +74,7 @@ ALLOWED = {
     "read:fleet": {"anonymous", "viewer", "operator", "admin"},
     "read:tiles": {"anonymous", "operator", "admin"},
     "write:events": {"operator", "admin"},
+    "write:advice": {"operator", "admin"},
     "write:experiments": {"operator", "admin"},
     "operate:agents": {"operator", "admin"},
     "write:agents": {"admin"},
@@ -120,7 +128,8 @@ def test_every_endpoint_answers_every_role_as_the_table_says(client: httpx.Clien
     wrong = []
     for endpoint in CHECKED:
         method, path = endpoint.split(" ")
-        path = path.format(host_id="none", service_id="none", token_id="none", experiment_id="none")
+        names = ("host_id", "service_id", "token_id", "experiment_id", "point_id", "advice_id")
+        path = path.format(**dict.fromkeys(names, "none"))
         for caller in ("anonymous", *ROLE_NAMES, "forger"):
             headers = {"Authorization": f"Bearer {tokens.get(caller, 'x')}"} if caller != "anonymous" else {}
             status = client.request(method, path, headers=headers).status_code

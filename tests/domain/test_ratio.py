@@ -1,6 +1,9 @@
 """Ratio advice: the worked examples of the method, and what holds for any belief."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,12 +12,17 @@ from hypothesis import strategies as st
 from tierscope.domain.ratio import (
     PRIOR,
     RATIOS,
+    Belief,
+    Choice,
+    Demand,
     Evidence,
     LoadedLatency,
     Point,
     Posterior,
+    ShareOnSlow,
     Tier,
     balanced_share,
+    bandwidth_loss,
     best_share,
     choose,
     classify_service,
@@ -103,11 +111,22 @@ def test_the_class_follows_what_limits_the_service() -> None:
     assert kind(0.3, 1.0, 0.005) == "insensitive"
 
 
+def choose_given(
+    target: float,
+    *,
+    hot: float = 100,
+    stressed: bool = False,
+    bandwidth_loss: Callable[[float], float | None] | None = None,
+) -> Choice:
+    demand = Demand(target, required_bytes=1000, hot_bytes=hot, stressed=stressed)
+    if bandwidth_loss is not None:
+        demand = replace(demand, bandwidth_loss=bandwidth_loss)
+    return choose(RATIOS, lambda share: ShareOnSlow.exactly(GIVEN[share]), Belief(PRIOR), demand)
+
+
 def test_the_choice_of_the_worked_example() -> None:
     def pick(target: float) -> str | None:
-        choice = choose(
-            RATIOS, lambda share: GIVEN[share], PRIOR, loss_target=target, required_bytes=1000, hot_bytes=100
-        )
+        choice = choose_given(target)
         medians = [round(candidate.loss_median, 6) for candidate in choice.candidates]
         assert medians == [0.000088, 0.000459, 0.001996, 0.007844, 0.030303, 0.081210]
         uppers = [round(candidate.loss_upper, 6) for candidate in choice.candidates]
@@ -120,29 +139,36 @@ def test_the_choice_of_the_worked_example() -> None:
 
 
 def test_hot_bytes_and_bandwidth_hold_the_choice_back() -> None:
-    def pick(*, hot: float, stressed: bool = False, limit: float = 1.0) -> str | None:
-        chosen = choose(
-            RATIOS,
-            lambda share: GIVEN[share],
-            PRIOR,
-            loss_target=0.05,
-            required_bytes=1000,
-            hot_bytes=hot,
-            stressed=stressed,
-            bandwidth_ok=lambda on_cxl: on_cxl <= limit,
-        ).chosen
+    def pick(**options: Any) -> str | None:  # noqa: ANN401 - handed on
+        chosen = choose_given(0.05, **options).chosen
         return chosen.name if chosen else None
 
     assert pick(hot=600) == "2:1"
     assert pick(hot=600, stressed=True) == "1:1"
-    assert pick(hot=100, limit=0.02) == "4:1"
+    assert pick(hot=100, bandwidth_loss=lambda on_cxl: 0.0 if on_cxl <= 0.02 else 0.04) == "4:1"
+    worst = choose_given(0.05, bandwidth_loss=lambda _share: 0.3).candidates[0]
+    assert (worst.loss_median, worst.loss_upper, worst.bandwidth_ok) == (0.3, 0.3, False)
+    assert worst.faults(0.05, stressed=False)[0].startswith("a loss of up to 30.0%")
+    assert choose_given(0.05).candidates[0].bandwidth_ok is None
+
+
+def test_bandwidth_that_is_not_delivered_is_lost() -> None:
+    assert bandwidth_loss(200, 50, 200, 0.3) == pytest.approx(1 - 166.666667 / 200)
+    assert bandwidth_loss(200, 50, 200, 0.2) == 0.0
+    assert bandwidth_loss(200, 50, 0, 0.9) == 0.0
+
+
+def test_unknown_bytes_are_not_taken_as_held() -> None:
+    demand = Demand(0.05, required_bytes=None, hot_bytes=100)
+    candidate = choose(RATIOS, lambda share: ShareOnSlow.exactly(GIVEN[share]), Belief(PRIOR), demand).candidates[0]
+    assert candidate.holds_hot is None
 
 
 @given(st.lists(st.floats(0, 1), min_size=6, max_size=6))
 def test_less_dram_never_looks_better(served: list[float]) -> None:
     by_share = dict(zip([share for _, share in RATIOS], served, strict=True))
     candidates = choose(
-        RATIOS, lambda share: by_share[share], PRIOR, loss_target=0.05, required_bytes=1, hot_bytes=0
+        RATIOS, lambda share: ShareOnSlow.exactly(by_share[share]), Belief(PRIOR), Demand(0.05, 1, 0)
     ).candidates
     losses = [candidate.loss_upper for candidate in candidates]
     assert losses == sorted(losses)
@@ -156,7 +182,7 @@ def test_the_largest_share_keeps_the_loss(mean: float, variance: float, loss: fl
 
 def test_every_refusal_names_what_is_missing() -> None:
     enough = Evidence(
-        enough_heat=True,
+        heat_missing=(),
         coverage=0.9,
         gaps_ratio=0.0,
         jaccard=0.8,
@@ -168,7 +194,7 @@ def test_every_refusal_names_what_is_missing() -> None:
     )
     assert refusals(enough, loss_target=0.01) == ()
     nothing = Evidence(
-        enough_heat=False,
+        heat_missing=("heat of 1 host",),
         coverage=0.5,
         gaps_ratio=0.2,
         jaccard=0.1,

@@ -10,6 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 import tierscope
 from tierscope.api import (
     access,
+    advice,
     agents,
     counters,
     events,
@@ -22,9 +23,11 @@ from tierscope.api import (
     ingest,
     knobs,
     login,
+    ratio,
     revisit,
     service_metrics,
     services,
+    slowdown_points,
     status,
     tier_moves,
     tiles,
@@ -37,11 +40,13 @@ from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
+from tierscope.usecases.advice import Advice
 from tierscope.usecases.agent_plans import AgentPlans
 from tierscope.usecases.agents import Agents
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.events import Events
 from tierscope.usecases.ingest import Ingest
+from tierscope.usecases.slowdown_points import SlowdownPoints
 
 # The dashboard's catch-all comes last.
 ROUTERS = (
@@ -61,6 +66,9 @@ ROUTERS = (
     tier_moves.router,
     heat.router,
     revisit.router,
+    ratio.router,
+    slowdown_points.router,
+    advice.router,
     tiles.router,
     status.router,
     frontend.router,
@@ -125,6 +133,8 @@ def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
         app.state.agents = Agents(database, clock=clock)
         app.state.agent_plans = AgentPlans(database, clock=clock)
         app.state.events = Events(database, clock=clock)
+        app.state.advice = Advice(database, clock=clock)
+        app.state.slowdown_points = SlowdownPoints(database, clock=clock)
         ingest_usecase = Ingest(database, limits=settings.limits, clock=clock)
         app.state.ingest = ingest_usecase
         ingest_usecase.start()

@@ -107,3 +107,10 @@ def interleave_weights(share_on_cxl: float) -> tuple[int, int] | None:
 def best_share(shares: Sequence[float], dram_gb_per_s: float, cxl_gb_per_s: float) -> float:
     """The share among these that delivers most; the first one among equals."""
     return max(shares, key=lambda share: deliverable(dram_gb_per_s, cxl_gb_per_s, share))
+
+
+def bandwidth_loss(dram_gb_per_s: float, cxl_gb_per_s: float, demand_gb_per_s: float, share_on_cxl: float) -> float:
+    """Share of the demand that both tiers together do not deliver at this share of accesses on CXL; 0 where they do."""
+    if demand_gb_per_s <= 0.0:
+        return 0.0
+    return max(1.0 - deliverable(dram_gb_per_s, cxl_gb_per_s, share_on_cxl) / demand_gb_per_s, 0.0)

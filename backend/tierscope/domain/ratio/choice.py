@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from tierscope.domain.ratio.slowdown import Posterior
+from tierscope.domain.ratio.belief import Belief, ShareOnSlow
 
 ServiceClass = Literal["latency", "bandwidth", "mixed", "insensitive"]
 
@@ -19,6 +19,8 @@ RATIOS: tuple[tuple[str, float], ...] = (
     ("1:4", 1 / 5),
 )
 """DRAM:CXL and the share of DRAM in the total."""
+SWEEP: tuple[float, ...] = tuple(round(0.15 + 0.01 * step, 2) for step in range(81))
+"""DRAM shares of the continuous sweep."""
 HEADROOM = 0.02
 """Part of DRAM kept free for demotion and growth [A]."""
 HOT_MARGIN = 1.1
@@ -50,19 +52,38 @@ def classify_service(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One DRAM share with its losses. `share_on_cxl` is monotone: no smaller DRAM share has a smaller one."""
+    """One DRAM share with its losses. `share` is monotone: no smaller DRAM share has a smaller one.
+
+    `holds_hot` None where the bytes are not known, `bandwidth_loss` None where bandwidth is not.
+    """
 
     name: str
     dram_share: float
-    share_on_cxl: float
+    share: ShareOnSlow
     loss_median: float
     loss_upper: float
-    holds_hot: bool
-    bandwidth_ok: bool
+    holds_hot: bool | None
+    bandwidth_loss: float | None
 
-    def is_kept(self, loss_target: float, *, stressed: bool) -> bool:
-        """Whether it keeps the target, and, unless stressed memory is accepted, holds the hot bytes."""
-        return self.loss_upper <= loss_target and self.bandwidth_ok and (stressed or self.holds_hot)
+    @property
+    def bandwidth_ok(self) -> bool | None:
+        """Whether both tiers deliver the demand; None where that is not known."""
+        return None if self.bandwidth_loss is None else self.bandwidth_loss <= 0.0
+
+    def faults(self, loss_target: float, *, stressed: bool) -> tuple[str, ...]:
+        """Why it is not kept; empty where it keeps the target and, unless that is given up, holds the hot bytes."""
+        reasons = (
+            (
+                self.loss_upper > loss_target,
+                f"a loss of up to {self.loss_upper:.1%} cannot be ruled out; {loss_target:.1%} is wanted",
+            ),
+            (self.bandwidth_ok is False, "the two tiers together do not deliver the bandwidth at this share"),
+            (
+                self.holds_hot is False and not stressed,
+                f"DRAM would hold less than {HOT_MARGIN} times the memory that is hot within 2 minutes",
+            ),
+        )
+        return tuple(text for applies, text in reasons if applies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,52 +94,73 @@ class Choice:
     chosen: Candidate | None
 
 
-def choose(
-    shares: Sequence[tuple[str, float]],
-    share_on_cxl: Callable[[float], float],
-    posterior: Posterior,
-    *,
-    loss_target: float,
-    required_bytes: float,
-    hot_bytes: float,
-    stressed: bool = False,
-    bandwidth_ok: Callable[[float], bool] = lambda _share: True,
-) -> Choice:
-    """Pick the smallest DRAM share whose upper loss keeps the target.
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the choice must keep. Bytes are of one host, None where not known.
 
-    Args:
-        shares: names and DRAM shares of the total to judge.
-        share_on_cxl: share of accesses that CXL serves at a DRAM share (headroom taken off by the caller).
-        posterior: belief about the slowdown.
-        loss_target: largest loss wanted, margin already taken off.
-        required_bytes: total memory needed (p95 forecast).
-        hot_bytes: p95 of bytes active in 2 minutes; tier `safe` wants 1.1 times as much DRAM.
-        stressed: accept less DRAM than the hot bytes.
-        bandwidth_ok: whether both tiers deliver the demand at a share of accesses on CXL.
+    `loss_target`: largest loss wanted, margin already taken off. `stressed`: accept less DRAM than 1.1 times the hot
+    bytes. `bandwidth_loss`: loss by bandwidth alone at a share of accesses on slow memory, None where not known.
     """
+
+    loss_target: float
+    required_bytes: float | None
+    hot_bytes: float | None
+    stressed: bool = False
+    bandwidth_loss: Callable[[float], float | None] = lambda _share: None
+
+    def holds_hot(self, dram_share: float) -> bool | None:
+        """Whether DRAM of this share holds the hot bytes with the margin."""
+        if self.required_bytes is None or self.hot_bytes is None:
+            return None
+        return dram_share * self.required_bytes >= HOT_MARGIN * self.hot_bytes
+
+
+Placement = Callable[[float], ShareOnSlow]
+"""Share of accesses on slow memory at a DRAM share: by best static placement, later by a simulated policy."""
+
+
+def judge(
+    shares: Sequence[tuple[str, float]], placement: Placement, belief: Belief, demand: Demand
+) -> tuple[Candidate, ...]:
+    """Judge names and DRAM shares of the total, from most DRAM to least (headroom is taken off by `placement`)."""
     ordered = sorted(shares, key=lambda named: -named[1])
-    on_cxl = np.maximum.accumulate([share_on_cxl(share) for _, share in ordered])
-    candidates = tuple(
-        Candidate(
-            name=name,
-            dram_share=share,
-            share_on_cxl=float(served),
-            loss_median=posterior.loss_median(float(served)),
-            loss_upper=posterior.loss_upper(float(served)),
-            holds_hot=share * required_bytes >= HOT_MARGIN * hot_bytes,
-            bandwidth_ok=bandwidth_ok(float(served)),
-        )
-        for (name, share), served in zip(ordered, on_cxl, strict=True)
+    found = [placement(share) for _, share in ordered]
+    values, los, his = (
+        np.maximum.accumulate([getattr(share, name) for share in found]).tolist() for name in ("value", "lo", "hi")
     )
-    kept = [candidate for candidate in candidates if candidate.is_kept(loss_target, stressed=stressed)]
+    candidates = []
+    for i, (name, dram_share) in enumerate(ordered):
+        share = ShareOnSlow(values[i], los[i], his[i], found[i].level)
+        by_bandwidth = demand.bandwidth_loss(share.value)
+        candidates.append(
+            Candidate(
+                name=name,
+                dram_share=dram_share,
+                share=share,
+                loss_median=max(belief.loss_median(share), by_bandwidth or 0.0),
+                loss_upper=max(belief.loss_upper(share), by_bandwidth or 0.0),
+                holds_hot=demand.holds_hot(dram_share),
+                bandwidth_loss=by_bandwidth,
+            )
+        )
+    return tuple(candidates)
+
+
+def choose(shares: Sequence[tuple[str, float]], placement: Placement, belief: Belief, demand: Demand) -> Choice:
+    """Pick the smallest DRAM share whose upper loss keeps the target."""
+    candidates = judge(shares, placement, belief, demand)
+    kept = [candidate for candidate in candidates if not candidate.faults(demand.loss_target, stressed=demand.stressed)]
     return Choice(candidates, kept[-1] if kept else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known about a service when its ratio is asked for. None = not measured."""
+    """What is known about a service when its ratio is asked for. None = not measured.
 
-    enough_heat: bool
+    `heat_missing`: what its heat and page samples lack for a claim about the service.
+    """
+
+    heat_missing: tuple[str, ...]
     coverage: float | None
     gaps_ratio: float
     jaccard: float | None
@@ -132,7 +174,7 @@ class Evidence:
 def refusals(evidence: Evidence, *, loss_target: float) -> tuple[str, ...]:
     """Why no ratio can be advised; each reason says what is missing. Empty when there is enough."""
     reasons = [
-        (not evidence.enough_heat, "too little heat was measured for a claim about the service"),
+        *((True, missing) for missing in evidence.heat_missing),
         (
             evidence.coverage is not None and evidence.coverage < COVERAGE_MIN,
             f"samples cover less than {COVERAGE_MIN:.0%} of the traffic",

@@ -1,0 +1,169 @@
+"""What the heat of a service says for its ratio: memory needed, hot and untouched, and whether that is enough."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.figures import Figure, Interval, Window, absent
+from tierscope.domain.heat import classify, estimate_median, make_rule
+from tierscope.domain.heat.aggregate import MIN_HOSTS, MIN_INTERVALS
+from tierscope.domain.heat.rows import HeatSeries, Method
+from tierscope.domain.heat.summary import misplaced, observed_share
+from tierscope.storage.subjects import SubjectHost
+from tierscope.usecases.heat import choose_method
+from tierscope.usecases.heat_figures import gather_evidence
+from tierscope.usecases.heat_sources import read_heat
+from tierscope.usecases.ratio_views import LeadingView
+
+Floats = npt.NDArray[np.float64]
+
+PEAK_QUANTILE = 0.95
+UNTOUCHED_QUANTILE = 0.05
+LONG_IDLE_INTERVALS = 64
+RULE = make_rule("recency")
+_US_PER_DAY = 86_400 * 1_000_000
+_HOT = 0
+_NOTHING = "No heat was measured for this service in the window."
+
+
+@dataclass(frozen=True, slots=True)
+class HeatFacts:
+    """Heat of a service for ratio advice. `required` and `hot` are bytes of one host, the median one.
+
+    `missing`: what a claim about the service lacks. `gaps_ratio`: share of the intervals that were not observed.
+    """
+
+    host_ids: tuple[int, ...]
+    days: float
+    gaps_ratio: float
+    required: Figure
+    hot: Figure
+    untouched: Figure
+    observed: Figure
+    leading: LeadingView
+    missing: tuple[str, ...]
+
+
+def read_heat_facts(
+    session: ReadSession, service_id: int, hosts: Sequence[SubjectHost], window: Window, *, now: datetime
+) -> HeatFacts:
+    """Read the heat of the window by the method with most of it."""
+    found = read_heat(session, service_id, [host.id for host in hosts], window, now=now)
+    method = choose_method(found, None)
+    series = [] if method is None else list(found[method].values())
+    return weigh_heat(series, method, window)
+
+
+def weigh_heat(series: Sequence[HeatSeries], method: Method | None, window: Window) -> HeatFacts:
+    """Facts from the series of hosts by one method."""
+    evidence = gather_evidence(series, method, RULE, window, None)
+    places = misplaced(series, RULE) if series else None
+    leading = LeadingView(
+        evidence.placed("heat.hot_outside_dram_bytes/1", places[0] if places else None),
+        evidence.placed("heat.cold_in_dram_bytes/1", places[1] if places else None),
+    )
+    if not series or method is None:
+        nothing = [absent(f"ratio.{name}/1", unit, "not_collected", _NOTHING, window=window) for name, unit in _ABSENT]
+        return HeatFacts((), 0.0, 1.0, nothing[0], nothing[1], nothing[2], nothing[3], leading, (_NOTHING,))
+    start, end = window.start.timestamp(), window.end.timestamp()
+    observed = sum(observed_share(part, start, end) for part in series) / len(series)
+    base = Figure(
+        "",
+        "ok",
+        0.0,
+        "bytes",
+        method=method.family,
+        window=window,
+        n_hosts=len(series),
+        n_intervals=sum(int(part.n_intervals.sum()) for part in series),
+        coverage=observed,
+        grade=evidence.grade,
+        warnings=evidence.warnings,
+        grounding="S hot within 2 minutes; A 95th percentile",
+    )
+    return HeatFacts(
+        host_ids=tuple(part.host_id for part in series),
+        days=_days(series),
+        gaps_ratio=1.0 - observed,
+        required=_over_hosts(base, "ratio.required_bytes/1", [_peak(_resident(part)) for part in series]),
+        hot=_over_hosts(base, "ratio.hot_bytes/1", [_peak(_hot(part)) for part in series]),
+        untouched=_untouched(base, series),
+        observed=_ratio(base, "ratio.observed_ratio/1", observed),
+        leading=leading,
+        missing=_missing(series),
+    )
+
+
+_ABSENT = (
+    ("required_bytes", "bytes"),
+    ("hot_bytes", "bytes"),
+    ("untouched_ratio", "ratio"),
+    ("observed_ratio", "ratio"),
+)
+
+
+def _resident(series: HeatSeries) -> Floats:
+    """Mean resident bytes by bucket [t]."""
+    resident = series.folded.resident.sum(axis=1)
+    return np.asarray(resident / np.maximum(series.n_intervals, 1), np.float64)
+
+
+def _hot(series: HeatSeries) -> Floats:
+    """Mean bytes that were active within 2 intervals, by bucket [t]."""
+    hot = classify(series.folded.sum(axis=1), RULE).value[:, _HOT]
+    return np.asarray(hot / np.maximum(series.n_intervals, 1), np.float64)
+
+
+def _peak(values: Floats) -> float:
+    return float(np.quantile(values, PEAK_QUANTILE))
+
+
+def _days(series: Sequence[HeatSeries]) -> float:
+    """Days from the first to the last interval of any host."""
+    first = min(int(part.ends_us[0]) - int(part.n_intervals[0]) * part.method.interval_ns // 1000 for part in series)
+    return (max(int(part.ends_us[-1]) for part in series) - first) / _US_PER_DAY
+
+
+def _over_hosts(base: Figure, definition: str, values: Sequence[float]) -> Figure:
+    """The median host's value with its interval over hosts."""
+    middle = estimate_median(values)
+    interval = (
+        None if middle.lo is None or middle.hi is None else Interval(middle.lo, middle.hi, middle.level, "confidence")
+    )
+    return replace(base, definition=definition, value=middle.value, interval=interval)
+
+
+def _untouched(base: Figure, series: Sequence[HeatSeries]) -> Figure:
+    """Share of memory that nothing touches for an hour even at the peak: of the host where it is among the least."""
+    definition = "ratio.untouched_ratio/1"
+    long = [part for part in series if part.history >= LONG_IDLE_INTERVALS]
+    if not long:
+        reason = f"Needs {LONG_IDLE_INTERVALS} valid intervals in a row."
+        return absent(definition, "ratio", "not_enough_data", reason, window=base.window, method=base.method)
+    shares = []
+    for part in long:
+        idle = part.folded.age[..., -1].sum(axis=1) + part.folded.never[..., -1].sum(axis=1)
+        resident = part.folded.resident.sum(axis=1)
+        known = resident > 0
+        shares.append(1.0 - float(np.max((resident - idle)[known] / resident[known])) if known.any() else 0.0)
+    return _ratio(base, definition, max(float(np.quantile(shares, UNTOUCHED_QUANTILE)), 0.0))
+
+
+def _ratio(base: Figure, definition: str, value: float) -> Figure:
+    return replace(base, definition=definition, value=value, unit="ratio")
+
+
+def _missing(series: Sequence[HeatSeries]) -> tuple[str, ...]:
+    """What a claim about the service lacks; ratio advice is one."""
+    out = []
+    if len(series) < MIN_HOSTS:
+        plural = "" if len(series) == 1 else "s"
+        out.append(f"heat of {len(series)} host{plural} was measured; {MIN_HOSTS} are needed")
+    longest = max(int(part.n_intervals.sum()) for part in series)
+    if longest < MIN_INTERVALS:
+        out.append(f"{longest} intervals of heat were measured; {MIN_INTERVALS} are needed")
+    return tuple(out)

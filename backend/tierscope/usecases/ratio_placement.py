@@ -1,0 +1,123 @@
+"""Share of accesses on slow memory at a DRAM share: the seam between a placement and the advice that rests on it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.figures import Figure, Grade, Interval, Window
+from tierscope.domain.heat.aggregate import MIN_HOSTS
+from tierscope.domain.heat.unseen import MIN_SAMPLES
+from tierscope.domain.ratio import RATIOS, SWEEP, Placement, ShareOnSlow
+from tierscope.usecases.curve import ServedCurve, read_served
+from tierscope.usecases.curve_pages import NoCurve
+from tierscope.usecases.ratio_views import AssumptionView
+
+GROWTH_RANGE = (0.0, 0.2)
+"""Of memory, for the sensitivity of an answer."""
+_LOWEST_RATIO = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementFacts:
+    """A placement of a service's pages. `at` gives the share on slow memory at the part of memory that DRAM holds.
+
+    `coverage`: share of the traffic on pages with samples, None where none was missed.
+    """
+
+    source: str
+    at: Placement
+    coverage: float | None
+    n_hosts: int
+    n_samples: int
+    n_intervals: int
+    method: str
+    assumptions: tuple[AssumptionView, ...]
+
+    def with_headroom(self, headroom: float) -> Placement:
+        """By the DRAM share of a ratio: that part of it stays free."""
+        return lambda dram_share: self.at(dram_share * (1.0 - headroom))
+
+    def figure(self, share: ShareOnSlow, window: Window, grade: Grade | None) -> Figure:
+        """A share with its evidence."""
+        interval = None
+        if share.lo < share.hi:
+            interval = Interval(share.lo, share.hi, share.level, "confidence")
+        return Figure(
+            "ratio.share_on_slow/1",
+            "ok",
+            share.value,
+            "ratio",
+            method=self.method,
+            window=window,
+            interval=interval,
+            n_hosts=self.n_hosts,
+            n_intervals=self.n_intervals,
+            n_samples=self.n_samples,
+            coverage=self.coverage,
+            grade=grade,
+            grounding="A the densest pages stay in DRAM",
+        )
+
+
+ReadPlacement = Callable[[ReadSession, int, Window, datetime], PlacementFacts | NoCurve]
+"""Reads a placement of a service, by its number. A simulated policy is one too."""
+
+
+def read_best_static(session: ReadSession, service_id: int, window: Window, now: datetime) -> PlacementFacts | NoCurve:
+    """Best static placement, from page samples: the densest pages in DRAM, less traffic that was not seen."""
+    wanted = sorted({_LOWEST_RATIO, *SWEEP, *(share for _, share in RATIOS), 1.0})
+    curve = read_served(session, service_id, window, now, dram_ratios=wanted)
+    return curve if isinstance(curve, NoCurve) else place_by_density(curve)
+
+
+def place_by_density(curve: ServedCurve) -> PlacementFacts:
+    """The placement that a served-accesses curve stands for."""
+
+    def at(dram_ratio: float) -> ShareOnSlow:
+        served, lo, hi = curve.at(dram_ratio)
+        return ShareOnSlow(1.0 - served, 1.0 - hi, 1.0 - lo, curve.level or 0.0)
+
+    assumptions = [
+        AssumptionView(
+            "placement",
+            "the densest pages stay in DRAM",
+            "",
+            "A",
+            "the best that a static placement can do; real policies come near it where hot sets are stable",
+        )
+    ]
+    if curve.measure == "page_intervals":
+        assumptions.append(
+            AssumptionView(
+                "accesses",
+                "active intervals of pages stand for accesses",
+                "",
+                "A",
+                "accessed bits count no accesses; busy pages have more of them per interval, so that slow memory"
+                " serves less than this says",
+            )
+        )
+    return PlacementFacts(
+        source="best_static",
+        at=at,
+        coverage=curve.coverage,
+        n_hosts=curve.n_hosts,
+        n_samples=curve.n_samples,
+        n_intervals=curve.n_intervals,
+        method=curve.method,
+        assumptions=tuple(assumptions),
+    )
+
+
+def find_missing(placement: PlacementFacts | NoCurve) -> tuple[str, ...]:
+    """What the samples lack for a claim about the service."""
+    if isinstance(placement, NoCurve):
+        return (placement.reason,)
+    out = []
+    if placement.n_hosts < MIN_HOSTS:
+        plural = "" if placement.n_hosts == 1 else "s"
+        out.append(f"pages were sampled on {placement.n_hosts} host{plural}; {MIN_HOSTS} are needed")
+    if placement.n_samples < MIN_SAMPLES:
+        out.append(f"{placement.n_samples} accesses were sampled; {MIN_SAMPLES} are needed")
+    return tuple(out)
