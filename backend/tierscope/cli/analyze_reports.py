@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tierscope.cli.knob_reports import advice_document, describe_advice
 from tierscope.domain.figures import Interval
 from tierscope.usecases.analyze import (
     ALL,
@@ -141,6 +142,7 @@ def moves_document(path: Path, found: MovesAnalysis) -> dict[str, Any]:
             ],
             "limit_events": found.limit_events,
         },
+        **advice_document(found.settings),
         "ledger": [_total(total) for total in found.totals],
         "churn": None if found.churn is None else asdict(found.churn),
         "resets": [
@@ -206,6 +208,8 @@ def describe_moves(found: MovesAnalysis) -> str:
         "",
         f"Verdict: {found.verdict.word} ({found.verdict.confidence})",
         f"  {found.verdict.explanation}",
+        "",
+        *describe_advice(found.settings),
         "",
         f"Ledger; the verdict is judged on the {found.steady_intervals} intervals with steady residency.",
     ]

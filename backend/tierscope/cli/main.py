@@ -18,6 +18,7 @@ from tierscope.cli import (
     doctor,
     down,
     event,
+    knobs,
     migrate,
     openapi,
     processes,
@@ -38,7 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for group in (up, down, status, processes, migrate, config, event, doctor, openapi, backup, agent_data, analyze):
+for group in (up, down, status, processes, migrate, config, event, doctor, openapi, backup, agent_data, analyze, knobs):
     group.register(app)
 app.add_typer(token.app, name="token")
 app.add_typer(agent_data.import_app, name="import")

@@ -8,6 +8,9 @@ import numpy as np
 from tierscope.core.errors import ConfigurationError, Unprocessable
 from tierscope.domain.counters import nominal_step
 from tierscope.domain.host_facts import HostFacts, read_facts
+from tierscope.domain.knobs import advise
+from tierscope.domain.knobs.gather import Samples, gather
+from tierscope.domain.knobs.machine import Subtracted, list_subtracted
 from tierscope.domain.tier_moves import (
     COLUMNS,
     Bounded,
@@ -26,6 +29,7 @@ from tierscope.domain.tier_moves import (
 from tierscope.domain.tier_moves.flows import list_resets
 from tierscope.domain.tier_moves.machine import read_machine
 from tierscope.storage.snapshot_trees import Snapshots, read_snapshots
+from tierscope.usecases.knob_views import Basis, GivenView, view_given
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class MovesAnalysis:
     resets: tuple[Reset, ...]
     churn: Bounded | None
     verdict: Verdict
+    settings: GivenView
+    subtracted: tuple[Subtracted, ...]
     problems: tuple[str, ...]
 
 
@@ -114,6 +120,8 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
         resets=tuple(Reset(at, cause, tuple(columns)) for at, cause, columns in list_resets(ledger)),
         churn=_churn(ledger, machine.top_bytes),
         verdict=verdict,
+        settings=_advise(read, ledger, verdict, limit_events, int(steady.sum())),
+        subtracted=list_subtracted(read.inventory),
         problems=read.problems,
     )
 
@@ -121,6 +129,13 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
 def _ledger(read: Snapshots, plan: Plan) -> Ledger:
     nominal_s = nominal_step(read.times_s)
     return build_ledger(read.times_s, read.boots, read.values, read.present, plan, nominal_s=nominal_s)
+
+
+def _advise(read: Snapshots, ledger: Ledger, verdict: Verdict, limit_events: int | None, intervals: int) -> GivenView:
+    """What the rules say of the host's settings, on counters alone: a snapshot tree has no heat."""
+    samples = Samples(read.times_s, read.boots, read.keys, read.values, read.present)
+    facts = gather(read.inventory, samples, ledger, verdict, limit_events=limit_events)
+    return view_given(advise(facts), facts, Basis(None, intervals))
 
 
 def _count_limit_events(read: Snapshots, facts: HostFacts) -> int | None:

@@ -65,15 +65,19 @@ def gather(
     ledger: Ledger,
     verdict: Verdict | None,
     heat: Heat | None = None,
+    limit_events: int | None = None,
 ) -> Facts:
-    """All facts of one host over one window. Flows and levels are those of the steady part, as in verdicts."""
+    """All facts of one host over one window. Flows and levels are those of the steady part, as in verdicts.
+
+    `limit_events`: how often memory limits of cgroups were reached, None where not counted.
+    """
     steady = steady_intervals(ledger)
     host = read_host(inventory)
     levels = None if samples is None else _Levels(samples, ledger.times_s[steady], host)
     word = None if verdict is None else verdict.word
     if levels is not None:
         host = levels.fill(host)
-    flows = _flows(ledger, steady, host, word)
+    flows = replace(_flows(ledger, steady, host, word), limit_events=limit_events)
     if levels is not None:
         flows = levels.add(flows, ledger)
     return Facts(host, flows, heat or Heat(), word)

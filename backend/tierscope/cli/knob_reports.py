@@ -1,0 +1,159 @@
+"""What `tierscope knobs` prints, and the advice in `tierscope analyze`: documents (docs/analyze-json.md) and text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tierscope.domain.figures import Figure
+from tierscope.domain.knobs.machine import Subtracted
+from tierscope.usecases.analyze_moves import MovesAnalysis
+from tierscope.usecases.knob_views import GivenView, KnobAdvice, UnknownView, WaitingView, first_of
+from tierscope.usecases.knobs import KnobView
+
+SCHEMA = "tierscope.knobs/1"
+_NO_HEAT = "A snapshot tree has counters and no heat."
+_SHOWN = ("hot memory outside DRAM", "cold memory in DRAM")
+
+
+def advice_document(given: GivenView) -> dict[str, Any]:
+    """The fields that say what the rules found, the same wherever advice is printed."""
+    return {
+        "advice": [_plain(piece) for piece in given.advice],
+        "first_advice": _plain(first_of(given.advice)),
+        "waiting": [_plain(piece) for piece in given.waiting],
+        "nothing_to_do": _plain(given.nothing_to_do),
+        "unknown": [_plain(piece) for piece in given.unknown],
+    }
+
+
+def tree_document(path: Path, found: MovesAnalysis) -> dict[str, Any]:
+    """The answer on a snapshot tree."""
+    return {
+        "schema": SCHEMA,
+        "path": str(path),
+        "host_id": None,
+        "verdict": found.verdict.word,
+        "explanation": found.verdict.explanation,
+        "leading": None,
+        "subtracted": [_plain(row) for row in found.subtracted],
+        **advice_document(found.settings),
+        "knobs": [],
+        "notes": [_NO_HEAT],
+    }
+
+
+def host_document(found: KnobView) -> dict[str, Any]:
+    """The answer on a host of the fleet."""
+    return {
+        "schema": SCHEMA,
+        "path": None,
+        "host_id": found.host_id,
+        "window": _plain(found.window),
+        "verdict": found.verdict,
+        "explanation": found.explanation,
+        "leading": _plain(found.leading),
+        "subtracted": [_plain(row) for row in found.subtracted],
+        **advice_document(given_of(found)),
+        "knobs": [_plain(row) for row in found.knobs],
+        "notes": list(found.notes),
+    }
+
+
+def given_of(found: KnobView) -> GivenView:
+    """What the rules found on a host."""
+    return GivenView(found.advice, found.waiting, found.nothing_to_do, found.unknown)
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def describe_tree(found: MovesAnalysis) -> str:
+    """The answer on a snapshot tree for people."""
+    lines = [f"Verdict: {found.verdict.word}. {found.verdict.explanation}", f"Heat: not collected. {_NO_HEAT}"]
+    return "\n".join([*lines, *_subtracted(found.subtracted), "", *describe_advice(found.settings)])
+
+
+def describe_host(found: KnobView) -> str:
+    """The answer on a host for people: first the two figures that they act on."""
+    figures = (found.leading.hot_outside_dram_bytes, found.leading.cold_in_dram_bytes)
+    lines = [f"{name.capitalize()}: {_figure(figure)}" for name, figure in zip(_SHOWN, figures, strict=True)]
+    lines += [*_subtracted(found.subtracted), f"Verdict: {found.verdict}. {found.explanation}", ""]
+    lines += describe_advice(given_of(found))
+    unlike = [row for row in found.knobs if row.differs]
+    if unlike:
+        lines += ["", "Set unlike most hosts of its group:"]
+        lines += [f"  {row.path}: {row.current}, most have {row.group_norm}" for row in unlike]
+    return "\n".join([*lines, "", *found.notes])
+
+
+def describe_advice(given: GivenView) -> list[str]:
+    """What the rules found, in words."""
+    lines: list[str] = []
+    for number, piece in enumerate(given.advice, start=1):
+        lines += [f"{number}. {piece.rule}: {piece.title}", *_piece(piece)]
+    lines += [line for waiting in given.waiting for line in _waits(waiting)]
+    if given.nothing_to_do is not None:
+        lines += [f"{given.nothing_to_do.rule}: {given.nothing_to_do.title}. {given.nothing_to_do.note or ''}".rstrip()]
+        lines += _found(given.nothing_to_do)
+    if not lines:
+        lines = ["No rule fires."]
+    return [*lines, *_unknown(given.unknown)]
+
+
+def _piece(piece: KnobAdvice) -> list[str]:
+    lines = [f"   {change.path}: {change.current} -> {change.proposed}" for change in piece.changes]
+    lines += _found(piece)
+    lines.append(f"   effect: {piece.effect}" + ("" if piece.effect_figure is None else f" {_effect(piece)}"))
+    lines.append(f"   risk: {piece.risk}")
+    lines += [f"   take back: {line}" for line in piece.files.rollback_commands.splitlines()]
+    lines.append(f"   verify: {piece.verify}")
+    return lines if piece.note is None else [*lines, f"   note: {piece.note}"]
+
+
+def _found(piece: KnobAdvice) -> list[str]:
+    return [f"   evidence: {row.metric} {row.value:,.4g} {row.unit}" for row in piece.evidence]
+
+
+def _effect(piece: KnobAdvice) -> str:
+    figure = piece.effect_figure
+    if figure is None or figure.value is None:
+        return ""
+    around = figure.interval
+    ends = "" if around is None else f", between {around.lo:,.4g} and {around.hi:,.4g}"
+    return f"[{figure.value:,.4g} {figure.unit}{ends}; {figure.grounding}]"
+
+
+def _waits(waiting: WaitingView) -> list[str]:
+    piece = waiting.advice
+    changes = "; ".join(f"{change.path}: {change.current} -> {change.proposed}" for change in piece.changes)
+    return [f"Later, {piece.rule}: {piece.title} ({changes or 'no setting'})", f"   {waiting.why}"]
+
+
+def _unknown(rules: Sequence[UnknownView]) -> list[str]:
+    return [f"Not judged, {row.rule}: lacks {'; '.join(row.missing)}." for row in rules]
+
+
+def _subtracted(rows: Sequence[Subtracted]) -> list[str]:
+    return [f"Cannot move: {row.what}, {_mib(row.bytes)}" for row in rows if row.bytes]
+
+
+def _figure(figure: Figure) -> str:
+    if figure.value is None:
+        return f"{figure.status.replace('_', ' ')}. {figure.reason or ''}".rstrip()
+    around = figure.interval
+    return _mib(figure.value) + ("" if around is None else f" [{_mib(around.lo)}, {_mib(around.hi)}]")
+
+
+def _mib(value: float | None) -> str:
+    return "-" if value is None else f"{value / 2**20:,.1f} MiB"
