@@ -182,3 +182,16 @@ def first_after(session: ReadSession, host_id: int, at: datetime) -> tuple[datet
     )
     row = session.execute(statement, {"host": host_id, "at": at}).one_or_none()
     return None if row is None else (row.ts, float(row.dt_seconds))
+
+
+def recorded_seconds(session: ReadSession, host_ids: Sequence[int]) -> dict[int, float]:
+    """From the first to the last sample or row of a host that is still stored, whatever window is asked for."""
+    statement = text(
+        "SELECT h.id, extract(epoch FROM greatest("
+        "(SELECT max(ts) FROM counters_live WHERE host_id = h.id),"
+        " (SELECT max(ts) FROM tier_moves WHERE host_id = h.id AND service_id = 0))"
+        " - least((SELECT min(ts) FROM counters_live WHERE host_id = h.id),"
+        " (SELECT min(ts) FROM tier_moves WHERE host_id = h.id AND service_id = 0)))::float8 AS seconds"
+        " FROM unnest(CAST(:hosts AS bigint[])) AS h (id)"
+    )
+    return {row.id: row.seconds or 0.0 for row in session.execute(statement, {"hosts": list(host_ids)})}

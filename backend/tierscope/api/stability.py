@@ -1,0 +1,68 @@
+"""Stability: how steady a service's mix of memory and its hot set are, and when it was warm."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
+
+from tierscope.api.answers import From, MaxPoints, To, answer
+from tierscope.api.figures import Figure, Model, Origin, PageKind, Series, TimeAxis, Window
+from tierscope.api.permissions import requires
+from tierscope.api.reads import stability_reads
+from tierscope.usecases.stability import StabilityReads
+
+
+class KindStability(Model):
+    """The share of one page kind over time."""
+
+    kind: PageKind
+    slope_per_hour: Figure = Field(description="Theil-Sen slope of its share of resident memory.")
+    iqr: Figure = Field(description="Interquartile range of the share over the last 24 hours.")
+    stable: bool | None = Field(description="Slope below 5 points a day and range below 5 points; null where unknown.")
+
+
+class WarmUpEnd(Model):
+    """When the mix had settled; `at` is null where it was settled before, or has not yet."""
+
+    at: datetime | None
+    why: str
+
+
+class HotSetOverlap(Model):
+    """Byte-weighted Jaccard of the hot set now and some time before."""
+
+    lag_minutes: float
+    jaccard: Figure
+    state: Literal["stable", "moving", "volatile"] | None
+
+
+class Stability(Model):
+    """Answer of /v1/services/{id}/stability."""
+
+    service_id: str
+    origin: Origin
+    window: Window
+    residency: str | None = Field(description="Where the resident bytes come from.")
+    axis: TimeAxis
+    series: list[Series]
+    kinds: list[KindStability]
+    warm_up_end: WarmUpEnd
+    hot_set: list[HotSetOverlap]
+    missing: Figure | None = Field(description="Why there are no shares.")
+    notes: list[str]
+
+
+router = APIRouter(
+    prefix="/v1/services/{service_id}/stability", tags=["analytics"], dependencies=[Depends(requires("read:fleet"))]
+)
+
+Reads = Annotated[StabilityReads, Depends(stability_reads)]
+
+
+@router.get("", response_model=Stability, summary="How steady the mix of memory and the hot set are")
+def read_stability(
+    request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
+) -> Response:
+    """Shares of page kinds over time with trend and spread, the end of warm-up, and the overlap of hot sets."""
+    return answer(request, Stability, reads.service(service_id, from_=from_, to=to, max_points=max_points))
