@@ -5,14 +5,18 @@ from fastapi import Request
 from tierscope.usecases.counters import CounterReads
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites
+from tierscope.usecases.curve import CurveReads
 from tierscope.usecases.fleet import FleetReads
 from tierscope.usecases.heat import HeatReads
 from tierscope.usecases.hosts import HostReads
 from tierscope.usecases.knobs import KnobReads
+from tierscope.usecases.ping_pong_reads import PingPongReads
 from tierscope.usecases.ratio import RatioReads
 from tierscope.usecases.revisit import RevisitReads
+from tierscope.usecases.sensitivity import SensitivityReads
 from tierscope.usecases.service_metrics import ServiceMetricReads
 from tierscope.usecases.services import ServiceReads
+from tierscope.usecases.stability import StabilityReads
 from tierscope.usecases.status import StatusReads
 from tierscope.usecases.tier_moves import LedgerReads
 from tierscope.usecases.tiles import TileReads
@@ -51,6 +55,26 @@ def ratio_reads(request: Request) -> RatioReads:
 def knob_reads(request: Request) -> KnobReads:
     """Reads of knob advice."""
     return KnobReads(request.app.state.reads)
+
+
+def sensitivity_reads(request: Request) -> SensitivityReads:
+    """Reads of how throughput follows memory in DRAM."""
+    return SensitivityReads(request.app.state.reads)
+
+
+def stability_reads(request: Request) -> StabilityReads:
+    """Reads of how steady a service is."""
+    return StabilityReads(request.app.state.reads)
+
+
+def ping_pong_reads(request: Request) -> PingPongReads:
+    """Reads of ping-pong over time."""
+    return PingPongReads(request.app.state.reads)
+
+
+def curve_reads(request: Request) -> CurveReads:
+    """Reads of served-accesses curves."""
+    return CurveReads(request.app.state.reads)
 
 
 def tile_reads(request: Request) -> TileReads:
