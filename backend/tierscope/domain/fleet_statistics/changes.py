@@ -10,16 +10,27 @@ import numpy.typing as npt
 import ruptures
 
 Floats = npt.NDArray[np.float64]
+Direction = Literal["rise", "fall"]
 
 MIN_SIZE = 30
 DRIFT = 0.5
 ALARM = 4.0
 NEAR_SECONDS = 15 * 60
+DAY_S, HOUR_S, HOURS = 86_400, 3600, 24
+COURSE_FROM_S = 2 * DAY_S
+"""From so long a series on, the course of the day is taken out of it."""
+MIN_SHIFT = 2.0
+"""Robust standard deviations that a level must move by."""
+ONLINE_SHIFT = 3.0
+"""The same for changes seen online, which rest on a few buckets."""
+_NEAR_INDEXES = 6
+_MAD_SCALE = 0.6745
+_MIN_BASE = 12
 
 
 def find_changes(series: Floats, *, min_size: int = MIN_SIZE) -> tuple[int, ...]:
     """Indexes at which a new regime begins. Penalty by BIC; regimes of fewer than `min_size` intervals are not seen."""
-    if len(series) < 2 * min_size:
+    if len(series) < 2 * min_size or np.ptp(series) == 0:
         return ()
     penalty = math.log(len(series))
     ends = ruptures.Pelt(model="rbf", min_size=min_size).fit(series.reshape(-1, 1)).predict(pen=penalty)
@@ -28,10 +39,11 @@ def find_changes(series: Floats, *, min_size: int = MIN_SIZE) -> tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """A change seen online."""
+    """A change seen online at `index`; the sum began to grow at `onset`."""
 
     index: int
-    direction: Literal["rise", "fall"]
+    direction: Direction
+    onset: int = 0
 
 
 def watch(scores: Sequence[float]) -> tuple[tuple[float, ...], tuple[Alarm, ...]]:
@@ -41,19 +53,124 @@ def watch(scores: Sequence[float]) -> tuple[tuple[float, ...], tuple[Alarm, ...]
     """
     rises, alarms = [], []
     up = down = 0.0
+    up_from = down_from = 0
     for index, score in enumerate(scores):
         up, down = max(0.0, up + score - DRIFT), max(0.0, down - score - DRIFT)
+        up_from = up_from if up > 0 else index + 1
+        down_from = down_from if down > 0 else index + 1
         rises.append(up)
         if up > ALARM:
-            alarms.append(Alarm(index, "rise"))
-            up = 0.0
+            alarms.append(Alarm(index, "rise", up_from))
+            up, up_from = 0.0, index + 1
         if down > ALARM:
-            alarms.append(Alarm(index, "fall"))
-            down = 0.0
+            alarms.append(Alarm(index, "fall", down_from))
+            down, down_from = 0.0, index + 1
     return tuple(rises), tuple(alarms)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A level that moved: the start of the first bucket of the new level in Unix seconds, and both levels."""
+
+    at_s: float
+    direction: Direction
+    before: float
+    after: float
+    found_by: Literal["pelt", "cusum"]
+
+
+def level_changes(times_s: Floats, values: Floats) -> tuple[Change, ...]:
+    """Changes of level of a series with NaN in gaps; `times_s` are ends of buckets of one width.
+
+    The course of the day is taken out where there are two days of it. PELT finds changes with 30 buckets on either
+    side; what is newer than that is watched by CUSUM against all that lies before. Only levels that move by more than
+    two robust standard deviations of what is left count: noise that follows itself makes runs, not levels.
+    """
+    known = np.isfinite(values)
+    times, flat = times_s[known], _without_course(times_s[known], values[known])
+    if len(flat) < _MIN_BASE:
+        return ()
+    width = float(np.median(np.diff(times_s))) if len(times_s) > 1 else 0.0
+    places = [_nearest_step(flat, place) for place in _offline(flat)]
+    edges = [0, *places, len(flat)]
+    found = []
+    for i, place in enumerate(places):
+        before, after = flat[edges[i] : place], flat[place : edges[i + 2]]
+        found += _change(times[place] - width, before, after, "pelt")
+    tail = max(len(flat) - MIN_SIZE, edges[-2])
+    newest = _online(flat, edges[-2], tail)
+    if newest is not None:
+        found += _change(times[newest] - width, flat[edges[-2] : newest], flat[newest:], "cusum")
+    return tuple(found)
 
 
 def match_events(change_at: float, events: Sequence[tuple[float, str]]) -> tuple[str, ...]:
     """Ids of events within 15 minutes of a change, nearest first. Times are Unix seconds."""
     near = [(abs(at - change_at), event) for at, event in events if abs(at - change_at) <= NEAR_SECONDS]
     return tuple(event for _, event in sorted(near))
+
+
+def _without_course(times: Floats, values: Floats) -> Floats:
+    """Values less the median of their hour of the day, plus the median of all.
+
+    Hours are compared within the day alone (each day's own median is set aside first), so that a step from one day
+    to the next stays a step.
+    """
+    if not len(times) or times[-1] - times[0] < COURSE_FROM_S:
+        return values
+    hours = ((times - 1) // HOUR_S % HOURS).astype(np.int64)
+    days = ((times - 1) // DAY_S).astype(np.int64)
+    level = np.zeros(len(values))
+    for day in np.unique(days):
+        level[days == day] = np.median(values[days == day])
+    course = np.zeros(HOURS)
+    for hour in np.unique(hours):
+        course[hour] = np.median((values - level)[hours == hour])
+    return np.asarray(values - course[hours], np.float64)
+
+
+def _offline(flat: Floats) -> tuple[int, ...]:
+    """PELT, for series on which CUSUM sees anything at all: that is cheap, and PELT is not."""
+    spread = _spread(flat - np.median(flat))
+    if spread == 0 or not watch(((flat - np.median(flat)) / spread).tolist())[1]:
+        return ()
+    return find_changes(flat)
+
+
+def _nearest_step(flat: Floats, place: int) -> int:
+    """PELT looks at every fifth index, and CUSUM needs a few to be sure: the sharpest step near the one found."""
+    around = range(max(place - _NEAR_INDEXES, 1), min(place + _NEAR_INDEXES + 1, len(flat) - 1))
+    low, high = max(place - MIN_SIZE, 0), min(place + MIN_SIZE, len(flat))
+
+    def cost(at: int) -> float:
+        left, right = flat[low:at], flat[at:high]
+        return float(np.abs(left - np.median(left)).sum() + np.abs(right - np.median(right)).sum())
+
+    return min((at for at in around if low < at < high), key=cost, default=place)
+
+
+def _online(flat: Floats, start: int, tail: int) -> int | None:
+    """Where the newest alarm began that still stands, against the level since `start`; None without one."""
+    base = flat[start:tail]
+    spread = _spread(base - np.median(base)) if len(base) >= _MIN_BASE else 0.0
+    if spread == 0:
+        return None
+    alarms = watch(((flat[tail:] - np.median(base)) / spread).tolist())[1]
+    return _nearest_step(flat, tail + alarms[0].index) if alarms else None
+
+
+def _change(at_s: float, before: Floats, after: Floats, found_by: Literal["pelt", "cusum"]) -> list[Change]:
+    """The change between two stretches, if their levels differ by more than their noise."""
+    if not len(before) or not len(after):
+        return []
+    first, second = float(np.median(before)), float(np.median(after))
+    noise = max(_spread(before - first), _spread(after - second) if len(after) >= _MIN_BASE else 0.0)
+    wanted = MIN_SHIFT if found_by == "pelt" else ONLINE_SHIFT
+    if abs(second - first) <= wanted * noise or first == second:
+        return []
+    return [Change(float(at_s), "rise" if second > first else "fall", first, second, found_by)]
+
+
+def _spread(centred: Floats) -> float:
+    mad = float(np.median(np.abs(centred)))
+    return mad / _MAD_SCALE if mad > 0 else float(centred.std())

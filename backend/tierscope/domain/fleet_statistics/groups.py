@@ -11,7 +11,9 @@ from scipy.spatial.distance import pdist, squareform
 Floats = npt.NDArray[np.float64]
 
 BORROWED = 5.0
-MIN_MEMBERS = 5
+SMALL_GROUP = 20
+"""Groups of fewer hosts are shown beside what they borrow from their parent."""
+MIN_HOSTS = 5
 MIN_SILHOUETTE = 0.3
 MOST_CLUSTERS = 12
 
@@ -30,16 +32,24 @@ class Cluster:
     silhouette: float
 
 
-def cluster_services(names: Sequence[str], features: Floats) -> tuple[Cluster, ...]:
+def standardise(features: Floats) -> Floats:
+    """Columns that vary [services, features], as standard deviations from their mean."""
+    varying = features[:, features.std(axis=0) > 0]
+    return np.asarray((varying - varying.mean(axis=0)) / varying.std(axis=0), np.float64)
+
+
+def cluster_services(
+    names: Sequence[str], features: Floats, *, hosts: Sequence[int] | None = None
+) -> tuple[Cluster, ...]:
     """Ward clusters of standardised features [services, features], largest first.
 
-    The number of clusters is the one with the best mean silhouette. Clusters of fewer than five members, or with a
-    silhouette of 0.3 or less, are not shown.
+    The number of clusters is the one with the best mean silhouette. Clusters of a single service, on fewer than five
+    hosts in all (`hosts` by service; one each where not given), or with a silhouette of 0.3 or less, are not shown.
     """
-    varying = features[:, features.std(axis=0) > 0]
-    if len(names) < 2 * MIN_MEMBERS or varying.shape[1] == 0:
+    counts = np.array(hosts if hosts is not None else [1] * len(names), np.int64)
+    standard = standardise(features)
+    if counts.sum() < 2 * MIN_HOSTS or len(names) <= 2 or standard.shape[1] == 0:  # noqa: PLR2004 - two are no clusters
         return ()
-    standard = (varying - varying.mean(axis=0)) / varying.std(axis=0)
     distances = squareform(pdist(standard))
     tree = linkage(standard, method="ward")
     options = [
@@ -51,7 +61,7 @@ def cluster_services(names: Sequence[str], features: Floats) -> tuple[Cluster, .
     for label in np.unique(labels):
         inside = labels == label
         silhouette = float(scores[inside].mean())
-        if inside.sum() >= MIN_MEMBERS and silhouette > MIN_SILHOUETTE:
+        if inside.sum() > 1 and counts[inside].sum() >= MIN_HOSTS and silhouette > MIN_SILHOUETTE:
             members = tuple(name for name, is_inside in zip(names, inside, strict=True) if is_inside)
             found.append(Cluster(members, silhouette))
     return tuple(sorted(found, key=lambda cluster: (-len(cluster.members), cluster.members)))

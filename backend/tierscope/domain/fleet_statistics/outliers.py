@@ -39,23 +39,32 @@ class Outlier:
     score: float
 
 
+def flag_hosts(window: Mapping[str, float]) -> tuple[Outlier, ...]:
+    """Hosts beyond the limit in one window of one like-for-like group. Fewer than eight hosts have no outliers."""
+    if len(window) < MIN_HOSTS:
+        return ()
+    values = np.array(list(window.values()), np.float64)
+    median = float(np.median(values))
+    scored = zip(window, values.tolist(), robust_scores(values).tolist(), strict=True)
+    return tuple(Outlier(host, value, median, score) for host, value, score in scored if abs(score) > LIMIT)
+
+
+def persisting(flagged: Sequence[Sequence[Outlier]]) -> tuple[Outlier, ...]:
+    """Of hosts flagged per window, oldest first, those flagged on the same side in each of the newest three."""
+    newest = [{outlier.host: outlier for outlier in window} for window in flagged[-WINDOWS:]]
+    if len(newest) < WINDOWS:
+        return ()
+    found = []
+    for host, outlier in newest[-1].items():
+        seen = [window.get(host) for window in newest]
+        if all(other is not None and (other.score > 0) == (outlier.score > 0) for other in seen):
+            found.append(outlier)
+    return tuple(sorted(found, key=lambda outlier: -abs(outlier.score)))
+
+
 def find_outliers(windows: Sequence[Mapping[str, float]]) -> tuple[Outlier, ...]:
     """Hosts of one like-for-like group beyond the limit, on the same side, in the newest three windows.
 
     `windows` hold the value of each host, oldest first. Groups of fewer than eight hosts have no outliers.
     """
-    newest = windows[-WINDOWS:]
-    if len(newest) < WINDOWS or any(len(window) < MIN_HOSTS for window in newest):
-        return ()
-    scored = []
-    for window in newest:
-        values = np.array(list(window.values()), np.float64)
-        scored.append(dict(zip(window, robust_scores(values).tolist(), strict=True)))
-    found = []
-    last, median = newest[-1], float(np.median(list(newest[-1].values())))
-    for host, value in last.items():
-        scores = [window.get(host) for window in scored]
-        known = [score for score in scores if score is not None and abs(score) > LIMIT]
-        if len(known) == WINDOWS and len({score > 0 for score in known}) == 1:
-            found.append(Outlier(host, value, median, known[-1]))
-    return tuple(sorted(found, key=lambda outlier: -abs(outlier.score)))
+    return persisting([flag_hosts(window) for window in windows[-WINDOWS:]])

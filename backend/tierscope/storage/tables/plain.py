@@ -313,6 +313,7 @@ experiments = Table(
     Column("planned_end", Instant, nullable=False),
     Column("ended_at", Instant),
     Column("result", JSONB),  # the answer at its end; null while it runs
+    Column("seed", BigInteger),  # of arms drawn at random; null where they were named
     _instant("created_at"),
     _text("author"),
     CheckConstraint("before_from < change_at AND change_at < planned_end", name="order"),
@@ -325,6 +326,45 @@ experiment_hosts = Table(
     _host(primary_key=True),
     _text("arm"),
     CheckConstraint("arm IN ('canary', 'control')", name="arm"),
+)
+
+fleet_groups = Table(
+    # Hosts that are counted together: like-for-like ones, and all hosts of a service (the four parts are null).
+    "fleet_groups",
+    metadata,
+    _id(),
+    _service(),
+    Column("sku", Text),  # "" where hosts do not say
+    Column("ratio", Text),
+    Column("kernel", Text),
+    Column("agent_version", Text),
+    UniqueConstraint("service_id", "sku", "ratio", "kernel", "agent_version", postgresql_nulls_not_distinct=True),
+)
+
+fleet_changes = Table(
+    # Changes of level that were found in a service's metric.
+    "fleet_changes",
+    metadata,
+    _service(primary_key=True),
+    Column("metric", Text, primary_key=True),
+    Column("at", Instant, primary_key=True),
+    _text("direction"),
+    Column("before", Double),
+    Column("after", Double),
+    _text("found_by"),
+    _instant("found_at"),
+    CheckConstraint("direction IN ('rise', 'fall')", name="direction"),
+    CheckConstraint("found_by IN ('pelt', 'cusum')", name="found_by"),
+)
+
+service_features = Table(
+    # How the memory of a service behaves, to find services that behave alike.
+    "service_features",
+    metadata,
+    _service(primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("n_hosts", Integer, nullable=False),
+    Column("features", JSONB, nullable=False),  # by key; null where not measured
 )
 
 pauses = Table(

@@ -176,12 +176,33 @@ def _heat_rollup(name: str) -> Table:
         ),
         # What stands beside heat (domain/heat/beside.py); null where nothing of the kind was measured.
         *(_array(column, BigInteger, null=True) for column in BESIDE_COLUMNS),
+        _array("page_sizes", Integer, null=True),  # null in rows of before: the sizes are summed up
         service=True,
     )
 
 
 heat_1h = _heat_rollup("heat_1h")
 heat_1d = _heat_rollup("heat_1d")
+
+
+def _service_heat(name: str) -> Table:
+    """Heat of all hosts of a service in one row per method and bucket: domain/heat/columns.py."""
+    return Table(
+        name,
+        metadata,
+        Column("service_id", BigInteger, nullable=False),
+        Column("ts", Instant, nullable=False),
+        *_method(),
+        Column("n_hosts", Integer, nullable=False),
+        Column("built_at", Instant, nullable=False),  # tells a row from the one that it replaced
+        _bytes("body"),
+        _bytes("counts"),  # of the frequency scheme, read for it alone
+        Index(None, "service_id", "ts"),
+    )
+
+
+service_heat_1h = _service_heat("service_heat_1h")
+service_heat_1d = _service_heat("service_heat_1d")
 
 gaps = _table(
     "gaps",
@@ -253,6 +274,22 @@ self_reports = _table(
     service=False,
 )
 
+fleet_sketches = Table(
+    # Values of like hosts by hour, and by day for long windows: domain/fleet_statistics/sketches.py. ts = the start.
+    "fleet_sketches",
+    metadata,
+    _int("group_id"),  # fleet_groups.id
+    Column("ts", Instant, nullable=False),
+    _small("hours"),  # 1 or 24
+    Column("n_hosts", Integer, nullable=False),
+    _array("metrics", Text),
+    _array("bodies", LargeBinary),  # by metric
+    _array("medians", Double),  # by metric and ten minutes, NaN in gaps; empty in daily rows
+    Column("outliers", JSONB, nullable=False),  # hosts beyond the limit in this hour; empty in daily rows
+    Index(None, "hours", "ts"),
+    Index(None, "group_id", "ts"),
+)
+
 # Live tables are kept for the whole window in which late data is taken, so that a bucket is rebuilt from all its rows.
 TIME_TABLES = (
     TimeTable(counters_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
@@ -265,10 +302,13 @@ TIME_TABLES = (
     TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=False),
     TimeTable(heat_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
     TimeTable(heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
+    TimeTable(service_heat_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
+    TimeTable(service_heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
     TimeTable(gaps, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
     TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
     TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=True),
     TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=False),
     TimeTable(traces, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
+    TimeTable(fleet_sketches, chunk_days=10, chunk_hours=240, keep_days=400, written_at_ingest=False),
     TimeTable(self_reports, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
 )

@@ -1,0 +1,278 @@
+"""Experiments: canary hosts against like hosts, before and after a change."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import AwareDatetime, Field
+
+from tierscope.api.answers import Cursor, From, Limit, MaxPoints, To, answer
+from tierscope.api.figures import Figure, Model, Page, Series, TimeAxis, Window
+from tierscope.api.permissions import requires
+from tierscope.api.reads import experiment_reads, experiment_writes
+from tierscope.usecases.access import Caller
+from tierscope.usecases.experiments.reads import ExperimentReads
+from tierscope.usecases.experiments.writes import ExperimentWrites, NewExperiment, NewMetric
+
+Direction = Literal["higher_is_better", "lower_is_better"]
+Verdict = Literal["improved", "no_difference", "worse", "inconclusive"]
+State = Literal["planned", "running", "ended"]
+
+
+class MetricRequest(Model):
+    """A metric to judge. Without a direction the metric's own holds."""
+
+    metric: str = Field(min_length=1, max_length=300, description="A key of the plan's `choices`, or a counter's key.")
+    direction: Direction | None = None
+    margin_ratio: float = Field(default=0.05, gt=0, le=10, description="The smallest relative difference that matters.")
+
+
+class AutoArms(Model):
+    """Arms drawn at random from like hosts of the service."""
+
+    canary_n: int = Field(ge=1, le=10_000)
+    seed: int | None = Field(default=None, ge=0, lt=2**63, description="Absent: drawn, and stored.")
+
+
+class ExperimentRequest(Model):
+    """A new experiment. Either `canary` and `control`, or `auto`. The first metric decides."""
+
+    name: str = Field(min_length=1, max_length=200)
+    service_id: str = Field(max_length=100)
+    advice_id: str | None = Field(default=None, max_length=100)
+    hypothesis: str = Field(default="", max_length=2000)
+    metrics: list[MetricRequest] = Field(min_length=1, max_length=10)
+    canary: list[str] = Field(default=[], max_length=10_000, description="Host ids.")
+    control: list[str] = Field(default=[], max_length=10_000, description="Host ids.")
+    auto: AutoArms | None = None
+    before_from: AwareDatetime
+    change_at: AwareDatetime
+    settling_seconds: int = Field(default=1800, ge=0, le=7 * 86_400)
+    planned_end: AwareDatetime
+
+
+class HostRef(Model):
+    """A host of an arm."""
+
+    host_id: str
+    name: str
+    has_data: bool = Field(description="Values of the first metric before and after the change.")
+
+
+class Arm(Model):
+    """One group of hosts."""
+
+    arm: Literal["canary", "control"]
+    hosts: list[HostRef]
+    n_with_data: int
+
+
+class Power(Model):
+    """What the arms can find with power 0.8 at the 5 % level."""
+
+    hosts_per_arm_needed: int | None = Field(description="To find a difference of the first metric's margin.")
+    detectable_effect_ratio: float | None
+    correlation: float | None = Field(description="Of host means in two windows before the change.")
+    why: str | None
+
+
+class Trends(Model):
+    """A placebo change between two windows before the real one; null where it cannot be told."""
+
+    parallel: bool | None
+    p_value: float | None
+    why: str | None
+
+
+class ExperimentMetric(Model):
+    """One metric of an experiment. `verdict` null until the end."""
+
+    metric: str
+    label: str
+    unit: str
+    direction: Direction
+    margin_ratio: float
+    effect: Figure = Field(description="Relative to what the canary hosts would have had without the change.")
+    effect_absolute: Figure
+    p_value: float | None
+    p_adjusted: float | None = Field(description="Benjamini-Hochberg over the experiment's metrics.")
+    within_margin: bool | None = Field(description="The whole interval lies within the margins.")
+    verdict: Verdict | None
+    why: str
+    series: list[Series] = Field(description="Means over the hosts of each arm; keys canary and control.")
+
+
+class Experiment(Model):
+    """An experiment with its live or frozen answer."""
+
+    id: str
+    name: str
+    service_id: str
+    service_name: str
+    advice_id: str | None
+    hypothesis: str
+    author: str
+    created_at: datetime
+    before_from: datetime
+    change_at: datetime
+    settling_seconds: int
+    planned_end: datetime
+    ended_at: datetime | None
+    state: State
+    frozen: bool = Field(description="The answer was stored at the end and stays as it is.")
+    progress_ratio: float = Field(description="From the change to the planned end, 0..1.")
+    seed: int | None = Field(description="Of arms drawn at random; null where they were named.")
+    arms: list[Arm]
+    power: Power
+    trends: Trends
+    metrics: list[ExperimentMetric]
+    verdict: Verdict | None = Field(description="That of the first metric; null until the end.")
+    why: str
+    axis: TimeAxis
+    notes: list[str]
+
+
+class Excluded(Model):
+    """A host of the service that is in no arm."""
+
+    host_id: str
+    name: str
+    why: str
+
+
+class StartedExperiment(Model):
+    """A new experiment, and which hosts of the service are in no arm."""
+
+    experiment: Experiment
+    excluded: list[Excluded]
+
+
+class ExperimentItem(Model):
+    """A line of the list."""
+
+    id: str
+    name: str
+    service_id: str
+    service_name: str
+    advice_id: str | None
+    author: str
+    created_at: datetime
+    change_at: datetime
+    planned_end: datetime
+    ended_at: datetime | None
+    state: State
+    metrics: list[str]
+    n_canary: int
+    n_control: int
+    verdict: Verdict | None
+    why: str | None
+
+
+class MetricChoice(Model):
+    """A metric that experiments can judge."""
+
+    metric: str
+    label: str
+    unit: str
+    direction: Direction
+
+
+class PowerPoint(Model):
+    """The smallest effect that so many hosts in each arm find."""
+
+    hosts_per_arm: int
+    detectable_effect_ratio: float
+
+
+class ExperimentPlan(Model):
+    """Power before starting."""
+
+    service_id: str
+    metric: str
+    label: str
+    unit: str
+    direction: Direction
+    effect_ratio: float
+    window: Window
+    baseline: Figure
+    spread_ratio: Figure = Field(description="Standard deviation over like hosts, relative to their mean.")
+    correlation: float | None
+    hosts_per_arm_needed: int | None
+    like_hosts: int = Field(description="Hosts that can be drawn.")
+    detectable_effect_ratio: float | None = Field(description="With half of the like hosts in each arm.")
+    points: list[PowerPoint]
+    excluded: list[Excluded]
+    choices: list[MetricChoice]
+    missing: Figure | None
+    notes: list[str]
+
+
+router = APIRouter(prefix="/v1/experiments", tags=["experiments"])
+
+Reads = Annotated[ExperimentReads, Depends(experiment_reads)]
+Writes = Annotated[ExperimentWrites, Depends(experiment_writes)]
+Writer = Annotated[Caller, Depends(requires("write:experiments"))]
+_READ = [Depends(requires("read:fleet"))]
+
+
+@router.post("", status_code=201, response_model=StartedExperiment, summary="Start an experiment")
+def create_experiment(body: ExperimentRequest, request: Request, writes: Writes, caller: Writer) -> Response:
+    """Register an experiment and mark its change on the charts. The change itself is made by whoever runs the hosts."""
+    new = NewExperiment(
+        name=body.name,
+        service_id=body.service_id,
+        advice_id=body.advice_id,
+        hypothesis=body.hypothesis,
+        metrics=tuple(NewMetric(item.metric, item.direction, item.margin_ratio) for item in body.metrics),
+        canary=tuple(body.canary),
+        control=tuple(body.control),
+        canary_n=None if body.auto is None else body.auto.canary_n,
+        seed=None if body.auto is None else body.auto.seed,
+        before_from=body.before_from,
+        change_at=body.change_at,
+        settling_seconds=body.settling_seconds,
+        planned_end=body.planned_end,
+    )
+    made = answer(request, StartedExperiment, writes.create(new, actor=caller.name))
+    made.status_code = 201
+    return made
+
+
+@router.get("", response_model=Page[ExperimentItem], dependencies=_READ, summary="Experiments, newest first")
+def list_experiments(
+    request: Request,
+    reads: Reads,
+    service: Annotated[str | None, Query(description="Service id.")] = None,
+    state: State | None = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
+    """List experiments."""
+    return answer(request, Page[ExperimentItem], reads.list(service=service, state=state, limit=limit, cursor=cursor))
+
+
+@router.get("/plan", response_model=ExperimentPlan, dependencies=_READ, summary="Power before starting")
+def plan_experiment(
+    request: Request,
+    reads: Reads,
+    service: Annotated[str, Query(description="Service id.")],
+    metric: Annotated[str, Query(max_length=300)] = "throughput_per_s",
+    effect_ratio: Annotated[float, Query(gt=0, le=10, description="The relative effect to find.")] = 0.05,
+    from_: From = None,
+    to: To = None,
+) -> Response:
+    """How many hosts an experiment needs, and what the like hosts of the service could find. Default: seven days."""
+    view = reads.plan(service, metric=metric, effect_ratio=effect_ratio, from_=from_, to=to)
+    return answer(request, ExperimentPlan, view)
+
+
+@router.get("/{experiment_id}", response_model=Experiment, dependencies=_READ, summary="One experiment")
+def read_experiment(request: Request, reads: Reads, experiment_id: str, max_points: MaxPoints = 500) -> Response:
+    """The live effect with its interval while it runs, the frozen answer after its end."""
+    return answer(request, Experiment, reads.show(experiment_id, max_points=max_points))
+
+
+@router.post("/{experiment_id}/end", response_model=Experiment, summary="End an experiment")
+def end_experiment(request: Request, writes: Writes, caller: Writer, experiment_id: str) -> Response:
+    """End it now and freeze its answer. Before the planned end the verdict needs stronger evidence."""
+    return answer(request, Experiment, writes.end(experiment_id, actor=caller.name))

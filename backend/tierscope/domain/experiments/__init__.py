@@ -1,0 +1,48 @@
+"""Before/after experiments on groups of hosts: size, parallel trends, effect, verdict."""
+
+from tierscope.domain.experiments.effect import Arm, Effect, difference_in_differences, measure_effect
+from tierscope.domain.experiments.host_means import Design, HostMeans, HostSeries, host_means, split_before
+from tierscope.domain.experiments.power import (
+    correlate,
+    detectable_effect,
+    hosts_per_arm,
+    planned_hosts_per_arm,
+)
+from tierscope.domain.experiments.verdict import (
+    MIN_CANARY,
+    MIN_CONTROL,
+    SIGNIFICANCE,
+    Verdict,
+    adjust_for_many,
+    early_significance,
+    judge,
+    trends_are_parallel,
+    within_margin,
+)
+from tierscope.domain.host_metrics import Direction
+
+__all__ = [
+    "MIN_CANARY",
+    "MIN_CONTROL",
+    "SIGNIFICANCE",
+    "Arm",
+    "Design",
+    "Direction",
+    "Effect",
+    "HostMeans",
+    "HostSeries",
+    "Verdict",
+    "adjust_for_many",
+    "correlate",
+    "detectable_effect",
+    "difference_in_differences",
+    "early_significance",
+    "host_means",
+    "hosts_per_arm",
+    "judge",
+    "measure_effect",
+    "planned_hosts_per_arm",
+    "split_before",
+    "trends_are_parallel",
+    "within_margin",
+]

@@ -1,0 +1,1 @@
+"""Experiments: canary hosts against like hosts, before and after a change."""

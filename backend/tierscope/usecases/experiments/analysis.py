@@ -1,0 +1,143 @@
+"""The arithmetic of one metric of an experiment: means of hosts, placebo, power, effect, and what is said of it."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.domain.experiments import (
+    MIN_CANARY,
+    MIN_CONTROL,
+    Arm,
+    Design,
+    Effect,
+    HostMeans,
+    HostSeries,
+    correlate,
+    detectable_effect,
+    host_means,
+    measure_effect,
+    planned_hosts_per_arm,
+    split_before,
+    trends_are_parallel,
+)
+from tierscope.usecases.experiments.views import PowerView, TrendsView
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+MIN_HOSTS = 2
+BALANCED = 0.25
+"""Named arms whose means before the change differ by less than this many standard deviations count as alike."""
+MIN_REPORTING = 0.8
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One metric over the hosts of both arms. `canary` [h] marks the rows of the canary hosts."""
+
+    series: HostSeries
+    canary: Bools
+    design: Design
+    drawn: bool
+    seed: int
+
+    @cached_property
+    def means(self) -> HostMeans:
+        """Means of hosts before and after."""
+        return host_means(self.series, self.design)
+
+    @cached_property
+    def halves(self) -> HostMeans:
+        """Means of hosts in the two halves of the window before."""
+        return host_means(self.series, split_before(self.design))
+
+    @cached_property
+    def sizes(self) -> tuple[int, int]:
+        """Canary and control hosts with means before and after."""
+        known = self.means.known
+        return int((known & self.canary).sum()), int((known & ~self.canary).sum())
+
+    @cached_property
+    def adjusted(self) -> bool:
+        """Whether the value before is a regressor: arms drawn at random, or alike before the change."""
+        if self.drawn:
+            return True
+        arms = _arms(self.means, self.canary)
+        if arms is None:
+            return False
+        spread = math.sqrt((float(np.var(arms[0].before)) + float(np.var(arms[1].before))) / 2)
+        return spread > 0 and abs(float(arms[0].before.mean() - arms[1].before.mean())) <= BALANCED * spread
+
+    @cached_property
+    def effect(self) -> Effect | None:
+        """The effect in the metric's unit, None with fewer than two hosts in an arm."""
+        arms = _arms(self.means, self.canary)
+        return None if arms is None else measure_effect(*arms, adjusted=self.adjusted, seed=self.seed)
+
+    @cached_property
+    def baseline(self) -> float | None:
+        """What the canary hosts would have had without the change, on average."""
+        arms = _arms(self.means, self.canary)
+        return None if arms is None or self.effect is None else float(arms[0].after.mean()) - self.effect.value
+
+    @cached_property
+    def trends(self) -> TrendsView:
+        """The placebo."""
+        arms = _arms(self.halves, self.canary)
+        if arms is None:
+            return TrendsView(None, None, "There is too little data before the change to compare trends.")
+        effect = measure_effect(*arms, adjusted=self.drawn, seed=self.seed)
+        parallel = trends_are_parallel(*arms, drawn=self.drawn, seed=self.seed)
+        why = None if parallel else "The arms parted before the change already."
+        return TrendsView(parallel, effect.p_value, why)
+
+    def power(self, margin_ratio: float) -> PowerView:
+        """What arms of these sizes can find, from the spread of hosts before the change."""
+        known = self.halves.known
+        first, second = self.halves.before[known], self.halves.after[known]
+        if len(second) < MIN_HOSTS:
+            return PowerView(None, None, None, "There is too little data before the change.")
+        correlation = correlate(first, second)
+        sd, level = spread_of(second, self.canary[known]), abs(float(second.mean()))
+        sizes = int((known & self.canary).sum()), int((known & ~self.canary).sum())
+        if not sd > 0 or level == 0 or min(sizes) == 0:
+            return PowerView(None, None, correlation, "The hosts do not differ, or one arm is empty.")
+        needed = planned_hosts_per_arm(sd, margin_ratio * level, correlation=correlation or 0.0)
+        found = detectable_effect(sd, *sizes, correlation=correlation or 0.0) / level
+        return PowerView(needed, found, correlation, None)
+
+    def refusal(self) -> str | None:
+        """Why no verdict can be given at all; None where one can."""
+        canary, control = self.sizes
+        if canary < MIN_CANARY:
+            return f"{canary} canary hosts have data before and after the change; {MIN_CANARY} are needed."
+        if control < MIN_CONTROL:
+            return f"{control} control hosts have data before and after the change; {MIN_CONTROL} are needed."
+        for name, count, arm in (("canary", canary, self.canary), ("control", control, ~self.canary)):
+            if count < MIN_REPORTING * int(arm.sum()):
+                return f"Only {count} of {int(arm.sum())} {name} hosts have data: those that are missing may differ."
+        if self.trends.parallel is None:
+            return self.trends.why
+        if not self.trends.parallel:
+            return f"The arms parted before the change already (placebo p = {self.trends.p_value or 0:.3g})."
+        return None
+
+
+def spread_of(values: Floats, canary: Bools) -> float:
+    """Standard deviation of hosts about the mean of their arm."""
+    inside = [values[canary == arm] for arm in (True, False)]
+    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in inside if len(part))
+    freedom = len(values) - sum(len(part) > 0 for part in inside)
+    return math.sqrt(squares / freedom) if freedom > 0 else 0.0
+
+
+def _arms(means: HostMeans, canary: Bools) -> tuple[Arm, Arm] | None:
+    """Canary and control hosts with both means; None where an arm has fewer than two."""
+    picks = [means.known & canary, means.known & ~canary]
+    if min(int(pick.sum()) for pick in picks) < MIN_HOSTS:
+        return None
+    first, second = (Arm(means.before[pick], means.after[pick]) for pick in picks)
+    return first, second

@@ -1,0 +1,117 @@
+"""Reads of experiments: the list, one with its live or frozen answer, and the plan before starting."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from tierscope.core.errors import BadRequest, NotFound
+from tierscope.domain.host_metrics import HostMetric, find_host_metric
+from tierscope.storage.experiments import ArmHost, ExperimentRow, arm_hosts, find_experiment, list_experiments
+from tierscope.storage.subjects import find_service
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.experiments.answer import make_answer, state_of
+from tierscope.usecases.experiments.plan import make_plan
+from tierscope.usecases.experiments.views import ExperimentPage, ExperimentSummary, ExperimentView, PlanView
+from tierscope.usecases.windows import parse_window
+
+FROZEN = TypeAdapter(ExperimentView)
+PLAN_WINDOW = timedelta(days=7)
+
+
+class ExperimentReads:
+    """Reads of experiments."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def show(self, experiment_id: str, *, max_points: int) -> ExperimentView:
+        """One experiment. After its end the stored answer, else what the data says now.
+
+        Raises:
+            NotFound: there is no such experiment.
+        """
+        with self._context.database.read() as session:
+            row = find_experiment(session, experiment_id)
+            if row is None:
+                raise NotFound(f"there is no experiment {experiment_id[:80]!r}")
+            if row.result is not None:
+                return FROZEN.validate_python(row.result)
+            hosts = arm_hosts(session, [row.id])[row.id]
+            return make_answer(session, row, hosts, clock=self._context.clock, max_points=max_points)
+
+    def list(
+        self,
+        *,
+        service: str | None,
+        state: Literal["planned", "running", "ended"] | None,
+        limit: int,
+        cursor: str | None,
+    ) -> ExperimentPage:
+        """Experiments, newest first.
+
+        Raises:
+            BadRequest: the cursor is not one of ours.
+        """
+        if cursor is not None and not cursor.isdecimal():
+            raise BadRequest("the cursor is not one of ours")
+        now = self._context.clock()
+        with self._context.database.read() as session:
+            before = None if cursor is None else int(cursor)
+            rows = list_experiments(session, service=service, state=state, now=now, before=before, limit=limit)
+            hosts = arm_hosts(session, [row.id for row in rows])
+        items = tuple(self._summary(row, hosts[row.id]) for row in rows)
+        return ExperimentPage(items, str(rows[-1].id) if len(rows) == limit else None)
+
+    def plan(self, service_id: str, *, metric: str, effect_ratio: float, from_: str | None, to: str | None) -> PlanView:
+        """What an experiment on a metric of a service would need, and what its like hosts could find.
+
+        Raises:
+            NotFound: there is no such service.
+            BadRequest: no such metric, or the window is not understood.
+        """
+        now = self._context.clock()
+        window = parse_window(from_, to, now=now, default=PLAN_WINDOW)
+        known = require_metric(metric)
+        with self._context.database.read() as session:
+            service = find_service(session, service_id)
+            if service is None:
+                raise NotFound(f"there is no service {service_id[:80]!r}")
+            return make_plan(session, service, known, effect_ratio, window, clock=self._context.clock)
+
+    def _summary(self, row: ExperimentRow, hosts: Sequence[ArmHost]) -> ExperimentSummary:
+        result: dict[str, Any] = row.result or {}
+        return ExperimentSummary(
+            id=row.public_id,
+            name=row.name,
+            service_id=row.service_public_id,
+            service_name=f"{row.namespace}/{row.service}",
+            advice_id=row.advice_id,
+            author=row.author,
+            created_at=row.created_at,
+            change_at=row.change_at,
+            planned_end=row.planned_end,
+            ended_at=row.ended_at,
+            state=state_of(row, self._context.clock()),
+            metrics=tuple(item.metric for item in row.metrics),
+            n_canary=sum(host.arm == "canary" for host in hosts),
+            n_control=sum(host.arm == "control" for host in hosts),
+            verdict=result.get("verdict"),
+            why=result.get("why"),
+        )
+
+
+def require_metric(key: str) -> HostMetric:
+    """The metric of this key.
+
+    Raises:
+        BadRequest: there is none.
+    """
+    metric = find_host_metric(key)
+    if metric is None:
+        raise BadRequest(
+            f"there is no metric {key[:80]!r}",
+            next_step="Take one of `choices` of /v1/experiments/plan, or a rolled-up counter as scope|source|name.",
+        )
+    return metric
