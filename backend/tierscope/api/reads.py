@@ -3,9 +3,9 @@
 from fastapi import Request
 
 from tierscope.usecases.counters import CounterReads
+from tierscope.usecases.curve import CurveReads
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites
-from tierscope.usecases.curve import CurveReads
 from tierscope.usecases.fleet import FleetReads
 from tierscope.usecases.heat import HeatReads
 from tierscope.usecases.hosts import HostReads

@@ -32,17 +32,22 @@ SMALL_HOSTS = 8
 class HostPages:
     """The sampled pages of one host, scaled up by their rate.
 
-    `halves` [m, 2] are accesses in even and odd intervals, `sizes_bytes` [m] what the pages occupy, `kinds` [m] any
-    numbers. `resident_bytes` counts memory without any page listed; None where the sample is of all of it.
-    `unseen_ratio` is the share of the traffic on pages without a sample. `weight`: the host's traffic per interval.
+    `halves` [m, 2] are accesses in even and odd intervals, `sizes_bytes` [m] what the pages occupy, `kinds` [m] numbers
+    of page kinds. `resident_by_kind` [kinds] counts memory without any page listed; None where the sample is of all of
+    it. `unseen_ratio` is the share of the traffic on pages without a sample. `weight`: the host's traffic per interval.
     """
 
     halves: Floats
     sizes_bytes: Floats
     kinds: Ints
-    resident_bytes: float | None
+    resident_by_kind: Floats | None
     unseen_ratio: float
     weight: float
+
+    @property
+    def resident_bytes(self) -> float | None:
+        """Bytes of all kinds; None where the sample is of all of them."""
+        return None if self.resident_by_kind is None else float(self.resident_by_kind.sum())
 
 
 @dataclass(frozen=True, slots=True)

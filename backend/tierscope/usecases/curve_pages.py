@@ -100,11 +100,11 @@ def _scale(sample: HostSample, heat: HeatSeries | None, method: Method, kind: st
     back ends list all pages, so that the sample itself says how the memory is made up; heat sets its page kinds right.
     """
     weights = sample.weights
-    resident: float | None = None
+    resident: Floats | None = None
     if heat is not None:
         known = resident_by_kind(heat)
         if method.is_sampler:
-            resident = float(known.sum() if kind is None else known[KINDS.index(kind)])
+            resident = known if kind is None else np.where(np.arange(len(KINDS)) == KINDS.index(kind), known, 0.0)
         elif BACKENDS[method.backend] != "trace":
             sampled = sample.bytes_by_kind()
             both = (known > 0) & (sampled > 0)
@@ -114,7 +114,7 @@ def _scale(sample: HostSample, heat: HeatSeries | None, method: Method, kind: st
         halves=halves,
         sizes_bytes=sample.bytes * weights,
         kinds=sample.kinds.astype(np.int64),
-        resident_bytes=resident,
+        resident_by_kind=resident,
         unseen_ratio=sample.unseen_ratio() if method.is_sampler else 0.0,
         weight=float(halves.sum()) / max(sample.n_intervals, 1),
     )

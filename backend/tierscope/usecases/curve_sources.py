@@ -74,7 +74,7 @@ def read_curve_samples(
     notes = []
     if len(hosts) > MAX_HOSTS:
         notes.append(f"{MAX_HOSTS} of {len(hosts)} hosts with page samples were taken.")
-        hosts = [hosts[i * len(hosts) // MAX_HOSTS] for i in range(MAX_HOSTS)]
+        hosts = spread_hosts(hosts)
     heads = list_samples(session, service_id, window.start, window.end, hosts) if hosts else []
     chosen = _choose(heads, method)
     others = tuple(sorted({BACKENDS[head.method.backend] for head in heads if head.method != chosen}))
@@ -84,6 +84,13 @@ def read_curve_samples(
     if stride > 1:
         notes.append(f"One hour in {stride} was taken: the window holds more page samples than one answer reads.")
     return FoundSamples(_join(session, service_id, some, chosen, stride, tuple(notes)), others)
+
+
+def spread_hosts(hosts: Sequence[int]) -> list[int]:
+    """At most `MAX_HOSTS` of the hosts, evenly spaced in their order."""
+    if len(hosts) <= MAX_HOSTS:
+        return list(hosts)
+    return [hosts[i * len(hosts) // MAX_HOSTS] for i in range(MAX_HOSTS)]
 
 
 def _choose(heads: Sequence[SampleHead], wanted: str | None) -> Method | None:

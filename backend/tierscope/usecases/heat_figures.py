@@ -35,6 +35,7 @@ class Evidence:
     warnings: tuple[str, ...]
     nothing: str | None
     notes: tuple[str, ...]
+    n_samples: int | None = None
 
     def bytes(
         self, definition: str, value: float, lo: float | None, hi: float | None, *, sampled: bool = False
@@ -103,6 +104,7 @@ class Evidence:
             interval=interval,
             n_hosts=self.n_hosts,
             n_intervals=self.n_intervals,
+            n_samples=self.n_samples,
             coverage=self.coverage,
             grade=self.grade,
             grounding=grounding,
