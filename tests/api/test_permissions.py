@@ -30,6 +30,8 @@ ENDPOINTS: dict[str, Permission] = {
     "POST /v1/agent/rotate": "agent",
     "GET /v1/agent/config": "agent",
     "GET /v1/fleet": "read:fleet",
+    "GET /v1/fleet/statistics": "read:fleet",
+    "GET /v1/services/{service_id}/lookalikes": "read:fleet",
     "GET /v1/hosts": "read:fleet",
     "GET /v1/hosts/{host_id}": "read:fleet",
     "GET /v1/hosts/{host_id}/counters": "read:fleet",

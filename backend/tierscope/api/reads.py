@@ -7,6 +7,7 @@ from tierscope.usecases.curve import CurveReads
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites
 from tierscope.usecases.fleet import FleetReads
+from tierscope.usecases.fleet_statistics.reads import FleetStatisticsReads
 from tierscope.usecases.heat import HeatReads
 from tierscope.usecases.hosts import HostReads
 from tierscope.usecases.knobs import KnobReads
@@ -111,3 +112,8 @@ def experiment_writes(request: Request) -> ExperimentWrites:
     """Starts and ends of experiments."""
     context = request.app.state.reads
     return ExperimentWrites(context.database, clock=context.clock)
+
+
+def fleet_statistics_reads(request: Request) -> FleetStatisticsReads:
+    """Reads of statistics over many hosts."""
+    return FleetStatisticsReads(request.app.state.reads)
