@@ -1,12 +1,17 @@
-"""Tierscope's compiled core: the agent's page fold and readers of recordings. Kinds are anon, file and tmpfs."""
+"""Tierscope's compiled core: page fold, readers of recordings, simulator. Kinds are anon, file and tmpfs."""
 
 import os
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
+Words: TypeAlias = npt.NDArray[np.uint32]
 
 __version__: str
 
@@ -49,3 +54,57 @@ def fold_sampled_trace(
     trace: PageTrace, *, period_events: float, core_groups: int, enabled_groups: int, seed: int
 ) -> SampledFold:
     """Sample a trace as hardware samples and fold it. Raises ValueError for settings that cannot be."""
+
+class SimulationTrace:
+    """A trace that is ready to be replayed. Raises ValueError that names the row or the page."""
+
+    def __init__(
+        self,
+        intervals: int,
+        *,
+        kinds: Bytes,
+        units: Words,
+        first: Words,
+        last: Words,
+        row_interval: Words,
+        row_page: Words,
+        row_accesses: Words,
+        row_written: Bools,
+    ) -> None: ...
+    @staticmethod
+    def of_recording(recording: PageTrace) -> SimulationTrace:
+        """A recording as a trace: each page is resident from its first access to the end."""
+    @property
+    def intervals(self) -> int: ...
+    @property
+    def pages(self) -> int: ...
+    @property
+    def accesses(self) -> int: ...
+    @property
+    def touched(self) -> int: ...
+    @property
+    def peak_units(self) -> int: ...
+    def oracle(self, dram_units: int) -> Floats:
+        """Accesses that the densest pages of each interval take, [intervals]."""
+    def simulate(
+        self, policy: str, settings: Mapping[str, float], *, seed: int | None = None
+    ) -> SimulationOutcome:
+        """Replay the trace. Raises ValueError for settings that cannot be."""
+
+class SimulationOutcome:
+    """What a simulation says of each interval, in base pages."""
+
+    @property
+    def accesses(self) -> Ints:
+        """By kind and place (DRAM, slower tier, away), [intervals, 3, 3]."""
+    @property
+    def promoted(self) -> Ints:
+        """By kind, [intervals, 3]."""
+    @property
+    def demoted(self) -> Ints:
+        """By kind, [intervals, 3]."""
+    @property
+    def used(self) -> Ints:
+        """Resident by tier (DRAM, slower) and kind, [intervals, 2, 3]."""
+    def figures(self) -> list[tuple[str, Floats]]:
+        """The other figures by name, [intervals] each."""

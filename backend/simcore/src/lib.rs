@@ -1,6 +1,7 @@
 //! Python bindings of the page fold and the simulator's inner loop.
 
 mod sampled_trace;
+mod simulation;
 
 use pyo3::prelude::*;
 
@@ -10,5 +11,7 @@ fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<sampled_trace::PageTrace>()?;
     module.add_class::<sampled_trace::SampledFold>()?;
+    module.add_class::<simulation::SimulationTrace>()?;
+    module.add_class::<simulation::SimulationOutcome>()?;
     module.add_function(wrap_pyfunction!(sampled_trace::fold_sampled_trace, module)?)
 }

@@ -138,6 +138,11 @@ impl PageTrace {
 }
 
 impl PageTrace {
+    /// Accesses by interval.
+    pub(crate) fn accesses(&self) -> &[Vec<Access>] {
+        &self.intervals
+    }
+
     fn describe(page_size_bytes: u32, intervals: Vec<Vec<Access>>) -> Self {
         let mut last_load: [HashMap<u64, Option<usize>>; KINDS] = Default::default();
         let (mut resident_pages, mut loaded_pages, mut loads) =

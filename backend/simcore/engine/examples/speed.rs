@@ -105,7 +105,7 @@ fn synthetic(pages: u32, intervals: u32) -> Trace {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
             let hot = number % 4 == 3;
-            if now == 0 || hot || (random >> 33) % 3 == 0 {
+            if now == 0 || hot || (random >> 33).is_multiple_of(3) {
                 interval.push(now);
                 page.push(number);
                 accesses.push(if hot { 100 } else { 1 + (random >> 60) as u32 });

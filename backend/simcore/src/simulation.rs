@@ -1,0 +1,379 @@
+//! The simulator for Python: a trace from columns, one simulation, and its figures as arrays.
+
+use std::collections::HashMap;
+
+use numpy::{
+    IntoPyArray as _, PyArray1, PyArray2, PyArray3, PyArrayMethods as _, PyReadonlyArray1,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tierscope_engine::{
+    HintTime, HotPageSelection, Interleave, Interval, Memory, Offload, Pages, Params, Policy, Rows,
+    Swap, SwapDevice, Tpp, Trace, Watermarks, oracle_accesses, simulate,
+};
+
+use crate::sampled_trace::PageTrace;
+
+const KINDS: usize = 3;
+
+/// A trace that is ready to be replayed.
+#[pyclass(frozen, module = "tierscope_simcore")]
+pub(crate) struct SimulationTrace {
+    trace: Trace,
+}
+
+#[pymethods]
+impl SimulationTrace {
+    /// A trace from columns: pages with their kind, size in base pages, first and last interval; rows in order of
+    /// interval. Raises `ValueError` that names the row or the page.
+    #[new]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::too_many_arguments,
+        reason = "arguments from Python are owned, one for each column"
+    )]
+    #[pyo3(signature = (intervals, *, kinds, units, first, last, row_interval, row_page, row_accesses, row_written))]
+    fn new(
+        py: Python<'_>,
+        intervals: usize,
+        kinds: PyReadonlyArray1<'_, u8>,
+        units: PyReadonlyArray1<'_, u32>,
+        first: PyReadonlyArray1<'_, u32>,
+        last: PyReadonlyArray1<'_, u32>,
+        row_interval: PyReadonlyArray1<'_, u32>,
+        row_page: PyReadonlyArray1<'_, u32>,
+        row_accesses: PyReadonlyArray1<'_, u32>,
+        row_written: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<Self> {
+        let pages = Pages {
+            kinds: kinds.as_slice()?,
+            units: units.as_slice()?,
+            first: first.as_slice()?,
+            last: last.as_slice()?,
+        };
+        let rows = Rows {
+            interval: row_interval.as_slice()?,
+            page: row_page.as_slice()?,
+            accesses: row_accesses.as_slice()?,
+            written: row_written.as_slice()?,
+        };
+        let made = py.detach(|| Trace::new(intervals, pages, rows));
+        made.map(|trace| Self { trace }).map_err(refuse)
+    }
+
+    /// A recording as a trace: each page is resident from its first access to the end.
+    #[staticmethod]
+    fn of_recording(py: Python<'_>, recording: &PageTrace) -> PyResult<Self> {
+        py.detach(|| from_recording(recording))
+            .map_err(PyValueError::new_err)
+    }
+
+    /// Intervals.
+    #[getter]
+    fn intervals(&self) -> usize {
+        self.trace.intervals()
+    }
+
+    /// Pages ever resident.
+    #[getter]
+    fn pages(&self) -> usize {
+        self.trace.pages()
+    }
+
+    /// Accesses of all intervals.
+    #[getter]
+    fn accesses(&self) -> u64 {
+        self.trace.accesses()
+    }
+
+    /// Touched pages, summed over intervals.
+    #[getter]
+    fn touched(&self) -> usize {
+        self.trace.touched()
+    }
+
+    /// Most base pages that were resident at once.
+    #[getter]
+    fn peak_units(&self) -> u64 {
+        self.trace.peak_units()
+    }
+
+    /// Accesses that the densest pages of each interval take, float64 [intervals]: the bound of every policy.
+    fn oracle<'py>(&self, py: Python<'py>, dram_units: u64) -> Bound<'py, PyArray1<f64>> {
+        py.detach(|| oracle_accesses(&self.trace, dram_units))
+            .into_pyarray(py)
+    }
+
+    /// Replays the trace. `policy` and `settings` are those of `domain/simulate`; one seed gives one result.
+    #[pyo3(signature = (policy, settings, *, seed = None))]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python are owned"
+    )]
+    fn simulate(
+        &self,
+        py: Python<'_>,
+        policy: &str,
+        settings: HashMap<String, f64>,
+        seed: Option<u64>,
+    ) -> PyResult<SimulationOutcome> {
+        let params = Settings(&settings).params(policy, seed)?;
+        let outcome = py
+            .detach(|| simulate(&self.trace, params))
+            .map_err(refuse)?;
+        Ok(SimulationOutcome {
+            intervals: outcome.intervals,
+        })
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "taken by map_err")]
+fn refuse(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn from_recording(recording: &PageTrace) -> Result<SimulationTrace, String> {
+    let intervals = recording.accesses();
+    let mut numbers: HashMap<(u8, u64), u32> = HashMap::new();
+    let (mut kinds, mut first) = (Vec::new(), Vec::new());
+    let (mut row_interval, mut row_page, mut row_accesses, mut row_written) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (now, accesses) in (0_u32..).zip(intervals) {
+        for access in accesses {
+            let count = access
+                .loads
+                .checked_add(access.stores)
+                .ok_or_else(|| format!("row {}: more than 2^32 accesses", row_page.len()))?;
+            if count == 0 {
+                continue;
+            }
+            let next = kinds.len() as u32;
+            let number = *numbers
+                .entry((access.kind as u8, access.page))
+                .or_insert(next);
+            if number == next {
+                kinds.push(access.kind as u8);
+                first.push(now);
+            }
+            row_interval.push(now);
+            row_page.push(number);
+            row_accesses.push(count);
+            row_written.push(access.stores > 0);
+        }
+    }
+    let pages = Pages {
+        units: &vec![1; kinds.len()],
+        last: &vec![(intervals.len() as u32).saturating_sub(1); kinds.len()],
+        kinds: &kinds,
+        first: &first,
+    };
+    let rows = Rows {
+        interval: &row_interval,
+        page: &row_page,
+        accesses: &row_accesses,
+        written: &row_written,
+    };
+    let made = Trace::new(intervals.len(), pages, rows);
+    made.map(|trace| SimulationTrace { trace })
+        .map_err(|error| error.to_string())
+}
+
+/// Numbers by name. What a policy needs must be there.
+struct Settings<'a>(&'a HashMap<String, f64>);
+
+impl Settings<'_> {
+    fn number(&self, name: &str) -> PyResult<f64> {
+        let missing = || PyValueError::new_err(format!("the setting {name} is missing"));
+        self.0.get(name).copied().ok_or_else(missing)
+    }
+
+    fn count(&self, name: &str) -> PyResult<u64> {
+        let value = self.number(name)?;
+        if (0.0..=2f64.powi(60)).contains(&value) {
+            Ok(value as u64)
+        } else {
+            Err(PyValueError::new_err(format!(
+                "{name} is {value}; a number from 0 to 2^60 is needed"
+            )))
+        }
+    }
+
+    fn weight(&self, name: &str) -> PyResult<u32> {
+        u32::try_from(self.count(name)?)
+            .map_err(|_| PyValueError::new_err(format!("{name} is too large")))
+    }
+
+    fn is_on(&self, name: &str) -> PyResult<bool> {
+        Ok(self.number(name)? != 0.0)
+    }
+
+    fn policy(&self, name: &str) -> PyResult<Policy> {
+        Ok(match name {
+            "all_dram" => Policy::AllDram,
+            "first_touch" => Policy::FirstTouch,
+            "interleave" => Policy::Interleave(Interleave {
+                dram_weight: self.weight("dram_weight")?,
+                slow_weight: self.weight("slow_weight")?,
+            }),
+            "numa_balancing" => Policy::NumaBalancing,
+            "hot_page_selection" => Policy::HotPageSelection(HotPageSelection {
+                threshold_s: self.number("hot_threshold_s")?,
+                limit_units_per_s: self.number("limit_units_per_s")?,
+                automatic_threshold: self.is_on("automatic_threshold")?,
+                free_fast_path_units: self.count("free_fast_path_units")?,
+                allocation_demotes: self.is_on("allocation_demotes")?,
+            }),
+            "autotiering" => Policy::AutoTiering {
+                reserve_units: self.count("reserve_units")?,
+                refill_units: self.count("refill_units")?,
+            },
+            "tpp" => Policy::Tpp(Tpp {
+                type_aware: self.is_on("type_aware")?,
+                decoupled: self.is_on("decoupled")?,
+                active_lru_filter: self.is_on("active_lru_filter")?,
+                demotion_watermark: self.count("demotion_watermark_units")?,
+            }),
+            other => return Err(PyValueError::new_err(format!("there is no policy {other}"))),
+        })
+    }
+
+    fn memory(&self) -> PyResult<Memory> {
+        let swap = if self.is_on("swap")? {
+            let device = if self.is_on("swap_zoned")? {
+                SwapDevice::Zns
+            } else {
+                SwapDevice::BlockSsd
+            };
+            Some(Swap {
+                device,
+                units: self.count("swap_units")?,
+            })
+        } else {
+            None
+        };
+        Ok(Memory {
+            dram_units: self.count("dram_units")?,
+            slow_units: self.count("slow_units")?,
+            swap,
+            watermarks: Watermarks {
+                low: self.count("watermark_low_units")?,
+                high: self.count("watermark_high_units")?,
+                promo: self.count("watermark_promo_units")?,
+            },
+        })
+    }
+
+    fn params(&self, policy: &str, seed: Option<u64>) -> PyResult<Params> {
+        let offload = if self.is_on("offload")? {
+            Some(Offload {
+                step_s: self.number("offload_step_s")?,
+                reclaim_ratio: self.number("offload_reclaim_ratio")?,
+                pressure_target: self.number("offload_pressure_target")?,
+                fault_s: self.number("swap_fault_s")?,
+            })
+        } else {
+            None
+        };
+        Ok(Params {
+            policy: self.policy(policy)?,
+            memory: self.memory()?,
+            offload,
+            interval_s: self.number("interval_s")?,
+            hint_time: seed.map_or(HintTime::Expected, |seed| HintTime::Drawn { seed }),
+            round_trip_intervals: [
+                self.weight("round_trip_short_intervals")?,
+                self.weight("round_trip_long_intervals")?,
+            ],
+        })
+    }
+}
+
+/// What a simulation says of each interval.
+#[pyclass(frozen, module = "tierscope_simcore")]
+pub(crate) struct SimulationOutcome {
+    intervals: Vec<Interval>,
+}
+
+type Figure = fn(&Interval) -> f64;
+
+/// Figures of one number an interval.
+const FIGURES: [(&str, Figure); 24] = [
+    ("touched", |at| at.touched as f64),
+    ("round_trips_short", |at| at.round_trips[0] as f64),
+    ("round_trips_long", |at| at.round_trips[1] as f64),
+    ("hint_faults", |at| at.hint_faults as f64),
+    ("activated", |at| at.activated as f64),
+    ("candidates", |at| at.candidates as f64),
+    ("limited", |at| at.limited as f64),
+    ("failed_promotions", |at| at.failed_promotions as f64),
+    ("failed_allocations", |at| at.failed_allocations as f64),
+    ("major_faults", |at| at.major_faults as f64),
+    ("swapped_in", |at| at.swapped_in as f64),
+    ("swapped_out", |at| at.swapped_out as f64),
+    ("swap_written", |at| at.swap_written as f64),
+    ("dropped", |at| at.dropped as f64),
+    ("refaulted", |at| at.refaulted as f64),
+    ("offloaded", |at| at.offloaded as f64),
+    ("born", |at| at.born as f64),
+    ("died", |at| at.died as f64),
+    ("dram_free", |at| at.dram_free as f64),
+    ("swap_used", |at| at.swap_used as f64),
+    ("away", |at| at.away as f64),
+    ("nowhere", |at| at.nowhere as f64),
+    ("placed_in_dram", |at| at.placed[0] as f64),
+    ("threshold_s", |at| at.threshold_s),
+];
+
+#[pymethods]
+impl SimulationOutcome {
+    /// Accesses by kind and place (DRAM, slower tier, away), int64 [intervals, 3, 3].
+    #[getter]
+    fn accesses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<i64>>> {
+        let flat = self
+            .intervals
+            .iter()
+            .flat_map(|at| at.accesses.into_iter().flatten());
+        integers(py, flat).reshape([self.intervals.len(), KINDS, 3])
+    }
+
+    /// Promoted base pages by kind, int64 [intervals, 3].
+    #[getter]
+    fn promoted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let flat = self.intervals.iter().flat_map(|at| at.promoted);
+        integers(py, flat).reshape([self.intervals.len(), KINDS])
+    }
+
+    /// Demoted base pages by kind, int64 [intervals, 3].
+    #[getter]
+    fn demoted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let flat = self.intervals.iter().flat_map(|at| at.demoted);
+        integers(py, flat).reshape([self.intervals.len(), KINDS])
+    }
+
+    /// Resident base pages by tier (DRAM, slower) and kind, int64 [intervals, 2, 3].
+    #[getter]
+    fn used<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<i64>>> {
+        let flat = self
+            .intervals
+            .iter()
+            .flat_map(|at| at.used.into_iter().flatten());
+        integers(py, flat).reshape([self.intervals.len(), 2, KINDS])
+    }
+
+    /// The other figures by name, float64 [intervals] each.
+    fn figures<'py>(&self, py: Python<'py>) -> Vec<(&'static str, Bound<'py, PyArray1<f64>>)> {
+        let column = |figure: Figure| {
+            let values: Vec<f64> = self.intervals.iter().map(figure).collect();
+            values.into_pyarray(py)
+        };
+        FIGURES
+            .into_iter()
+            .map(|(name, figure)| (name, column(figure)))
+            .collect()
+    }
+}
+
+fn integers(py: Python<'_>, values: impl Iterator<Item = u64>) -> Bound<'_, PyArray1<i64>> {
+    let values: Vec<i64> = values.map(u64::cast_signed).collect();
+    values.into_pyarray(py)
+}

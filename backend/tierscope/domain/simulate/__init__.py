@@ -1,0 +1,49 @@
+"""Placement policies replayed over a page trace: what would happen on other hardware and other kernels."""
+
+from tierscope.domain.simulate.costs import Costs, Loss, Stall, estimate_loss, stall_time
+from tierscope.domain.simulate.machine import Machine, split_machine
+from tierscope.domain.simulate.policies import (
+    POLICIES,
+    POLICY_NAMES,
+    Policy,
+    PolicyName,
+    SettingsError,
+    make_policy,
+    parse_settings,
+)
+from tierscope.domain.simulate.replay import Figures, Outcome, Totals, replay
+from tierscope.domain.simulate.trace import (
+    TimedSample,
+    TraceColumns,
+    compile_trace,
+    of_page_trace,
+    of_recording,
+    of_sampled_pages,
+)
+
+__all__ = [
+    "POLICIES",
+    "POLICY_NAMES",
+    "Costs",
+    "Figures",
+    "Loss",
+    "Machine",
+    "Outcome",
+    "Policy",
+    "PolicyName",
+    "SettingsError",
+    "Stall",
+    "TimedSample",
+    "Totals",
+    "TraceColumns",
+    "compile_trace",
+    "estimate_loss",
+    "make_policy",
+    "of_page_trace",
+    "of_recording",
+    "of_sampled_pages",
+    "parse_settings",
+    "replay",
+    "split_machine",
+    "stall_time",
+]

@@ -1,0 +1,61 @@
+"""The simulated machine: DRAM, a slower tier, swap, and the watermarks that its kernel would have."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+SwapDevice = Literal["ssd", "zns"]
+
+SLACK_RATIO = 0.05
+"""Memory beyond what the service has resident at its peak [A]: services fill 95 to 98 % of theirs (TPP)."""
+WATERMARK_SCALE_FACTOR = 10
+"""Kernel default of `vm.watermark_scale_factor`, in ten-thousandths of a zone."""
+FAST_PATH_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Sizes in base pages. `swap` None: off. `watermark_scale_factor` as in the kernel, 10 = 0.1 % a step."""
+
+    dram_pages: int
+    slow_pages: int
+    page_bytes: int = 4096
+    swap: SwapDevice | None = None
+    swap_pages: int = 0
+    watermark_scale_factor: float = WATERMARK_SCALE_FACTOR
+
+    def __post_init__(self) -> None:
+        """Refuse what no machine has.
+
+        Raises:
+            ValueError: names the size and what it must be.
+        """
+        if self.dram_pages < 1:
+            raise ValueError("the machine has no DRAM: give it at least one page")
+        if min(self.slow_pages, self.swap_pages) < 0:
+            raise ValueError("the slower tier and swap cannot be smaller than nothing")
+        if not 0 <= self.watermark_scale_factor <= 2500:  # noqa: PLR2004 - four steps must fit into DRAM
+            raise ValueError("watermark_scale_factor must be 0..2500")
+
+    @property
+    def watermarks(self) -> tuple[int, int, int]:
+        """Low, high and promo in pages: two, three and four steps of the scale factor."""
+        step = self.dram_pages * self.watermark_scale_factor / 10_000
+        return int(2 * step), int(3 * step), int(4 * step)
+
+    @property
+    def fast_path_pages(self) -> int:
+        """Free DRAM above the promo watermark that lifts the threshold: max(1 GiB, 1/16 of the node)."""
+        return max(FAST_PATH_BYTES // self.page_bytes, self.dram_pages // 16)
+
+
+def split_machine(peak_pages: int, dram_ratio: float, *, page_bytes: int = 4096) -> Machine:
+    """A machine that holds the service with 5 % to spare, this share of the service's peak in DRAM.
+
+    Raises:
+        ValueError: the share is not above 0 and at most 1.
+    """
+    if not 0.0 < dram_ratio <= 1.0:
+        raise ValueError(f"a DRAM share of {dram_ratio:g} cannot be: give one above 0 and at most 1")
+    total = int(peak_pages * (1.0 + SLACK_RATIO)) + 1
+    dram = max(round(peak_pages * dram_ratio), 1)
+    return Machine(dram, max(total - dram, 0), page_bytes)

@@ -1,0 +1,178 @@
+"""One replay: a compiled trace under a policy on a machine, and its figures for each interval and in total."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.domain.page_traces import KINDS
+from tierscope.domain.simulate.machine import Machine
+from tierscope.domain.simulate.policies import Policy
+
+if TYPE_CHECKING:
+    from tierscope_simcore import SimulationTrace
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+INTERVAL_SECONDS = 60.0
+"""Every page is scanned once an interval, which is what the kernel's default period does in a minute."""
+SWAP_FAULT_SECONDS = 80e-6
+DRAM, SLOW, AWAY = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Figures of t intervals; pages are base pages.
+
+    `accesses` [t, kinds, places DRAM, slower tier, away]; `promoted`, `demoted` [t, kinds]; `used` [t, tiers DRAM and
+    slower, kinds]. `others` by name, [t] each, among them `round_trips_short` (within a minute), `round_trips_long`
+    (within ten), `failed_promotions`, `limited`, `candidates`, `hint_faults`, `major_faults`, `swap_written`,
+    `dram_free`. Those of the oracle are empty: it moves pages for nothing.
+    """
+
+    accesses: Ints
+    promoted: Ints
+    demoted: Ints
+    used: Ints
+    others: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over all intervals, or those asked for. Shares are None without accesses."""
+
+    accesses: int
+    local_accesses: int
+    slow_accesses: int
+    away_accesses: int
+    local_ratio: float | None
+    local_ratio_by_kind: Mapping[str, float | None]
+    promoted_pages: int
+    demoted_pages: int
+    round_trips_short_pages: int
+    round_trips_long_pages: int
+    ping_pong_ratio: float | None
+    candidate_pages: int
+    limited_pages: int
+    failed_promotion_pages: int
+    failed_allocation_pages: int
+    hint_faults: int
+    major_faults: int
+    swap_written_pages: int
+    swapped_in_pages: int
+    swapped_out_pages: int
+    dropped_pages: int
+    refaulted_pages: int
+    tier_move_mb_per_s: float
+    mean_free_dram_pages: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A replay with what it was made of. `seed` None: hint faults come at their expected time."""
+
+    policy: Policy
+    machine: Machine
+    interval_s: float
+    seed: int | None
+    figures: Figures
+    oracle_accesses: Floats
+
+    def totals(self, first_interval: int = 0) -> Totals:
+        """Sums from an interval on, so that the filling of memory can be left out."""
+        return _totals(self, first_interval)
+
+    @property
+    def local_ratio_by_interval(self) -> Floats:
+        """Share of accesses that DRAM served, [t]; NaN without accesses."""
+        found = self.figures.accesses.sum(axis=1)
+        return _ratio(found[:, DRAM], found.sum(axis=1))
+
+
+def replay(
+    trace: "SimulationTrace",
+    policy: Policy,
+    machine: Machine,
+    *,
+    interval_s: float = INTERVAL_SECONDS,
+    seed: int | None = None,
+    fault_s: float = SWAP_FAULT_SECONDS,
+) -> Outcome:
+    """Replay a trace. One seed gives one result; without one, hint faults come at their expected time.
+
+    Raises:
+        ValueError: the machine or a setting cannot be.
+    """
+    equipped = policy.equip(machine, trace.peak_units)
+    oracle = trace.oracle(equipped.dram_pages)
+    if policy.kind.loop == "oracle":
+        return Outcome(policy, equipped, interval_s, seed, _oracle_figures(trace, oracle), oracle)
+    settings = policy.loop_settings(equipped, interval_s=interval_s, fault_s=fault_s)
+    found = trace.simulate(policy.kind.loop, settings, seed=seed)
+    figures = Figures(found.accesses, found.promoted, found.demoted, found.used, dict(found.figures()))
+    return Outcome(policy, equipped, interval_s, seed, figures, oracle)
+
+
+def _oracle_figures(trace: "SimulationTrace", served: Floats) -> Figures:
+    """The bound as figures: what it serves, and the rest on the slower tier; of kinds nothing is said."""
+    t, kinds = trace.intervals, len(KINDS)
+    all_dram = trace.oracle(2**60)
+    accesses = np.zeros((t, kinds, 3), np.int64)
+    accesses[:, 0, DRAM] = np.rint(served)
+    accesses[:, 0, SLOW] = np.rint(all_dram) - np.rint(served)
+    nothing = np.zeros((t, kinds), np.int64)
+    return Figures(accesses, nothing, nothing, np.zeros((t, 2, kinds), np.int64), {})
+
+
+def _totals(outcome: Outcome, first: int) -> Totals:
+    figures, is_oracle = outcome.figures, outcome.policy.kind.loop == "oracle"
+    by_kind = figures.accesses[first:].sum(axis=0)
+    places = by_kind.sum(axis=0)
+
+    def other(name: str) -> int:
+        values = figures.others.get(name)
+        return 0 if values is None else int(values[first:].sum())
+
+    promoted, demoted = int(figures.promoted[first:].sum()), int(figures.demoted[first:].sum())
+    seconds = max(len(figures.promoted) - first, 1) * outcome.interval_s
+    free = figures.others.get("dram_free")
+    return Totals(
+        accesses=int(places.sum()),
+        local_accesses=int(places[DRAM]),
+        slow_accesses=int(places[SLOW]),
+        away_accesses=int(places[AWAY]),
+        local_ratio=_share(places[DRAM], places.sum()),
+        local_ratio_by_kind={
+            kind: None if is_oracle else _share(by_kind[i, DRAM], by_kind[i].sum()) for i, kind in enumerate(KINDS)
+        },
+        promoted_pages=promoted,
+        demoted_pages=demoted,
+        round_trips_short_pages=other("round_trips_short"),
+        round_trips_long_pages=other("round_trips_long"),
+        ping_pong_ratio=_share(other("round_trips_long"), promoted),
+        candidate_pages=other("candidates"),
+        limited_pages=other("limited"),
+        failed_promotion_pages=other("failed_promotions"),
+        failed_allocation_pages=other("failed_allocations"),
+        hint_faults=other("hint_faults"),
+        major_faults=other("major_faults"),
+        swap_written_pages=other("swap_written"),
+        swapped_in_pages=other("swapped_in"),
+        swapped_out_pages=other("swapped_out"),
+        dropped_pages=other("dropped"),
+        refaulted_pages=other("refaulted"),
+        tier_move_mb_per_s=(promoted + demoted) * outcome.machine.page_bytes / 1e6 / seconds,
+        mean_free_dram_pages=0.0 if free is None or first >= len(free) else float(free[first:].mean()),
+    )
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part) / float(whole) if whole else None
+
+
+def _ratio(part: Ints, whole: Ints) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(whole > 0, part / whole, np.nan), np.float64)
