@@ -45,6 +45,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}/ledger": "read:fleet",
     "GET /v1/hosts/{host_id}/knob-advice": "read:fleet",
     "GET /v1/services/{service_id}/revisit": "read:fleet",
+    "GET /v1/services/{service_id}/revisit/objectives": "read:fleet",
     "GET /v1/services/{service_id}/curve": "read:fleet",
     "GET /v1/services/{service_id}/ratio": "read:fleet",
     "GET /v1/services/{service_id}/slowdown-points": "read:fleet",

@@ -11,6 +11,7 @@ from tierscope.usecases.fleet_statistics.reads import FleetStatisticsReads
 from tierscope.usecases.heat import HeatReads
 from tierscope.usecases.hosts import HostReads
 from tierscope.usecases.knobs import KnobReads
+from tierscope.usecases.objectives import ObjectiveReads
 from tierscope.usecases.ping_pong_reads import PingPongReads
 from tierscope.usecases.ratio import RatioReads
 from tierscope.usecases.revisit import RevisitReads
@@ -76,6 +77,11 @@ def ping_pong_reads(request: Request) -> PingPongReads:
 def curve_reads(request: Request) -> CurveReads:
     """Reads of served-accesses curves."""
     return CurveReads(request.app.state.reads)
+
+
+def objective_reads(request: Request) -> ObjectiveReads:
+    """Reads of service levels."""
+    return ObjectiveReads(request.app.state.reads)
 
 
 def tile_reads(request: Request) -> TileReads:

@@ -1,4 +1,4 @@
-"""Sums over stored intervals of heat, made where they lie: overlaps of hot sets, and sampled loads by page kind."""
+"""Sums over stored intervals of heat, made where they lie: overlaps of hot sets, and sampled loads by kind and tier."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from datetime import datetime
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.heat.rows import KINDS, Method
+from tierscope.domain.heat.placement import FAST_TIERS
+from tierscope.domain.heat.rows import BACKENDS, KINDS, SAMPLERS, Method
 
 LAGS = (10, 30, 60)
 """In intervals, in the order of the stored columns."""
@@ -74,3 +75,43 @@ def read_loads(
         "interval": method.interval_ns,
     }
     return {row.host_id: (row.anon, row.other) for row in session.execute(statement, values)}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadsByTier:
+    """Loads of one host in the bucket that ends at `end_s`, in events: on slower tiers, and where the tier is known."""
+
+    host_id: int
+    end_s: int
+    slow_events: float
+    known_events: float
+    known_samples: int
+
+
+def read_loads_by_tier(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, end: datetime, *, step_s: int
+) -> list[LoadsByTier]:
+    """Sampled loads of (start, end] by host and bucket of `step_s` seconds, of hardware samplers alone."""
+    statement = text(
+        "SELECT h.host_id, (ceil(extract(epoch FROM h.ts) / :step) * :step)::bigint AS end_s,"
+        " coalesce(sum(u.loads * h.period_events / coalesce(h.duty_ratio, 1))"
+        " FILTER (WHERE NOT u.tier = ANY(:fast)), 0)::float8 AS slow,"
+        " sum(u.loads * h.period_events / coalesce(h.duty_ratio, 1))::float8 AS known, sum(u.loads)::bigint AS samples"
+        " FROM heat_live h, LATERAL unnest(h.tiers, h.load_samples) AS u (tier, loads)"
+        " WHERE h.service_id = :service AND h.host_id = ANY(:hosts) AND h.ts > :start AND h.ts <= :end"
+        " AND h.backend = ANY(:backends) AND h.load_samples IS NOT NULL AND h.period_events IS NOT NULL"
+        " AND u.tier <> '' GROUP BY 1, 2 HAVING sum(u.loads) > 0 ORDER BY 1, 2"
+    )
+    values = {
+        "service": service_id,
+        "hosts": list(host_ids),
+        "start": start,
+        "end": end,
+        "step": step_s,
+        "fast": sorted(FAST_TIERS),
+        "backends": [BACKENDS.index(name) for name in sorted(SAMPLERS)],
+    }
+    return [
+        LoadsByTier(row.host_id, row.end_s, row.slow, row.known, row.samples)
+        for row in session.execute(statement, values)
+    ]

@@ -86,11 +86,11 @@ def read_curve_samples(
     return FoundSamples(_join(session, service_id, some, chosen, stride, tuple(notes)), others)
 
 
-def spread_hosts(hosts: Sequence[int]) -> list[int]:
-    """At most `MAX_HOSTS` of the hosts, evenly spaced in their order."""
-    if len(hosts) <= MAX_HOSTS:
+def spread_hosts(hosts: Sequence[int], most: int = MAX_HOSTS) -> list[int]:
+    """At most so many of the hosts, evenly spaced in their order."""
+    if len(hosts) <= most:
         return list(hosts)
-    return [hosts[i * len(hosts) // MAX_HOSTS] for i in range(MAX_HOSTS)]
+    return [hosts[i * len(hosts) // most] for i in range(most)]
 
 
 def _choose(heads: Sequence[SampleHead], wanted: str | None) -> Method | None:

@@ -1,0 +1,180 @@
+"""Service levels as read: promotions from gaps over the working set from heat, slow tiers from heat and samples."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from factories import batches
+from factories.installations import Enrolled, enrol, store
+from tierscope.core.database import Database
+from tierscope.core.errors import NotFound
+from tierscope.core.settings import Settings
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.objectives import ObjectiveReads, ObjectivesView
+from tierscope.wire._generated import batch_pb2, heat_pb2
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+MINUTE, MIB = batches.MINUTE_NS, 1 << 20
+ANON, ABIT, PEBS = heat_pb2.PAGE_KIND_ANON, heat_pb2.HEAT_BACKEND_ABIT_WALK, heat_pb2.HEAT_BACKEND_PEBS
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def add_gaps(batch: batch_pb2.Batch, end_ns: int, closed: Mapping[int, float]) -> None:
+    """A block of ten minutes: MiB of gaps by length that ended by access."""
+    row = np.zeros(63, "<i8")
+    for length, mib in closed.items():
+        row[length - 1] = mib * MIB
+    empty = np.zeros(63, "<i8").tobytes()
+    batch.gaps.add(
+        backend=ABIT,
+        granularity=heat_pb2.GRANULARITY_PAGE,
+        interval_ns=MINUTE,
+        end_wall_ns=end_ns,
+        intervals=10,
+        service_ref=[batches.intern(batch, "demo/cache")],
+        group_ref=[batches.intern(batch, "server")],
+        kind=[ANON],
+        closed_bytes=row.tobytes(),
+        freed_bytes=empty,
+        open_bytes=empty,
+    )
+
+
+def add_heat(
+    batch: batch_pb2.Batch,
+    end_ns: int,
+    by_tier: Mapping[str, tuple[int, int]],
+    *,
+    backend: heat_pb2.HeatBackend = ABIT,
+    loads: Mapping[str, int] | None = None,
+) -> None:
+    """One interval: MiB active within two intervals and MiB idle, by tier; sampled loads by tier."""
+    ages = [[hot, 0, idle, 0, 0, 0, 0, 0, 0] for hot, idle in by_tier.values()]
+    n = len(ages)
+
+    def packed(rows: list[list[int]]) -> bytes:
+        return (np.array(rows, "<i8") * MIB).tobytes()
+
+    block = batch.heat.add(
+        backend=backend,
+        granularity=heat_pb2.GRANULARITY_PAGE,
+        interval_ns=MINUTE,
+        end_wall_ns=[end_ns] * n,
+        service_ref=[batches.intern(batch, "demo/cache")] * n,
+        group_ref=[batches.intern(batch, "server")] * n,
+        kind=[ANON] * n,
+        page_size_bytes=[4096] * n,
+        tier_ref=[batches.intern(batch, tier) if tier else 0 for tier in by_tier],
+        validity=[(1 << 64) - 1] * n,
+        resident_bytes=[sum(age) * MIB for age in ages],
+        age_bytes=packed(ages),
+        never_bytes=packed([[0] * 9] * n),
+        active_count_bytes=packed([[age[2], age[0], *[0] * 9] for age in ages]),
+        active_lo_bytes=packed([[age[0]] * 4 for age in ages]),
+        active_hi_bytes=packed([[age[0]] * 4 for age in ages]),
+    )
+    if loads is not None:
+        block.samples_known = True
+        block.load_samples.extend(loads[tier] for tier in by_tier)
+        block.store_samples.extend([0] * n)
+        block.period_events, block.duty_ratio = 200.0, 1.0
+
+
+def send(database: Database, host: Enrolled, *, closed: Mapping[int, float], **heat: object) -> int:
+    """An hour: a block of gaps every ten minutes and heat every minute. Returns its end."""
+    now = batches.now_ns()
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    for block in range(6):
+        add_gaps(batch, now - block * 10 * MINUTE, closed)
+    for minute in range(60):
+        options: dict[str, Any] = {**heat}
+        add_heat(batch, now - minute * MINUTE, **options)
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+    return now
+
+
+def read(database: Database, now: int, *, from_: str = "-1h") -> ObjectivesView:
+    context = ReadContext(database, lambda: datetime.fromtimestamp(now / 1e9, tz=UTC), Settings(_env_file=None))
+    with database.read() as session:
+        service_id = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
+    return ObjectiveReads(context).service(service_id, from_=from_, to=None, max_points=100)
+
+
+def test_promotions_are_gaps_over_two_minutes_per_minute_of_the_working_set(database: Database) -> None:
+    # Of ten minutes: 3 MiB were idle for one interval or two, 1.8 MiB for longer; the working set is 100 MiB.
+    now = send(database, enrol(database), closed={1: 2, 2: 1, 3: 1, 40: 0.8}, by_tier={"dram": (100, 300)})
+    view = read(database, now)
+    assert view.promotion_rate.value == pytest.approx(1.8 / 10 / 100)
+    assert (view.meets_target, view.target_per_min) == (True, 0.002)
+    assert (view.promotion_rate.unit, view.promotion_rate.interval) == ("per_min", None)
+    rate = view.series[0]
+    assert [round(value, 6) for value in rate.values if value is not None] == [0.0018] * 6
+    assert view.slow_residency_ratio.value == 0.0
+    assert view.slow_access_ratio.status == "not_collected"
+    assert view.service_class.name is None
+    assert view.service_class.why
+
+
+def test_hosts_are_weighed_by_their_working_sets_and_give_an_interval(database: Database) -> None:
+    for name, moved, hot in (("a", 10, 100), ("b", 2, 300), ("c", 3, 200)):
+        now = send(database, enrol(database, name=name), closed={5: moved}, by_tier={"dram": (hot, 50), "cxl": (0, 50)})
+    view = read(database, now)
+    figure = view.promotion_rate
+    assert figure.value == pytest.approx(15 / 10 / 600)
+    assert figure.interval is not None
+    assert figure.interval.lo < (figure.value or 0) < figure.interval.hi
+    assert (view.meets_target, figure.n_hosts) == (None, 3)
+    assert view.slow_residency_ratio.value == pytest.approx(150 / 900)
+
+
+def test_slow_accesses_come_from_samples_by_tier(database: Database) -> None:
+    now = send(
+        database,
+        enrol(database),
+        closed={},
+        by_tier={"dram": (10, 10), "cxl": (5, 15), "": (1, 1)},
+        backend=PEBS,
+        loads={"dram": 90, "cxl": 10, "": 50},
+    )
+    view = read(database, now)
+    assert view.slow_access_ratio.value == pytest.approx(0.1)
+    assert view.slow_access_ratio.n_samples == 6000
+    assert view.slow_residency_ratio.value == pytest.approx(0.5)
+    assert any("unknown" in warning for warning in view.slow_residency_ratio.warnings)
+    assert view.promotion_rate.status == "not_enough_data", "no heat by the method of the gaps"
+
+
+def test_published_points_stand_beside_what_was_measured(database: Database) -> None:
+    now = send(database, enrol(database), closed={1: 10, 8: 20, 12: 10, 40: 10}, by_tier={"dram": (100, 0)})
+    web, warehouse = read(database, now).comparisons
+    assert (web.published, warehouse.published) == (0.80, 0.20)
+    # Gaps longer than two: 8, 12 and 40 intervals, which are 6, 10 and 38 after turning cold.
+    assert web.measured.value == pytest.approx(30 / 40)
+    assert warehouse.measured.status == "not_enough_data"
+    assert warehouse.measured.reason == "No gaps of file memory."
+
+
+def test_nothing_measured_is_not_zero(database: Database) -> None:
+    host, now = enrol(database), batches.now_ns()
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+    view = read(database, now)
+    figures = (view.promotion_rate, view.slow_access_ratio, view.slow_residency_ratio)
+    assert {figure.status for figure in figures} == {"not_collected"}
+    assert {value for series in view.series for value in series.values} == {None}
+    assert (view.meets_target, {item.measured.status for item in view.comparisons}) == (None, {"not_collected"})
+    with pytest.raises(NotFound):
+        ObjectiveReads(ReadContext(database, lambda: datetime.now(UTC), Settings(_env_file=None))).service(
+            "s_none", from_=None, to=None, max_points=10
+        )
