@@ -44,6 +44,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/advice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Advice, the most at stake first
+         * @description List cards. Identical knob advice to hosts of one service reads as one card.
+         */
+        get: operations["list_advice_v1_advice_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/advice/{advice_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One card with what it rests on
+         * @description Open a card.
+         */
+        get: operations["read_advice_v1_advice__advice_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/advice/{advice_id}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Adopt or dismiss advice
+         * @description Record a decision, on all hosts of the card. It stays until what the card says changes materially.
+         */
+        post: operations["decide_advice_v1_advice__advice_id__decision_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agent/config": {
         parameters: {
             query?: never;
@@ -248,6 +308,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/experiments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Experiments, newest first
+         * @description List experiments.
+         */
+        get: operations["list_experiments_v1_experiments_get"];
+        put?: never;
+        /**
+         * Start an experiment
+         * @description Register an experiment and mark its change on the charts. The change itself is made by whoever runs the hosts.
+         */
+        post: operations["create_experiment_v1_experiments_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Power before starting
+         * @description How many hosts an experiment needs, and what the like hosts of the service could find. Default: seven days.
+         */
+        get: operations["plan_experiment_v1_experiments_plan_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{experiment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One experiment
+         * @description The live effect with its interval while it runs, the frozen answer after its end.
+         */
+        get: operations["read_experiment_v1_experiments__experiment_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{experiment_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End an experiment
+         * @description End it now and freeze its answer. Before the planned end the verdict needs stronger evidence.
+         */
+        post: operations["end_experiment_v1_experiments__experiment_id__end_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/fleet": {
         parameters: {
             query?: never;
@@ -260,6 +404,26 @@ export interface paths {
          * @description Headline, figures, services over time, tier moves, memory pressure, hosts with problems.
          */
         get: operations["read_fleet_v1_fleet_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fleet/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Like-for-like groups, outliers, changes
+         * @description Quantiles by group of like hosts, hosts that differ from their like, and changes with the events beside them.
+         */
+        get: operations["read_fleet_statistics_v1_fleet_statistics_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -348,6 +512,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts/{host_id}/knob-advice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which settings of a host to change, and why
+         * @description Advice on settings that the host has, with evidence, effect, risk, rollback and files to apply.
+         */
+        get: operations["read_knob_advice_v1_hosts__host_id__knob_advice_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/hosts/{host_id}/ledger": {
         parameters: {
             query?: never;
@@ -360,6 +544,26 @@ export interface paths {
          * @description Totals, rates and series of every ledger column, what was left out and why, and the ping-pong estimate.
          */
         get: operations["read_host_ledger_v1_hosts__host_id__ledger_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hosts/{host_id}/ping-pong": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ping-pong of a host
+         * @description Ratio or bound, flows, residency and states over time, with cost and verdict.
+         */
+        get: operations["read_host_ping_pong_v1_hosts__host_id__ping_pong_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -448,6 +652,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/services/{service_id}/curve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Accesses served against DRAM size
+         * @description The best static placement and an LRU, with bands, figures at ratios that are sold, and density by page kind.
+         */
+        get: operations["read_curve_v1_services__service_id__curve_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/services/{service_id}/heat": {
         parameters: {
             query?: never;
@@ -488,6 +712,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/services/{service_id}/lookalikes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Services that behave alike
+         * @description The cluster of the service by the heat of its memory, where one stands apart.
+         */
+        get: operations["read_lookalikes_v1_services__service_id__lookalikes_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/services/{service_id}/metrics": {
         parameters: {
             query?: never;
@@ -508,6 +752,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/services/{service_id}/ping-pong": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ping-pong of a service
+         * @description The same from the service's own cgroups where the kernels count them, else from its whole hosts, and says so.
+         */
+        get: operations["read_service_ping_pong_v1_services__service_id__ping_pong_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/ratio": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How small DRAM can be at a stated loss
+         * @description Judge every DRAM:CXL ratio and advise the smallest one that keeps the target; a week of data is read at least.
+         */
+        get: operations["read_ratio_v1_services__service_id__ratio_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/services/{service_id}/revisit": {
         parameters: {
             query?: never;
@@ -520,6 +804,90 @@ export interface paths {
          * @description Re-access curves of all memory and of each page kind, censored gaps and unmaps taken into account.
          */
         get: operations["read_revisit_v1_services__service_id__revisit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/revisit/objectives": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Service levels of tiered memory
+         * @description How much idle memory comes back, and how much slower tiers serve and hold, with published points beside.
+         */
+        get: operations["read_objectives_v1_services__service_id__revisit_objectives_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/sensitivity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How throughput follows anon and file memory in DRAM
+         * @description Elasticities with intervals or refusals, the scatter, and the index from heat that needs no throughput.
+         */
+        get: operations["read_sensitivity_v1_services__service_id__sensitivity_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/slowdown-points": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Owners' measurements of the slowdown, newest first
+         * @description List what was measured of a service.
+         */
+        get: operations["list_slowdown_points_v1_services__service_id__slowdown_points_get"];
+        put?: never;
+        /**
+         * Add a measurement of the slowdown
+         * @description Store a measurement. The same Idempotency-Key with the same body stores it once.
+         */
+        post: operations["create_slowdown_point_v1_services__service_id__slowdown_points_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/stability": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How steady the mix of memory and the hot set are
+         * @description Shares of page kinds over time with trend and spread, the end of warm-up, and the overlap of hot sets.
+         */
+        get: operations["read_stability_v1_services__service_id__stability_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -571,6 +939,26 @@ export interface paths {
          * @description End the session at once.
          */
         delete: operations["log_out_v1_session_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/slowdown-points/{point_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a measurement of the slowdown
+         * @description Remove a measurement; the audit trail keeps what it said.
+         */
+        delete: operations["delete_slowdown_point_v1_slowdown_points__point_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -645,6 +1033,165 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AdviceCard
+         * @description One piece of advice; identical knob advice to hosts of one service is one card.
+         */
+        AdviceCard: {
+            /**
+             * Advice Ids
+             * @description All cards that are shown as this one; a decision on it is one on all.
+             */
+            advice_ids: string[];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Decided At */
+            decided_at: string | null;
+            /** Decided By */
+            decided_by: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Host Id */
+            host_id: string | null;
+            /** Host Ids */
+            host_ids: string[];
+            /**
+             * Hosts
+             * @description Hosts that it concerns.
+             */
+            hosts: number;
+            /** Id */
+            id: string;
+            /**
+             * Key
+             * @description `ratio`, or the rule of a knob.
+             */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "ratio" | "knob";
+            /** Note */
+            note: string | null;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /**
+             * Refreshed At
+             * Format: date-time
+             */
+            refreshed_at: string;
+            /** Sentence */
+            sentence: string;
+            /** Service Id */
+            service_id: string | null;
+            /**
+             * Stake Bytes
+             * @description Hot bytes outside DRAM and cold bytes in DRAM that it concerns.
+             */
+            stake_bytes: number | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "adopted" | "dismissed" | "gone";
+            /** Subject Name */
+            subject_name: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * AdviceDetail
+         * @description A card that is opened: the answer that it was made from.
+         */
+        AdviceDetail: {
+            /**
+             * Advice Ids
+             * @description All cards that are shown as this one; a decision on it is one on all.
+             */
+            advice_ids: string[];
+            /**
+             * Body
+             * @description The ratio answer, or the knob advice with what it rests on.
+             */
+            body: {
+                [key: string]: unknown;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Decided At */
+            decided_at: string | null;
+            /** Decided By */
+            decided_by: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Host Id */
+            host_id: string | null;
+            /** Host Ids */
+            host_ids: string[];
+            /**
+             * Hosts
+             * @description Hosts that it concerns.
+             */
+            hosts: number;
+            /** Id */
+            id: string;
+            /**
+             * Key
+             * @description `ratio`, or the rule of a knob.
+             */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "ratio" | "knob";
+            /** Note */
+            note: string | null;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /**
+             * Refreshed At
+             * Format: date-time
+             */
+            refreshed_at: string;
+            /** Sentence */
+            sentence: string;
+            /** Service Id */
+            service_id: string | null;
+            /**
+             * Stake Bytes
+             * @description Hot bytes outside DRAM and cold bytes in DRAM that it concerns.
+             */
+            stake_bytes: number | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "adopted" | "dismissed" | "gone";
+            /** Subject Name */
+            subject_name: string;
+            /** Title */
+            title: string;
+        };
+        /**
          * AgeBucket
          * @description One bar of the age histogram: [from, to) intervals since last activity; `to` null = open end.
          */
@@ -712,6 +1259,21 @@ export interface components {
             status: "alive";
         };
         /**
+         * Arm
+         * @description One group of hosts.
+         */
+        Arm: {
+            /**
+             * Arm
+             * @enum {string}
+             */
+            arm: "canary" | "control";
+            /** Hosts */
+            hosts: components["schemas"]["HostRef"][];
+            /** N With Data */
+            n_with_data: number;
+        };
+        /**
          * AuditItem
          * @description One change, and who made it.
          */
@@ -731,6 +1293,19 @@ export interface components {
             };
             /** Subject */
             subject: string;
+        };
+        /**
+         * AutoArms
+         * @description Arms drawn at random from like hosts of the service.
+         */
+        AutoArms: {
+            /** Canary N */
+            canary_n: number;
+            /**
+             * Seed
+             * @description Absent: drawn, and stored.
+             */
+            seed?: number | null;
         };
         /**
          * BenchFigure
@@ -796,8 +1371,42 @@ export interface components {
             items: components["schemas"]["Metric"][];
         };
         /**
+         * Change
+         * @description A service's metric changed its level; `at` in Unix seconds.
+         */
+        Change: {
+            /** After */
+            after: number | null;
+            /** At */
+            at: number;
+            /** Before */
+            before: number | null;
+            /**
+             * Direction
+             * @enum {string}
+             */
+            direction: "rise" | "fall";
+            /**
+             * Found By
+             * @enum {string}
+             */
+            found_by: "pelt" | "cusum";
+            /** Label */
+            label: string;
+            /** Matched */
+            matched: components["schemas"]["MatchedEvent"][];
+            /** Metric */
+            metric: string;
+            /** Service Id */
+            service_id: string;
+            /** Subject */
+            subject: string;
+            /** Unit */
+            unit: string;
+        };
+        /**
          * ClassFigures
-         * @description Bytes and share of one class.
+         * @description Bytes of one class; its share as the median over hosts, and in all bytes together (hosts weigh by memory).
          */
         ClassFigures: {
             bytes: components["schemas"]["Figure"];
@@ -807,6 +1416,7 @@ export interface components {
              */
             heat_class: "hot" | "warm" | "cold" | "unknown";
             ratio: components["schemas"]["Figure"];
+            weighted_ratio: components["schemas"]["Figure"];
         };
         /**
          * CollectorInfo
@@ -836,6 +1446,19 @@ export interface components {
             reason: string | null;
             /** Sees */
             sees: string | null;
+        };
+        /**
+         * Comparison
+         * @description A number that a paper states, and the same of this service. Published points are no targets.
+         */
+        Comparison: {
+            measured: components["schemas"]["Figure"];
+            /** Point */
+            point: string;
+            /** Published */
+            published: number;
+            /** Source */
+            source: string;
         };
         /**
          * ComponentStatus
@@ -950,6 +1573,58 @@ export interface components {
             values: (number | null)[];
         };
         /**
+         * Curve
+         * @description Answer of /v1/services/{id}/curve.
+         */
+        Curve: {
+            /** At Ratios */
+            at_ratios: components["schemas"]["ServedAtRatio"][];
+            /** Backend */
+            backend: string;
+            /** Curves */
+            curves: components["schemas"]["ServedCurve"][];
+            /** Density */
+            density: components["schemas"]["KindDensity"][];
+            /** Interval Seconds */
+            interval_seconds: number | null;
+            log2_density_anon_file: components["schemas"]["Figure"];
+            /** Method */
+            method: string;
+            /** @description Why there is no curve of accesses. */
+            missing: components["schemas"]["Figure"] | null;
+            /**
+             * N Accesses
+             * @description Counted accesses; null where the back end counts none.
+             */
+            n_accesses: number | null;
+            /** N Hosts */
+            n_hosts: number;
+            /** N Pages */
+            n_pages: number;
+            /** Notes */
+            notes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Other Methods */
+            other_methods: string[];
+            /**
+             * Sampled Ratio
+             * @description Share of the pages that the hash selects, the mean over pages.
+             */
+            sampled_ratio: number | null;
+            /** Service Id */
+            service_id: string;
+            /**
+             * Traffic Coverage
+             * @description Share of the traffic on pages with samples; null if all is.
+             */
+            traffic_coverage: number | null;
+            window: components["schemas"]["Window"];
+        };
+        /**
          * CxlDevice
          * @description A CXL memory device. `degraded`: its link is below its best; null where the kernel does not say.
          */
@@ -982,6 +1657,22 @@ export interface components {
             ram_bytes: number | null;
             /** Serial */
             serial: string | null;
+        };
+        /**
+         * DecisionRequest
+         * @description What was decided; `open` takes a decision back.
+         */
+        DecisionRequest: {
+            /**
+             * Decision
+             * @enum {string}
+             */
+            decision: "adopted" | "dismissed" | "open";
+            /**
+             * Note
+             * @default
+             */
+            note: string;
         };
         /**
          * EnrolAnswer
@@ -1074,6 +1765,307 @@ export interface components {
             service_id?: string | null;
             /** Text */
             text: string;
+        };
+        /**
+         * Excluded
+         * @description A host of the service that is in no arm.
+         */
+        Excluded: {
+            /** Host Id */
+            host_id: string;
+            /** Name */
+            name: string;
+            /** Why */
+            why: string;
+        };
+        /**
+         * Experiment
+         * @description An experiment with its live or frozen answer.
+         */
+        Experiment: {
+            /** Advice Id */
+            advice_id: string | null;
+            /** Arms */
+            arms: components["schemas"]["Arm"][];
+            /** Author */
+            author: string;
+            axis: components["schemas"]["TimeAxis"];
+            /**
+             * Before From
+             * Format: date-time
+             */
+            before_from: string;
+            /**
+             * Change At
+             * Format: date-time
+             */
+            change_at: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Frozen
+             * @description The answer was stored at the end and stays as it is.
+             */
+            frozen: boolean;
+            /** Hypothesis */
+            hypothesis: string;
+            /** Id */
+            id: string;
+            /** Metrics */
+            metrics: components["schemas"]["ExperimentMetric"][];
+            /** Name */
+            name: string;
+            /** Notes */
+            notes: string[];
+            /**
+             * Planned End
+             * Format: date-time
+             */
+            planned_end: string;
+            power: components["schemas"]["Power"];
+            /**
+             * Progress Ratio
+             * @description From the change to the planned end, 0..1.
+             */
+            progress_ratio: number;
+            /**
+             * Seed
+             * @description Of arms drawn at random; null where they were named.
+             */
+            seed: number | null;
+            /** Service Id */
+            service_id: string;
+            /** Service Name */
+            service_name: string;
+            /** Settling Seconds */
+            settling_seconds: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "planned" | "running" | "ended";
+            trends: components["schemas"]["Trends"];
+            /**
+             * Verdict
+             * @description That of the first metric; null until the end.
+             */
+            verdict: ("improved" | "no_difference" | "worse" | "inconclusive") | null;
+            /** Why */
+            why: string;
+        };
+        /**
+         * ExperimentItem
+         * @description A line of the list.
+         */
+        ExperimentItem: {
+            /** Advice Id */
+            advice_id: string | null;
+            /** Author */
+            author: string;
+            /**
+             * Change At
+             * Format: date-time
+             */
+            change_at: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Id */
+            id: string;
+            /** Metrics */
+            metrics: string[];
+            /** N Canary */
+            n_canary: number;
+            /** N Control */
+            n_control: number;
+            /** Name */
+            name: string;
+            /**
+             * Planned End
+             * Format: date-time
+             */
+            planned_end: string;
+            /** Service Id */
+            service_id: string;
+            /** Service Name */
+            service_name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "planned" | "running" | "ended";
+            /** Verdict */
+            verdict: ("improved" | "no_difference" | "worse" | "inconclusive") | null;
+            /** Why */
+            why: string | null;
+        };
+        /**
+         * ExperimentMetric
+         * @description One metric of an experiment. `verdict` null until the end.
+         */
+        ExperimentMetric: {
+            /**
+             * Direction
+             * @enum {string}
+             */
+            direction: "higher_is_better" | "lower_is_better";
+            /** @description Relative to what the canary hosts would have had without the change. */
+            effect: components["schemas"]["Figure"];
+            effect_absolute: components["schemas"]["Figure"];
+            /** Label */
+            label: string;
+            /** Margin Ratio */
+            margin_ratio: number;
+            /** Metric */
+            metric: string;
+            /**
+             * P Adjusted
+             * @description Benjamini-Hochberg over the experiment's metrics.
+             */
+            p_adjusted: number | null;
+            /** P Value */
+            p_value: number | null;
+            /**
+             * Series
+             * @description Means over the hosts of each arm; keys canary and control.
+             */
+            series: components["schemas"]["Series"][];
+            /** Unit */
+            unit: string;
+            /** Verdict */
+            verdict: ("improved" | "no_difference" | "worse" | "inconclusive") | null;
+            /** Why */
+            why: string;
+            /**
+             * Within Margin
+             * @description The whole interval lies within the margins.
+             */
+            within_margin: boolean | null;
+        };
+        /**
+         * ExperimentPlan
+         * @description Power before starting.
+         */
+        ExperimentPlan: {
+            baseline: components["schemas"]["Figure"];
+            /** Choices */
+            choices: components["schemas"]["MetricChoice"][];
+            /** Correlation */
+            correlation: number | null;
+            /**
+             * Detectable Effect Ratio
+             * @description With half of the like hosts in each arm.
+             */
+            detectable_effect_ratio: number | null;
+            /**
+             * Direction
+             * @enum {string}
+             */
+            direction: "higher_is_better" | "lower_is_better";
+            /** Effect Ratio */
+            effect_ratio: number;
+            /** Excluded */
+            excluded: components["schemas"]["Excluded"][];
+            /** Hosts Per Arm Needed */
+            hosts_per_arm_needed: number | null;
+            /** Label */
+            label: string;
+            /**
+             * Like Hosts
+             * @description Hosts that can be drawn.
+             */
+            like_hosts: number;
+            /** Metric */
+            metric: string;
+            missing: components["schemas"]["Figure"] | null;
+            /** Notes */
+            notes: string[];
+            /** Points */
+            points: components["schemas"]["PowerPoint"][];
+            /** Service Id */
+            service_id: string;
+            /** @description Standard deviation over like hosts, relative to their mean. */
+            spread_ratio: components["schemas"]["Figure"];
+            /** Unit */
+            unit: string;
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * ExperimentRequest
+         * @description A new experiment. Either `canary` and `control`, or `auto`. The first metric decides.
+         */
+        ExperimentRequest: {
+            /** Advice Id */
+            advice_id?: string | null;
+            auto?: components["schemas"]["AutoArms"] | null;
+            /**
+             * Before From
+             * Format: date-time
+             */
+            before_from: string;
+            /**
+             * Canary
+             * @description Host ids.
+             * @default []
+             */
+            canary: string[];
+            /**
+             * Change At
+             * Format: date-time
+             */
+            change_at: string;
+            /**
+             * Control
+             * @description Host ids.
+             * @default []
+             */
+            control: string[];
+            /**
+             * Hypothesis
+             * @default
+             */
+            hypothesis: string;
+            /** Metrics */
+            metrics: components["schemas"]["MetricRequest"][];
+            /** Name */
+            name: string;
+            /**
+             * Planned End
+             * Format: date-time
+             */
+            planned_end: string;
+            /** Service Id */
+            service_id: string;
+            /**
+             * Settling Seconds
+             * @default 1800
+             */
+            settling_seconds: number;
+        };
+        /**
+         * Feature
+         * @description One feature of a service beside its cluster's median.
+         */
+        Feature: {
+            /** Cluster Median */
+            cluster_median: number | null;
+            /** Key */
+            key: string;
+            /** Label */
+            label: string;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number | null;
         };
         /**
          * Figure
@@ -1199,6 +2191,91 @@ export interface components {
             /** Worst Hosts */
             worst_hosts: components["schemas"]["HostSummary"][];
         };
+        /**
+         * FleetStatistics
+         * @description Answer of /v1/fleet/statistics.
+         */
+        FleetStatistics: {
+            /** Changes */
+            changes: components["schemas"]["Change"][];
+            /** Groups */
+            groups: components["schemas"]["Group"][];
+            /** @description Why there are no groups. */
+            missing: components["schemas"]["Figure"] | null;
+            /**
+             * Newest Hour
+             * @description End of the newest hour that is counted, Unix seconds.
+             */
+            newest_hour: number | null;
+            /** Notes */
+            notes: string[];
+            /** Outliers */
+            outliers: components["schemas"]["Outlier"][];
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * Group
+         * @description Like-for-like hosts.
+         */
+        Group: {
+            key: components["schemas"]["GroupKey"];
+            /** Metrics */
+            metrics: components["schemas"]["GroupMetric"][];
+            /** N Hosts */
+            n_hosts: number;
+        };
+        /**
+         * GroupKey
+         * @description What the hosts of a group have in common; null where inventories do not say.
+         */
+        GroupKey: {
+            /** Agent Version */
+            agent_version: string | null;
+            /**
+             * Kernel
+             * @description Kernel family, such as `6.8`.
+             */
+            kernel: string | null;
+            /**
+             * Ratio
+             * @description DRAM to slower memory, such as `8:1`.
+             */
+            ratio: string | null;
+            /** Service */
+            service: string;
+            /** Service Id */
+            service_id: string;
+            /**
+             * Sku
+             * @description The label `sku`, else processor model and memory.
+             */
+            sku: string | null;
+        };
+        /**
+         * GroupMetric
+         * @description One metric over a group.
+         */
+        GroupMetric: {
+            /** Label */
+            label: string;
+            /** Metric */
+            metric: string;
+            /**
+             * N
+             * @description Host-hours.
+             */
+            n: number;
+            quantiles: components["schemas"]["Quantiles"];
+            shrunk: components["schemas"]["Shrunk"] | null;
+            /**
+             * Source
+             * @description All values, or a KLL sketch with ranks off by at most 1.3 %.
+             * @enum {string}
+             */
+            source: "raw" | "sketch";
+            /** Unit */
+            unit: string;
+        };
         /** HTTPValidationError */
         HTTPValidationError: {
             /** Detail */
@@ -1231,6 +2308,15 @@ export interface components {
             sample_services: string[] | null;
             /** Services */
             services: string[] | null;
+        };
+        /**
+         * HeatIndex
+         * @description The fallback that needs no throughput: access density of anon against file.
+         */
+        HeatIndex: {
+            log2_density_anon_file: components["schemas"]["Figure"];
+            /** Moving */
+            moving: components["schemas"]["MovingLoss"][];
         };
         /**
          * HostDetail
@@ -1283,6 +2369,56 @@ export interface components {
             resident_bytes: number;
         };
         /**
+         * HostKnobAdvice
+         * @description Answer of /v1/hosts/{id}/knob-advice.
+         */
+        HostKnobAdvice: {
+            /**
+             * Advice
+             * @description In the order in which to try them, one at a time.
+             */
+            advice: components["schemas"]["KnobAdvice"][];
+            /** Explanation */
+            explanation: string;
+            /** Host Id */
+            host_id: string;
+            /** Knobs */
+            knobs: components["schemas"]["KnobState"][];
+            leading: components["schemas"]["tierscope__api__knobs__LeadingFigures"];
+            /** Notes */
+            notes: string[];
+            nothing_to_do: components["schemas"]["KnobAdvice"] | null;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Subtracted */
+            subtracted: components["schemas"]["SubtractedMemory"][];
+            /** Unknown */
+            unknown: components["schemas"]["UnknownRule"][];
+            /** Verdict */
+            verdict: string;
+            /** Waiting */
+            waiting: components["schemas"]["WaitingAdvice"][];
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * HostRef
+         * @description A host of an arm.
+         */
+        HostRef: {
+            /**
+             * Has Data
+             * @description Values of the first metric before and after the change.
+             */
+            has_data: boolean;
+            /** Host Id */
+            host_id: string;
+            /** Name */
+            name: string;
+        };
+        /**
          * HostService
          * @description A service seen on this host.
          */
@@ -1301,6 +2437,22 @@ export interface components {
             processes: number;
             /** Rule */
             rule: string;
+        };
+        /**
+         * HostState
+         * @description One host's newest state, and the verdict on its newest intervals.
+         */
+        HostState: {
+            /** Explanation */
+            explanation: string;
+            /** Host Id */
+            host_id: string;
+            /** Host Name */
+            host_name: string;
+            /** State */
+            state: ("ok" | "warn" | "crit") | null;
+            /** Verdict */
+            verdict: string;
         };
         /**
          * HostSummary
@@ -1345,6 +2497,17 @@ export interface components {
             tiers: string[];
             /** Verdict */
             verdict: string;
+        };
+        /**
+         * HotSetOverlap
+         * @description Byte-weighted Jaccard of the hot set now and some time before.
+         */
+        HotSetOverlap: {
+            jaccard: components["schemas"]["Figure"];
+            /** Lag Minutes */
+            lag_minutes: number;
+            /** State */
+            state: ("stable" | "moving" | "volatile") | null;
         };
         /**
          * HugePages
@@ -1409,6 +2572,23 @@ export interface components {
             version: string;
         };
         /**
+         * InterleaveWeights
+         * @description Weights DRAM:CXL that suit the bandwidth of both.
+         */
+        InterleaveWeights: {
+            /** Dram Weight */
+            dram_weight: number;
+            /**
+             * Gain Bound
+             * @description Most that a bandwidth-bound service could gain, as a factor.
+             */
+            gain_bound: number;
+            /** Share On Slow */
+            share_on_slow: number;
+            /** Slow Weight */
+            slow_weight: number;
+        };
+        /**
          * Interval
          * @description An interval around a value. `kind` tells a confidence interval from hard bounds.
          */
@@ -1469,6 +2649,20 @@ export interface components {
             uses: number | null;
         };
         /**
+         * KindDensity
+         * @description How densely one page kind is accessed: share of accesses over share of bytes.
+         */
+        KindDensity: {
+            accesses_ratio: components["schemas"]["Figure"];
+            bytes_ratio: components["schemas"]["Figure"];
+            density: components["schemas"]["Figure"];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "anon" | "file" | "tmpfs";
+        };
+        /**
          * KindHeat
          * @description Heat of one page kind.
          */
@@ -1483,6 +2677,140 @@ export interface components {
             resident_bytes: components["schemas"]["Figure"];
         };
         /**
+         * KindSensitivity
+         * @description The elasticity of one kind, or why the data cannot tell it.
+         */
+        KindSensitivity: {
+            /** @description Per cent of throughput that go with one per cent more of it in DRAM. */
+            elasticity: components["schemas"]["Figure"];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "anon" | "file";
+            /**
+             * Partial Correlation
+             * @description Of throughput and bytes, levels, the other kind held fixed.
+             */
+            partial_correlation: number | null;
+            /**
+             * Refused
+             * @description Every reason for which there is no elasticity; empty where there is one.
+             */
+            refused: string[];
+        };
+        /**
+         * KindStability
+         * @description The share of one page kind over time.
+         */
+        KindStability: {
+            /** @description Interquartile range of the share over the last 24 hours. */
+            iqr: components["schemas"]["Figure"];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "anon" | "file" | "tmpfs";
+            /** @description Theil-Sen slope of its share of resident memory. */
+            slope_per_hour: components["schemas"]["Figure"];
+            /**
+             * Stable
+             * @description Slope below 5 points a day and range below 5 points; null where unknown.
+             */
+            stable: boolean | null;
+        };
+        /**
+         * KnobAdvice
+         * @description One piece of advice. Nothing is changed on a host by this service.
+         */
+        KnobAdvice: {
+            /**
+             * Advice Id
+             * @description The stored card of this advice.
+             */
+            advice_id: string | null;
+            /** Changes */
+            changes: components["schemas"]["KnobChange"][];
+            /** Effect */
+            effect: string;
+            /** @description The expected effect where a number can be stood behind. */
+            effect_figure: components["schemas"]["Figure"] | null;
+            /** Evidence */
+            evidence: components["schemas"]["KnobEvidence"][];
+            files: components["schemas"]["KnobFiles"];
+            /** Note */
+            note: string | null;
+            /** Risk */
+            risk: string;
+            /**
+             * Rule
+             * @description F1 to F12 of docs/method/knobs.md, or `limits` or `capacity`: no kernel settings.
+             */
+            rule: string;
+            /** Title */
+            title: string;
+            /** Verify */
+            verify: string;
+        };
+        /**
+         * KnobChange
+         * @description One setting of the kernel, as it stands and as it is proposed.
+         */
+        KnobChange: {
+            /** Current */
+            current: string;
+            /** Path */
+            path: string;
+            /** Proposed */
+            proposed: string;
+            /**
+             * Rollback
+             * @description The value that takes the change back: the one that was read.
+             */
+            rollback: string;
+        };
+        /**
+         * KnobEvidence
+         * @description One number that made the rule fire.
+         */
+        KnobEvidence: {
+            /** @description Null where it is no figure of a window, such as the bits of a setting. */
+            figure: components["schemas"]["Figure"] | null;
+            /** Metric */
+            metric: string;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * KnobFiles
+         * @description The changes as files, built from known settings and checked values alone; null where a form does not apply.
+         */
+        KnobFiles: {
+            /** Ansible */
+            ansible: string;
+            /** Commands */
+            commands: string;
+            /** Rollback Commands */
+            rollback_commands: string;
+            /**
+             * Sysctl
+             * @description For /etc/sysctl.d.
+             */
+            sysctl: string | null;
+            /**
+             * Systemd
+             * @description A unit for settings in debugfs.
+             */
+            systemd: string | null;
+            /**
+             * Tmpfiles
+             * @description For /etc/tmpfiles.d.
+             */
+            tmpfiles: string | null;
+        };
+        /**
          * KnobInfo
          * @description A kernel setting as it stands. Value null with a reason where it cannot be read or does not exist.
          */
@@ -1493,6 +2821,25 @@ export interface components {
             unavailable: string | null;
             /** Value */
             value: string | null;
+        };
+        /**
+         * KnobState
+         * @description A setting beside those of hosts that run the same services on the same kernel.
+         */
+        KnobState: {
+            /** Current */
+            current: string | null;
+            /** Differs */
+            differs: boolean | null;
+            /** Group Hosts */
+            group_hosts: number;
+            /**
+             * Group Norm
+             * @description What more than half of the group has.
+             */
+            group_norm: string | null;
+            /** Path */
+            path: string;
         };
         /**
          * Ledger
@@ -1584,6 +2931,67 @@ export interface components {
             link: string;
         };
         /**
+         * Lookalike
+         * @description A service of the same cluster.
+         */
+        Lookalike: {
+            /**
+             * Distance
+             * @description Euclidean, in standard deviations of the features.
+             */
+            distance: number;
+            /** N Hosts */
+            n_hosts: number;
+            /** Name */
+            name: string;
+            /** Service Id */
+            service_id: string;
+        };
+        /**
+         * Lookalikes
+         * @description Answer of /v1/services/{id}/lookalikes.
+         */
+        Lookalikes: {
+            /**
+             * Cluster
+             * @description Null where the service stands with no other.
+             */
+            cluster: string | null;
+            /** Features */
+            features: components["schemas"]["Feature"][];
+            /**
+             * Members
+             * @description The nearest first, without the service itself.
+             */
+            members: components["schemas"]["Lookalike"][];
+            missing: components["schemas"]["Figure"] | null;
+            /**
+             * N Hosts
+             * @description Hosts of all services of the cluster.
+             */
+            n_hosts: number | null;
+            /** Notes */
+            notes: string[];
+            /** Service Id */
+            service_id: string;
+            /** Silhouette */
+            silhouette: number | null;
+        };
+        /**
+         * MatchedEvent
+         * @description An event within 15 minutes of a change.
+         */
+        MatchedEvent: {
+            /** At */
+            at: number;
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * Metric
          * @description An entry of the catalogue.
          */
@@ -1604,6 +3012,77 @@ export interface components {
             source: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * MetricChoice
+         * @description A metric that experiments can judge.
+         */
+        MetricChoice: {
+            /**
+             * Direction
+             * @enum {string}
+             */
+            direction: "higher_is_better" | "lower_is_better";
+            /** Label */
+            label: string;
+            /** Metric */
+            metric: string;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * MetricRequest
+         * @description A metric to judge. Without a direction the metric's own holds.
+         */
+        MetricRequest: {
+            /** Direction */
+            direction?: ("higher_is_better" | "lower_is_better") | null;
+            /**
+             * Margin Ratio
+             * @description The smallest relative difference that matters.
+             * @default 0.05
+             */
+            margin_ratio: number;
+            /**
+             * Metric
+             * @description A key of the plan's `choices`, or a counter's key.
+             */
+            metric: string;
+        };
+        /**
+         * MoveCost
+         * @description What tier moves cost over the window.
+         */
+        MoveCost: {
+            /** @description Cores: moved pages and hint faults at assumed costs. */
+            cpu_core_ratio: components["schemas"]["Figure"];
+            /** @description Of the service's own cgroups, never of the host. */
+            psi_some_ratio: components["schemas"]["Figure"];
+            /** @description Of the slow tier's measured bandwidth. */
+            slow_bandwidth_ratio: components["schemas"]["Figure"];
+            tier_move_bytes_per_s: components["schemas"]["Figure"];
+        };
+        /**
+         * MovingLoss
+         * @description What moving all memory of one kind to the slow tier would cost, from heat.
+         */
+        MovingLoss: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "anon" | "file";
+            loss: components["schemas"]["Figure"];
+            share_of_accesses: components["schemas"]["Figure"];
+        };
+        /**
+         * NamedFigure
+         * @description A figure with the name of what it tells.
+         */
+        NamedFigure: {
+            figure: components["schemas"]["Figure"];
+            /** Metric */
+            metric: string;
         };
         /**
          * NewToken
@@ -1702,6 +3181,76 @@ export interface components {
             /** Write Latency Ns */
             write_latency_ns: number | null;
         };
+        /**
+         * ObjectiveClass
+         * @description What limits the service; null with the reason where it is not known.
+         */
+        ObjectiveClass: {
+            /** Name */
+            name: ("latency" | "bandwidth" | "mixed" | "insensitive") | null;
+            /** Why */
+            why: string;
+        };
+        /**
+         * Objectives
+         * @description Answer of /v1/services/{id}/revisit/objectives.
+         */
+        Objectives: {
+            axis: components["schemas"]["TimeAxis"];
+            /** Comparisons */
+            comparisons: components["schemas"]["Comparison"][];
+            /**
+             * Meets Target
+             * @description Null without a rate, and where its interval holds the target.
+             */
+            meets_target: boolean | null;
+            /** Notes */
+            notes: string[];
+            /** @description Memory accessed again after 120 s of idleness or more, per minute and byte active within 120 s. */
+            promotion_rate: components["schemas"]["Figure"];
+            /** Series */
+            series: components["schemas"]["Series"][];
+            service_class: components["schemas"]["ObjectiveClass"];
+            /** Service Id */
+            service_id: string;
+            slow_access_ratio: components["schemas"]["Figure"];
+            slow_residency_ratio: components["schemas"]["Figure"];
+            /** Target Per Min */
+            target_per_min: number;
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * Outlier
+         * @description A host beyond 3.5 robust standard deviations of its group, on one side, hours in a row.
+         */
+        Outlier: {
+            group: components["schemas"]["GroupKey"];
+            /** Host */
+            host: string;
+            /** Host Id */
+            host_id: string;
+            /** Label */
+            label: string;
+            /** Median */
+            median: number;
+            /** Metric */
+            metric: string;
+            /** Score */
+            score: number;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+            /** Windows */
+            windows: number;
+        };
+        /** Page[AdviceCard] */
+        Page_AdviceCard_: {
+            /** Items */
+            items: components["schemas"]["AdviceCard"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[AuditItem] */
         Page_AuditItem_: {
             /** Items */
@@ -1713,6 +3262,13 @@ export interface components {
         Page_EventItem_: {
             /** Items */
             items: components["schemas"]["EventItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** Page[ExperimentItem] */
+        Page_ExperimentItem_: {
+            /** Items */
+            items: components["schemas"]["ExperimentItem"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -1786,6 +3342,308 @@ export interface components {
             tier_move_bytes_per_s: components["schemas"]["Figure"];
             /** Verdict */
             verdict: string;
+        };
+        /**
+         * PingPongHistory
+         * @description Answer of /v1/services/{id}/ping-pong and /v1/hosts/{id}/ping-pong.
+         */
+        PingPongHistory: {
+            axis: components["schemas"]["TimeAxis"];
+            churn_pages_per_s: components["schemas"]["Figure"];
+            churn_pages_per_s_per_gib: components["schemas"]["Figure"];
+            cost: components["schemas"]["MoveCost"];
+            /** Explanation */
+            explanation: string;
+            /** Hosts */
+            hosts: components["schemas"]["HostState"][];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measured" | "sampled" | "upper_bound" | "not_available";
+            /** @description Why there is nothing to judge. */
+            missing: components["schemas"]["Figure"] | null;
+            /** Notes */
+            notes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            ratio: components["schemas"]["Figure"];
+            /** Series */
+            series: components["schemas"]["Series"][];
+            /**
+             * Spans
+             * @description All stretches of warn and crit, the oldest first.
+             */
+            spans: components["schemas"]["StateSpan"][];
+            /**
+             * State
+             * @description At the window's end, the gravest of its hosts; null without data.
+             */
+            state: ("ok" | "warn" | "crit") | null;
+            /**
+             * States
+             * @description The gravest state within each bucket; null in gaps.
+             */
+            states: (("ok" | "warn" | "crit") | null)[];
+            stop_moving: components["schemas"]["StopMoving"];
+            /** Subject */
+            subject: string;
+            /** Verdict */
+            verdict: string;
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * Power
+         * @description What the arms can find with power 0.8 at the 5 % level.
+         */
+        Power: {
+            /**
+             * Correlation
+             * @description Of host means in two windows before the change.
+             */
+            correlation: number | null;
+            /** Detectable Effect Ratio */
+            detectable_effect_ratio: number | null;
+            /**
+             * Hosts Per Arm Needed
+             * @description To find a difference of the first metric's margin.
+             */
+            hosts_per_arm_needed: number | null;
+            /** Why */
+            why: string | null;
+        };
+        /**
+         * PowerPoint
+         * @description The smallest effect that so many hosts in each arm find.
+         */
+        PowerPoint: {
+            /** Detectable Effect Ratio */
+            detectable_effect_ratio: number;
+            /** Hosts Per Arm */
+            hosts_per_arm: number;
+        };
+        /**
+         * Quantiles
+         * @description Values at four ranks over host-hours.
+         */
+        Quantiles: {
+            /** P10 */
+            p10: number;
+            /** P50 */
+            p50: number;
+            /** P90 */
+            p90: number;
+            /** P99 */
+            p99: number;
+        };
+        /**
+         * Ratio
+         * @description Answer of /v1/services/{id}/ratio.
+         */
+        Ratio: {
+            /**
+             * Alternatives
+             * @description Names of other ratios that keep the target.
+             */
+            alternatives: string[];
+            /**
+             * Answer
+             * @enum {string}
+             */
+            answer: "ratio" | "all_dram" | "refused";
+            /** Assumptions */
+            assumptions: components["schemas"]["RatioAssumption"][];
+            /**
+             * Candidates
+             * @description From most DRAM to least; empty where refused.
+             */
+            candidates: components["schemas"]["RatioCandidate"][];
+            chosen: components["schemas"]["RatioCandidate"] | null;
+            /** Evidence */
+            evidence: components["schemas"]["NamedFigure"][];
+            /** Expires At */
+            expires_at: string | null;
+            /** Growth */
+            growth: number;
+            /** Headroom Ratio */
+            headroom_ratio: number;
+            interleave: components["schemas"]["InterleaveWeights"] | null;
+            leading: components["schemas"]["tierscope__api__ratio__LeadingFigures"];
+            /** Loss Target */
+            loss_target: number;
+            /** Notes */
+            notes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Points */
+            points: components["schemas"]["RatioPoint"][];
+            posterior: components["schemas"]["RatioPosterior"] | null;
+            /**
+             * Refused
+             * @description Why no ratio is advised; each says what is missing.
+             */
+            refused: string[];
+            /** Sensitivity */
+            sensitivity: components["schemas"]["RatioSensitivity"][];
+            /** Sentence */
+            sentence: string;
+            service_class: components["schemas"]["ServiceClass"];
+            /** Service Id */
+            service_id: string;
+            /** Stressed */
+            stressed: boolean;
+            /** Subtracted */
+            subtracted: components["schemas"]["Subtracted"][];
+            sweep: components["schemas"]["RatioSweep"] | null;
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * RatioAssumption
+         * @description What was taken to be so and not measured.
+         */
+        RatioAssumption: {
+            /** Grounding */
+            grounding: string;
+            /** Name */
+            name: string;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number | string;
+            /** Why */
+            why: string;
+        };
+        /**
+         * RatioCandidate
+         * @description One DRAM:CXL ratio, judged. Bytes are those of one host, the median one.
+         */
+        RatioCandidate: {
+            /**
+             * Bandwidth Ok
+             * @description Whether both tiers deliver the demand; null: not measured.
+             */
+            bandwidth_ok: boolean | null;
+            /** Dram Bytes */
+            dram_bytes: number | null;
+            /**
+             * Dram Ratio
+             * @description DRAM's share of the total.
+             */
+            dram_ratio: number;
+            /**
+             * Holds Hot
+             * @description Whether DRAM holds 1.1 times the hot bytes; null: not known.
+             */
+            holds_hot: boolean | null;
+            /** Kept */
+            kept: boolean;
+            loss_median: components["schemas"]["Figure"];
+            /** @description Loss of throughput that is not exceeded, one-sided 95 %. */
+            loss_upper: components["schemas"]["Figure"];
+            /**
+             * Name
+             * @description DRAM:CXL, such as `2:1`.
+             */
+            name: string;
+            /** @description Share of memory accesses that slow memory serves. */
+            share_on_slow: components["schemas"]["Figure"];
+            /** Slow Bytes */
+            slow_bytes: number | null;
+            /** Why Not */
+            why_not: string[];
+        };
+        /**
+         * RatioPoint
+         * @description A measurement of the owner: loss at a share of accesses on slow memory.
+         */
+        RatioPoint: {
+            /** Author */
+            author: string;
+            /** Id */
+            id: string | null;
+            /** Loss */
+            loss: number;
+            /** Loss Standard Error */
+            loss_standard_error: number;
+            /**
+             * Measured At
+             * Format: date-time
+             */
+            measured_at: string;
+            /** Note */
+            note: string;
+            /** Share On Slow */
+            share_on_slow: number;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "ab_test" | "prediction";
+            /** Used */
+            used: boolean;
+            /** Why Not */
+            why_not: string | null;
+        };
+        /**
+         * RatioPosterior
+         * @description Belief about the slowdown at one share of accesses on slow memory: ln a is normal.
+         */
+        RatioPosterior: {
+            /** At Share */
+            at_share: number;
+            /** Exponent */
+            exponent: number;
+            /** Formula */
+            formula: string;
+            /** Level */
+            level: number;
+            /** Mean Ln A */
+            mean_ln_a: number;
+            /** Points Used */
+            points_used: number;
+            /**
+             * Rho
+             * @description Loaded latency of slow memory over that of DRAM.
+             */
+            rho: number;
+            /** Variance */
+            variance: number;
+        };
+        /**
+         * RatioSensitivity
+         * @description Which ratio would be chosen at both ends of an assumption's range; null = all DRAM.
+         */
+        RatioSensitivity: {
+            /** Chosen High */
+            chosen_high: string | null;
+            /** Chosen Low */
+            chosen_low: string | null;
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * RatioSweep
+         * @description Losses over all DRAM shares.
+         */
+        RatioSweep: {
+            /** Dram Ratio */
+            dram_ratio: number[];
+            /** Loss Median */
+            loss_median: number[];
+            /** Loss Upper */
+            loss_upper: number[];
+            /** Share On Slow */
+            share_on_slow: number[];
         };
         /**
          * Ready
@@ -1879,6 +3737,40 @@ export interface components {
             windows: components["schemas"]["TouchedWindow"][];
         };
         /**
+         * ScatterFit
+         * @description A straight line through the levels of one kind: throughput = intercept + slope x bytes.
+         */
+        ScatterFit: {
+            /** Intercept */
+            intercept: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "anon" | "file";
+            /** Slope */
+            slope: number;
+        };
+        /**
+         * ScatterPoint
+         * @description One host-interval. Levels, for looking at: the estimate is made from changes.
+         */
+        ScatterPoint: {
+            /** Anon Bytes */
+            anon_bytes: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** File Bytes */
+            file_bytes: number;
+            /** Host Id */
+            host_id: string;
+            /** Throughput */
+            throughput: number;
+        };
+        /**
          * SchemeInfo
          * @description The scheme in force, in words and thresholds (intervals), and what was snapped to bucket edges.
          */
@@ -1900,6 +3792,71 @@ export interface components {
             warm: string | null;
         };
         /**
+         * Sensitivity
+         * @description Answer of /v1/services/{id}/sensitivity.
+         */
+        Sensitivity: {
+            /** Confounders */
+            confounders: string[];
+            /**
+             * Correlation
+             * @description Of the changes of anon and of file.
+             */
+            correlation: number | null;
+            /** Errors */
+            errors: ("clustered" | "hac") | null;
+            /** Fit */
+            fit: components["schemas"]["ScatterFit"][];
+            heat_index: components["schemas"]["HeatIndex"];
+            /** Interval Seconds */
+            interval_seconds: number | null;
+            /** Kinds */
+            kinds: components["schemas"]["KindSensitivity"][];
+            /**
+             * Label
+             * @description What the elasticities are: nothing was changed at random.
+             * @constant
+             */
+            label: "association";
+            /** @description Why there is no panel. */
+            missing: components["schemas"]["Figure"] | null;
+            /** N Effective */
+            n_effective: number | null;
+            /** N Hosts */
+            n_hosts: number;
+            /**
+             * N Pairs
+             * @description Changes between neighbouring intervals of one host.
+             */
+            n_pairs: number;
+            /** Notes */
+            notes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /**
+             * Residency
+             * @description Where the bytes in DRAM come from.
+             */
+            residency: string | null;
+            /** Scatter */
+            scatter: components["schemas"]["ScatterPoint"][];
+            /**
+             * Scatter Of
+             * @description Host-intervals before thinning; `scatter` is every n-th of them.
+             */
+            scatter_of: number;
+            /** Service Id */
+            service_id: string;
+            /** Throughput Measure */
+            throughput_measure: ("throughput" | "throughput_per_cpu_second") | null;
+            /** Variance Inflation */
+            variance_inflation: number | null;
+            window: components["schemas"]["Window"];
+        };
+        /**
          * Series
          * @description A named line over time. Times stand once, in the enclosing answer; a gap is null.
          */
@@ -1912,6 +3869,81 @@ export interface components {
             unit: string;
             /** Values */
             values: (number | null)[];
+        };
+        /**
+         * ServedAtRatio
+         * @description Share of accesses that DRAM serves at a ratio that is sold.
+         */
+        ServedAtRatio: {
+            /** Dram Ratio */
+            dram_ratio: number;
+            /**
+             * Ratio
+             * @description DRAM:CXL, such as `4:1`.
+             */
+            ratio: string;
+            served: components["schemas"]["Figure"];
+        };
+        /**
+         * ServedCurve
+         * @description Share served at each share of DRAM; null where it is not known.
+         */
+        ServedCurve: {
+            /**
+             * Dram Ratios
+             * @description DRAM as a share of the resident bytes.
+             */
+            dram_ratios: number[];
+            /**
+             * Estimator
+             * @description Ranked on other intervals than scored; exact for a whole trace; average eviction time.
+             * @enum {string}
+             */
+            estimator: "cross_fitted" | "in_sample_exact" | "aet";
+            /** Hi */
+            hi: (number | null)[];
+            /** Label */
+            label: string;
+            /**
+             * Level
+             * @description Of the band; null where the curve is exact or one host has no band.
+             */
+            level: number | null;
+            /** Lo */
+            lo: (number | null)[];
+            /**
+             * Measure
+             * @description Of accesses, or of active intervals of pages where none are counted.
+             * @enum {string}
+             */
+            measure: "accesses" | "page_intervals";
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "top_density" | "lru_interval";
+            /** Served */
+            served: (number | null)[];
+        };
+        /**
+         * ServiceClass
+         * @description What limits the service.
+         */
+        ServiceClass: {
+            /** Figures */
+            figures: components["schemas"]["NamedFigure"][];
+            /**
+             * Microsecond Service
+             * @description Whether p99 latency is below 1 ms; null: not collected.
+             */
+            microsecond_service: boolean | null;
+            /**
+             * Name
+             * @description Null: not known.
+             */
+            name: ("latency" | "bandwidth" | "mixed" | "insensitive") | null;
+            /** Why */
+            why: string;
         };
         /**
          * ServiceDetail
@@ -1943,6 +3975,8 @@ export interface components {
             beside: components["schemas"]["BesideHeat"];
             /** By Kind */
             by_kind: components["schemas"]["KindHeat"][];
+            /** By Size */
+            by_size: components["schemas"]["SizeHeat"][];
             /** By Window */
             by_window: components["schemas"]["WindowHeat"][];
             /** Classes */
@@ -2081,9 +4115,199 @@ export interface components {
             /** Name */
             name: string | null;
             /** Permissions */
-            permissions: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "read:agents" | "operate:agents" | "write:agents" | "read:audit" | "write:tokens")[];
+            permissions: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "write:advice" | "write:experiments" | "read:agents" | "operate:agents" | "write:agents" | "read:audit" | "write:tokens")[];
             /** Role */
             role: ("viewer" | "operator" | "admin") | null;
+        };
+        /**
+         * Shrunk
+         * @description The median of a small group, drawn towards that of all hosts of the service: w = n / (n + 5).
+         */
+        Shrunk: {
+            /** Own */
+            own: number;
+            /** Parent */
+            parent: number;
+            /** Value */
+            value: number;
+            /** Weight */
+            weight: number;
+        };
+        /**
+         * SizeHeat
+         * @description Heat of pages of one size. One touch makes a whole huge page hot: `huge_pages` bounds what that may hide.
+         */
+        SizeHeat: {
+            /** Classes */
+            classes: components["schemas"]["ClassFigures"][];
+            /** @description Null for base pages. */
+            huge_pages: components["schemas"]["HugePages"] | null;
+            /**
+             * Page Size Bytes
+             * @description Null where rows were stored before sizes were kept apart.
+             */
+            page_size_bytes: number | null;
+            resident_bytes: components["schemas"]["Figure"];
+        };
+        /**
+         * SlowdownPointItem
+         * @description A stored measurement.
+         */
+        SlowdownPointItem: {
+            /** Author */
+            author: string;
+            /** Id */
+            id: string;
+            /** Loss */
+            loss: number;
+            /** Loss Standard Error */
+            loss_standard_error: number;
+            /**
+             * Measured At
+             * Format: date-time
+             */
+            measured_at: string;
+            /** Note */
+            note: string;
+            /** Service Id */
+            service_id: string;
+            /** Share On Slow */
+            share_on_slow: number;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "ab_test" | "prediction";
+        };
+        /**
+         * SlowdownPointRequest
+         * @description A measurement. A prediction of the slowdown on slow memory alone is one at share 1; its error may be left out.
+         */
+        SlowdownPointRequest: {
+            /**
+             * Loss
+             * @description Loss of throughput, below 1; zero or less is kept and not used.
+             */
+            loss: number;
+            /** Loss Standard Error */
+            loss_standard_error?: number | null;
+            /**
+             * Measured At
+             * @description Absent = now.
+             */
+            measured_at?: string | null;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Share On Slow
+             * @description Share of memory accesses on slow memory, above 0, at most 1.
+             */
+            share_on_slow: number;
+            /**
+             * Source
+             * @default ab_test
+             * @enum {string}
+             */
+            source: "ab_test" | "prediction";
+        };
+        /**
+         * Stability
+         * @description Answer of /v1/services/{id}/stability.
+         */
+        Stability: {
+            axis: components["schemas"]["TimeAxis"];
+            /** Hot Set */
+            hot_set: components["schemas"]["HotSetOverlap"][];
+            /** Kinds */
+            kinds: components["schemas"]["KindStability"][];
+            /** @description Why there are no shares. */
+            missing: components["schemas"]["Figure"] | null;
+            /** Notes */
+            notes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /**
+             * Residency
+             * @description Where the resident bytes come from.
+             */
+            residency: string | null;
+            /** Series */
+            series: components["schemas"]["Series"][];
+            /** Service Id */
+            service_id: string;
+            warm_up_end: components["schemas"]["WarmUpEnd"];
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * StartedExperiment
+         * @description A new experiment, and which hosts of the service are in no arm.
+         */
+        StartedExperiment: {
+            /** Excluded */
+            excluded: components["schemas"]["Excluded"][];
+            experiment: components["schemas"]["Experiment"];
+        };
+        /**
+         * StateSpan
+         * @description A stretch in one state; `to` is null while it lasts.
+         */
+        StateSpan: {
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "warn" | "crit";
+            /** To */
+            to: string | null;
+            /** Why */
+            why: string;
+        };
+        /**
+         * StopMoving
+         * @description Whether pages of the subject should no longer be moved. Nothing is applied.
+         */
+        StopMoving: {
+            /** Advised */
+            advised: boolean;
+            /** How */
+            how: string | null;
+            /** Why */
+            why: string;
+        };
+        /**
+         * Subtracted
+         * @description Memory that no tier move can change.
+         */
+        Subtracted: {
+            /** Bytes */
+            bytes: number | null;
+            /** What */
+            what: string;
+            /** Why */
+            why: string;
+        };
+        /**
+         * SubtractedMemory
+         * @description Memory that no setting moves.
+         */
+        SubtractedMemory: {
+            /** Bytes */
+            bytes: number | null;
+            /** What */
+            what: string;
+            /** Why */
+            why: string;
         };
         /**
          * SwapInfo
@@ -2267,6 +4491,28 @@ export interface components {
             touched_bytes: components["schemas"]["Figure"];
         };
         /**
+         * Trends
+         * @description A placebo change between two windows before the real one; null where it cannot be told.
+         */
+        Trends: {
+            /** P Value */
+            p_value: number | null;
+            /** Parallel */
+            parallel: boolean | null;
+            /** Why */
+            why: string | null;
+        };
+        /**
+         * UnknownRule
+         * @description A rule that could not be judged, and what it lacks.
+         */
+        UnknownRule: {
+            /** Missing */
+            missing: string[];
+            /** Rule */
+            rule: string;
+        };
+        /**
          * Unmovable
          * @description Memory of a node that no tier move can take away; null where the kernel does not say.
          */
@@ -2292,6 +4538,25 @@ export interface components {
             msg: string;
             /** Error Type */
             type: string;
+        };
+        /**
+         * WaitingAdvice
+         * @description Advice that holds only once an earlier piece is in force.
+         */
+        WaitingAdvice: {
+            advice: components["schemas"]["KnobAdvice"];
+            /** Why */
+            why: string;
+        };
+        /**
+         * WarmUpEnd
+         * @description When the mix had settled; `at` is null where it was settled before, or has not yet.
+         */
+        WarmUpEnd: {
+            /** At */
+            at: string | null;
+            /** Why */
+            why: string;
         };
         /**
          * Window
@@ -2328,6 +4593,22 @@ export interface components {
             intervals: number;
             ratio: components["schemas"]["Figure"];
         };
+        /**
+         * LeadingFigures
+         * @description The two figures that people act on.
+         */
+        tierscope__api__knobs__LeadingFigures: {
+            cold_in_dram_bytes: components["schemas"]["Figure"];
+            hot_outside_dram_bytes: components["schemas"]["Figure"];
+        };
+        /**
+         * LeadingFigures
+         * @description The two figures people act on.
+         */
+        tierscope__api__ratio__LeadingFigures: {
+            cold_in_dram_bytes: components["schemas"]["Figure"];
+            hot_outside_dram_bytes: components["schemas"]["Figure"];
+        };
     };
     responses: never;
     parameters: never;
@@ -2335,75 +4616,148 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type AdviceCard = components['schemas']['AdviceCard'];
+export type AdviceDetail = components['schemas']['AdviceDetail'];
 export type AgeBucket = components['schemas']['AgeBucket'];
 export type AgentConfigAnswer = components['schemas']['AgentConfigAnswer'];
 export type AgentInfo = components['schemas']['AgentInfo'];
 export type Alive = components['schemas']['Alive'];
+export type Arm = components['schemas']['Arm'];
 export type AuditItem = components['schemas']['AuditItem'];
+export type AutoArms = components['schemas']['AutoArms'];
 export type BenchFigure = components['schemas']['BenchFigure'];
 export type BenchSkip = components['schemas']['BenchSkip'];
 export type BesideHeat = components['schemas']['BesideHeat'];
 export type Catalogue = components['schemas']['Catalogue'];
+export type Change = components['schemas']['Change'];
 export type ClassFigures = components['schemas']['ClassFigures'];
 export type CollectorInfo = components['schemas']['CollectorInfo'];
+export type Comparison = components['schemas']['Comparison'];
 export type ComponentStatus = components['schemas']['ComponentStatus'];
 export type CounterAnswer = components['schemas']['CounterAnswer'];
 export type CounterName = components['schemas']['CounterName'];
 export type CounterNames = components['schemas']['CounterNames'];
 export type CounterSeries = components['schemas']['CounterSeries'];
+export type Curve = components['schemas']['Curve'];
 export type CxlDevice = components['schemas']['CxlDevice'];
+export type DecisionRequest = components['schemas']['DecisionRequest'];
 export type EnrolAnswer = components['schemas']['EnrolAnswer'];
 export type EnrolRequest = components['schemas']['EnrolRequest'];
 export type Event = components['schemas']['Event'];
 export type EventItem = components['schemas']['EventItem'];
 export type EventRequest = components['schemas']['EventRequest'];
+export type Excluded = components['schemas']['Excluded'];
+export type Experiment = components['schemas']['Experiment'];
+export type ExperimentItem = components['schemas']['ExperimentItem'];
+export type ExperimentMetric = components['schemas']['ExperimentMetric'];
+export type ExperimentPlan = components['schemas']['ExperimentPlan'];
+export type ExperimentRequest = components['schemas']['ExperimentRequest'];
+export type Feature = components['schemas']['Feature'];
 export type Figure = components['schemas']['Figure'];
 export type Finding = components['schemas']['Finding'];
 export type FleetOverview = components['schemas']['FleetOverview'];
+export type FleetStatistics = components['schemas']['FleetStatistics'];
+export type Group = components['schemas']['Group'];
+export type GroupKey = components['schemas']['GroupKey'];
+export type GroupMetric = components['schemas']['GroupMetric'];
 export type HttpValidationError = components['schemas']['HTTPValidationError'];
 export type Hardware = components['schemas']['Hardware'];
 export type HeatConfig = components['schemas']['HeatConfig'];
+export type HeatIndex = components['schemas']['HeatIndex'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostHeat = components['schemas']['HostHeat'];
+export type HostKnobAdvice = components['schemas']['HostKnobAdvice'];
+export type HostRef = components['schemas']['HostRef'];
 export type HostService = components['schemas']['HostService'];
+export type HostState = components['schemas']['HostState'];
 export type HostSummary = components['schemas']['HostSummary'];
+export type HotSetOverlap = components['schemas']['HotSetOverlap'];
 export type HugePages = components['schemas']['HugePages'];
 export type IngestAnswer = components['schemas']['IngestAnswer'];
 export type InstallationStatus = components['schemas']['InstallationStatus'];
+export type InterleaveWeights = components['schemas']['InterleaveWeights'];
 export type Interval = components['schemas']['Interval'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type JoinTokenRequest = components['schemas']['JoinTokenRequest'];
+export type KindDensity = components['schemas']['KindDensity'];
 export type KindHeat = components['schemas']['KindHeat'];
+export type KindSensitivity = components['schemas']['KindSensitivity'];
+export type KindStability = components['schemas']['KindStability'];
+export type KnobAdvice = components['schemas']['KnobAdvice'];
+export type KnobChange = components['schemas']['KnobChange'];
+export type KnobEvidence = components['schemas']['KnobEvidence'];
+export type KnobFiles = components['schemas']['KnobFiles'];
 export type KnobInfo = components['schemas']['KnobInfo'];
+export type KnobState = components['schemas']['KnobState'];
 export type Ledger = components['schemas']['Ledger'];
 export type LedgerColumn = components['schemas']['LedgerColumn'];
 export type LedgerReset = components['schemas']['LedgerReset'];
 export type LoadedPoint = components['schemas']['LoadedPoint'];
 export type LoginRequest = components['schemas']['LoginRequest'];
+export type Lookalike = components['schemas']['Lookalike'];
+export type Lookalikes = components['schemas']['Lookalikes'];
+export type MatchedEvent = components['schemas']['MatchedEvent'];
 export type Metric = components['schemas']['Metric'];
+export type MetricChoice = components['schemas']['MetricChoice'];
+export type MetricRequest = components['schemas']['MetricRequest'];
+export type MoveCost = components['schemas']['MoveCost'];
+export type MovingLoss = components['schemas']['MovingLoss'];
+export type NamedFigure = components['schemas']['NamedFigure'];
 export type NewToken = components['schemas']['NewToken'];
 export type NewTokenRequest = components['schemas']['NewTokenRequest'];
 export type NodeBench = components['schemas']['NodeBench'];
 export type NodeInfo = components['schemas']['NodeInfo'];
+export type ObjectiveClass = components['schemas']['ObjectiveClass'];
+export type Objectives = components['schemas']['Objectives'];
+export type Outlier = components['schemas']['Outlier'];
+export type PageAdviceCard = components['schemas']['Page_AdviceCard_'];
 export type PageAuditItem = components['schemas']['Page_AuditItem_'];
 export type PageEventItem = components['schemas']['Page_EventItem_'];
+export type PageExperimentItem = components['schemas']['Page_ExperimentItem_'];
 export type PageHostSummary = components['schemas']['Page_HostSummary_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
 export type Pause = components['schemas']['Pause'];
 export type PauseInfo = components['schemas']['PauseInfo'];
 export type PingPong = components['schemas']['PingPong'];
+export type PingPongHistory = components['schemas']['PingPongHistory'];
+export type Power = components['schemas']['Power'];
+export type PowerPoint = components['schemas']['PowerPoint'];
+export type Quantiles = components['schemas']['Quantiles'];
+export type Ratio = components['schemas']['Ratio'];
+export type RatioAssumption = components['schemas']['RatioAssumption'];
+export type RatioCandidate = components['schemas']['RatioCandidate'];
+export type RatioPoint = components['schemas']['RatioPoint'];
+export type RatioPosterior = components['schemas']['RatioPosterior'];
+export type RatioSensitivity = components['schemas']['RatioSensitivity'];
+export type RatioSweep = components['schemas']['RatioSweep'];
 export type Ready = components['schemas']['Ready'];
 export type Revisit = components['schemas']['Revisit'];
 export type RevisitCurve = components['schemas']['RevisitCurve'];
 export type Sampling = components['schemas']['Sampling'];
+export type ScatterFit = components['schemas']['ScatterFit'];
+export type ScatterPoint = components['schemas']['ScatterPoint'];
 export type SchemeInfo = components['schemas']['SchemeInfo'];
+export type Sensitivity = components['schemas']['Sensitivity'];
 export type Series = components['schemas']['Series'];
+export type ServedAtRatio = components['schemas']['ServedAtRatio'];
+export type ServedCurve = components['schemas']['ServedCurve'];
+export type ServiceClass = components['schemas']['ServiceClass'];
 export type ServiceDetail = components['schemas']['ServiceDetail'];
 export type ServiceHeat = components['schemas']['ServiceHeat'];
 export type ServiceMatrixRow = components['schemas']['ServiceMatrixRow'];
 export type ServiceMetrics = components['schemas']['ServiceMetrics'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
 export type Session = components['schemas']['Session'];
+export type Shrunk = components['schemas']['Shrunk'];
+export type SizeHeat = components['schemas']['SizeHeat'];
+export type SlowdownPointItem = components['schemas']['SlowdownPointItem'];
+export type SlowdownPointRequest = components['schemas']['SlowdownPointRequest'];
+export type Stability = components['schemas']['Stability'];
+export type StartedExperiment = components['schemas']['StartedExperiment'];
+export type StateSpan = components['schemas']['StateSpan'];
+export type StopMoving = components['schemas']['StopMoving'];
+export type Subtracted = components['schemas']['Subtracted'];
+export type SubtractedMemory = components['schemas']['SubtractedMemory'];
 export type SwapInfo = components['schemas']['SwapInfo'];
 export type SwitchAnswer = components['schemas']['SwitchAnswer'];
 export type SwitchRequest = components['schemas']['SwitchRequest'];
@@ -2412,11 +4766,17 @@ export type TileRow = components['schemas']['TileRow'];
 export type TimeAxis = components['schemas']['TimeAxis'];
 export type TokenInfo = components['schemas']['TokenInfo'];
 export type TouchedWindow = components['schemas']['TouchedWindow'];
+export type Trends = components['schemas']['Trends'];
+export type UnknownRule = components['schemas']['UnknownRule'];
 export type Unmovable = components['schemas']['Unmovable'];
 export type ValidationError = components['schemas']['ValidationError'];
+export type WaitingAdvice = components['schemas']['WaitingAdvice'];
+export type WarmUpEnd = components['schemas']['WarmUpEnd'];
 export type Window = components['schemas']['Window'];
 export type WindowHeat = components['schemas']['WindowHeat'];
 export type WrittenWindow = components['schemas']['WrittenWindow'];
+export type TierscopeApiKnobsLeadingFigures = components['schemas']['tierscope__api__knobs__LeadingFigures'];
+export type TierscopeApiRatioLeadingFigures = components['schemas']['tierscope__api__ratio__LeadingFigures'];
 export type $defs = Record<string, never>;
 export interface operations {
     read_health_healthz_get: {
@@ -2464,6 +4824,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Ready"];
+                };
+            };
+        };
+    };
+    list_advice_v1_advice_get: {
+        parameters: {
+            query?: {
+                kind?: ("ratio" | "knob") | null;
+                /** @description Default: all but those that are gone. */
+                status?: ("open" | "adopted" | "dismissed" | "gone") | null;
+                /** @description Service id: its own advice, and that to its hosts. */
+                service?: string | null;
+                /** @description Host id. */
+                host?: string | null;
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_AdviceCard_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_advice_v1_advice__advice_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                advice_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdviceDetail"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    decide_advice_v1_advice__advice_id__decision_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                advice_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdviceDetail"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };
@@ -2794,6 +5261,180 @@ export interface operations {
             };
         };
     };
+    list_experiments_v1_experiments_get: {
+        parameters: {
+            query?: {
+                /** @description Service id. */
+                service?: string | null;
+                state?: ("planned" | "running" | "ended") | null;
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ExperimentItem_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    create_experiment_v1_experiments_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedExperiment"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    plan_experiment_v1_experiments_plan_get: {
+        parameters: {
+            query: {
+                /** @description Service id. */
+                service: string;
+                metric?: string;
+                /** @description The relative effect to find. */
+                effect_ratio?: number;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentPlan"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_experiment_v1_experiments__experiment_id__get: {
+        parameters: {
+            query?: {
+                /** @description At most this many points; the resolution is named. */
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    end_experiment_v1_experiments__experiment_id__end_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     read_fleet_v1_fleet_get: {
         parameters: {
             query?: {
@@ -2817,6 +5458,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FleetOverview"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_fleet_statistics_v1_fleet_statistics_get: {
+        parameters: {
+            query?: {
+                /** @description Only this service id. */
+                service?: string | null;
+                /** @description Only this metric. */
+                metric?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetStatistics"];
                 };
             };
             /** @description Validation Error */
@@ -2982,6 +5661,42 @@ export interface operations {
             };
         };
     };
+    read_knob_advice_v1_hosts__host_id__knob_advice_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostKnobAdvice"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     read_host_ledger_v1_hosts__host_id__ledger_get: {
         parameters: {
             query?: {
@@ -3007,6 +5722,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Ledger"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_host_ping_pong_v1_hosts__host_id__ping_pong_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                /** @description At most this many points; the resolution is named. */
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingPongHistory"];
                 };
             };
             /** @description Validation Error */
@@ -3149,6 +5902,48 @@ export interface operations {
             };
         };
     };
+    read_curve_v1_services__service_id__curve_get: {
+        parameters: {
+            query?: {
+                /** @description Only this host id. */
+                host?: string | null;
+                /** @description Only this page kind. */
+                kind?: ("anon" | "file" | "tmpfs") | null;
+                /** @description Family or back end; default: the most telling one. */
+                method?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Curve"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     read_heat_v1_services__service_id__heat_get: {
         parameters: {
             query?: {
@@ -3233,6 +6028,37 @@ export interface operations {
             };
         };
     };
+    read_lookalikes_v1_services__service_id__lookalikes_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Lookalikes"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     read_service_metrics_v1_services__service_id__metrics_get: {
         parameters: {
             query?: {
@@ -3258,6 +6084,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceMetrics"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_service_ping_pong_v1_services__service_id__ping_pong_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                /** @description At most this many points; the resolution is named. */
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingPongHistory"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_ratio_v1_services__service_id__ratio_get: {
+        parameters: {
+            query?: {
+                /** @description Largest loss of throughput wanted. */
+                loss_target?: number;
+                /** @description Accept less DRAM than the hot bytes. */
+                stressed?: boolean;
+                /** @description Growth of memory that DRAM must bear. */
+                growth?: number;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ratio"];
                 };
             };
             /** @description Validation Error */
@@ -3301,6 +6207,186 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Revisit"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_objectives_v1_services__service_id__revisit_objectives_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                /** @description At most this many points; the resolution is named. */
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Objectives"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_sensitivity_v1_services__service_id__sensitivity_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sensitivity"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_slowdown_points_v1_services__service_id__slowdown_points_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlowdownPointItem"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    create_slowdown_point_v1_services__service_id__slowdown_points_post: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SlowdownPointRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlowdownPointItem"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_stability_v1_services__service_id__stability_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                /** @description At most this many points; the resolution is named. */
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stability"];
                 };
             };
             /** @description Validation Error */
@@ -3428,6 +6514,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    delete_slowdown_point_v1_slowdown_points__point_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                point_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
             };
         };
     };
