@@ -96,7 +96,7 @@ def advise_stop(
         why = f"Moves in vain for {lasted_s:.0f} s so far; advice comes after {needed_s:.0f} s."
         return StopView(advised=False, why=why, how=None)
     if state == "warn" and not all(part.measures for part in parts):
-        why = "Flows and memory sizes look like moves in vain; only hot memory or throughput, measured, would make it sure."
+        why = "Flows and memory sizes look like moves in vain; hot memory or throughput, measured, would make sure."
         return StopView(advised=False, why=why, how=None)
     paid = _over_floor(cost)
     if not paid:

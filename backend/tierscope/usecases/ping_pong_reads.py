@@ -11,7 +11,7 @@ from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Figure, Series, TimeAxis, Window, absent
 from tierscope.domain.tier_moves.ping_pong import State
 from tierscope.domain.tier_moves.states import gravest, scale_spans
-from tierscope.storage.subjects import find_host, find_service, hosts_of_service, newest_inventories
+from tierscope.storage.subjects import find_host, newest_inventories
 from tierscope.storage.tier_moves import recorded_seconds
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.ping_pong import Kind, describe_ping_pong
@@ -19,6 +19,7 @@ from tierscope.usecases.ping_pong_cost import CostView, StopView, advise_stop, v
 from tierscope.usecases.ping_pong_hosts import MAX_HOSTS, HostHistory, busiest, read_histories
 from tierscope.usecases.ping_pong_series import view_series
 from tierscope.usecases.ping_pong_spans import SpanView, bucket_states, list_spans
+from tierscope.usecases.subjects import require_service_hosts
 from tierscope.usecases.tier_moves import WHOLE_HOSTS
 from tierscope.usecases.windows import parse_window
 
@@ -127,10 +128,7 @@ class PingPongReads:
         now = self._context.clock()
         window = parse_window(from_, to, now=now)
         with self._context.database.read() as session:
-            service = find_service(session, service_id)
-            if service is None:
-                raise NotFound(f"there is no service {service_id[:80]!r}")
-            every = hosts_of_service(session, service.id)
+            service, every = require_service_hosts(session, service_id)
             hosts = busiest(session, every, window, service.id)
             parts = read_histories(session, hosts, window, service, now=now, whole_hosts=False)
             own_groups = any(part.part.ledger.total("promoted_pages") is not None for part in parts)

@@ -8,17 +8,17 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.core.errors import NotFound
 from tierscope.domain import sensitivity
 from tierscope.domain.figures import Figure, Grade, Interval, Window, absent
 from tierscope.domain.sensitivity import Kind, Sensitivity
 from tierscope.storage.events import EventRow, list_events
-from tierscope.storage.subjects import SubjectService, find_service, hosts_of_service
+from tierscope.storage.subjects import SubjectService
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.heat_index import HeatIndexView, HeatMix, read_heat_mix, view_heat_index
 from tierscope.usecases.kind_residency import is_residency, name_sources, read_residency
 from tierscope.usecases.sensitivity_panel import Measure, PanelRows, is_measure, join_panel
 from tierscope.usecases.service_lines import line_grid, read_service_lines, service_scopes
+from tierscope.usecases.subjects import require_service_hosts
 from tierscope.usecases.windows import parse_window
 
 Ints = npt.NDArray[np.int64]
@@ -112,10 +112,7 @@ class SensitivityReads:
         now = self._context.clock()
         window = parse_window(from_, to, now=now)
         with self._context.database.read() as session:
-            service = find_service(session, service_id)
-            if service is None:
-                raise NotFound(f"there is no service {service_id[:80]!r}")
-            every = hosts_of_service(session, service.id)
+            service, every = require_service_hosts(session, service_id)
             hosts = every[:MAX_HOSTS]
             lines = read_service_lines(
                 session,

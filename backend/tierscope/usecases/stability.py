@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.core.errors import NotFound
 from tierscope.domain import stability
 from tierscope.domain.axis import Grid
 from tierscope.domain.figures import Figure, Grade, Interval, Series, TimeAxis, Window, absent, gaps_to_none
@@ -16,10 +15,11 @@ from tierscope.domain.heat.rows import PREFERENCE, Method
 from tierscope.domain.kind_residency import KINDS
 from tierscope.domain.stability import HotSetState
 from tierscope.storage.heat_sums import LAGS, Overlap, read_overlaps
-from tierscope.storage.subjects import SubjectService, find_service, hosts_of_service
+from tierscope.storage.subjects import SubjectService
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.kind_residency import HostResidency, is_residency, name_sources, read_residency
 from tierscope.usecases.service_lines import line_grid, read_service_lines, service_scopes
+from tierscope.usecases.subjects import require_service_hosts
 from tierscope.usecases.windows import parse_window
 
 Floats = npt.NDArray[np.float64]
@@ -99,10 +99,7 @@ class StabilityReads:
         now = self._context.clock()
         window = parse_window(from_, to, now=now)
         with self._context.database.read() as session:
-            service = find_service(session, service_id)
-            if service is None:
-                raise NotFound(f"there is no service {service_id[:80]!r}")
-            every = hosts_of_service(session, service.id)
+            service, every = require_service_hosts(session, service_id)
             hosts = every[:MAX_HOSTS]
             scopes = service_scopes(session, service)
             lines = read_service_lines(session, hosts, scopes, is_residency, window, now=now, max_points=max_points)
