@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from factories.heat_rows import METHOD as DRAWN
+from factories.heat_rows import STRATA, draw_rows
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS
-from tierscope.domain.heat.rows import HeatRow, Method, pack_rows, unpack_rows
+from tierscope.domain.heat.packs import fold_packs, pack_rows, unpack_rows
+from tierscope.domain.heat.rows import HeatRow, Method, fold_rows
 from tierscope.domain.packing import Block, empty_block, pack_block, unpack_block
 
 METHOD = Method(9, 1, 60_000_000_000)
@@ -92,3 +95,24 @@ def test_heat_rows_come_back_exactly(rows: list[HeatRow]) -> None:
                 np.testing.assert_array_equal(found, wanted, err_msg=field.name)
             else:
                 assert found == wanted, field.name
+
+
+def test_packs_fold_to_what_their_rows_fold_to() -> None:
+    rng = np.random.default_rng(3)
+    rows = draw_rows(rng, range(1, 31), sampled=True)
+    rows += draw_rows(rng, range(31, 41), strata=STRATA[:2], validity=0b1011)
+    rows += draw_rows(rng, range(41, 44), coarse=True)
+    again = draw_rows(rng, range(43, 50))
+    for some in (rows, [*rows, *again]):
+        packs = [pack_rows(some[i : i + 10]) for i in range(0, len(some), 10)]
+        found, wanted = fold_packs(7, packs, DRAWN), fold_rows(7, some)
+        assert found is not None
+        assert wanted is not None
+        assert (found.groups, found.history) == (wanted.groups, wanted.history)
+        for name in ("ends_us", "n_intervals"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+        for part in ("folded", "beside"):
+            one, other = getattr(found, part), getattr(wanted, part)
+            for field in dataclasses.fields(one):
+                np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), field.name)
+    assert fold_packs(7, [], DRAWN) is None

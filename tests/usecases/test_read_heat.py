@@ -15,7 +15,8 @@ from tierscope.core.errors import BadRequest
 from tierscope.core.settings import Settings
 from tierscope.usecases import heat_sources
 from tierscope.usecases.context import ReadContext
-from tierscope.usecases.heat import HeatReads, HeatView
+from tierscope.usecases.heat import HeatReads
+from tierscope.usecases.heat_view import HeatView
 from tierscope.wire._generated import batch_pb2, heat_pb2
 
 MINUTE = batches.MINUTE_NS

@@ -120,7 +120,7 @@ def test_an_open_hour_waits_and_its_intervals_stay_live(database: Database) -> N
     done = drain(database, start + timedelta(minutes=15))
     assert done.buckets == {"heat": 1}
     assert rollups(database, "heat_1h", start) == []
-    assert drain(database, start + timedelta(minutes=70)).buckets == {"heat": 1, "heat_1h": 1}
+    assert drain(database, start + timedelta(minutes=70)).buckets == {"heat": 1, "heat_1h": 1, "service_heat_1h": 1}
     assert [int(part.n_intervals[0]) for part in rollups(database, "heat_1h", start)] == [15]
 
 

@@ -27,11 +27,12 @@ class SchemeInfo(Model):
 
 
 class ClassFigures(Model):
-    """Bytes and share of one class."""
+    """Bytes of one class; its share as the median over hosts, and in all bytes together (hosts weigh by memory)."""
 
     heat_class: HeatClass
     bytes: Figure
     ratio: Figure
+    weighted_ratio: Figure
 
 
 class KindHeat(Model):
@@ -66,6 +67,15 @@ class HugePages(Model):
     hot_bytes_upper: Figure
     hot_bytes_lower: Figure
     skewed: bool | None
+
+
+class SizeHeat(Model):
+    """Heat of pages of one size. One touch makes a whole huge page hot: `huge_pages` bounds what that may hide."""
+
+    page_size_bytes: int | None = Field(description="Null where rows were stored before sizes were kept apart.")
+    resident_bytes: Figure
+    classes: list[ClassFigures]
+    huge_pages: HugePages | None = Field(description="Null for base pages.")
 
 
 class BesideHeat(Model):
@@ -129,6 +139,7 @@ class ServiceHeat(Model):
     coverage: float | None
     classes: list[ClassFigures]
     by_kind: list[KindHeat]
+    by_size: list[SizeHeat]
     by_window: list[WindowHeat]
     age_histogram: list[AgeBucket]
     hot_outside_dram_bytes: Figure

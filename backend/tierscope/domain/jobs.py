@@ -20,16 +20,18 @@ class Job:
     """Whether a bucket is worked on before it has closed."""
     claim_limit: int
     """Most buckets of one subject in one transaction."""
+    wait: timedelta = timedelta(seconds=90)
+    """How long after its end a bucket is due: uploads are spread over a minute."""
 
     def due_before(self, now: datetime) -> datetime:
         """Buckets that start before this moment are due."""
         if self.open_buckets:
             return now
-        return now - timedelta(microseconds=self.width_us) - _GRACE
+        return now - timedelta(microseconds=self.width_us) - self.wait
 
 
-_GRACE = timedelta(seconds=90)
-"""Uploads are spread over a minute: a bucket that closes is given time for its last interval."""
+_AFTER_HOSTS = timedelta(minutes=5)
+"""What is made of all hosts waits for their own buckets, so that it is made once and not once per host."""
 
 COUNTERS = Job("counters", TEN_MINUTES_US, open_buckets=True, claim_limit=144)
 HEAT = Job("heat", TEN_MINUTES_US, open_buckets=False, claim_limit=144)
@@ -38,9 +40,22 @@ METRICS_1H = Job("metrics_1h", HOUR_US, open_buckets=False, claim_limit=168)
 METRICS_1D = Job("metrics_1d", DAY_US, open_buckets=False, claim_limit=31)
 HEAT_1H = Job("heat_1h", HOUR_US, open_buckets=False, claim_limit=48)
 HEAT_1D = Job("heat_1d", DAY_US, open_buckets=False, claim_limit=31)
+SERVICE_HEAT_1H = Job("service_heat_1h", HOUR_US, open_buckets=False, claim_limit=24, wait=_AFTER_HOSTS)
+SERVICE_HEAT_1D = Job("service_heat_1d", DAY_US, open_buckets=False, claim_limit=8, wait=_AFTER_HOSTS)
 COUNTERS_PACK = Job("counters_pack", HOUR_US, open_buckets=False, claim_limit=24)
 
-JOBS = (COUNTERS, HEAT, HEAT_1H, TILES, METRICS_1H, METRICS_1D, HEAT_1D, COUNTERS_PACK)
+JOBS = (
+    COUNTERS,
+    HEAT,
+    HEAT_1H,
+    SERVICE_HEAT_1H,
+    TILES,
+    METRICS_1H,
+    METRICS_1D,
+    HEAT_1D,
+    SERVICE_HEAT_1D,
+    COUNTERS_PACK,
+)
 """In the order in which they are worked: what people look at first comes first, and fine before coarse."""
 
 

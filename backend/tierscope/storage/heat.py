@@ -13,7 +13,8 @@ from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.buckets import DAY_US, HOUR_US
 from tierscope.domain.heat.beside import BESIDE_FIELDS, BESIDE_WIDTHS, Beside
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS, Folded
-from tierscope.domain.heat.rows import KINDS, HeatRow, HeatSeries, Method, pack_rows, unpack_rows
+from tierscope.domain.heat.packs import fold_packs, pack_rows, unpack_rows
+from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS, KINDS, HeatRow, HeatSeries, Method
 from tierscope.storage import copy
 from tierscope.storage.binary import (
     copy_out,
@@ -59,7 +60,10 @@ LIVE_COLUMNS = (
 )
 _SUMS = ("resident_bytes", "age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes")
 ROLLUP_COLUMNS = ", ".join(
-    ("host_id", "ts", "backend", "granularity", "interval_ns", "n_intervals", "kinds", "tiers", *_SUMS, *BESIDE_COLUMNS)
+    (
+        *("host_id", "ts", "backend", "granularity", "interval_ns", "n_intervals", "kinds", "tiers"),
+        *(*_SUMS, *BESIDE_COLUMNS, "page_sizes"),
+    )
 )
 """What `rollup_series` reads, in its order."""
 _ROLLUP = (
@@ -74,6 +78,7 @@ _ROLLUP = (
     "tiers",
     *_SUMS,
     *BESIDE_COLUMNS,
+    "page_sizes",
 )
 
 
@@ -167,6 +172,24 @@ def read_packs(
     return found
 
 
+def read_folded_packs(
+    session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int]
+) -> list[HeatSeries]:
+    """Single intervals of all packs whose block starts in [start, end), one series per host and method."""
+    query = (
+        "SELECT host_id, backend, granularity, interval_ns, body FROM heat"  # noqa: S608 - integers and times
+        f" WHERE service_id = {int(service_id)}{_hosts(host_ids)}"
+        f" AND ts >= '{start.isoformat()}' AND ts < '{end.isoformat()}' ORDER BY host_id, ts"
+    )
+    inflate = zstandard.ZstdDecompressor()
+    found: dict[tuple[int, Method], list[bytes]] = {}
+    for host, backend, granularity, interval_ns, body in copy_out(session, query):
+        method = Method(parse_int(backend) or 0, parse_int(granularity) or 0, parse_int(interval_ns) or 0)
+        found.setdefault((parse_int(host) or 0, method), []).append(inflate.decompress(body or b""))
+    folded = (fold_packs(host_id, bodies, method) for (host_id, method), bodies in found.items())
+    return [part for part in folded if part is not None]
+
+
 def replace_rollups(
     transaction: WriteTransaction,
     table: RollupTable,
@@ -189,14 +212,13 @@ def replace_rollups(
             groups = (copy.int4(int(part.n_intervals[i])), copy.int2_array(kinds), copy.text_array(part.tiers))
             sums = (copy.int8_array(np.ascontiguousarray(getattr(part.folded, name)[i])) for name in _FOLDED)
             beside = (_unless_zero(getattr(part.beside, name)[i]) for name in BESIDE_FIELDS)
-            out.append(copy.row([*key, *_method(part.method), *groups, *sums, *beside]))
+            sizes = copy.int4_array(np.array(part.sizes, np.int64))
+            out.append(copy.row([*key, *_method(part.method), *groups, *sums, *beside, sizes]))
     copy.copy_rows(transaction, table, _ROLLUP, out)
 
 
 _FOLDED = ("resident", "age", "never", "count", "lo", "hi")
 _WIDTH_US: dict[RollupTable, int] = {"heat_1h": HOUR_US, "heat_1d": DAY_US}
-_FULL_HISTORY, _FULL_INTERVALS = 64, 60
-"""A bucket of at least an hour of minutes stands for as long a run of intervals as a validity word can hold."""
 _WIDTHS = (1, BUCKETS, BUCKETS, COUNTS, len(WINDOWS), len(WINDOWS))
 
 
@@ -225,6 +247,7 @@ def rollup_series(row: Sequence[bytes | None], width_us: int) -> HeatSeries:
         values = parse_int8_array(row[8 + i])
         sums.append(values.reshape((1, len(kinds)) if width == 1 else (1, len(kinds), width)))
     n = parse_int(row[5]) or 0
+    at_beside = 8 + len(_WIDTHS)
     return HeatSeries(
         host_id=parse_int(row[0]) or 0,
         method=Method(parse_int(row[2]) or 0, parse_int(row[3]) or 0, parse_int(row[4]) or 0),
@@ -232,9 +255,10 @@ def rollup_series(row: Sequence[bytes | None], width_us: int) -> HeatSeries:
         n_intervals=np.array([n], np.int64),
         kinds=kinds,
         tiers=tuple(parse_text_array(row[7])),
+        sizes=tuple(parse_small_array(row[-1])) or (0,) * len(kinds),
         folded=Folded(*sums),
-        beside=_beside(row[8 + len(_WIDTHS) :], len(kinds)),
-        history=_FULL_HISTORY if n >= _FULL_INTERVALS else n,
+        beside=_beside(row[at_beside : at_beside + len(BESIDE_FIELDS)], len(kinds)),
+        history=FULL_HISTORY if n >= FULL_INTERVALS else n,
     )
 
 

@@ -7,7 +7,7 @@ from tierscope.storage.partitions import Mode
 from tierscope.storage.tables import TIME_TABLES
 
 _TIME_TABLES = {entry.table.name: entry for entry in TIME_TABLES}
-_PACKED = ("body", "cells", "known")
+_PACKED = ("body", "cells", "counts", "known")
 
 
 def make_table(connection: Connection, table: Table, mode: Mode) -> None:

@@ -1,12 +1,10 @@
 """Figures that stand beside heat and are none: written bytes, and what is known of the insides of huge pages."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tierscope.domain.figures import Figure, absent
 from tierscope.domain.heat import WINDOWS
-from tierscope.domain.heat.rows import HeatSeries
-from tierscope.domain.heat.summary import mean_huge_pages, mean_sampled_pages, mean_written
+from tierscope.domain.heat.source import HeatSource
 from tierscope.usecases.heat_figures import Evidence
 
 SKEWED_BELOW = 0.1
@@ -45,21 +43,21 @@ class BesideView:
     huge_pages: HugePagesView
 
 
-def view_beside(series: Sequence[HeatSeries], evidence: Evidence) -> BesideView:
-    """What stands beside the heat of these series; what was not measured says so."""
-    return BesideView(_sampled(series, evidence), _written(series, evidence), _huge_pages(series, evidence))
+def view_beside(source: HeatSource | None, evidence: Evidence) -> BesideView:
+    """What stands beside the heat of a service; what was not measured says so."""
+    return BesideView(_sampled(source, evidence), _written(source, evidence), view_huge_pages(source, evidence))
 
 
-def _sampled(series: Sequence[HeatSeries], evidence: Evidence) -> Figure:
-    definition, pages = "heat.sampled_pages/1", mean_sampled_pages(series)
+def _sampled(source: HeatSource | None, evidence: Evidence) -> Figure:
+    definition, pages = "heat.sampled_pages/1", None if source is None else source.sampled_pages()
     if pages is None:
         status, reason = ("not_collected", evidence.nothing) if evidence.nothing else ("not_supported", _ALL_PAGES)
         return absent(definition, "pages", status, reason, window=evidence.window, method=evidence.method)  # type: ignore[arg-type]
     return replace(evidence.bytes(definition, pages, None, None), unit="pages")
 
 
-def _written(series: Sequence[HeatSeries], evidence: Evidence) -> tuple[WrittenView, ...]:
-    found = {written.intervals: written for written in mean_written(series)}
+def _written(source: HeatSource | None, evidence: Evidence) -> tuple[WrittenView, ...]:
+    found = {written.intervals: written for written in (() if source is None else source.written())}
     out = []
     for length in WINDOWS:
         names = ("writes.written_bytes/1", "writes.written_ratio/1")
@@ -78,9 +76,10 @@ def _written(series: Sequence[HeatSeries], evidence: Evidence) -> tuple[WrittenV
     return tuple(out)
 
 
-def _huge_pages(series: Sequence[HeatSeries], evidence: Evidence) -> HugePagesView:
+def view_huge_pages(source: HeatSource | None, evidence: Evidence) -> HugePagesView:
+    """Hot bytes of huge pages as whole pages, and of their sub-pages alone."""
     upper, lower = "heat.huge_hot_bytes_upper/1", "heat.huge_hot_bytes_lower/1"
-    found = mean_huge_pages(series)
+    found = None if source is None else source.huge_pages()
     if found is None:
         reason = evidence.nothing or _NO_SUBPAGES
         high, low = (absent(name, "bytes", "not_collected", reason, window=evidence.window) for name in (upper, lower))

@@ -1,13 +1,14 @@
 """Figures of heat with their evidence: grade, coverage, intervals and the kind of nothing where there is none."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tierscope.domain.figures import Figure, Grade, Interval, Window, absent
-from tierscope.domain.heat import Misplaced, Rule, judge_enough
+from tierscope.domain.heat import Enough, Misplaced, Rule, judge_enough
 from tierscope.domain.heat.aggregate import LEVEL
 from tierscope.domain.heat.rows import HeatSeries, Method
-from tierscope.domain.heat.summary import ServiceShare, mean_sampled_pages, observed_share
+from tierscope.domain.heat.source import HeatSource, Observed, SeriesSource
+from tierscope.domain.heat.summary import ServiceShare
 
 GROUNDING = "S method of the source paper; A thresholds of warm and cold"
 _PAGE_NOTE = "Ages come from activity per interval; shorter idle times cannot be told apart."
@@ -118,28 +119,26 @@ def _bounds(lo: float, hi: float, *, sampled: bool) -> Interval:
 
 
 def gather_evidence(
-    series: Sequence[HeatSeries], method: Method | None, rule: Rule, window: Window, wanted: str | None
+    measured: HeatSource | Sequence[HeatSeries] | None,
+    method: Method | None,
+    rule: Rule,
+    window: Window,
+    wanted: str | None,
 ) -> Evidence:
     """Judge what was measured. A claim that the data does not support yet is graded `early`, with what is missing."""
     family = None if method is None else method.family
-    if not series:
+    source = SeriesSource(tuple(measured)) if isinstance(measured, Sequence) else measured
+    observed = [] if source is None else source.observed(window.start.timestamp(), window.end.timestamp())
+    if source is None or not observed:
         what = "No heat" if wanted is None else f"No heat by {wanted}"
         nothing = f"{what} was measured for this service in the window."
         return Evidence(family, window, 0, 0, None, None, (), nothing, ())
-    start, end = window.start.timestamp(), window.end.timestamp()
-    coverage = sum(observed_share(part, start, end) for part in series) / len(series)
-    n_intervals = sum(int(part.n_intervals.sum()) for part in series)
-    enough = judge_enough(
-        n_hosts=len(series),
-        n_intervals=max(int(part.n_intervals.sum()) for part in series),
-        coverage=coverage,
-        history=max(part.history for part in series),
-        needed_history=rule.history,
-    )
+    coverage = sum(host.coverage for host in observed) / len(observed)
+    enough = _judge(observed, coverage, rule)
     notes = [_VMA_NOTE if method is not None and method.granularity == _VMA else _PAGE_NOTE]
     if method is not None and method.is_sampler:
         notes.append(_SAMPLED_NOTE)
-    pages = mean_sampled_pages(series)
+    pages = source.sampled_pages()
     if pages is not None:
         notes.append(_PANEL_NOTE.format(pages=round(pages)))
     if rule.snapped:
@@ -147,11 +146,35 @@ def gather_evidence(
     return Evidence(
         method=family,
         window=window,
-        n_hosts=len(series),
-        n_intervals=n_intervals,
+        n_hosts=len(observed),
+        n_intervals=sum(host.n_intervals for host in observed),
         coverage=coverage,
         grade=enough.grade or "early",
         warnings=enough.warnings,
         nothing=None,
         notes=tuple(notes),
+    )
+
+
+def host_evidence(host: Observed, whole: Evidence, rule: Rule) -> Evidence:
+    """The evidence of one host's figures in the answer that `whole` stands behind."""
+    enough = _judge([host], host.coverage, rule)
+    return replace(
+        whole,
+        n_hosts=1,
+        n_intervals=host.n_intervals,
+        coverage=host.coverage,
+        grade=enough.grade or "early",
+        warnings=enough.warnings,
+        nothing=None,
+    )
+
+
+def _judge(observed: Sequence[Observed], coverage: float, rule: Rule) -> Enough:
+    return judge_enough(
+        n_hosts=len(observed),
+        n_intervals=max(host.n_intervals for host in observed),
+        coverage=coverage,
+        history=max(host.history for host in observed),
+        needed_history=rule.history,
     )

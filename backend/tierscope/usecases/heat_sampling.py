@@ -7,7 +7,7 @@ from datetime import timedelta
 from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure, Interval, Window, absent
 from tierscope.domain.heat.classes import WINDOWS
-from tierscope.domain.heat.rows import HeatSeries, Method
+from tierscope.domain.heat.rows import Method
 from tierscope.domain.heat.sampler import Events, Sampled, TouchedBytes, read_samples
 from tierscope.domain.heat.unseen import COVERAGE_LOWER, LEVEL, MIN_SAMPLES
 from tierscope.storage.binary import from_us
@@ -42,15 +42,18 @@ class SamplingView:
 
 
 def read_sampling(
-    session: ReadSession, service_id: int, method: Method | None, series: Mapping[int, HeatSeries], window: Window
+    session: ReadSession, service_id: int, method: Method | None, newest_us: Mapping[int, int], window: Window
 ) -> Sampled | None:
-    """The newest intervals of hosts that sample in hardware; None for other methods, or without single intervals."""
-    if method is None or not method.is_sampler or not series:
+    """The newest intervals of hosts that sample in hardware; None for other methods, or without single intervals.
+
+    `newest_us`: when the newest interval of each host ended, or a little later.
+    """
+    if method is None or not method.is_sampler or not newest_us:
         return None
     span = timedelta(microseconds=method.interval_ns / 1000 * (WINDOWS[-1] + 1))
     found = []
-    for host_id, part in series.items():
-        end = min(from_us(int(part.ends_us[-1])), window.end)
+    for host_id, end_us in newest_us.items():
+        end = min(from_us(end_us), window.end)
         rows = read_live(session, service_id, end - span, end, [host_id]).get(host_id, [])
         found.append([row for row in rows if row.method == method])
     return read_samples(found)

@@ -1,10 +1,8 @@
 """Where the heat of a window comes from: intervals while there are few enough, else sums per hour or day."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-
-import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Window
@@ -25,25 +23,43 @@ def read_heat(
     session: ReadSession, service_id: int, host_ids: Sequence[int], window: Window, *, now: datetime
 ) -> dict[Method, dict[int, HeatSeries]]:
     """The heat of the window by method and host. Buckets that are not summed yet are taken from their intervals."""
-    minutes = (window.end - window.start).total_seconds() / 60
-    live_start = max(window.start, now - LIVE_KEPT)
-    probed = count_live(session, service_id, window.end - PROBE, window.end, host_ids)
-    rows_per_minute = max(probed / (PROBE.total_seconds() / 60), float(len(host_ids)), 1.0)
-    if live_start == window.start and minutes * rows_per_minute <= MAX_ROWS:
+    plan = plan_intervals(session, service_id, host_ids, window, now=now)
+    if plan.enough:
         return _join(_read_intervals(session, service_id, host_ids, window.start, window.end))
     daily = window.end - window.start > DAILY_FROM
     table: RollupTable = "heat_1d" if daily else "heat_1h"
     width = DAY if daily else HOUR
-    first = _floor(window.start, width)
+    first = floor_to(window.start, width)
     sums = read_rollups(session, table, service_id, first, window.end, host_ids)
     newest = max((int(part.ends_us[-1]) for part in sums), default=None)
     covered = window.start if newest is None else datetime.fromtimestamp(newest / 1e6, tz=UTC)
-    budget = timedelta(minutes=MAX_ROWS / rows_per_minute)
-    tail = max(covered, live_start, window.end - budget)
+    tail = max(covered, plan.live_start, window.end - timedelta(minutes=MAX_ROWS / plan.rows_per_minute))
     parts = [*sums]
     if tail < window.end:
         parts += _read_intervals(session, service_id, host_ids, tail, window.end)
     return _join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalPlan:
+    """Whether single intervals answer a window, since when they are kept, and how many there are per minute."""
+
+    enough: bool
+    live_start: datetime
+    rows_per_minute: float
+
+
+def plan_intervals(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], window: Window, *, now: datetime
+) -> IntervalPlan:
+    """Single intervals answer a window that is kept whole and has few enough of them."""
+    minutes = (window.end - window.start).total_seconds() / 60
+    live_start = max(window.start, now - LIVE_KEPT)
+    if live_start > window.start or minutes * len(host_ids) > MAX_ROWS:
+        return IntervalPlan(enough=False, live_start=live_start, rows_per_minute=max(float(len(host_ids)), 1.0))
+    probed = count_live(session, service_id, window.end - PROBE, window.end, host_ids)
+    per_minute = max(probed / (PROBE.total_seconds() / 60), float(len(host_ids)), 1.0)
+    return IntervalPlan(minutes * per_minute <= MAX_ROWS, live_start, per_minute)
 
 
 def _read_intervals(
@@ -70,20 +86,7 @@ def _join(parts: Sequence[HeatSeries]) -> dict[Method, dict[int, HeatSeries]]:
     return found
 
 
-def pick_kind(series: HeatSeries, kind: str) -> HeatSeries | None:
-    """One page kind of a series, None where the host has no such memory."""
-    places = np.array([i for i, found in enumerate(series.kinds) if found == kind], np.int64)
-    if not len(places):
-        return None
-    return replace(
-        series,
-        kinds=tuple(series.kinds[i] for i in places),
-        tiers=tuple(series.tiers[i] for i in places),
-        folded=series.folded.take((slice(None), places)),
-        beside=series.beside.take((slice(None), places)),
-    )
-
-
-def _floor(at: datetime, width: timedelta) -> datetime:
+def floor_to(at: datetime, width: timedelta) -> datetime:
+    """The start of the bucket of this width that holds a moment."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     return epoch + (at - epoch) // width * width

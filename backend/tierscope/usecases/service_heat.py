@@ -11,12 +11,12 @@ from tierscope.domain.figures import Figure, Window
 from tierscope.domain.heat import Estimate, Rule, capacity_weighted, make_rule
 from tierscope.domain.heat.rows import HeatSeries, Method, join_series
 from tierscope.domain.heat.summary import (
-    MeanClasses,
     ServiceShare,
     mean_classes,
     mean_resident,
     misplaced,
     service_share,
+    weighted_share,
 )
 from tierscope.storage.fleet_heat import Found, read_newest_hours, read_newest_intervals
 from tierscope.usecases.heat import choose_method
@@ -96,7 +96,7 @@ def fleet_figures(heats: Sequence[HeatNow], *, now: datetime, rule: Rule = RULE)
         note = f"measured by several methods: {', '.join(families)}"
         evidence = replace(evidence, method=None, warnings=(*evidence.warnings, note))
     classes, resident = mean_classes(series, rule), mean_resident(series)
-    shares = [_weighted(classes, i, resident) for i in range(len(_NAMES))]
+    shares = [weighted_share(classes, i, resident) for i in range(len(_NAMES))]
     return _figures(heat, evidence, shares, rule)
 
 
@@ -120,14 +120,6 @@ def _figures(heat: HeatNow, evidence: Evidence, shares: Sequence[ServiceShare | 
 def _evidence(heat: HeatNow, rule: Rule, reason: str | None) -> Evidence:
     evidence = gather_evidence(heat.series, heat.method, rule, heat.window, None)
     return replace(evidence, nothing=reason) if evidence.nothing is not None and reason else evidence
-
-
-def _weighted(classes: MeanClasses, place: int, resident: float) -> ServiceShare | None:
-    share = capacity_weighted([float(classes.value[place])], [resident])
-    if share is None:
-        return None
-    lo, hi = float(classes.lo[place]) / resident, min(float(classes.hi[place]) / resident, 1.0)
-    return ServiceShare(Estimate(share, None, None, None), lo, hi, 1, classes.sampled)
 
 
 def _anon_share(series: Sequence[HeatSeries]) -> ServiceShare | None:

@@ -1,7 +1,7 @@
 """Heat as it arrives, one row per interval of a service on a host, and its series by kind, tier and page size."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ PREFERENCE = (9, 4, 5, 1, 2, 3, 6, 7, 8)
 """Backends from the most to the least telling, for choosing one where several measured."""
 SAMPLERS = frozenset({"pebs", "ibs", "spe"})
 """Backends that sample accesses in hardware: they see part of them, and loads and stores apart."""
+
+FULL_HISTORY, FULL_INTERVALS = 64, 60
+"""A bucket of at least an hour of minutes stands for as long a run of intervals as a validity word can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,18 @@ class HeatSeries:
     def groups(self) -> tuple[Group, ...]:
         """Kind, tier and page size of each group."""
         return tuple(zip(self.kinds, self.tiers, self.sizes, strict=True))
+
+    def take_groups(self, chosen: Sequence[int]) -> "HeatSeries":
+        """Some of the groups."""
+        places = np.array(chosen, np.int64)
+        return replace(
+            self,
+            kinds=tuple(self.kinds[i] for i in chosen),
+            tiers=tuple(self.tiers[i] for i in chosen),
+            sizes=tuple(self.sizes[i] for i in chosen),
+            folded=self.folded.take((slice(None), places)),
+            beside=self.beside.take((slice(None), places)),
+        )
 
 
 def fold_rows(host_id: int, rows: Sequence[HeatRow]) -> HeatSeries | None:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.axis import Grid
-from tierscope.domain.heat.aggregate import Estimate, estimate_median, host_value
+from tierscope.domain.heat.aggregate import Estimate, capacity_weighted, estimate_median, host_value
 from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Folded, Rule, classify
 from tierscope.domain.heat.panel import Margins, find_margins, join_margins, widen
 from tierscope.domain.heat.placement import Misplaced, find_misplaced
@@ -107,6 +107,15 @@ def service_share(hosts: Sequence[HeatSeries], rule: Rule, place: int) -> Servic
     lo = float(np.median([share.lo for share in shares]))
     hi = float(np.median([share.hi for share in shares]))
     return ServiceShare(middle, lo, hi, len(shares), any(share.sampled for share in shares))
+
+
+def weighted_share(classes: MeanClasses, place: int, resident: float) -> ServiceShare | None:
+    """The share of a class in all bytes together, so that each host weighs by its memory; None without memory."""
+    share = capacity_weighted([float(classes.value[place])], [resident])
+    if share is None:
+        return None
+    lo, hi = float(classes.lo[place]) / resident, min(float(classes.hi[place]) / resident, 1.0)
+    return ServiceShare(Estimate(share, None, None, None), lo, hi, 1, classes.sampled)
 
 
 def mean_fold(series: HeatSeries) -> tuple[Folded, float]:

@@ -21,12 +21,15 @@ from tierscope.domain.jobs import (
     JOBS,
     METRICS_1D,
     METRICS_1H,
+    SERVICE_HEAT_1D,
+    SERVICE_HEAT_1H,
     TILES,
     Job,
 )
 from tierscope.storage.marks import Claim, claim, due_subjects
 from tierscope.usecases.rebuild.counters import pack_hours, rebuild_counters, rebuild_metrics_1d, rebuild_metrics_1h
 from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h
+from tierscope.usecases.rebuild.service_heat import rebuild_service_heat_1d, rebuild_service_heat_1h
 from tierscope.usecases.rebuild.tiles import rebuild_tiles
 
 Rebuild = Callable[[WriteTransaction, Claim], None]
@@ -39,6 +42,8 @@ REBUILDS: Mapping[Job, Rebuild] = {
     HEAT: rebuild_heat,
     HEAT_1H: rebuild_heat_1h,
     HEAT_1D: rebuild_heat_1d,
+    SERVICE_HEAT_1H: rebuild_service_heat_1h,
+    SERVICE_HEAT_1D: rebuild_service_heat_1d,
     TILES: rebuild_tiles,
 }
 _SUBJECTS_AT_ONCE = 200

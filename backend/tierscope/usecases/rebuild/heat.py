@@ -1,14 +1,13 @@
 """From heat rows: exact packs of ten minutes, sums per hour and day."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
-from tierscope.domain.heat.rows import HeatRow, HeatSeries, coarsen, fold_rows, join_series
-from tierscope.domain.jobs import HEAT, HEAT_1D, HEAT_1H
+from tierscope.domain.heat.rows import HeatRow, coarsen, join_series
+from tierscope.domain.jobs import HEAT, HEAT_1D, HEAT_1H, SERVICE_HEAT_1D, SERVICE_HEAT_1H
 from tierscope.storage import marks
-from tierscope.storage.heat import read_live, read_packs, read_rollups, replace_packs, replace_rollups
+from tierscope.storage.heat import read_folded_packs, read_live, read_rollups, replace_packs, replace_rollups
 from tierscope.storage.marks import Claim
 from tierscope.usecases.rebuild.spans import coarser, join_spans
 
@@ -27,19 +26,19 @@ def rebuild_heat(transaction: WriteTransaction, claimed: Claim) -> None:
 
 
 def rebuild_heat_1h(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Sum the packs of whole hours, and mark their days."""
+    """Sum the packs of whole hours, and mark their days and the hours of the whole service."""
     host_id, service_id = claimed.subject_id, claimed.service_id
     for start, end in join_spans(claimed.buckets, HEAT_1H.width_us):
-        packs = read_packs(transaction, service_id, start, end, [host_id])
-        rows = [row for _, block in sorted(packs.items()) for row in block]
+        packs = read_folded_packs(transaction, service_id, start, end, [host_id])
         hours = [bucket for bucket in claimed.buckets if start <= bucket < end]
-        series = [coarsen(part, HOUR_US) for part in _by_method(host_id, rows)]
+        series = [coarsen(part, HOUR_US) for part in packs]
         replace_rollups(transaction, "heat_1h", (host_id, service_id), hours, series)
+    marks.append(transaction, SERVICE_HEAT_1H.kind, 0, service_id, claimed.buckets)
     marks.append(transaction, HEAT_1D.kind, host_id, service_id, coarser(claimed.buckets, DAY_US))
 
 
 def rebuild_heat_1d(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Sum the hours of whole days."""
+    """Sum the hours of whole days, and mark those of the whole service."""
     host_id, service_id = claimed.subject_id, claimed.service_id
     for day in claimed.buckets:
         hours = read_rollups(transaction, "heat_1h", service_id, day, day + timedelta(days=1), [host_id])
@@ -47,12 +46,4 @@ def rebuild_heat_1d(transaction: WriteTransaction, claimed: Claim) -> None:
         joined = [join_series([part for part in hours if part.method == method]) for method in methods]
         series = [coarsen(part, DAY_US) for part in joined if part is not None]
         replace_rollups(transaction, "heat_1d", (host_id, service_id), [day], series)
-
-
-def _by_method(host_id: int, rows: Iterable[HeatRow]) -> list[HeatSeries]:
-    """One series per method: methods are never mixed."""
-    grouped: dict[object, list[HeatRow]] = {}
-    for row in rows:
-        grouped.setdefault(row.method, []).append(row)
-    folded = [fold_rows(host_id, some) for some in grouped.values()]
-    return [part for part in folded if part is not None]
+    marks.append(transaction, SERVICE_HEAT_1D.kind, 0, service_id, claimed.buckets)

@@ -1,0 +1,224 @@
+"""Figures of heat from columns: what `SeriesSource` computes host by host, for all hosts of a service at once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.domain.axis import Grid
+from tierscope.domain.heat.aggregate import estimate_median
+from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Rule
+from tierscope.domain.heat.column_parts import MeanColumns, Parts, mean_columns, median_over_time, parts_over_time
+from tierscope.domain.heat.columns import HeatColumns, take_groups
+from tierscope.domain.heat.panel import Margins, find_margins, widen
+from tierscope.domain.heat.placement import Misplaced, find_misplaced
+from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS
+from tierscope.domain.heat.source import Observed
+from tierscope.domain.heat.summary import HostShares, HugePages, MeanClasses, ServiceShare, Written
+
+Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+_SAMPLED, _WRITTEN, _WRITTEN_OF, _HUGE, _HUGE_SUBPAGES = 0, slice(1, 5), 5, 6, 7
+
+
+@dataclass(slots=True)
+class ColumnSource:
+    """Heat from columns. What was computed once is kept: a source serves many requests."""
+
+    columns: HeatColumns
+    _parts: dict[object, "ColumnSource | None"] = field(default_factory=dict)
+    _known: dict[object, object] = field(default_factory=dict)
+
+    @property
+    def host_ids(self) -> Sequence[int]:
+        """See `HeatSource`, as for all that follows."""
+        return [int(host) for host in self.columns.host_ids]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Of any host."""
+        return frozenset(kind for kind, _, _ in self.columns.groups)
+
+    @property
+    def sizes(self) -> frozenset[int]:
+        """Of any host."""
+        return frozenset(size for _, _, size in self.columns.groups)
+
+    @property
+    def longest_bucket(self) -> int:
+        """Of any host."""
+        return max(int(self.columns.n_intervals.max(initial=0)), 1)
+
+    def newest_us(self) -> dict[int, int]:
+        """By host."""
+        there = self.columns.n_intervals > 0
+        last = len(there) - 1 - there[::-1].argmax(axis=0)
+        return dict(zip(self.host_ids, self.columns.ends_us[last].tolist(), strict=True))
+
+    def pick(self, *, kind: str | None = None, size: int | None = None) -> "ColumnSource | None":
+        """By kind, by size, or by both."""
+        if (kind, size) not in self._parts:
+            places = [
+                i
+                for i, (found_kind, _, found_size) in enumerate(self.columns.groups)
+                if kind in (None, found_kind) and size in (None, found_size)
+            ]
+            self._parts[kind, size] = ColumnSource(take_groups(self.columns, places)) if places else None
+        return self._parts[kind, size]
+
+    def observed(self, start_s: float, end_s: float) -> list[Observed]:
+        """By host."""
+        interval_s = self.columns.method.interval_ns / 1e9
+        n = self.columns.n_intervals.astype(np.int64)
+        at = (n > 0).argmax(axis=0)
+        counted = n[at, np.arange(n.shape[1])]
+        first = np.maximum(self.columns.ends_us[at] / 1e6 - interval_s * counted, start_s)
+        possible = np.maximum((end_s - first) // interval_s, 1.0)
+        total, longest = n.sum(axis=0), n.max(axis=0)
+        share = np.minimum(total / possible, 1.0)
+        history = np.where(longest >= FULL_INTERVALS, FULL_HISTORY, longest)
+        rows = zip(self.host_ids, share.tolist(), total.tolist(), history.tolist(), strict=True)
+        return [Observed(*row) for row in rows]
+
+    def share(self, rule: Rule, place: int) -> ServiceShare | None:
+        """Over hosts."""
+        return self._keep(("share", rule, place), lambda: self._share(rule, place))
+
+    def _share(self, rule: Rule, place: int) -> ServiceShare | None:
+        shares = list(self.host_share(rule, place).values())
+        if not shares:
+            return None
+        middle = estimate_median([share.value for share in shares])
+        lo = float(np.median([share.lo for share in shares]))
+        hi = float(np.median([share.hi for share in shares]))
+        return ServiceShare(middle, lo, hi, len(shares), any(share.sampled for share in shares))
+
+    def host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
+        """By host."""
+        return self._keep(("host", rule, place), lambda: self._host_share(rule, place))
+
+    def _host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
+        parts = self._over_time(rule)
+        bytes_, low_bytes, high_bytes = parts.of(place)
+        value = median_over_time(bytes_, parts.resident)
+        low = value if low_bytes is bytes_ else median_over_time(low_bytes, parts.resident)
+        high = value if high_bytes is bytes_ else median_over_time(high_bytes, parts.resident)
+        margins = self._margins(rule)
+        mean = np.maximum(self._means().resident.sum(axis=0), 1.0)
+        below = np.sqrt(margins.below[..., place].sum(axis=0)) / mean
+        above = np.sqrt(margins.above[..., place].sum(axis=0)) / mean
+        sampled = np.asarray(((margins.below > 0) | (margins.above > 0)).any(axis=(0, 2)))
+        lo = np.where(sampled, np.maximum(np.minimum(low, value) - below, 0.0), np.minimum(low, value))
+        hi = np.minimum(np.maximum(high, value) + np.where(sampled, above, 0.0), 1.0)
+        there = np.flatnonzero(np.isfinite(value))
+        columns = (self.columns.host_ids, value, lo, hi, sampled)
+        return {
+            host: HostShares(v, a, b, sampled=s)
+            for host, v, a, b, s in zip(*(column[there].tolist() for column in columns), strict=True)
+        }
+
+    def host_resident(self) -> dict[int, float]:
+        """By host."""
+        return dict(zip(self.host_ids, self._means().resident.sum(axis=0).tolist(), strict=True))
+
+    def classes(self, rule: Rule) -> MeanClasses:
+        """Over hosts."""
+        split = self._means().parts(rule, summed=True).split()
+        total = ClassBytes(*(part.sum(axis=0) for part in (split.value, split.lo, split.hi)))
+        margins = self._margins(rule)
+        flat = Margins(margins.below.reshape(-1, len(CLASSES)), margins.above.reshape(-1, len(CLASSES)))
+        if flat.sampled:
+            total = widen(total, flat, self.resident())
+        return MeanClasses(total.value, total.lo, total.hi, flat.sampled)
+
+    def resident(self) -> float:
+        """Over hosts."""
+        return float(self._means().resident.sum())
+
+    def ages(self) -> tuple[Floats, Floats]:
+        """Over hosts."""
+        means = self._means()
+        below, known = means.below.sum(axis=(1, 2)), means.known.sum(axis=(1, 2))
+        active = np.diff(below, prepend=0.0)
+        never = known - np.append(known[1:], below[-1])
+        return np.maximum(active, 0.0), np.maximum(never, 0.0)
+
+    def misplaced(self, rule: Rule) -> tuple[Misplaced, Misplaced] | None:
+        """Over hosts."""
+        split = self._by_group(rule)
+        margins = self._margins(rule)
+        flat = (len(self.columns.groups) * len(self.columns.host_ids), len(CLASSES))
+        joined = ClassBytes(*(part.reshape(flat) for part in (split.value, split.lo, split.hi)))
+        tiers = [tier for _, tier, _ in self.columns.groups for _ in self.columns.host_ids]
+        return find_misplaced(joined, tiers, Margins(margins.below.reshape(flat), margins.above.reshape(flat)))
+
+    def written(self) -> tuple[Written, ...]:
+        """Over hosts."""
+        beside = self._means().beside
+        if beside is None or beside[_WRITTEN_OF].sum() <= 0:
+            return ()
+        total, of = beside[_WRITTEN].sum(axis=(1, 2)), float(beside[_WRITTEN_OF].sum())
+        return tuple(Written(length, float(total[i]), of) for i, length in enumerate(WINDOWS))
+
+    def huge_pages(self) -> HugePages | None:
+        """Over hosts."""
+        beside = self._means().beside
+        active = 0.0 if beside is None else float(beside[_HUGE].sum())
+        if beside is None or active <= 0:
+            return None
+        return HugePages(active, min(float(beside[_HUGE_SUBPAGES].sum()), active))
+
+    def sampled_pages(self) -> float | None:
+        """Over hosts."""
+        beside = self._means().beside
+        total = 0.0 if beside is None else float(beside[_SAMPLED].sum())
+        return total if total > 0 else None
+
+    def lines(self, rule: Rule, grid: Grid) -> Floats:
+        """Over hosts."""
+        parts = self._over_time(rule)
+        n = self.columns.n_intervals.astype(np.float64)
+        place = grid.place(self.columns.ends_us / 1e6)
+        first = np.flatnonzero(np.concatenate(([True], place[1:] != place[:-1])))
+        weight = np.add.reduceat(n, first, axis=0)
+        means = np.empty((len(first), len(CLASSES)))
+        for at in range(len(CLASSES)):
+            sums = np.add.reduceat(parts.value(at) * n, first, axis=0)
+            means[:, at] = np.divide(sums, weight, out=np.zeros_like(sums), where=weight > 0).sum(axis=1)
+        out = np.full((len(grid), len(CLASSES)), np.nan)
+        seen = (weight > 0).any(axis=1)
+        out[place[first][seen]] = means[seen]
+        return out
+
+    def _keep(self, key: object, compute: Callable[[], T]) -> T:
+        if key not in self._known:
+            self._known[key] = compute()
+        return cast("T", self._known[key])
+
+    def _means(self) -> MeanColumns:
+        return self._keep("means", lambda: mean_columns(self.columns))
+
+    def _by_group(self, rule: Rule) -> ClassBytes:
+        """Classes of each group and host [g, h, 4], means over the window."""
+        return self._keep(("groups", rule), lambda: self._means().parts(rule, summed=False).split())
+
+    def _margins(self, rule: Rule) -> Margins:
+        """Sampling errors by group and host [g, h, 4]."""
+        return self._keep(("margins", rule), lambda: self._find_margins(rule))
+
+    def _find_margins(self, rule: Rule) -> Margins:
+        means = self._means()
+        shape = (*means.resident.shape, len(CLASSES))
+        if means.beside is None or not means.beside[_SAMPLED].any():
+            return Margins(np.zeros(shape), np.zeros(shape))
+        split = self._by_group(rule)
+        flat = ClassBytes(*(part.reshape(-1, len(CLASSES)) for part in (split.value, split.lo, split.hi)))
+        found = find_margins(flat, means.resident.ravel(), means.beside[_SAMPLED].ravel())
+        return Margins(found.below.reshape(shape), found.above.reshape(shape))
+
+    def _over_time(self, rule: Rule) -> Parts:
+        """Classes of each bucket and host [t, h] over all groups."""
+        return self._keep(("time", rule), lambda: parts_over_time(self.columns, rule))

@@ -1,0 +1,206 @@
+"""What a view of heat needs to know of the hosts of a service, however it was read.
+
+Two readings give the same answers: series of single hosts (`SeriesSource`), and the columns that the worker makes of
+all hosts of a service (column_source.py).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.domain.axis import Grid
+from tierscope.domain.heat.classes import Rule
+from tierscope.domain.heat.placement import Misplaced
+from tierscope.domain.heat.rows import HeatSeries
+from tierscope.domain.heat.summary import (
+    HostShares,
+    HugePages,
+    MeanClasses,
+    ServiceShare,
+    Written,
+    class_series,
+    host_shares,
+    mean_ages,
+    mean_classes,
+    mean_huge_pages,
+    mean_resident,
+    mean_sampled_pages,
+    mean_written,
+    misplaced,
+    observed_share,
+    service_share,
+)
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """How well one host was observed: share of its possible intervals, intervals, and the longest run of valid ones."""
+
+    host_id: int
+    coverage: float
+    n_intervals: int
+    history: int
+
+
+class HeatSource(Protocol):
+    """Heat of the hosts of one service by one method."""
+
+    @property
+    def host_ids(self) -> Sequence[int]:
+        """The hosts with heat."""
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Page kinds that any host has."""
+
+    @property
+    def sizes(self) -> frozenset[int]:
+        """Page sizes that any host has, in bytes; 0 where they were not kept apart."""
+
+    @property
+    def longest_bucket(self) -> int:
+        """The most intervals that any bucket sums up."""
+
+    def newest_us(self) -> dict[int, int]:
+        """When the newest bucket of each host ended, in microseconds since the epoch."""
+
+    def pick(self, *, kind: str | None = None, size: int | None = None) -> "HeatSource | None":
+        """One page kind, or one page size; None where no host has any."""
+
+    def observed(self, start_s: float, end_s: float) -> list[Observed]:
+        """How well each host was observed in a window (Unix seconds)."""
+
+    def share(self, rule: Rule, place: int) -> ServiceShare | None:
+        """The share of a class (order of CLASSES) over hosts; None without memory."""
+
+    def host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
+        """The share of a class on each host; hosts without memory are left out."""
+
+    def host_resident(self) -> dict[int, float]:
+        """Mean resident bytes of each host."""
+
+    def classes(self, rule: Rule) -> MeanClasses:
+        """Mean bytes of the classes, summed over hosts."""
+
+    def resident(self) -> float:
+        """Mean resident bytes, summed over hosts."""
+
+    def ages(self) -> tuple[Floats, Floats]:
+        """Mean bytes by age bucket, (active, never active); [9] each."""
+
+    def misplaced(self, rule: Rule) -> tuple[Misplaced, Misplaced] | None:
+        """(hot outside DRAM, cold in DRAM); None where placement is not known."""
+
+    def written(self) -> tuple[Written, ...]:
+        """Bytes written within windows; empty where no host tracks writes."""
+
+    def huge_pages(self) -> HugePages | None:
+        """Hot bytes of huge pages; None where their sub-pages are not told apart."""
+
+    def sampled_pages(self) -> float | None:
+        """Pages that the figures were scaled up from; None where all were seen."""
+
+    def lines(self, rule: Rule, grid: Grid) -> Floats:
+        """Mean bytes by bucket and class [b, 4], summed over hosts; NaN without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesSource:
+    """Heat from series of single hosts."""
+
+    series: tuple[HeatSeries, ...]
+
+    @property
+    def host_ids(self) -> Sequence[int]:
+        """See `HeatSource`, as for all that follows."""
+        return [part.host_id for part in self.series]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Of any host."""
+        return frozenset(kind for part in self.series for kind in part.kinds)
+
+    @property
+    def sizes(self) -> frozenset[int]:
+        """Of any host."""
+        return frozenset(size for part in self.series for size in part.sizes)
+
+    @property
+    def longest_bucket(self) -> int:
+        """Of any host."""
+        return max((int(part.n_intervals.max()) for part in self.series), default=1)
+
+    def newest_us(self) -> dict[int, int]:
+        """By host."""
+        return {part.host_id: int(part.ends_us[-1]) for part in self.series}
+
+    def pick(self, *, kind: str | None = None, size: int | None = None) -> "SeriesSource | None":
+        """By kind, by size, or by both."""
+        found = tuple(part for part in (_pick(whole, kind, size) for whole in self.series) if part is not None)
+        return SeriesSource(found) if found else None
+
+    def observed(self, start_s: float, end_s: float) -> list[Observed]:
+        """By host."""
+        return [
+            Observed(part.host_id, observed_share(part, start_s, end_s), int(part.n_intervals.sum()), part.history)
+            for part in self.series
+        ]
+
+    def share(self, rule: Rule, place: int) -> ServiceShare | None:
+        """Over hosts."""
+        return service_share(self.series, rule, place)
+
+    def host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
+        """By host."""
+        found = ((part.host_id, host_shares(part, rule, place)) for part in self.series)
+        return {host_id: share for host_id, share in found if share is not None}
+
+    def host_resident(self) -> dict[int, float]:
+        """By host."""
+        return {part.host_id: mean_resident([part]) for part in self.series}
+
+    def classes(self, rule: Rule) -> MeanClasses:
+        """Over hosts."""
+        return mean_classes(self.series, rule)
+
+    def resident(self) -> float:
+        """Over hosts."""
+        return mean_resident(self.series)
+
+    def ages(self) -> tuple[Floats, Floats]:
+        """Over hosts."""
+        return mean_ages(self.series)
+
+    def misplaced(self, rule: Rule) -> tuple[Misplaced, Misplaced] | None:
+        """Over hosts."""
+        return misplaced(self.series, rule)
+
+    def written(self) -> tuple[Written, ...]:
+        """Over hosts."""
+        return mean_written(self.series)
+
+    def huge_pages(self) -> HugePages | None:
+        """Over hosts."""
+        return mean_huge_pages(self.series)
+
+    def sampled_pages(self) -> float | None:
+        """Over hosts."""
+        return mean_sampled_pages(self.series)
+
+    def lines(self, rule: Rule, grid: Grid) -> Floats:
+        """Over hosts."""
+        return class_series(self.series, rule, grid)
+
+
+def _pick(series: HeatSeries, kind: str | None, size: int | None) -> HeatSeries | None:
+    chosen = [
+        i
+        for i, (found_kind, _, found_size) in enumerate(series.groups)
+        if kind in (None, found_kind) and size in (None, found_size)
+    ]
+    return series.take_groups(chosen) if chosen else None

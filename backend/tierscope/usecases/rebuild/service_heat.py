@@ -1,0 +1,42 @@
+"""From heat of hosts: one row per service, method and hour or day, with all hosts in columns."""
+
+from datetime import UTC, datetime, timedelta
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.heat.columns import HeatColumns, make_columns
+from tierscope.domain.heat.rows import HeatSeries, Method
+from tierscope.storage.heat import RollupTable, read_rollups
+from tierscope.storage.marks import Claim
+from tierscope.storage.service_heat import WIDTH_US, ServiceTable, replace_service_heat
+from tierscope.storage.subjects import hosts_of_service
+
+FROM_TABLES: dict[ServiceTable, RollupTable] = {"service_heat_1h": "heat_1h", "service_heat_1d": "heat_1d"}
+
+
+def rebuild_service_heat_1h(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Gather the hours of all hosts of a service."""
+    _rebuild(transaction, claimed, "service_heat_1h")
+
+
+def rebuild_service_heat_1d(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Gather the days of all hosts of a service."""
+    _rebuild(transaction, claimed, "service_heat_1d")
+
+
+def _rebuild(transaction: WriteTransaction, claimed: Claim, table: ServiceTable) -> None:
+    # One bucket at a time: a service may run on thousands of hosts.
+    for start in claimed.buckets:
+        columns = gather_columns(transaction, table, claimed.service_id, start)
+        built_at = datetime.now(UTC)
+        replace_service_heat(transaction, table, claimed.service_id, [start], columns, built_at=built_at)
+
+
+def gather_columns(session: ReadSession, table: ServiceTable, service_id: int, start: datetime) -> list[HeatColumns]:
+    """One bucket of all hosts, by method."""
+    end = start + timedelta(microseconds=WIDTH_US[table])
+    by_method: dict[Method, dict[int, list[HeatSeries]]] = {}
+    hosts = [host.id for host in hosts_of_service(session, service_id)]
+    for part in read_rollups(session, FROM_TABLES[table], service_id, start, end, hosts):
+        by_method.setdefault(part.method, {}).setdefault(part.host_id, []).append(part)
+    # A bucket that was stored twice counts once: the last one wins.
+    return [make_columns([parts[-1] for parts in hosts.values()]) for hosts in by_method.values()]

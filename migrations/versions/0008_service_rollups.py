@@ -1,0 +1,34 @@
+"""Heat of whole services in one row per hour and day; sizes of pages in the sums of hosts."""
+
+from alembic import op
+from sqlalchemy import text
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage import tables
+from tierscope.storage.making import add_missing_columns, make_missing_table
+from tierscope.storage.partitions import storage_mode
+
+revision = "0008"
+down_revision = "0007"
+branch_labels = None
+depends_on = None
+
+GATHERED = (("service_heat_1h", "heat_1h"), ("service_heat_1d", "heat_1d"))
+
+
+def upgrade() -> None:
+    """Adds the tables, and asks the workers to fill them from what is stored."""
+    connection = op.get_bind()
+    mode = storage_mode(WriteTransaction(connection))
+    for table in (tables.heat_1h, tables.heat_1d):
+        add_missing_columns(connection, table, ("page_sizes",))
+    for table in (tables.service_heat_1h, tables.service_heat_1d):
+        make_missing_table(connection, table, mode)
+    for kind, source in GATHERED:
+        connection.execute(
+            text(
+                "INSERT INTO marks (kind, subject_id, service_id, bucket)"  # noqa: S608 - names of our own
+                f" SELECT DISTINCT :kind, 0, service_id, ts FROM {source}"
+            ),
+            {"kind": kind},
+        )
