@@ -18,6 +18,7 @@ from tierscope.storage.layouts import read_layouts
 
 Floats = npt.NDArray[np.float64]
 MeansTable = Literal["metrics_10m", "metrics_1h"]
+FINE_TABLE: MeansTable = "metrics_10m"
 WIDTHS: Mapping[MeansTable, int] = {"metrics_10m": 600, "metrics_1h": 3600}
 _GAUGES = frozenset(column.key for column in COLUMNS if column.gauge)
 
@@ -45,7 +46,7 @@ def read_ledger_means(
     ids = ", ".join(str(int(host)) for host in host_ids)
     if not ids or not known:
         return []
-    picks = ", ".join(_mean_of(key) for key in known)
+    picks = ", ".join(mean_of(key) for key in known)
     end = f"(ceil(extract(epoch FROM ts) / {int(width_s)}) * {int(width_s)})::bigint"
     query = (
         f"SELECT host_id, {end}, {picks} FROM tier_moves WHERE host_id IN ({ids})"  # noqa: S608 - names of our own
@@ -62,7 +63,7 @@ def read_ledger_means(
     return found
 
 
-def _mean_of(column: str) -> str:
+def mean_of(column: str) -> str:
     """SQL of a state's mean, or of a flow's sum over the seconds in which it was counted."""
     if column in _GAUGES:
         return f"avg({column})::float8"

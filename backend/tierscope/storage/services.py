@@ -62,3 +62,12 @@ def read_aliases(session: ReadSession, service_id: int) -> list[str]:
     """Other names of a service, as `namespace/name`."""
     statement = text("SELECT namespace, name FROM service_aliases WHERE service_id = :id ORDER BY namespace, name")
     return [f"{row.namespace}/{row.name}" for row in session.execute(statement, {"id": service_id})]
+
+
+def service_names(session: ReadSession) -> dict[str, int]:
+    """Ids of services by every name that they have, as `namespace/name`."""
+    statement = text(
+        "SELECT namespace, name, service_id AS id FROM service_aliases"
+        " UNION ALL SELECT namespace, name, id FROM services"
+    )
+    return {f"{row.namespace}/{row.name}": int(row.id) for row in session.execute(statement)}

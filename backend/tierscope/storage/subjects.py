@@ -102,3 +102,9 @@ def service_scopes(session: ReadSession, host_id: int) -> dict[int, str]:
     )
     rows = session.execute(statement, {"host": host_id})
     return {int(row.id): f"service:{row.namespace}/{row.name}" for row in rows}
+
+
+def service_members(session: ReadSession) -> list[tuple[int, int]]:
+    """(service, host) of every service on every host where it was ever found."""
+    rows = session.execute(text("SELECT service_id, host_id FROM host_services ORDER BY service_id, host_id"))
+    return [(int(row.service_id), int(row.host_id)) for row in rows]

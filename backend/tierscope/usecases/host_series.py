@@ -43,6 +43,20 @@ def bucket_seconds(window: Window) -> int:
     return FINE_S if window.seconds <= FINE_UP_TO_S else COARSE_S
 
 
+def heat_parts(metric: HostMetric, series: HeatSeries) -> tuple[Floats, Floats] | None:
+    """Sums over groups whose quotient is a heat metric, by row of a series; None where placement is not known."""
+    classes = classify(series.folded, RULE).value
+    tiers = np.array(series.tiers)
+    fast, unknown = np.isin(tiers, list(FAST_TIERS)), tiers == ""
+    if metric.key == "hot_ratio":
+        return classes[:, :, _HOT].sum(axis=1), series.folded.resident.sum(axis=1).astype(np.float64)
+    if unknown.all():
+        return None
+    is_hot = metric.key == "hot_outside_dram_bytes"
+    place = ~fast & ~unknown if is_hot else fast
+    return classes[:, place, _HOT if is_hot else _COLD].sum(axis=1), series.n_intervals.astype(np.float64)
+
+
 class HostSeriesReads:
     """Reads of host series of one service in one window."""
 
@@ -109,17 +123,10 @@ class HostSeriesReads:
 
     def _fill_heat(self, row: Floats, metric: HostMetric, series: HeatSeries) -> None:
         """Means over the intervals that end in each bucket."""
-        classes = classify(series.folded, RULE).value
-        tiers = np.array(series.tiers)
-        fast, unknown = np.isin(tiers, list(FAST_TIERS)), tiers == ""
-        if metric.key == "hot_ratio":
-            top, under = classes[:, :, _HOT].sum(axis=1), series.folded.resident.sum(axis=1).astype(np.float64)
-        elif unknown.all():
+        parts = heat_parts(metric, series)
+        if parts is None:
             return
-        else:
-            place = ~fast & ~unknown if metric.key == "hot_outside_dram_bytes" else fast
-            wanted = _HOT if metric.key == "hot_outside_dram_bytes" else _COLD
-            top, under = classes[:, place, wanted].sum(axis=1), series.n_intervals.astype(np.float64)
+        top, under = parts
         at = np.ceil(series.ends_us / 1e6 / self._width_s).astype(np.int64) - int(self._times[0]) // self._width_s
         inside = (at >= 0) & (at < len(row))
         sums = np.bincount(at[inside], weights=top[inside], minlength=len(row))

@@ -11,6 +11,8 @@ from tierscope.core.settings import Settings
 from tierscope.worker.schedule import SCHEDULE
 
 _RESULTS_SECONDS = 3600
+TASKS = ("rebuild", "retention", "experiments", "fleet_statistics")
+"""Modules of this package that hold tasks."""
 
 
 def broker_options(queue_url: str | None) -> dict[str, object]:
@@ -32,7 +34,7 @@ def broker_options(queue_url: str | None) -> dict[str, object]:
 def make_app(settings: Settings) -> Celery:
     """The application with its tasks and schedule. Messages are JSON alone: nothing that can carry code."""
     queue = settings.redis_url.get_secret_value() if settings.redis_url else None
-    app = Celery("tierscope", include=["tierscope.worker.rebuild", "tierscope.worker.retention"])
+    app = Celery("tierscope", include=[f"tierscope.worker.{name}" for name in TASKS])
     app.conf.update(
         accept_content=["json"],
         task_serializer="json",

@@ -2,6 +2,8 @@
 
 DRAIN_SECONDS = 5
 RETENTION_SECONDS = 3600
+EXPERIMENTS_SECONDS = 300
+FLEET_STATISTICS_SECONDS = 600
 
 SCHEDULE = {
     "rebuild.drain": {
@@ -13,5 +15,15 @@ SCHEDULE = {
         "task": "retention.keep",
         "schedule": RETENTION_SECONDS,
         "options": {"expires": RETENTION_SECONDS},
+    },
+    "experiments.freeze": {
+        "task": "experiments.freeze",
+        "schedule": EXPERIMENTS_SECONDS,
+        "options": {"expires": EXPERIMENTS_SECONDS},
+    },
+    "fleet_statistics.update": {
+        "task": "fleet_statistics.update",
+        "schedule": FLEET_STATISTICS_SECONDS,
+        "options": {"expires": FLEET_STATISTICS_SECONDS},
     },
 }

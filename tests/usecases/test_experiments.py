@@ -1,0 +1,220 @@
+"""Experiments from start to frozen answer, on hosts with days of samples."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from factories.experiments import Fleet, full_hour, make_fleet
+from tierscope.core.database import Database
+from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
+from tierscope.usecases.events import Events
+from tierscope.usecases.experiments.reads import ExperimentReads
+from tierscope.usecases.experiments.writes import ExperimentWrites, NewExperiment, NewMetric
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+HOURS = 36
+AFTER = timedelta(hours=12)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def fleet_with_effect(database: Database, canary: int, hosts: int, effect: float) -> Fleet:
+    """The first `canary` hosts gain `effect` twelve hours before now."""
+    change_at = full_hour() - AFTER
+
+    def factor(number: int, at: datetime) -> float:
+        return 1 + effect if number < canary and at >= change_at else 1.0
+
+    return make_fleet(database, hosts, hours=HOURS, factor=factor)
+
+
+def plan(fleet: Fleet, first: int, **changes: object) -> NewExperiment:
+    """An experiment over all the data: the first hosts are canaries, the others controls."""
+    new = NewExperiment(
+        name="numa_balancing 2",
+        service_id=fleet.service_id,
+        advice_id=None,
+        hypothesis="fewer misses on slow memory",
+        metrics=(NewMetric("throughput_per_s", None, 0.03), NewMetric("latency_p99_ns", None, 0.03)),
+        canary=tuple(fleet.ids[:first]),
+        control=tuple(fleet.ids[first:]),
+        canary_n=None,
+        seed=None,
+        before_from=fleet.now - timedelta(hours=HOURS),
+        change_at=fleet.now - AFTER,
+        settling_seconds=1800,
+        planned_end=fleet.now,
+    )
+    return replace(new, **changes)  # type: ignore[arg-type]  # fields of the dataclass
+
+
+def writes(database: Database, at: datetime) -> ExperimentWrites:
+    return ExperimentWrites(database, clock=lambda: at)
+
+
+def test_a_gain_is_shown_while_it_runs_and_judged_and_frozen_at_the_end(database: Database) -> None:
+    fleet = fleet_with_effect(database, 6, 16, 0.10)
+    early = fleet.now - timedelta(hours=4)
+    made = writes(database, early).create(plan(fleet, 6), actor="ann")
+    running = made.experiment
+    assert (running.state, running.verdict, running.metrics[0].verdict) == ("running", None, None)
+    assert "Not final" in running.why
+    assert running.metrics[0].effect.value == pytest.approx(0.10, abs=0.02)
+    assert [(arm.arm, arm.n_with_data) for arm in running.arms] == [("canary", 6), ("control", 10)]
+    after = fleet.now + timedelta(minutes=20)
+    assert writes(database, after).freeze_due() == 1
+    assert writes(database, after).freeze_due() == 0
+    shown = ExperimentReads(fleet.context(database, at=after)).show(running.id, max_points=300)
+    assert (shown.state, shown.frozen, shown.verdict) == ("ended", True, "improved")
+    throughput, latency = shown.metrics
+    assert (latency.verdict, latency.direction) == ("improved", "lower_is_better")
+    interval = throughput.effect.interval
+    assert interval is not None
+    assert interval.lo > 0.05
+    assert interval.lo <= 0.10 <= interval.hi
+    assert throughput.p_adjusted is not None
+    assert shown.trends.parallel is True
+    assert shown.power.hosts_per_arm_needed is not None
+    assert {line.key for line in throughput.series} == {"canary", "control"}
+    assert len(throughput.series[0].values) == len(shown.axis.times)
+
+
+def test_hosts_that_nobody_changed_show_no_difference(database: Database) -> None:
+    fleet = make_fleet(database, 16, hours=HOURS)
+    made = writes(database, fleet.now).create(plan(fleet, 8), actor="ann")
+    assert made.experiment.state == "ended"
+    assert [metric.verdict for metric in made.experiment.metrics] == ["no_difference", "no_difference"]
+
+
+def test_the_change_and_the_end_are_marked_on_the_charts_of_the_service(database: Database) -> None:
+    fleet = make_fleet(database, 10, hours=12)
+    new = plan(fleet, 5, before_from=fleet.now - timedelta(hours=12), change_at=fleet.now - timedelta(hours=4))
+    experiment = writes(database, fleet.now - timedelta(hours=1)).create(new, actor="ann").experiment
+    ended = writes(database, fleet.now - timedelta(minutes=5)).end(experiment.id, actor="bob")
+    again = writes(database, fleet.now).end(experiment.id, actor="bob")
+    assert again == ended
+    events = Events(database).list(start=None, end=None, service=fleet.service_id, host=None, before=None, limit=10)
+    assert [(event.kind, event.author) for event in events] == [("note", "bob"), ("knob", "ann")]
+    assert events[1].at == new.change_at
+    assert "numa_balancing 2" in events[0].text
+    assert any("before its time" in note for note in ended.notes)
+
+
+def test_too_few_canary_hosts_give_no_verdict(database: Database) -> None:
+    fleet = fleet_with_effect(database, 4, 12, 0.10)
+    made = writes(database, fleet.now).create(plan(fleet, 4), actor="ann").experiment
+    assert made.verdict == "inconclusive"
+    assert "4 canary hosts" in made.why
+    assert made.metrics[0].effect.status == "ok"
+
+
+def test_arms_that_part_before_the_change_give_no_verdict(database: Database) -> None:
+    def factor(number: int, at: datetime) -> float:
+        drifting = number < 6 and at >= datetime.now(at.tzinfo) - timedelta(hours=24)
+        return 1.2 if drifting else 1.0
+
+    fleet = make_fleet(database, 16, hours=HOURS, factor=factor)
+    made = writes(database, fleet.now).create(plan(fleet, 6), actor="ann").experiment
+    assert (made.verdict, made.trends.parallel) == ("inconclusive", False)
+    assert "parted before the change" in made.why
+
+
+def test_arms_are_drawn_from_like_hosts_and_the_others_are_named(database: Database) -> None:
+    fleet = make_fleet(database, 14, hours=12, kernels=("6.8.0-41", "6.8.0-45", "6.8.1-3", "6.1.0-9"))
+    new = plan(
+        fleet,
+        5,
+        canary=(),
+        control=(),
+        canary_n=5,
+        seed=7,
+        before_from=fleet.now - timedelta(hours=12),
+        change_at=fleet.now - timedelta(hours=4),
+    )
+    drawn = writes(database, fleet.now).create(new, actor="ann")
+    arms = {arm.arm: {host.host_id for host in arm.hosts} for arm in drawn.experiment.arms}
+    assert (len(arms["canary"]), len(arms["control"]), drawn.experiment.seed) == (5, 6, 7)
+    assert {item.name for item in drawn.excluded} == {"node-003", "node-007", "node-011"}
+    assert all("kernel 6.1 instead of 6.8" in item.why for item in drawn.excluded)
+    with pytest.raises(Unprocessable, match="it is in the experiment"):
+        writes(database, fleet.now).create(new, actor="ann")
+    with pytest.raises(Conflict, match="numa_balancing 2"):
+        writes(database, fleet.now).create(plan(fleet, 5, change_at=new.change_at), actor="ann")
+
+
+def test_a_plan_says_how_many_hosts_an_effect_needs(database: Database) -> None:
+    fleet = make_fleet(database, 12, hours=24)
+    reads = ExperimentReads(fleet.context(database))
+    asked = {"metric": "throughput_per_s", "from_": "-24h", "to": None}
+    found = reads.plan(fleet.service_id, effect_ratio=0.03, **asked)  # type: ignore[arg-type]  # its options
+    assert (found.like_hosts, found.missing) == (12, None)
+    assert found.spread_ratio.value == pytest.approx(0.08, abs=0.04)
+    assert found.correlation is not None
+    assert found.correlation > 0.9
+    assert found.hosts_per_arm_needed is not None
+    assert found.hosts_per_arm_needed <= 12
+    small = reads.plan(fleet.service_id, effect_ratio=0.005, **asked)  # type: ignore[arg-type]
+    assert small.hosts_per_arm_needed is not None
+    assert small.hosts_per_arm_needed > found.hosts_per_arm_needed
+    nothing = reads.plan(fleet.service_id, metric="cold_in_dram_bytes", effect_ratio=0.05, from_="-24h", to=None)
+    assert (nothing.hosts_per_arm_needed, nothing.baseline.status) == (None, "not_enough_data")
+    moves = reads.plan(fleet.service_id, metric="promoted_pages_per_s", effect_ratio=0.05, from_="-24h", to=None)
+    assert moves.baseline.value == pytest.approx(100)
+    assert moves.spread_ratio.status == "not_enough_data"
+    counter = "service|metrics|throughput_total_milli"
+    raw = reads.plan(fleet.service_id, metric=counter, effect_ratio=0.05, from_="-24h", to=None)
+    assert raw.baseline.value == pytest.approx((found.baseline.value or 0) * 1000)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"service_id": "none"}, NotFound, "no service"),
+        ({"advice_id": "none"}, NotFound, "no advice"),
+        ({"canary": ("none",)}, NotFound, "never found on host"),
+        ({"metrics": (NewMetric("luck", None, 0.05),)}, BadRequest, "no metric"),
+        ({"metrics": (NewMetric("load", None, 0.05),) * 2}, Unprocessable, "different metrics"),
+        ({"settling_seconds": 86_400}, Unprocessable, "settling"),
+        ({"control": ()}, Unprocessable, "control hosts"),
+        ({"canary": (), "control": ()}, Unprocessable, "either name"),
+        ({"canary_n": 3}, Unprocessable, "either name"),
+    ],
+)
+def test_what_makes_no_experiment_is_refused(
+    database: Database, change: dict[str, object], error: type[Exception], says: str
+) -> None:
+    fleet = make_fleet(database, 2, hours=1)
+    with pytest.raises(error, match=says):
+        writes(database, fleet.now).create(plan(fleet, 1, **change), actor="ann")
+
+
+def test_the_list_is_by_state_and_newest_first(database: Database) -> None:
+    fleet = make_fleet(database, 4, hours=2)
+    for number, ahead in enumerate((timedelta(hours=-1), timedelta(hours=1))):
+        new = plan(
+            fleet,
+            1,
+            name=f"e{number}",
+            canary=(fleet.ids[2 * number],),
+            control=(fleet.ids[2 * number + 1],),
+            change_at=fleet.now + ahead,
+            planned_end=fleet.now + timedelta(hours=3),
+        )
+        writes(database, fleet.now).create(new, actor="ann")
+    reads = ExperimentReads(fleet.context(database))
+    first = reads.list(service=None, state=None, limit=1, cursor=None)
+    assert [item.name for item in first.items] == ["e1"]
+    rest = reads.list(service=fleet.service_id, state=None, limit=5, cursor=first.next_cursor)
+    assert [(item.name, item.state, item.n_canary) for item in rest.items] == [("e0", "running", 1)]
+    assert [item.name for item in reads.list(service=None, state="planned", limit=9, cursor=None).items] == ["e1"]
+    with pytest.raises(BadRequest):
+        reads.list(service=None, state=None, limit=1, cursor="x")
+    with pytest.raises(NotFound):
+        reads.show("none", max_points=10)
