@@ -42,7 +42,7 @@ ADDED = {
     "heat_live": ("sampled_pages", "written_bytes", "subpage_active_bytes", "bits_per_interval"),
     "heat_1h": ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes"),
     "heat_1d": ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes"),
-    "tier_moves": ("trust_id",),
+    "tier_moves": ("trust_id", "reclaim_scanned_pages", "reclaim_passed_over_pages", "huge_pte_updates"),
     "self_reports": ("budget_state", "heat_rung", "budget_reason", "guard_paused_intervals", "throttles"),
 }
 

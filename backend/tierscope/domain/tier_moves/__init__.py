@@ -13,7 +13,7 @@ from tierscope.domain.tier_moves.ping_pong import (
     traffic_holds,
 )
 from tierscope.domain.tier_moves.plan import ColumnPlan, Plan, Tiers, find_dialect, plan_host, plan_service
-from tierscope.domain.tier_moves.verdict import Context, Verdict, Word, judge, steady_intervals
+from tierscope.domain.tier_moves.verdict import Context, Sign, Verdict, Word, judge, steady_intervals
 
 __all__ = [
     "COLUMNS",
@@ -27,6 +27,7 @@ __all__ = [
     "Ledger",
     "Measured",
     "Plan",
+    "Sign",
     "Tiers",
     "Trust",
     "Verdict",

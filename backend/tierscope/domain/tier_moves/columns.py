@@ -233,6 +233,29 @@ COLUMNS: tuple[Column, ...] = (
         "allocations",
         Terms(("numa_foreign",), note="Allocations, not pages: wanted on one node, given by another."),
     ),
+    Column(
+        "reclaim_scanned_pages",
+        "Looked at by reclaim",
+        "pages",
+        Terms(("pgscan_anon", "pgscan_file"), note="Candidates to leave, cgroup work and demotions included."),
+        service=Terms(("pgscan",), source="memory.stat", note="Candidates to leave, demotions included."),
+    ),
+    Column(
+        "reclaim_passed_over_pages",
+        "Passed over by reclaim",
+        "pages",
+        **_same(
+            "pgrefill",
+            note="In use when reclaim looked: with multi-generation LRU, pages found younger than the list they were "
+            "on; with the classic LRU, active pages that were examined.",
+        ),
+    ),
+    Column(
+        "huge_pte_updates",
+        "Huge page-table entries scanned",
+        "entries",
+        Terms(("numa_huge_pte_updates",), note="Each counts as 512 page-table entries scanned, and faults once."),
+    ),
     Column("direct_scan_pages", "Scanned by allocating tasks", "pages", Terms(("pgscan_direct",))),
     Column("direct_reclaim_stalls", "Direct reclaim stalls", "events", Terms(_STALLS, any_of=True)),
     Column(

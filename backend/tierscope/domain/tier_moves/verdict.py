@@ -1,17 +1,20 @@
-"""The verdict: one word for what a host's tier moves do, with the evidence for it.
+"""The verdict: one word for what a host's tier moves do, with the evidence that decided and what spoke against it.
 
-Only counters are used, so a verdict is a judgement on evidence and says which. Thresholds stand here once, in shares
-of memory per 60 intervals, so that they hold for any interval length; docs/method/tier-moves.md gives the reasons.
+The rules stand here, each threshold once, over the ratios of `evidence.py`; docs/method/verdicts.md gives the reasons.
+The first rule that fits decides.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tierscope.domain.counters import Bools, Floats
+from tierscope.domain.counters import Floats
+from tierscope.domain.tier_moves.evidence import MIN_INTERVALS, Evidence, gather, steady_intervals
 from tierscope.domain.tier_moves.ledger import Ledger
-from tierscope.domain.tier_moves.ping_pong import PAGE_BYTES, move_bytes_per_s, traffic_holds
+from tierscope.domain.tier_moves.ping_pong import PAGE_BYTES
+
+__all__ = ["Context", "Sign", "Verdict", "Word", "judge", "steady_intervals"]
 
 Word = Literal[
     "fits",
@@ -27,94 +30,86 @@ Word = Literal[
     "stalled",
     "not_enough_data",
 ]
+Confidence = Literal["certain", "likely", "possible"]
 
-MIN_INTERVALS = 5
-STEADY_BAND = 0.10
-PER_INTERVALS = 60
-TURNOVER_MIN = 0.10
-"""Exchanged share of the top tier per 60 intervals from which two-way traffic matters."""
 QUIET_SHARE = 0.001
-"""Moves below this share of resident memory per 60 intervals are noise."""
+"""Moves below this share of resident memory are noise."""
 SWAP_SHARE = 0.01
 LIMIT_SHARE = 0.01
-SLOW_SHARE_MIN = 0.02
-REFUSED_FACTOR = 3.0
-UNBOUND_LIMIT_MIB_PER_S = 65536.0
-"""The kernel's default promotion rate limit: more than memory can deliver, so it never binds."""
-HOT_SLOW_FUTILE = 0.65
-SWING_FOLLOWS = 0.30
-RESIDENCY_STILL = 0.05
-RESIDENCY_SWINGS = 0.10
-FAILED_SHARE = 0.10
 LIMIT_OF_RECLAIM = 0.25
 """Share of all reclaim that must have worked for cgroups before limits are named as the cause."""
-HOT_PIECES_MIN = 3
-"""Fewer stretches, or values of a spread, say nothing about change over time."""
-HOT_FAULTS_MIN = 100
-"""Hint faults in a stretch from which its hot share is a share and not noise."""
+LIMIT_BEFORE_SWAP = 0.50
+SLOW_SHARE_MIN = 0.02
+TIERING_BIT = 2
+BLIND_FAULTS = 1000
+"""Hint faults without one candidate from which the kernel is not choosing pages to promote at all."""
+REFUSED_FACTOR = 3.0
+"""Candidates per promotion from which a limit that was reached decides."""
+MOSTLY_REFUSED = 5.0
+"""The same where no limit is known to bind: a full top tier refuses too, and each try counts again."""
+FAILED_SHARE = 0.10
+UNBOUND_LIMIT_MIB_PER_S = 65536.0
+"""The kernel's default promotion rate limit: more than memory can deliver, so it never binds."""
+LIMIT_REACHED = 0.25
+"""Candidates over what the limit lets through from which it can have bound: they come in bursts."""
+TURNOVER_MIN = 0.10
+"""Exchanged share of the top tier from which two-way traffic matters."""
+TURNOVER_BUSY = 0.03
+BUSY_SHARE = 0.15
+"""The same where so much of what the scanner tries ends in an exchange: in a short window."""
+RESIDENCY_SWINGS = 0.10
+OUTSIDE_MIN = 0.10
+"""Hot pages on slower tiers, over the top tier's size, from which they matter."""
+OUTSIDE_STALLED = 0.12
+PAUSED_MAX = 0.25
+"""Share of time without promotions up to which an exchange counts as going on."""
+SPREAD_FOLLOWS = 0.17
+"""Interquartile range of the hot share over time, over its median, from which the hot set moves."""
+EFFORT_FUTILE = 8.0
+"""Pages looked at for each demoted from which the top tier holds hardly a page that is not in use."""
+DECLINED = 0.60
+RETURNED_MAX = 0.10
+GAIN_HELPS = 0.10
+SHORT_PASSES = 1.0
+SHORT_INTERVALS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What else is known of the host. None where it is not."""
+    """What else is known of the host. None where it is not.
+
+    `balancing` is kernel.numa_balancing, `demotion` whether demotion is enabled. `throughput` [n] goes with the
+    ledger's rows, NaN where missing. `slow_access_share`: accesses that go to slower tiers, by samples of pages.
+    """
 
     dram_bytes: float | None = None
     promote_limit_mib_per_s: float | None = None
     limit_events: int | None = None
+    balancing: int | None = None
+    demotion: bool | None = None
+    throughput: Floats | None = None
+    slow_access_share: float | None = None
+    page_bytes: int = PAGE_BYTES
+
+
+class Sign(NamedTuple):
+    """A number that spoke for or against: its name, value and unit."""
+
+    name: str
+    value: float
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The word, why in one sentence, and how sure that is."""
+    """The word, why in one sentence, how sure that is; what decided, and what spoke for the runner-up."""
 
     word: Word
     explanation: str
-    confidence: Literal["certain", "likely", "possible"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Flows:
-    """Sums over the steady part, in pages; `scale` makes them per 60 intervals."""
-
-    promoted: float
-    demoted: float
-    demoted_file: float
-    candidates: float
-    hint_faults: float
-    scanned: float
-    failed: float
-    swapped_in: float
-    swapped_out: float
-    refaulted: float
-    reclaimed: float
-    limit_reclaimed: float
-    seconds: float
-    scale: float
-    top_pages: float
-    slow_pages: float
-
-    @property
-    def resident(self) -> float:
-        return max(self.top_pages + self.slow_pages, 1.0)
-
-    @property
-    def churn(self) -> float:
-        return min(self.promoted, self.demoted)
-
-
-def steady_intervals(ledger: Ledger) -> Bools:
-    """Intervals in which resident memory stayed within 10 % of its median: no filling, no process ending.
-
-    Falls back to all intervals where residency is not known or hardly ever steady.
-    """
-    resident = ledger.column("top_resident_bytes") + np.nan_to_num(ledger.column("slow_resident_bytes"))
-    known = np.isfinite(resident)
-    if not known.any():
-        return np.ones(len(resident), bool)
-    middle = np.median(resident[known])
-    near = known & (np.abs(resident - middle) <= STEADY_BAND * middle)
-    steady = near & np.concatenate(([True], near[:-1]))
-    return steady if steady.sum() >= max(MIN_INTERVALS, 0.25 * len(resident)) else np.ones(len(resident), bool)
+    confidence: Confidence
+    evidence: tuple[Sign, ...] = ()
+    against: tuple[Sign, ...] = ()
+    runner_up: Word | None = None
 
 
 def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
@@ -124,70 +119,45 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
         return Verdict(
             "not_enough_data", f"Fewer than {MIN_INTERVALS} intervals with counters in the window.", "certain"
         )
+    seen = gather(ledger, context.page_bytes)
     blind = ledger.total("promoted_pages") is None and ledger.total("demoted_pages") is None
-    if blind and (ledger.total("slow_resident_bytes") or 0) > 0:
+    if blind and seen.slow_pages:
         return Verdict(
             "not_enough_data", "Memory is on a slower tier, and the kernel counts no tier moves here.", "certain"
         )
-    steady = steady_intervals(ledger)
-    flows = _sum_flows(ledger, steady)
     return (
-        _judge_swap(flows)
-        or _judge_limit(flows, context)
-        or _judge_still(ledger, flows)
-        or _judge_refused(flows, context)
-        or _judge_exchange(flows, context, ledger, steady)
-        or _judge_one_way(flows)
+        _judge_limit(seen, context, LIMIT_BEFORE_SWAP)
+        or _judge_swap(seen)
+        or _judge_limit(seen, context, LIMIT_OF_RECLAIM)
+        or _judge_still(seen, context)
+        or _judge_refused(seen, context)
+        or _judge_exchange(seen, context, ledger)
+        or _judge_stalled(seen, context)
+        or _judge_one_way(seen)
     )
 
 
-def _sum_flows(ledger: Ledger, steady: Bools) -> _Flows:
-    def total(key: str) -> float:
-        return float(np.nansum(ledger.column(key)[steady]))
-
-    def level(key: str) -> float:
-        values = ledger.column(key)[steady]
-        values = values[np.isfinite(values)]
-        return float(np.median(values)) / PAGE_BYTES if len(values) else 0.0
-
-    n = int(steady.sum())
-    direct = total("demoted_direct_pages") if total("direct_scan_pages") < 0.1 * total("demoted_direct_pages") else 0.0
-    return _Flows(
-        promoted=total("promoted_pages"),
-        demoted=total("demoted_pages"),
-        demoted_file=total("demoted_file_pages"),
-        candidates=total("promotion_candidates_pages"),
-        hint_faults=total("hint_faults"),
-        scanned=total("pte_updates"),
-        failed=total("migrate_fail_pages"),
-        swapped_in=total("swap_in_pages"),
-        swapped_out=total("swap_out_pages"),
-        refaulted=total("refault_anon_pages") + total("refault_file_pages"),
-        reclaimed=total("reclaimed_pages"),
-        limit_reclaimed=max(total("limit_reclaimed_pages"), total("demoted_proactive_pages"), direct),
-        seconds=float(ledger.dt_seconds[steady].sum()),
-        scale=PER_INTERVALS / max(n, 1),
-        top_pages=level("top_resident_bytes"),
-        slow_pages=level("slow_resident_bytes"),
-    )
-
-
-def _judge_swap(flows: _Flows) -> Verdict | None:
-    needed = SWAP_SHARE * flows.resident
-    if flows.swapped_in * flows.scale < needed or flows.swapped_out * flows.scale < needed:
+def _judge_swap(seen: Evidence) -> Verdict | None:
+    out, back = seen.of_resident(seen.swapped_out), seen.of_resident(seen.swapped_in)
+    if min(out, back) < SWAP_SHARE:
         return None
     return Verdict(
         "swap_pressure",
-        f"{_pages(flows.swapped_out)} pages went out to swap and {_pages(flows.swapped_in)} came back: "
+        f"{_pages(seen.swapped_out)} pages went out to swap and {_pages(seen.swapped_in)} came back: "
         "all memory tiers together are too small.",
         "certain",
+        (
+            Sign("swapped_out_of_resident", out, "ratio"),
+            Sign("swapped_in_of_resident", back, "ratio"),
+            Sign("refaulted_anon", seen.refaulted_anon, "pages"),
+        ),
     )
 
 
-def _judge_limit(flows: _Flows, context: Context) -> Verdict | None:
-    share = flows.limit_reclaimed / flows.reclaimed if flows.reclaimed else 0.0
-    enough = flows.limit_reclaimed * flows.scale >= LIMIT_SHARE * flows.resident
-    if not enough or share < LIMIT_OF_RECLAIM:
+def _judge_limit(seen: Evidence, context: Context, least: float) -> Verdict | None:
+    share = seen.limit_reclaimed / seen.reclaimed if seen.reclaimed else 0.0
+    amount = seen.of_resident(seen.limit_reclaimed)
+    if amount < LIMIT_SHARE or share < least:
         return None
     reached = context.limit_events or 0
     cause = f"memory limits were reached {reached} times" if reached else "on behalf of cgroups, not of the host"
@@ -196,149 +166,256 @@ def _judge_limit(flows: _Flows, context: Context) -> Verdict | None:
         f"{min(share, 1.0):.0%} of the reclaim worked for cgroups ({cause}): memory.high, memory.max or "
         "memory.reclaim drive the demotions, not a lack of memory.",
         "certain" if reached else "likely",
+        (
+            Sign("reclaimed_for_cgroups_of_reclaimed", min(share, 1.0), "ratio"),
+            Sign("reclaimed_for_cgroups_of_resident", amount, "ratio"),
+            Sign("limit_events", float(reached), "events"),
+        ),
+        (Sign("swapped_in_of_resident", seen.of_resident(seen.swapped_in), "ratio"),) if seen.swapped_in else (),
+        "swap_pressure" if seen.swapped_in else None,
     )
 
 
-def _judge_still(ledger: Ledger, flows: _Flows) -> Verdict | None:
-    """Nothing moves: it fits, or it spilled and nobody looks, or the scanner looks and never promotes."""
-    moved = (flows.promoted + flows.demoted) * flows.scale
-    if moved > QUIET_SHARE * flows.resident:
+def _judge_still(seen: Evidence, context: Context) -> Verdict | None:
+    """Nothing moves: it fits, or it spilled and nobody promotes, or the scanner looks and never succeeds."""
+    moved = seen.of_resident(seen.promoted + seen.demoted)
+    if moved > QUIET_SHARE:
         return None
-    slow_share = flows.slow_pages / flows.resident
-    spilled = ledger.total("allocation_spill") or 0
-    if slow_share < SLOW_SHARE_MIN:
-        return Verdict("fits", "No pages move between tiers and hardly any memory is on a slower one.", "certain")
-    scanning = flows.scanned > 0 or (ledger.total("pte_updates") or 0) > 0
-    if not scanning:
-        detail = f", {_pages(spilled)} allocations went to another node" if spilled else ""
+    share = seen.slow_share
+    if share is None:
         return Verdict(
-            "spill",
-            f"{slow_share:.0%} of the memory is on a slower tier and nothing brings it back: the kernel does not "
-            f"look for hot pages there{detail}.",
-            "certain",
+            "not_enough_data", "Nothing moves, and the host does not say how much memory is on slower tiers.", "certain"
         )
-    if flows.hint_faults == 0:
-        return Verdict(
-            "stalled", "Tiering is on, and the scanner slept through the window: no pages were tried.", "possible"
-        )
-    if flows.candidates * flows.scale > QUIET_SHARE * flows.slow_pages:
-        return _failing(flows)
-    return Verdict("healthy", "The kernel looked at the slower tier and found no hot pages there to promote.", "likely")
+    signs = (
+        Sign("moved_of_resident", moved, "ratio"),
+        Sign("slow_share", share, "ratio"),
+        Sign("page_table_entries_scanned", seen.armed or 0.0, "entries"),
+    )
+    if share < SLOW_SHARE_MIN:
+        text = "No pages move between tiers and hardly any memory is on a slower one."
+        return Verdict("fits", text, "certain", signs)
+    if off := _why_not_promoting(seen, context):
+        text = f"{share:.0%} of the memory is on a slower tier and nothing brings it back: {off}"
+        if seen.spilled:
+            text += f", {_pages(seen.spilled)} allocations went to another node"
+        sure: Confidence = "certain" if context.balancing is not None or not seen.armed_ever else "likely"
+        return Verdict("spill", f"{text}.", sure, (*signs, Sign("allocations_spilled", seen.spilled, "allocations")))
+    if (seen.candidates or 0) > max(QUIET_SHARE * (seen.slow_pages or 0), 1):
+        return None
+    if not seen.armed or not seen.hint_faults:
+        text = "Tiering is on, and the scanner slept through the window: no slow page was tried."
+        return Verdict("stalled", text, "possible", signs, runner_up="healthy")
+    text = "The kernel looked at the slower tier and found no hot pages there to promote."
+    return Verdict("healthy", text, "likely", (*signs, Sign("hint_faults", seen.hint_faults, "faults")))
 
 
-def _failing(flows: _Flows) -> Verdict:
+def _why_not_promoting(seen: Evidence, context: Context) -> str | None:
+    """Why no page could be promoted, whatever it is used for; None where the kernel promotes or may do."""
+    if context.balancing is not None and not context.balancing & TIERING_BIT:
+        return f"kernel.numa_balancing is {context.balancing}, which does not promote"
+    if not seen.armed_ever and context.balancing is None:
+        return "the kernel does not look for hot pages there"
+    if (seen.hint_faults or 0) >= BLIND_FAULTS and seen.candidates == 0:
+        return f"of {_pages(seen.hint_faults or 0)} pages found in use not one was considered for promotion"
+    return None
+
+
+def _judge_refused(seen: Evidence, context: Context) -> Verdict | None:
+    """Many more candidates than promotions: the limiter, failing moves, or no free page in the top tier."""
+    found = seen.candidates or 0.0
+    factor = found / max(seen.promoted, 1.0)
+    if seen.of_resident(found) < QUIET_SHARE or factor < REFUSED_FACTOR:
+        return None
+    signs: tuple[Sign, ...] = (
+        Sign("candidates_per_promotion", factor, "ratio"),
+        Sign("failed_of_candidates", seen.failed / found, "ratio"),
+    )
+    limit = context.promote_limit_mib_per_s
+    reached = _limit_reached(seen, context)
+    if reached is not None and limit is not None:
+        signs = (*signs, Sign("candidates_over_limit", reached, "ratio"), Sign("promotion_limit", limit, "MiB/s"))
+    if seen.failed >= FAILED_SHARE * max(seen.promoted, FAILED_SHARE * found):
+        return _failing(seen, signs, "likely")
+    if reached is not None and reached >= LIMIT_REACHED:
+        return _limited(seen, factor, f" ({limit:g} MiB/s)", signs, "likely")
+    let_through = seen.of_resident(seen.promoted) >= QUIET_SHARE
+    if factor < MOSTLY_REFUSED:
+        return None
+    if limit is None and let_through and not seen.huge:
+        return _limited(seen, factor, "", signs, "possible")
+    return _failing(seen, signs, "likely" if limit is not None else "possible")
+
+
+def _limit_reached(seen: Evidence, context: Context) -> float | None:
+    """Candidates over what a known promotion rate limit lets through; None where none can bind."""
+    limit = context.promote_limit_mib_per_s
+    if limit is None or limit >= UNBOUND_LIMIT_MIB_PER_S or seen.seconds <= 0:
+        return None
+    return (seen.candidates or 0.0) * context.page_bytes / (max(limit, 1e-9) * 2**20 * seen.seconds)
+
+
+def _limited(seen: Evidence, factor: float, stated: str, signs: tuple[Sign, ...], confidence: Confidence) -> Verdict:
+    against = () if seen.turnover is None else (Sign("turnover_of_top_tier", seen.turnover, "ratio"),)
+    return Verdict(
+        "limiter_bound",
+        f"{factor:.1f} candidates for each promotion while hardly any move fails: the promotion rate limit{stated} "
+        "decides.",
+        confidence,
+        signs,
+        against,
+        "futile_ping_pong" if _two_way(seen) else "promotion_failing",
+    )
+
+
+def _failing(seen: Evidence, signs: tuple[Sign, ...], confidence: Confidence) -> Verdict:
     return Verdict(
         "promotion_failing",
-        f"{_pages(flows.candidates)} pages were hot enough to promote and {_pages(flows.promoted)} were promoted; "
-        f"{_pages(flows.failed)} moves failed.",
-        "likely",
+        f"{_pages(seen.candidates or 0)} pages were hot enough to promote and {_pages(seen.promoted)} were promoted; "
+        f"{_pages(seen.failed)} moves failed, the others found no free page in the top tier.",
+        confidence,
+        signs,
     )
 
 
-def _judge_refused(flows: _Flows, context: Context) -> Verdict | None:
-    """Many more candidates than promotions: the limiter, failing moves, or no free page in the top tier."""
-    if flows.candidates * flows.scale < QUIET_SHARE * flows.resident:
-        return None
-    if flows.candidates < REFUSED_FACTOR * max(flows.promoted, 1.0):
-        return None
-    limit = context.promote_limit_mib_per_s
-    if flows.failed >= FAILED_SHARE * max(flows.promoted, 1.0) and flows.failed >= FAILED_SHARE * flows.candidates:
-        return _failing(flows)
-    possible = limit is None or limit < UNBOUND_LIMIT_MIB_PER_S
-    if possible and (limit is not None or flows.candidates >= 5 * flows.promoted):
-        stated = f" (limit {limit:g} MiB/s)" if limit is not None else ""
-        return Verdict(
-            "limiter_bound",
-            f"{flows.candidates / max(flows.promoted, 1.0):.1f} candidates for each promotion while hardly any move "
-            f"fails: the promotion rate limit{stated} decides.",
-            "likely" if limit is not None else "possible",
-        )
-    return None if _two_way(flows, context) else _failing(flows)
-
-
-def _two_way(flows: _Flows, context: Context) -> bool:
-    """Whether traffic in both directions is enough to matter, by rate or by turnover of the top tier."""
-    if flows.churn < 0.5 * max(flows.promoted, flows.demoted) or flows.seconds <= 0:
+def _two_way(seen: Evidence) -> bool:
+    """Whether as much goes up as comes down, and enough to exchange a tenth of the top tier."""
+    if seen.churn < 0.5 * max(seen.promoted, seen.demoted):
         return False
-    rate = move_bytes_per_s(int(flows.promoted), int(flows.demoted), flows.seconds)
-    turned = flows.churn * flows.scale / max(flows.top_pages, 1.0)
-    return turned >= TURNOVER_MIN or (context.dram_bytes is not None and traffic_holds(rate, context.dram_bytes))
+    if seen.turnover is None or seen.turnover >= TURNOVER_MIN:
+        return True
+    return seen.turnover >= TURNOVER_BUSY and seen.churn >= BUSY_SHARE * max(seen.armed or 0.0, 1.0)
 
 
-def _judge_exchange(flows: _Flows, context: Context, ledger: Ledger, steady: Bools) -> Verdict | None:
-    """Much goes up and as much comes down: does it buy anything?"""
-    if not _two_way(flows, context):
+def _judge_exchange(seen: Evidence, context: Context, ledger: Ledger) -> Verdict | None:
+    """Much goes up and as much comes down, all the time: does it buy anything?"""
+    if not _two_way(seen):
         return None
-    top, slow = ledger.column("top_resident_bytes")[steady], ledger.column("slow_resident_bytes")[steady]
-    swing = _spread(top / (top + slow), 5, 95)
+    swing, spread, effort = seen.residency_swing, seen.hot_share_spread, seen.effort
+    signs = [] if seen.turnover is None else [Sign("turnover_of_top_tier", seen.turnover, "ratio")]
+    signs += _known(
+        ("hot_share_of_touched_slow_pages", seen.hot_share, "ratio"),
+        ("hot_outside_over_top_tier", seen.hot_outside, "ratio"),
+        ("hot_share_spread", spread, "ratio"),
+        ("reclaim_effort", effort, "pages"),
+        ("time_without_promotions", seen.paused, "ratio"),
+    )
     if swing is not None and swing >= RESIDENCY_SWINGS:
+        text = f"The top tier's share of memory swings by {swing:.0%} with the moves."
+        swings = Sign("residency_swing", swing, "ratio")
+        return Verdict("following_phases", text, "likely", (swings, *signs))
+    if seen.paused > PAUSED_MAX:
+        return None
+    gain = _gain(ledger, context)
+    if gain is not None and gain >= GAIN_HELPS:
+        text = f"Throughput rose by {gain:.0%} while pages were exchanged: the moves pay."
+        return Verdict("healthy", text, "likely", (Sign("throughput_gain", gain, "ratio"), *signs))
+    outside = seen.hot_outside
+    if outside is not None and outside < OUTSIDE_MIN:
+        text = f"Promotions pick the hot {seen.hot_share:.0%} of the slow pages that are touched; few are left there."
+        return Verdict("healthy", text, "likely", tuple(signs), (), "futile_ping_pong")
+    crowded = effort is not None and effort >= EFFORT_FUTILE
+    if spread is not None and spread >= SPREAD_FOLLOWS and not crowded:
         return Verdict(
-            "following_phases", f"The top tier's share of memory swings by {swing:.0%} with the moves.", "likely"
+            "following_phases",
+            f"The hot share of the touched slow pages comes and goes (by {spread:.0%} of its median) while pages are "
+            "exchanged: the hot set moves and the kernel follows.",
+            "likely" if effort is not None else "possible",
+            tuple(signs),
+            tuple(_known(("turnover_of_top_tier", seen.turnover, "ratio"))),
+            "futile_ping_pong",
         )
-    hot = _hot_share_of_slow(ledger, steady)
-    turned = flows.churn / max(flows.top_pages, 1.0)
-    if len(hot) >= HOT_PIECES_MIN:
-        middle, wide = float(np.median(hot)), _spread(hot, 10, 90) or 0.0
-        if middle < HOT_SLOW_FUTILE and wide >= SWING_FOLLOWS:
-            return Verdict(
-                "following_phases",
-                f"Of the pages touched on the slower tier, between {np.percentile(hot, 10):.0%} and "
-                f"{np.percentile(hot, 90):.0%} are hot, changing with time: the hot set moves and the kernel follows.",
-                "likely",
-            )
-        if middle < HOT_SLOW_FUTILE:
-            return Verdict(
-                "healthy", f"Promotions pick the hot {middle:.0%} of the pages touched on the slower tier.", "likely"
-            )
-        detail = f"{middle:.0%} of the pages touched on the slower tier are hot, however many are promoted"
-    else:
-        detail = "the top tier's share of memory stands still"
+    return _futile(seen, signs, crowded=crowded)
+
+
+def _futile(seen: Evidence, signs: list[Sign], *, crowded: bool) -> Verdict:
+    turned = "over and over" if seen.turnover is None else f"{seen.turnover:.1f} times over"
+    share = seen.hot_share
+    still = "" if share is None else f" and {share:.0%} of the touched slow pages are hot, however many are promoted"
+    why = "the moves change nothing that can be seen"
+    if crowded:
+        why = f"reclaim looked at {seen.effort:.0f} pages for each that it demoted, so those it demotes are in use too"
+    short = seen.intervals < SHORT_INTERVALS or (seen.passes or 0.0) < SHORT_PASSES
     return Verdict(
         "futile_ping_pong",
-        f"The top tier was exchanged {turned:.1f} times over and {detail}: the hot set is larger than the top tier, so "
-        "each promotion pushes out another hot page.",
-        "likely" if len(hot) >= HOT_PIECES_MIN else "possible",
+        f"The top tier was exchanged {turned}{still}: {why}.",
+        "possible" if share is None or short else "likely",
+        tuple(signs),
+        tuple(_known(("hot_share_spread", seen.hot_share_spread, "ratio"))),
+        "following_phases",
     )
 
 
-def _hot_share_of_slow(ledger: Ledger, steady: Bools) -> Floats:
-    """Candidates per hint fault in up to 24 stretches of the steady part: how hot the touched slow pages are.
+def _judge_stalled(seen: Evidence, context: Context) -> Verdict | None:
+    """Hot pages stay outside, and the scanner and with it promotions pause for most of the time."""
+    outside, late = seen.hot_outside, seen.hot_outside_late
+    if outside is None or outside < OUTSIDE_STALLED or seen.paused <= PAUSED_MAX:
+        return None
+    signs = _known(
+        ("hot_outside_over_top_tier", outside, "ratio"),
+        ("hot_outside_over_top_tier_late", late, "ratio"),
+        ("time_without_promotions", seen.paused, "ratio"),
+        ("time_without_scanning", seen.scan_paused, "ratio"),
+        ("slow_access_share", context.slow_access_share, "ratio"),
+    )
+    if late is not None and late < DECLINED * outside:
+        text = "Fewer hot pages are left on the slower tier than at first: promotions converge."
+        return Verdict("healthy", text, "likely", tuple(signs), (), "stalled")
+    if context.slow_access_share is not None and context.slow_access_share < SLOW_SHARE_MIN:
+        return None
+    return Verdict(
+        "stalled",
+        f"Hot pages worth {outside:.0%} of the top tier stay on the slower one, and no page was promoted for "
+        f"{seen.paused:.0%} of the time: the scanner pauses for longer than the hot set stands still.",
+        "possible" if context.slow_access_share is None else "likely",
+        tuple(signs),
+        (Sign("promoted", seen.promoted, "pages"),),
+        "healthy",
+    )
 
-    Empty where the kernel does not count both, and where huge pages spoil the ratio: they count 512 candidates and
-    one fault.
-    """
-    candidates = np.nan_to_num(ledger.column("promotion_candidates_pages")[steady])
-    faults = np.nan_to_num(ledger.column("hint_faults")[steady])
-    if ledger.total("promotion_candidates_pages") is None or candidates.sum() > 1.05 * faults.sum():
-        return np.zeros(0)
-    pieces = max(min(len(faults) // 4, 24), 1)
-    shares = []
-    for some, all_ in zip(np.array_split(candidates, pieces), np.array_split(faults, pieces), strict=True):
-        if all_.sum() >= HOT_FAULTS_MIN:
-            shares.append(min(float(some.sum() / all_.sum()), 1.0))
-    return np.array(shares)
 
-
-def _judge_one_way(flows: _Flows) -> Verdict:
-    if flows.promoted < 0.05 * flows.demoted and flows.refaulted < 0.01 * flows.demoted:
+def _judge_one_way(seen: Evidence) -> Verdict:
+    returned = seen.promoted / seen.demoted if seen.demoted else 0.0
+    signs = _known(
+        ("promoted", seen.promoted, "pages"),
+        ("demoted", seen.demoted, "pages"),
+        ("promoted_of_demoted", returned if seen.demoted else None, "ratio"),
+        ("hot_outside_over_top_tier", seen.hot_outside, "ratio"),
+        ("turnover_of_top_tier", seen.turnover, "ratio"),
+    )
+    wanted = seen.refaulted_anon >= 0.01 * seen.demoted
+    if seen.demoted and returned < RETURNED_MAX and (seen.hot_outside or 0.0) < OUTSIDE_MIN and not wanted:
+        against = (Sign("refaulted_file", seen.refaulted_file, "pages"),) if seen.refaulted_file else ()
         return Verdict(
             "harmless_demotion",
-            f"{_pages(flows.demoted)} pages were demoted and hardly any was wanted back.",
+            f"{_pages(seen.demoted)} pages were demoted and hardly any was wanted back.",
             "likely",
+            tuple(signs),
+            against,
+            "healthy",
         )
     return Verdict(
         "healthy",
-        f"{_pages(flows.promoted)} pages promoted and {_pages(flows.demoted)} demoted: little against the memory in "
+        f"{_pages(seen.promoted)} pages promoted and {_pages(seen.demoted)} demoted: little against the memory in "
         "use, and promotions find what they look for.",
         "likely",
+        tuple(signs),
     )
 
 
-def _spread(values: Floats, low: float, high: float) -> float | None:
-    values = values[np.isfinite(values)]
-    if len(values) < HOT_PIECES_MIN:
+def _gain(ledger: Ledger, context: Context) -> float | None:
+    """How much throughput rose from the first half of the window to the second, by their medians."""
+    if context.throughput is None or len(context.throughput) != len(ledger.times_s):
         return None
-    return float(np.percentile(values, high) - np.percentile(values, low))
+    half = len(context.throughput) // 2
+    early, late = context.throughput[:half], context.throughput[half:]
+    early, late = early[np.isfinite(early)], late[np.isfinite(late)]
+    if min(len(early), len(late)) < MIN_INTERVALS or np.median(early) <= 0:
+        return None
+    return float(np.median(late) / np.median(early) - 1)
+
+
+def _known(*signs: tuple[str, float | None, str]) -> list[Sign]:
+    return [Sign(name, value, unit) for name, value, unit in signs if value is not None]
 
 
 def _pages(count: float) -> str:
