@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from factories import batches
+from factories.activity import add_gap_block, add_tiered_heat
 from factories.installations import Enrolled, enrol, store
 from factories.page_samples import HOUR_NS, Memory, add_samples, make_memory
 from tierscope.core.database import Database
@@ -265,6 +266,28 @@ def test_figures_stand_at_the_ratios_that_are_sold(database: Database) -> None:
     exact = found_curve(database, shares=[share for _, share in RATIOS])
     assert exact.at(0.5)[0] == pytest.approx(exact.served[exact.dram_ratios.index(0.5)])
     assert exact.at(0.0) == (0.0, 0.0, 0.0)
+
+
+def test_gaps_give_the_lru_curve_without_page_samples(database: Database) -> None:
+    for name in ("a", "b"):
+        end = this_hour()
+        batch = batches.make_batch(host_id=(host := enrol(database, name=name)).id, sealed_wall_ns=end)
+        add_gap_block(batch, end, {1: 50, 2: 20, 4: 20}, open_={4: 10})
+        for minute in range(10):
+            add_tiered_heat(batch, end - minute * batches.MINUTE_NS, {"dram": (100, 900)})
+        batches.add_inventory(batch)
+        assert store(database, host, [batch])
+    view = read(database)
+    (curve,) = view.curves
+    assert (curve.name, curve.estimator, curve.measure) == ("lru_interval", "aet", "page_intervals")
+    # 50, 30, 30 and 10 of 100 touches come back later than 1, 2, 3 and 4 intervals, of 100 MiB each: an LRU of 100 MiB
+    # holds one interval, 150 two, 180 three and 210 four.
+    assert curve.served[:4] == pytest.approx((0.5, 0.5, 0.7, 0.9))
+    assert curve.served[-1] is None
+    assert curve.lo[-1] == pytest.approx(0.9)
+    assert curve.hi[-1] == 1.0
+    assert view.missing is not None
+    assert view.missing.status == "not_collected"
 
 
 @pytest.mark.parametrize(

@@ -5,21 +5,21 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pytest
 
 from factories import batches
+from factories.activity import add_gap_block, add_tiered_heat
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.objectives import ObjectiveReads, ObjectivesView
-from tierscope.wire._generated import batch_pb2, heat_pb2
+from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-MINUTE, MIB = batches.MINUTE_NS, 1 << 20
-ANON, ABIT, PEBS = heat_pb2.PAGE_KIND_ANON, heat_pb2.HEAT_BACKEND_ABIT_WALK, heat_pb2.HEAT_BACKEND_PEBS
+MINUTE = batches.MINUTE_NS
+PEBS = heat_pb2.HEAT_BACKEND_PEBS
 
 
 @pytest.fixture
@@ -28,76 +28,15 @@ def database(database_url: str) -> Iterator[Database]:
         yield opened
 
 
-def add_gaps(batch: batch_pb2.Batch, end_ns: int, closed: Mapping[int, float]) -> None:
-    """A block of ten minutes: MiB of gaps by length that ended by access."""
-    row = np.zeros(63, "<i8")
-    for length, mib in closed.items():
-        row[length - 1] = mib * MIB
-    empty = np.zeros(63, "<i8").tobytes()
-    batch.gaps.add(
-        backend=ABIT,
-        granularity=heat_pb2.GRANULARITY_PAGE,
-        interval_ns=MINUTE,
-        end_wall_ns=end_ns,
-        intervals=10,
-        service_ref=[batches.intern(batch, "demo/cache")],
-        group_ref=[batches.intern(batch, "server")],
-        kind=[ANON],
-        closed_bytes=row.tobytes(),
-        freed_bytes=empty,
-        open_bytes=empty,
-    )
-
-
-def add_heat(
-    batch: batch_pb2.Batch,
-    end_ns: int,
-    by_tier: Mapping[str, tuple[int, int]],
-    *,
-    backend: heat_pb2.HeatBackend = ABIT,
-    loads: Mapping[str, int] | None = None,
-) -> None:
-    """One interval: MiB active within two intervals and MiB idle, by tier; sampled loads by tier."""
-    ages = [[hot, 0, idle, 0, 0, 0, 0, 0, 0] for hot, idle in by_tier.values()]
-    n = len(ages)
-
-    def packed(rows: list[list[int]]) -> bytes:
-        return (np.array(rows, "<i8") * MIB).tobytes()
-
-    block = batch.heat.add(
-        backend=backend,
-        granularity=heat_pb2.GRANULARITY_PAGE,
-        interval_ns=MINUTE,
-        end_wall_ns=[end_ns] * n,
-        service_ref=[batches.intern(batch, "demo/cache")] * n,
-        group_ref=[batches.intern(batch, "server")] * n,
-        kind=[ANON] * n,
-        page_size_bytes=[4096] * n,
-        tier_ref=[batches.intern(batch, tier) if tier else 0 for tier in by_tier],
-        validity=[(1 << 64) - 1] * n,
-        resident_bytes=[sum(age) * MIB for age in ages],
-        age_bytes=packed(ages),
-        never_bytes=packed([[0] * 9] * n),
-        active_count_bytes=packed([[age[2], age[0], *[0] * 9] for age in ages]),
-        active_lo_bytes=packed([[age[0]] * 4 for age in ages]),
-        active_hi_bytes=packed([[age[0]] * 4 for age in ages]),
-    )
-    if loads is not None:
-        block.samples_known = True
-        block.load_samples.extend(loads[tier] for tier in by_tier)
-        block.store_samples.extend([0] * n)
-        block.period_events, block.duty_ratio = 200.0, 1.0
-
-
 def send(database: Database, host: Enrolled, *, closed: Mapping[int, float], **heat: object) -> int:
     """An hour: a block of gaps every ten minutes and heat every minute. Returns its end."""
     now = batches.now_ns()
     batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
     for block in range(6):
-        add_gaps(batch, now - block * 10 * MINUTE, closed)
+        add_gap_block(batch, now - block * 10 * MINUTE, closed)
     for minute in range(60):
         options: dict[str, Any] = {**heat}
-        add_heat(batch, now - minute * MINUTE, **options)
+        add_tiered_heat(batch, now - minute * MINUTE, **options)
     batches.add_inventory(batch)
     assert store(database, host, [batch])
     return now

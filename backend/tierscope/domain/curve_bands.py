@@ -21,8 +21,8 @@ LEVEL = 0.95
 SEED = 20_240_501
 DRAWS = 1000
 """Draws of hosts."""
-MAX_PAGE_DRAWS, MIN_PAGE_DRAWS = 120, 40
-PAGE_CELLS = 1_500_000
+MAX_PAGE_DRAWS, MIN_PAGE_DRAWS = 120, 20
+PAGE_CELLS = 600_000
 """Pages times draws of pages that one band may cost, while at least `MIN_PAGE_DRAWS` are made."""
 SMALL_HOSTS = 8
 """With fewer hosts a bootstrap over hosts is too narrow, and is stretched by Student's t."""

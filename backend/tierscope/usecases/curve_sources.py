@@ -22,7 +22,7 @@ from tierscope.storage.page_samples import SampleHead, hosts_with_samples, list_
 
 MAX_HOSTS = 32
 """Hosts that one curve is made of; of more, evenly spaced ones by number are taken."""
-MAX_BLOCKS = 640
+MAX_BLOCKS = 512
 """Blocks that one curve is made of; of more, every so many hours are left out on all hosts."""
 CLAIM_INTERVALS = 60
 """A back end that counts accesses is preferred to one that tells active from idle if it has so many intervals."""
