@@ -3,7 +3,7 @@ import { plotText } from '../lib/escape'
 import type { ChartTheme } from '../lib/palette'
 import { plotTime } from '../lib/time'
 
-const glyphs = { deploy: '▼', knob: '◆', incident: '✖', note: '●', left_out: '▾' } as const
+const glyphs = { deploy: '▼', knob: '◆', incident: '✖', note: '●', warm_up: '◑', left_out: '▾' } as const
 
 /** What a mark stands for: an event by its kind, or a stretch that totals leave out. */
 export type MarkKind = keyof typeof glyphs

@@ -39,6 +39,9 @@ export function tierColour(tierClass: string): string {
   return tierColours[tierClass] ?? '#8d98a3'
 }
 
+/** States of ping-pong; told apart by height or icon too. */
+export const stateColours = { ok: '#3f9c74', warn: '#d9922b', crit: '#c8352b' } as const
+
 /** Directions of tier moves: towards DRAM in its colour, away from it in CXL's. */
 export const moveColours = { promotion: '#12927f', demotion: '#8f6bc8', other: '#8d98a3', failed: '#c2410c' } as const
 
@@ -69,6 +72,10 @@ export interface ChartTheme {
   surface: string
   /** Fill of a plot where nothing was collected; the page lays hatching over it. */
   absent: string
+  /** What is advised. */
+  accent: string
+  /** Where a limit is exceeded. */
+  beyond: string
   /** Events: deploys, knob changes, notes. */
   mark: string
   /** The lines of that hatching, where a chart draws it itself. */
@@ -89,6 +96,8 @@ export const chartThemes: Record<ThemeName, ChartTheme> = {
     line: '#c3ccd2',
     surface: '#ffffff',
     absent: '#f3f5f6',
+    accent: '#0b6f61',
+    beyond: '#b3261e',
     mark: '#6b3fa0',
     hatch: '#c9d1d7',
     notResident: '#ffffff',
@@ -102,6 +111,8 @@ export const chartThemes: Record<ThemeName, ChartTheme> = {
     line: '#39464f',
     surface: '#151b20',
     absent: '#1a2127',
+    accent: '#4db59f',
+    beyond: '#ff8a80',
     mark: '#c9a6f5',
     hatch: '#3a4750',
     notResident: '#151b20',

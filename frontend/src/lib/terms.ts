@@ -15,6 +15,12 @@ export const terms = {
   pingPong: 'Pages that are demoted and promoted again within a short time.',
   tieringOff: 'Hosts that have a slower tier while nothing moves pages between the tiers.',
   activeWithin: 'The share of resident bytes that was active at least once within that many intervals.',
+  promotionRate:
+    'Pages accessed again after 120 s of idleness or more, per minute and page of the working set: what taking them for cold would cost.',
+  slowAccess: 'The share of accesses that slow memory serves.',
+  slowResidency: 'The share of the working set that lies in slow memory.',
+  elasticity: 'Per cent of throughput that go with one per cent more of that memory in DRAM.',
+  jaccard: 'Bytes hot at both moments, over bytes hot at either: 1 is the same hot set.',
   age: 'Intervals since last activity.',
   watermark: 'Free-memory levels at which the kernel begins (low) and stops (high) to reclaim or demote.',
   resident: 'Bytes that occupy memory now.',

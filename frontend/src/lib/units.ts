@@ -66,7 +66,9 @@ const unitLabels: Record<string, string> = {
   pages: 'pages',
   pages_per_s: 'pages/s',
   pages_per_s_per_gib: 'pages/s per GiB',
+  per_min: '/min',
   ratio: '%',
+  ratio_per_h: '%/h',
   seconds: 's',
   us: 'µs',
   us_per_s: 'µs/s',
@@ -114,6 +116,8 @@ export function formatQuantity(value: number, unit: string): string {
       return formatBytes(value * 1024)
     case 'ratio':
       return formatRatio(value)
+    case 'ratio_per_h':
+      return `${formatRatio(value)}/h`
     case 'us':
       return formatMicroseconds(value)
     // Time waited per time passed is a share.
@@ -137,7 +141,8 @@ export function formatQuantity(value: number, unit: string): string {
 export function splitQuantity(value: number, unit: string): { number: string; unit: string } {
   const text = formatQuantity(value, unit)
   const cut = text.lastIndexOf(' ')
-  if (unit.includes('_per_') && !unit.startsWith('bytes')) return { number: threeDigits(value), unit: unitLabel(unit) }
+  if ((unit.includes('_per_') || unit.startsWith('per_')) && !/^(bytes|ratio)/.test(unit))
+    return { number: threeDigits(value), unit: unitLabel(unit) }
   return cut < 0 ? { number: text, unit: '' } : { number: text.slice(0, cut), unit: text.slice(cut + 1) }
 }
 

@@ -10,10 +10,19 @@ export interface TimeSearch {
   marks?: 'off' | undefined
 }
 
-export const serviceTabs = ['overview', 'heatmap', 'revisit', 'moves', 'hosts'] as const
+export const serviceTabs = [
+  'overview',
+  'heatmap',
+  'revisit',
+  'curve',
+  'sensitivity',
+  'moves',
+  'hosts',
+  'advice',
+] as const
 export type ServiceTab = (typeof serviceTabs)[number]
 
-export const hostTabs = ['overview', 'moves', 'counters', 'hardware', 'setup'] as const
+export const hostTabs = ['overview', 'advice', 'moves', 'counters', 'hardware', 'setup'] as const
 export type HostTab = (typeof hostTabs)[number]
 
 export const schemes = ['recency', 'frequency', 'cold_age'] as const
@@ -27,6 +36,9 @@ export type RevisitClock = (typeof revisitClocks)[number]
 
 /** Loss targets that advice is offered for. */
 export const lossTargets = [0.01, 0.02, 0.05, 0.1] as const
+
+/** Growth of memory that advice may allow for. */
+export const growthChoices = [0, 0.05, 0.1, 0.2, 0.5] as const
 
 /** A rectangle of the heatmap: Unix seconds across, rows of the epoch down; `r1` is exclusive. */
 export interface Box {
@@ -49,6 +61,10 @@ export interface ServiceSearch extends TimeSearch {
   idle?: number | undefined
   /** Acceptable loss of throughput, as a ratio. */
   loss?: number | undefined
+  /** Accept less DRAM than the hot memory. */
+  stressed?: 'on' | undefined
+  /** Growth of memory that DRAM must bear, as a ratio. */
+  growth?: number | undefined
   zoom?: string | undefined
   sel?: string | undefined
 }
@@ -112,6 +128,8 @@ export function readServiceSearch(raw: Raw): ServiceSearch {
     kind: oneOf(raw, 'kind', pageKinds),
     clock: oneOf(raw, 'clock', revisitClocks),
     idle: whole(raw, 'idle', 40),
+    stressed: oneOf(raw, 'stressed', ['on']),
+    growth: growthChoices.find((growth) => growth !== 0 && growth === Number(raw['growth'])),
     loss: lossTargets.find((target) => target === Number(raw['loss'])),
     zoom: readBox(zoom) === null ? undefined : zoom,
     sel: readBox(sel) === null ? undefined : sel,

@@ -1,9 +1,14 @@
 import { counter, counterNames } from './counters'
+import { curve } from './curve'
 import { events } from './events'
 import { fleet } from './fleet'
 import { serviceHeat } from './heat'
 import { hostDetail, hosts } from './hosts'
-import { revisit } from './revisit'
+import { knobAdvice } from './knobs'
+import { pingPongHistory } from './pingPong'
+import { ratio, slowdownPoints } from './ratio'
+import { objectives, revisit } from './revisit'
+import { sensitivity, stability } from './sensitivity'
 import { serviceMetrics } from './serviceMetrics'
 import { serviceDetail, services } from './services'
 import { catalogue, status } from './status'
@@ -41,6 +46,14 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/hosts\/([^/]+)\/counters\/names$/, (id) => json(counterNames(id))],
   [/^\/v1\/hosts\/([^/]+)\/counters$/, (id, query) => json(counter(id, query.get('name') ?? ''))],
   [/^\/v1\/(?:hosts|services)\/([^/]+)\/ledger$/, (id) => json(ledger(id))],
+  [/^\/v1\/(?:hosts|services)\/([^/]+)\/ping-pong$/, (id) => json(pingPongHistory(id))],
+  [/^\/v1\/hosts\/([^/]+)\/knob-advice$/, (id) => json(knobAdvice(id))],
+  [/^\/v1\/services\/([^/]+)\/curve$/, (id) => json(curve(id))],
+  [/^\/v1\/services\/([^/]+)\/ratio$/, (id, query) => json(ratio(id, Number(query.get('loss_target') ?? 0.05)))],
+  [/^\/v1\/services\/([^/]+)\/slowdown-points$/, (id) => json(slowdownPoints(id))],
+  [/^\/v1\/services\/([^/]+)\/sensitivity$/, (id) => json(sensitivity(id))],
+  [/^\/v1\/services\/([^/]+)\/stability$/, (id) => json(stability(id))],
+  [/^\/v1\/services\/([^/]+)\/revisit\/objectives$/, (id) => json(objectives(id))],
   [/^\/v1\/services$/, () => json({ items: services, next_cursor: null })],
   [
     /^\/v1\/services\/([^/]+)$/,

@@ -9,6 +9,7 @@ function heatClass(name: ClassFigures['heat_class'], share: number, total: numbe
     heat_class: name,
     bytes: figure(`heat.${name}_bytes/1`, share * total, 'bytes', { method: 'abit', n_hosts: 6 }),
     ratio: heatShare(`heat.${name}_ratio/1`, share),
+    weighted_ratio: heatShare(`heat.${name}_weighted_ratio/1`, share * 0.98),
   }
 }
 
@@ -67,6 +68,19 @@ export function serviceHeat(serviceId: string, scheme: ServiceHeat['scheme']['na
         heatClass('warm', 0.2, total / 2),
         heatClass('cold', 0.4 + index * 0.1, total / 2),
       ],
+    })),
+    by_size: [4096, 2 * 1024 ** 2].map((bytes) => ({
+      page_size_bytes: bytes,
+      resident_bytes: figure('heat.resident_bytes/1', total / 2, 'bytes'),
+      classes: [heatClass('hot', 0.3, total / 2), heatClass('warm', 0.2, total / 2), heatClass('cold', 0.5, total / 2)],
+      huge_pages:
+        bytes === 4096
+          ? null
+          : {
+              hot_bytes_upper: figure('heat.huge_hot_bytes_upper/1', 40 * gib, 'bytes'),
+              hot_bytes_lower: figure('heat.huge_hot_bytes_lower/1', 2 * gib, 'bytes'),
+              skewed: true,
+            },
     })),
     by_window: [1, 2, 5, 10].map((intervals, index) => ({ intervals, active_ratio: bounds(0.21 + index * 0.12) })),
     age_histogram: ages.map(([from, to, active, never]) => ({

@@ -1,5 +1,5 @@
-import type { Revisit, RevisitCurve } from '../api/_generated/schema'
-import { heatShare, mockWindow, nothing } from './figures'
+import type { Revisit, RevisitCurve, Objectives } from '../api/_generated/schema'
+import { figure, heatShare, mockWindow, nothing, timeAxis, wave } from './figures'
 
 const lags = Array.from({ length: 63 }, (_, index) => index + 1)
 
@@ -45,5 +45,40 @@ export function revisit(serviceId: string, clock: RevisitCurve['clock']): Revisi
       : null,
     other_methods: [],
     notes: ['Beyond the last lag with memory left to watch nothing is known: it is not drawn.'],
+  }
+}
+
+/** Service levels of cold memory as the API answers them. */
+export function objectives(serviceId: string): Objectives {
+  const line = (key: string, label: string, unit: string, level: number) => ({
+    key,
+    label,
+    unit,
+    values: wave(72, level, level * 0.3),
+  })
+  return {
+    service_id: serviceId,
+    window: mockWindow,
+    axis: timeAxis(72, 300),
+    series: [
+      line('promotion_rate_per_min', 'Promotion rate', 'per_min', 0.0012),
+      line('slow_access_ratio', 'Accesses to slow memory', 'ratio', 0.04),
+      line('slow_residency_ratio', 'Working set on slow memory', 'ratio', 0.12),
+    ],
+    promotion_rate: figure('revisit.promotion_rate_per_min/1', 0.0012, 'per_min'),
+    slow_access_ratio: heatShare('revisit.slow_access_ratio/1', 0.04),
+    slow_residency_ratio: nothing('revisit.slow_residency_ratio/1', 'ratio', 'not_collected', 'Tiers are not known.'),
+    target_per_min: 0.002,
+    meets_target: true,
+    service_class: { name: null, why: 'Latency was not measured.' },
+    comparisons: [
+      {
+        point: 'web, within 10 min',
+        published: 0.8,
+        source: 'TPP Fig. 11',
+        measured: heatShare('revisit.reaccessed_within_10_ratio/1', 0.78),
+      },
+    ],
+    notes: [],
   }
 }

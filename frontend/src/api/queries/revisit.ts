@@ -32,3 +32,19 @@ export function revisitQuery(serviceId: string, choice: RevisitChoice, range: Ti
     ...refreshing(range),
   })
 }
+
+/** Service levels of cold memory: promotions per working set, accesses and bytes on slow memory. */
+export function objectivesQuery(serviceId: string, range: TimeRange) {
+  return queryOptions({
+    queryKey: ['objectives', serviceId, range.from, range.to],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/services/{service_id}/revisit/objectives', {
+          params: { path: { service_id: serviceId }, query: rangeQuery(range) },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    ...refreshing(range),
+  })
+}

@@ -4,22 +4,23 @@ import { seriesColour } from '../../lib/palette'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
-import { linesFigure, type Line } from './figure'
+import { linesFigure, type Line, type LineLimit } from './figure'
 
 interface LinesChartProps extends Omit<ChartPanelProps, 'figure' | 'legend' | 'empty'> {
   axis: TimeAxis | undefined
   lines: Line[]
   marks?: ChartMark[]
+  limit?: LineLimit | undefined
   emptyText: { title: string; next: string }
 }
 
 /** Lines over time: pressure, rates, counters. */
-export function LinesChart({ axis, lines, marks = noMarks, emptyText, ...panel }: LinesChartProps) {
+export function LinesChart({ axis, lines, marks = noMarks, limit, emptyText, ...panel }: LinesChartProps) {
   const theme = useChartTheme()
   const drawable = lines.some((line) => line.values.some((value) => value !== null))
   const figure = useMemo(
-    () => (axis === undefined ? null : linesFigure(axis, lines, theme, marks)),
-    [axis, lines, theme, marks],
+    () => (axis === undefined ? null : linesFigure(axis, lines, theme, marks, limit)),
+    [axis, lines, theme, marks, limit],
   )
   return (
     <ChartPanel

@@ -28,18 +28,59 @@ function peakOf(lines: Line[]): number {
   return peak
 }
 
+/** A level that the lines should keep below. */
+export interface LineLimit {
+  value: number
+  label: string
+}
+
+function limitShapes(limit: LineLimit | undefined, divisor: number, theme: ChartTheme) {
+  if (limit === undefined) return { shapes: [], annotations: [] }
+  const y = limit.value / divisor
+  const across = { xref: 'paper' as const, yref: 'y' as const }
+  return {
+    shapes: [
+      {
+        ...across,
+        type: 'line' as const,
+        x0: 0,
+        x1: 1,
+        y0: y,
+        y1: y,
+        line: { color: theme.beyond, width: 1.5, dash: 'dash' as const },
+      },
+    ],
+    annotations: [
+      {
+        ...across,
+        x: 1,
+        y,
+        xanchor: 'right' as const,
+        yanchor: 'bottom' as const,
+        text: plotText(limit.label),
+        showarrow: false,
+        font: { size: 11, color: theme.beyond },
+      },
+    ],
+  }
+}
+
 /** Lines over time on one scale. All lines must share a unit; gaps are never bridged. */
 export function linesFigure(
   time: TimeAxis,
   lines: Line[],
   theme: ChartTheme,
   marks: ChartMark[] = noMarks,
+  limit?: LineLimit,
 ): ChartFigure {
   const unit = lines[0]?.unit ?? ''
-  const scale = scaleFor(unit, peakOf(lines))
+  const peak = Math.max(peakOf(lines), limit?.value ?? 0)
+  const scale = scaleFor(unit, peak)
+  const bound = limitShapes(limit, scale.divisor, theme)
   const utc = utcHover(time.times)
   const start = Date.parse(time.window.start) / 1000
   const end = Date.parse(time.window.end) / 1000
+  const events = markShapes(theme, marks, start, end)
   const data = lines.map((line, index): Data => {
     const drawn = breakGaps(time.times, line.values, time.step_seconds)
     const colour = line.colour ?? seriesColour(index)
@@ -76,10 +117,12 @@ export function linesFigure(
         rangemode: 'tozero',
         nticks: 5,
         title: { text: plotText(scale.unit), font: { size: 11 }, standoff: 6 },
-        ...(peakOf(lines) === 0 ? { range: [0, 1] } : {}),
+        ...(limit === undefined ? {} : { range: [0, (peak * 1.12) / scale.divisor] }),
+        ...(peak === 0 ? { range: [0, 1] } : {}),
       },
       yaxis9: utc.axis,
-      ...markShapes(theme, marks, start, end),
+      shapes: [...bound.shapes, ...events.shapes],
+      annotations: [...bound.annotations, ...events.annotations],
     },
     table: seriesTable(
       time.times,

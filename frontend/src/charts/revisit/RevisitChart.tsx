@@ -39,7 +39,7 @@ export function RevisitChart({ revisit, kind, idle, ...panel }: RevisitChartProp
       }
       legend={[
         ...(revisit?.curves ?? []).map((curve) => ({ label: curve.kind, colour: kindColour(curve.kind) })),
-        { label: 'dotted: under 5 % still watched' },
+        { label: 'dotted: under 5 % of the gaps still watched' },
         { label: 'nothing left to watch', hatched: true },
       ]}
     />

@@ -38,7 +38,7 @@ function hoverTexts(curve: RevisitCurve): string[] {
     if (share === null) return ''
     const [lo, hi] = [curve.lo[index] ?? null, curve.hi[index] ?? null]
     const band = lo === null || hi === null ? '' : ` (95 %: ${formatRatio(lo)} – ${formatRatio(hi)})`
-    return `${formatRatio(share)}${band}, ${formatBytes(curve.at_risk_bytes[index] ?? 0)} watched`
+    return `${formatRatio(share)}${band}, ${formatBytes(curve.at_risk_bytes[index] ?? 0)} in gaps`
   })
 }
 
@@ -117,7 +117,7 @@ function unknownAfter(curve: RevisitCurve, x: number[], theme: ChartTheme): Data
 
 /**
  * Share of idle memory accessed again within each lag. The chosen kind has its band over hosts; below it stands how
- * much memory was still watched. Where little was, the line is dashed; where nothing was, the plot is hatched.
+ * much memory stood in gaps still watched, each gap counted. Where little did, the line is dashed; where nothing did, the plot is hatched.
  */
 export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number, theme: ChartTheme): ChartFigure {
   const { values: x, unit } = lagsOf(revisit)
@@ -173,7 +173,7 @@ export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number
         fixedrange: true,
         rangemode: 'tozero',
         nticks: 3,
-        title: { text: `${scale.unit} watched`, font: { size: 11 }, standoff: 6 },
+        title: { text: `${scale.unit} in gaps`, font: { size: 11 }, standoff: 6 },
       },
     },
     table: {
@@ -184,7 +184,7 @@ export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number
           `${curve.kind}, accessed again (ratio)`,
           `${curve.kind}, lower (ratio)`,
           `${curve.kind}, upper (ratio)`,
-          `${curve.kind}, still watched (B)`,
+          `${curve.kind}, in gaps still watched (B)`,
         ]),
       ],
       rows: revisit.lags.map((lag, index) => [

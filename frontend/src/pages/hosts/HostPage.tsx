@@ -14,6 +14,7 @@ import { useNow } from '../shell/useNow'
 import { useTimeRange } from '../shell/useTimeRange'
 import { CountersTab } from './CountersTab'
 import { HardwareTab } from './HardwareTab'
+import { HostAdviceTab } from './HostAdviceTab'
 import { HostMovesTab } from './HostMovesTab'
 import { HostOverviewTab } from './HostOverviewTab'
 import { HostStateTag } from './HostStateTag'
@@ -23,6 +24,7 @@ const route = getRouteApi('/hosts/$hostId')
 
 const tabLabels = {
   overview: 'Overview',
+  advice: 'Advice',
   moves: 'Tier moves',
   counters: 'Counters',
   hardware: 'Hardware',
@@ -79,6 +81,9 @@ export function HostPage(): ReactNode {
         </Tabs.List>
         <Tabs.Panel value="overview">
           <HostOverviewTab hostId={hostId} host={host} marks={events.marks} />
+        </Tabs.Panel>
+        <Tabs.Panel value="advice">
+          <HostAdviceTab hostId={hostId} />
         </Tabs.Panel>
         <Tabs.Panel value="moves">
           <HostMovesTab hostId={hostId} marks={events.marks} />

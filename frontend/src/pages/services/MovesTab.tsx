@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { loadStateOf } from '../../api/queries/loadState'
+import { servicePingPongQuery } from '../../api/queries/pingPong'
 import { serviceLedgerQuery } from '../../api/queries/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
 import { useTimeRange } from '../shell/useTimeRange'
@@ -9,5 +10,15 @@ import { LedgerView } from '../tierMoves/LedgerView'
 export function MovesTab({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(serviceLedgerQuery(serviceId, range))
-  return <LedgerView ledger={query.data} load={loadStateOf(query)} marks={marks} onTimeZoom={zoomTo} />
+  const pingPong = useQuery(servicePingPongQuery(serviceId, range))
+  return (
+    <LedgerView
+      pingPong={pingPong.data}
+      pingPongLoad={loadStateOf(pingPong)}
+      ledger={query.data}
+      load={loadStateOf(query)}
+      marks={marks}
+      onTimeZoom={zoomTo}
+    />
+  )
 }

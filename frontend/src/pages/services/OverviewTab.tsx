@@ -22,6 +22,7 @@ import { SchemeControl } from './SchemeControl'
 import { ServiceHostsTable } from './ServiceHostsTable'
 import { ServiceMetricsCharts } from './ServiceMetricsCharts'
 import classes from './OverviewTab.module.css'
+import { SizesTable } from './SizesTable'
 
 const route = getRouteApi('/services/$serviceId')
 
@@ -96,6 +97,11 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
         <BesidePanel beside={heat?.beside} />
       </div>
       {heat !== undefined && heat.sampling !== null && <SamplingPanel sampling={heat.sampling} />}
+      {heat !== undefined && heat.by_size.length > 1 && (
+        <Panel title="By page size" hint="one touch makes a whole huge page hot" flush testId="heat-by-size">
+          <SizesTable sizes={heat.by_size} />
+        </Panel>
+      )}
       <div>
         <Panel title="Hosts" hint="with heat in this time range" flush>
           <ServiceHostsTable hosts={heat?.hosts.slice(0, 8)} />

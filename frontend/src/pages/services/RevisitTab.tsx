@@ -4,6 +4,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { Revisit } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/loadState'
 import { revisitQuery } from '../../api/queries/revisit'
+import type { ChartMark } from '../../charts/eventMarks'
 import { RevisitChart } from '../../charts/revisit/RevisitChart'
 import { intervalWords, measuredBy } from '../../lib/figure'
 import { pageKinds, revisitClocks } from '../../lib/urlState'
@@ -11,6 +12,7 @@ import { Stat } from '../../ui/Stat'
 import { StatStrip } from '../../ui/StatStrip'
 import { useTimeRange } from '../shell/useTimeRange'
 import { NotesList } from './NotesList'
+import { ObjectivesSection } from './ObjectivesSection'
 import classes from './OverviewTab.module.css'
 
 const route = getRouteApi('/services/$serviceId')
@@ -18,7 +20,7 @@ const lagsShown = [1, 2, 5, 10, 20]
 const idleChoices = [1, 2, 3, 5, 10, 20, 40]
 
 /** How soon idle memory comes back: what a page that is demoted too early would cost. */
-export function RevisitTab({ serviceId }: { serviceId: string }) {
+export function RevisitTab({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
   const { clock = 'last_access', idle = 2, kind = 'all' } = route.useSearch()
   const navigate = route.useNavigate()
   const { range } = useTimeRange()
@@ -95,6 +97,7 @@ export function RevisitTab({ serviceId }: { serviceId: string }) {
         }
       />
       <NotesList notes={revisit?.notes} />
+      <ObjectivesSection serviceId={serviceId} marks={marks} />
     </div>
   )
 }

@@ -12,10 +12,13 @@ import { ToneTag } from '../../ui/ToneTag'
 import { EventsControl } from '../shell/EventsControl'
 import { useEventMarks } from '../shell/useEventMarks'
 import { useTimeRange } from '../shell/useTimeRange'
+import { AdviceTab } from './AdviceTab'
+import { CurveTab } from './CurveTab'
 import { HeatmapTab } from './HeatmapTab'
 import { MovesTab } from './MovesTab'
 import { OverviewTab } from './OverviewTab'
 import { RevisitTab } from './RevisitTab'
+import { SensitivityTab } from './SensitivityTab'
 import { ServiceHostsTab } from './ServiceHostsTab'
 
 const route = getRouteApi('/services/$serviceId')
@@ -24,8 +27,11 @@ const tabLabels = {
   overview: 'Overview',
   heatmap: 'Heatmap',
   revisit: 'Revisit',
+  curve: 'DRAM curve',
+  sensitivity: 'Sensitivity',
   moves: 'Tier moves',
   hosts: 'Hosts',
+  advice: 'Advice',
 } as const
 
 /** One service: how hot its memory is, where, and what moves. */
@@ -78,7 +84,16 @@ export function ServicePage(): ReactNode {
           <HeatmapTab serviceId={serviceId} service={service} marks={events.marks} />
         </Tabs.Panel>
         <Tabs.Panel value="revisit">
-          <RevisitTab serviceId={serviceId} />
+          <RevisitTab serviceId={serviceId} marks={events.marks} />
+        </Tabs.Panel>
+        <Tabs.Panel value="curve">
+          <CurveTab serviceId={serviceId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="sensitivity">
+          <SensitivityTab serviceId={serviceId} marks={events.marks} />
+        </Tabs.Panel>
+        <Tabs.Panel value="advice">
+          <AdviceTab serviceId={serviceId} />
         </Tabs.Panel>
         <Tabs.Panel value="moves">
           <MovesTab serviceId={serviceId} marks={events.marks} />

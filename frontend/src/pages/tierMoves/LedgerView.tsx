@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { Ledger } from '../../api/_generated/schema'
+import type { Ledger, PingPongHistory } from '../../api/_generated/schema'
 import type { ChartMark } from '../../charts/eventMarks'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
@@ -9,11 +9,14 @@ import { ProblemState } from '../../ui/ProblemState'
 import { LedgerColumns } from './LedgerColumns'
 import classes from './LedgerView.module.css'
 import { PingPongPanel } from './PingPongPanel'
+import { PingPongSection } from './PingPongSection'
 import { ResetsList } from './ResetsList'
 
 interface LedgerViewProps {
   ledger: Ledger | undefined
   load: LoadState
+  pingPong: PingPongHistory | undefined
+  pingPongLoad: LoadState
   marks: ChartMark[]
   onTimeZoom: (startSeconds: number, endSeconds: number) => void
 }
@@ -21,7 +24,7 @@ interface LedgerViewProps {
 const swapKeys = /^(swap_in|swap_out|refault_anon|refault_file)/
 
 /** A ledger: moves over time, ping-pong or its bound, every column with its trust, what was left out. */
-export function LedgerView({ ledger, load, marks, onTimeZoom }: LedgerViewProps) {
+export function LedgerView({ ledger, load, pingPong, pingPongLoad, marks, onTimeZoom }: LedgerViewProps) {
   const swap = useMemo(() => (ledger?.series ?? []).filter((line) => swapKeys.test(line.key)), [ledger])
   if (load.problem !== null && ledger === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const warnings = [...new Set(ledger?.columns.flatMap((column) => column.total.warnings))]
@@ -36,6 +39,7 @@ export function LedgerView({ ledger, load, marks, onTimeZoom }: LedgerViewProps)
         <LedgerChart ledger={ledger} load={load} height={320} marks={marks} onTimeZoom={onTimeZoom} />
         <PingPongPanel pingPong={ledger?.ping_pong} />
       </div>
+      <PingPongSection history={pingPong} load={pingPongLoad} marks={marks} onTimeZoom={onTimeZoom} />
       {swap.length > 0 && (
         <LinesChart
           name="swap-refaults"

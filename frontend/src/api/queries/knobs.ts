@@ -1,0 +1,19 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { client, dataOf } from '../client'
+import { rangeQuery, refreshing, type TimeRange } from './range'
+
+/** Which kernel settings of a host are worth a change, and why. */
+export function knobAdviceQuery(hostId: string, range: TimeRange) {
+  return queryOptions({
+    queryKey: ['knob-advice', hostId, range.from, range.to],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/hosts/{host_id}/knob-advice', {
+          params: { path: { host_id: hostId }, query: rangeQuery(range) },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    ...refreshing(range),
+  })
+}

@@ -1,0 +1,84 @@
+import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { SlowdownPointRequest } from '../_generated/schema'
+import { client, dataOf } from '../client'
+import { problemOf } from '../problem'
+import { rangeQuery, refreshing, type TimeRange } from './range'
+
+/** What the owner of a service asks of the advice. */
+export interface RatioChoice {
+  /** Largest loss of throughput wanted, as a ratio; undefined takes the API's own. */
+  loss: number | undefined
+  stressed: boolean
+  growth: number
+}
+
+/** The smallest DRAM share that keeps a loss target, with all that it rests on. */
+export function ratioQuery(serviceId: string, choice: RatioChoice, range: TimeRange) {
+  return queryOptions({
+    queryKey: ['ratio', serviceId, choice, range.from, range.to],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/services/{service_id}/ratio', {
+          params: {
+            path: { service_id: serviceId },
+            query: {
+              loss_target: choice.loss,
+              stressed: choice.stressed,
+              growth: choice.growth,
+              ...rangeQuery(range),
+            },
+          },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    ...refreshing(range),
+  })
+}
+
+/** The owner's own measurements of the slowdown. */
+export function slowdownPointsQuery(serviceId: string) {
+  return queryOptions({
+    queryKey: ['slowdown-points', serviceId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/services/{service_id}/slowdown-points', {
+          params: { path: { service_id: serviceId } },
+          signal,
+        }),
+      ),
+    staleTime: 15_000,
+  })
+}
+
+/** Add a measurement; advice and points are asked for anew. Throws ApiProblem. */
+export function addSlowdownPoint(queries: QueryClient, serviceId: string) {
+  return {
+    mutationFn: (point: SlowdownPointRequest) =>
+      dataOf(
+        client.POST('/v1/services/{service_id}/slowdown-points', {
+          params: { path: { service_id: serviceId } },
+          body: point,
+        }),
+      ),
+    onSuccess: () => forget(queries, serviceId),
+  }
+}
+
+/** Remove a measurement. Throws ApiProblem. */
+export function removeSlowdownPoint(queries: QueryClient, serviceId: string) {
+  return {
+    mutationFn: async (pointId: string) => {
+      const answer = await client.DELETE('/v1/slowdown-points/{point_id}', { params: { path: { point_id: pointId } } })
+      if (answer.error !== undefined) throw problemOf(answer.response.status, answer.error)
+    },
+    onSuccess: () => forget(queries, serviceId),
+  }
+}
+
+async function forget(queries: QueryClient, serviceId: string): Promise<void> {
+  await Promise.all([
+    queries.invalidateQueries({ queryKey: ['slowdown-points', serviceId] }),
+    queries.invalidateQueries({ queryKey: ['ratio', serviceId] }),
+  ])
+}

@@ -1,0 +1,41 @@
+import { useMemo } from 'react'
+import type { Curve } from '../../api/_generated/schema'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { curveColour, curveFigure, type CurveAdvice } from './figure'
+
+interface CurveChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'controls' | 'hint'> {
+  curve: Curve | undefined
+  advice: CurveAdvice | null
+}
+
+const measures = { accesses: 'of accesses', page_intervals: 'of page-intervals' } as const
+
+/** How many accesses DRAM would serve at which share of memory. */
+export function CurveChart({ curve, advice, ...panel }: CurveChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => (curve === undefined ? null : curveFigure(curve, advice, theme)), [curve, advice, theme])
+  const drawable = curve?.curves.some(({ served }) => served.some((value) => value !== null)) ?? false
+  return (
+    <ChartPanel
+      {...panel}
+      name="curve"
+      title="Accesses served from DRAM"
+      label="Accesses served against the size of DRAM"
+      figure={figure}
+      evidence={curve?.at_ratios.find(({ served }) => served.status === 'ok')?.served}
+      empty={
+        curve !== undefined && !drawable
+          ? {
+              title: 'No curve for this time range',
+              next: curve.missing?.reason ?? 'Widen the time range: a curve needs counted accesses to single pages.',
+            }
+          : null
+      }
+      legend={(curve?.curves ?? []).map(({ label, measure, name }, index) => ({
+        label: `${label}, ${measures[measure]}${name === 'lru_interval' ? ' (dashed)' : ''}`,
+        colour: curveColour(index),
+      }))}
+    />
+  )
+}

@@ -1,0 +1,229 @@
+import type { Data, Layout } from 'plotly.js'
+import type { Ratio, ServedCurve, Curve } from '../../api/_generated/schema'
+import { plotText } from '../../lib/escape'
+import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
+import { formatRatio } from '../../lib/units'
+import { axis, baseLayout } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+
+type Shown = Pick<Curve, 'curves' | 'at_ratios'>
+
+/** What the advice adds to the curve; absent while it loads or where it is refused. */
+export type CurveAdvice = Pick<Ratio, 'chosen' | 'sweep' | 'loss_target'>
+
+/** The colour of a curve by its place; the same in legend and plot. */
+export function curveColour(index: number): string {
+  return seriesColour(index)
+}
+
+/** Loss at a DRAM share, median and upper, linear between the points of the sweep; null outside of it. */
+export function lossAt(sweep: Ratio['sweep'], share: number): { median: number; upper: number } | null {
+  if (sweep === null) return null
+  const { dram_ratio: shares, loss_median: medians, loss_upper: uppers } = sweep
+  const above = shares.findIndex((candidate) => candidate >= share)
+  const [x1, m1, u1] = [shares[above], medians[above], uppers[above]]
+  if (x1 === undefined || m1 === undefined || u1 === undefined) return null
+  const [x0, m0, u0] = [shares[above - 1], medians[above - 1], uppers[above - 1]]
+  if (x0 === undefined || m0 === undefined || u0 === undefined) return x1 === share ? { median: m1, upper: u1 } : null
+  const part = (share - x0) / (x1 - x0)
+  return { median: m0 + part * (m1 - m0), upper: u0 + part * (u1 - u0) }
+}
+
+/** The smallest DRAM share from which on the upper loss keeps the target; null where none does, 0 where all do. */
+export function limitShare(sweep: Ratio['sweep'], target: number): number | null {
+  if (sweep === null) return null
+  const last = sweep.loss_upper.findLastIndex((loss) => loss > target)
+  if (last < 0) return 0
+  return sweep.dram_ratio[last + 1] ?? null
+}
+
+function hoverTexts(curve: ServedCurve, advice: CurveAdvice | null): string[] {
+  const level = formatRatio(curve.level ?? 0.95)
+  return curve.dram_ratios.map((share, index) => {
+    const served = curve.served[index] ?? null
+    if (served === null) return 'no value'
+    const [lo, hi] = [curve.lo[index] ?? null, curve.hi[index] ?? null]
+    const band = lo === null || hi === null ? '' : ` (${level}: ${formatRatio(lo)} – ${formatRatio(hi)})`
+    const loss = advice === null || curve.name !== 'top_density' ? null : lossAt(advice.sweep, share)
+    const cost =
+      loss === null ? '' : `<br>loss ${formatRatio(loss.median)}, at most ${formatRatio(loss.upper)} (one-sided 95 %)`
+    return `${formatRatio(served)}${band}${cost}`
+  })
+}
+
+function bandOf(curve: ServedCurve, colour: string): Data[] {
+  const known = curve.dram_ratios.flatMap((share, index) => {
+    const [lo, hi] = [curve.lo[index] ?? null, curve.hi[index] ?? null]
+    return lo === null || hi === null ? [] : [{ x: share * 100, lo: lo * 100, hi: hi * 100 }]
+  })
+  if (known.length === 0) return []
+  return [
+    {
+      type: 'scatter',
+      mode: 'lines',
+      x: [...known.map(({ x }) => x), ...known.map(({ x }) => x).reverse()],
+      y: [...known.map(({ hi }) => hi), ...known.map(({ lo }) => lo).reverse()],
+      fill: 'toself',
+      fillcolor: translucent(colour, 0.18),
+      line: { width: 0 },
+      hoverinfo: 'skip',
+    },
+  ]
+}
+
+function lineOf(curve: ServedCurve, index: number, advice: CurveAdvice | null): Data {
+  const colour = curveColour(index)
+  return {
+    type: 'scatter',
+    mode: 'lines+markers',
+    name: plotText(curve.label),
+    x: curve.dram_ratios.map((share) => share * 100),
+    y: curve.served.map((served) => (served === null ? null : served * 100)),
+    customdata: hoverTexts(curve, advice),
+    hovertemplate: '%{customdata}',
+    connectgaps: false,
+    line: { color: colour, width: index === 0 ? 2.2 : 1.5, dash: index === 0 ? 'solid' : 'dash' },
+    marker: { size: index === 0 ? 4.5 : 3, color: colour },
+  }
+}
+
+/** The area that breaks the loss target, and the line of the advised ratio. */
+function adviceShapes(advice: CurveAdvice | null, theme: ChartTheme): Pick<Layout, 'shapes' | 'annotations'> {
+  if (advice === null) return { shapes: [], annotations: [] }
+  const limit = limitShare(advice.sweep, advice.loss_target)
+  const from = advice.sweep?.dram_ratio[0] ?? 0
+  const to = limit ?? 1
+  const across = { xref: 'x' as const, yref: 'paper' as const, y0: 0, y1: 1 }
+  const note = { xref: 'x' as const, yref: 'paper' as const, showarrow: false, yanchor: 'bottom' as const }
+  const breaks = advice.sweep !== null && to > from
+  const { chosen } = advice
+  return {
+    shapes: [
+      ...(breaks
+        ? [
+            {
+              ...across,
+              type: 'rect' as const,
+              x0: 0,
+              x1: to * 100,
+              line: { width: 0 },
+              fillcolor: translucent(theme.beyond, 0.09),
+              layer: 'below' as const,
+            },
+            { ...across, type: 'line' as const, x0: to * 100, x1: to * 100, line: { color: theme.beyond, width: 1 } },
+          ]
+        : []),
+      ...(chosen === null
+        ? []
+        : [
+            {
+              ...across,
+              type: 'line' as const,
+              x0: chosen.dram_ratio * 100,
+              x1: chosen.dram_ratio * 100,
+              line: { color: theme.accent, width: 2 },
+            },
+          ]),
+    ],
+    annotations: [
+      ...(breaks
+        ? [
+            {
+              ...note,
+              x: 0,
+              y: 0,
+              xanchor: 'left' as const,
+              xshift: 6,
+              text: `may lose more than ${formatRatio(advice.loss_target)}`,
+              font: { size: 11, color: theme.beyond },
+            },
+          ]
+        : []),
+      ...(chosen === null
+        ? []
+        : [
+            {
+              ...note,
+              x: chosen.dram_ratio * 100,
+              y: 0,
+              xanchor: 'left' as const,
+              xshift: 6,
+              text: `<b>advised ${plotText(chosen.name)}</b>`,
+              font: { size: 12, color: theme.accent },
+            },
+          ]),
+    ],
+  }
+}
+
+/**
+ * Accesses that DRAM serves against its share of memory: the best static placement with its band, LRU as a second
+ * line, ratios of machines as ticks above, the advised one as a line, and where the loss target may break as an area.
+ */
+export function curveFigure(answer: Shown, advice: CurveAdvice | null, theme: ChartTheme): ChartFigure {
+  const ratios = answer.at_ratios
+  return {
+    data: [
+      ...answer.curves.flatMap((curve, index) => bandOf(curve, curveColour(index))),
+      ...answer.curves.map((curve, index) => lineOf(curve, index, advice)),
+      // An axis is drawn only where a trace stands on it.
+      { type: 'scatter', mode: 'lines', x: [0], y: [null], xaxis: 'x2', hoverinfo: 'skip' },
+    ],
+    layout: {
+      ...baseLayout(theme),
+      ...adviceShapes(advice, theme),
+      margin: { l: 56, r: 20, t: 34, b: 46, pad: 0 },
+      dragmode: false,
+      xaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        range: [0, 102],
+        tickvals: [0, 20, 40, 60, 80, 100],
+        ticksuffix: ' %',
+        hoverformat: '.3~g',
+        title: { text: 'DRAM, share of memory', font: { size: 11 }, standoff: 6 },
+      },
+      xaxis2: {
+        ...axis(theme),
+        overlaying: 'x',
+        side: 'top',
+        fixedrange: true,
+        range: [0, 102],
+        tickmode: 'array',
+        tickvals: ratios.map((at) => at.dram_ratio * 100),
+        ticktext: ratios.map((at) => plotText(at.ratio)),
+        ticks: 'outside',
+        ticklen: 4,
+        tickangle: 0,
+        showgrid: true,
+        griddash: 'dot',
+        zeroline: false,
+      },
+      yaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        range: [0, 101],
+        tickvals: [0, 25, 50, 75, 100],
+        title: { text: '% served from DRAM', font: { size: 11 }, standoff: 6 },
+      },
+    },
+    table: {
+      columns: [
+        'DRAM (ratio of memory)',
+        ...answer.curves.flatMap((curve) => [
+          `${curve.label}, served (ratio of ${curve.measure.replaceAll('_', ' ')})`,
+          `${curve.label}, lower (ratio)`,
+          `${curve.label}, upper (ratio)`,
+        ]),
+      ],
+      rows: (answer.curves[0]?.dram_ratios ?? []).map((share, index) => [
+        share,
+        ...answer.curves.flatMap((curve) => [
+          curve.served[index] ?? null,
+          curve.lo[index] ?? null,
+          curve.hi[index] ?? null,
+        ]),
+      ]),
+    },
+  }
+}

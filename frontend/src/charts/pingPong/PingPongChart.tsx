@@ -1,0 +1,48 @@
+import { useMemo } from 'react'
+import type { PingPongHistory } from '../../api/_generated/schema'
+import { stateColours } from '../../lib/palette'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import type { ChartMark } from '../eventMarks'
+import { pingPongFigure, stateNames } from './figure'
+
+interface PingPongChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint' | 'onTimeZoom'> {
+  history: PingPongHistory | undefined
+  marks: ChartMark[]
+}
+
+/** Ping-pong over time with its states. */
+export function PingPongChart({ history, marks, ...panel }: PingPongChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(
+    () => (history === undefined ? null : pingPongFigure(history, theme, marks)),
+    [history, theme, marks],
+  )
+  const known = history?.states.some((state) => state !== null) ?? false
+  const drawable = known || (history?.series.some((line) => line.values.some((value) => value !== null)) ?? false)
+  return (
+    <ChartPanel
+      {...panel}
+      name="ping-pong"
+      title="Ping-pong over time"
+      label="Ping-pong over time with its states"
+      figure={figure}
+      evidence={history?.ratio}
+      empty={
+        history !== undefined && !drawable
+          ? {
+              title: 'Nothing to judge in this time range',
+              next: history.missing?.reason ?? 'Widen the time range: states need some minutes of tier moves.',
+            }
+          : null
+      }
+      legend={[
+        ...(['ok', 'warn', 'crit'] as const).map((state) => ({
+          label: stateNames[state],
+          colour: stateColours[state],
+        })),
+        { label: 'not known', hatched: true },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,54 @@
+import { useMemo } from 'react'
+import type { Sensitivity } from '../../api/_generated/schema'
+import { kindColour } from '../../lib/palette'
+import { formatCount } from '../../lib/units'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { sensitivityFigure } from './figure'
+
+interface SensitivityChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'controls'> {
+  sensitivity: Sensitivity | undefined
+  kind: 'anon' | 'file'
+  /** Host names by id. */
+  hosts: Map<string, string>
+}
+
+/** Throughput against memory in DRAM, for looking at: the estimate itself comes from changes. */
+export function SensitivityChart({ sensitivity, kind, hosts, ...panel }: SensitivityChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(
+    () => (sensitivity === undefined ? null : sensitivityFigure(sensitivity, kind, hosts, theme)),
+    [sensitivity, kind, hosts, theme],
+  )
+  const fitted = sensitivity?.fit.some((fit) => fit.kind === kind) ?? false
+  const shown = sensitivity?.scatter.length ?? 0
+  return (
+    <ChartPanel
+      {...panel}
+      name="sensitivity"
+      title="Throughput and memory in DRAM"
+      label={`Throughput against ${kind} memory in DRAM`}
+      hint={
+        shown === 0
+          ? '\u00a0'
+          : `${formatCount(shown)} of ${formatCount(sensitivity?.scatter_of ?? shown)} host-intervals; ${fitted ? 'the line is fitted to levels' : 'no line is fitted'}`
+      }
+      figure={figure}
+      evidence={sensitivity?.kinds.find((found) => found.kind === kind)?.elasticity}
+      empty={
+        sensitivity !== undefined && shown === 0
+          ? {
+              title: 'No throughput beside residency in this time range',
+              next:
+                sensitivity.missing?.reason ??
+                'The service’s own throughput is needed: map it under `[[service_metrics]]` in the agent’s file.',
+            }
+          : null
+      }
+      legend={[
+        { label: `${kind}, one host and interval`, colour: kindColour(kind) },
+        ...(fitted ? [{ label: 'fit of the levels', colour: theme.text }] : []),
+      ]}
+    />
+  )
+}

@@ -1,0 +1,98 @@
+import type { Data } from 'plotly.js'
+import type { ScatterPoint, Sensitivity } from '../../api/_generated/schema'
+import { plotText } from '../../lib/escape'
+import { kindColour, translucent, type ChartTheme } from '../../lib/palette'
+import { formatUtc } from '../../lib/time'
+import { formatBytes, formatQuantity, scaleFor } from '../../lib/units'
+import { axis, baseLayout } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+
+type Shown = Pick<Sensitivity, 'scatter' | 'fit'>
+type Kind = 'anon' | 'file'
+
+const bytesOf = (point: ScatterPoint, kind: Kind): number => (kind === 'anon' ? point.anon_bytes : point.file_bytes)
+
+/** The two ends of the fitted line over the bytes that were seen; none where there is no fit. */
+export function fitEnds(answer: Shown, kind: Kind): { bytes: number; throughput: number }[] {
+  const fit = answer.fit.find((line) => line.kind === kind)
+  const seen = answer.scatter.map((point) => bytesOf(point, kind))
+  if (fit === undefined || seen.length === 0) return []
+  return [Math.min(...seen), Math.max(...seen)].map((bytes) => ({
+    bytes,
+    throughput: fit.intercept + fit.slope * bytes,
+  }))
+}
+
+/** Throughput against the memory of one kind that DRAM serves: one point per host and interval, with the fitted line. */
+export function sensitivityFigure(
+  answer: Shown,
+  kind: Kind,
+  hosts: Map<string, string>,
+  theme: ChartTheme,
+): ChartFigure {
+  const colour = kindColour(kind)
+  const points = answer.scatter
+  const scale = scaleFor('bytes', Math.max(1, ...points.map((point) => bytesOf(point, kind))))
+  const ends = fitEnds(answer, kind)
+  const name = (point: ScatterPoint): string => hosts.get(point.host_id) ?? point.host_id
+  const fit: Data[] =
+    ends.length === 0
+      ? []
+      : [
+          {
+            type: 'scatter',
+            mode: 'lines',
+            name: 'fit',
+            x: ends.map(({ bytes }) => bytes / scale.divisor),
+            y: ends.map(({ throughput }) => throughput),
+            hoverinfo: 'skip',
+            line: { color: theme.text, width: 1.5 },
+          },
+        ]
+  return {
+    data: [
+      {
+        type: 'scatter',
+        mode: 'markers',
+        name: kind,
+        x: points.map((point) => bytesOf(point, kind) / scale.divisor),
+        y: points.map((point) => point.throughput),
+        customdata: points.map(
+          (point) =>
+            `${plotText(name(point))}, ${formatUtc(new Date(point.at))}<br>${formatBytes(bytesOf(point, kind))} ${kind}, ${formatQuantity(point.throughput, 'count_per_s')}`,
+        ),
+        hovertemplate: '%{customdata}<extra></extra>',
+        marker: { size: 5, color: translucent(colour, points.length > 300 ? 0.4 : 0.7) },
+      },
+      ...fit,
+    ],
+    layout: {
+      ...baseLayout(theme),
+      margin: { l: 64, r: 20, t: 10, b: 46, pad: 0 },
+      hovermode: 'closest',
+      dragmode: false,
+      xaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        zeroline: false,
+        title: { text: `${kind} memory served from DRAM, ${scale.unit}`, font: { size: 11 }, standoff: 6 },
+      },
+      yaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        zeroline: false,
+        title: { text: 'throughput, /s', font: { size: 11 }, standoff: 6 },
+      },
+    },
+    table: {
+      columns: ['host', 'time (UTC)', 'anon in DRAM (B)', 'file in DRAM (B)', 'throughput (/s)'],
+      rows: points.map((point) => [
+        name(point),
+        formatUtc(new Date(point.at)),
+        point.anon_bytes,
+        point.file_bytes,
+        point.throughput,
+      ]),
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import { useMemo } from 'react'
+import type { Ratio } from '../../api/_generated/schema'
+import { seriesColour } from '../../lib/palette'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { sweepFigure } from './figure'
+
+interface SweepChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
+  ratio: Ratio | undefined
+}
+
+/** What every DRAM share would cost. */
+export function SweepChart({ ratio, ...panel }: SweepChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => (ratio === undefined ? null : sweepFigure(ratio, theme)), [ratio, theme])
+  return (
+    <ChartPanel
+      {...panel}
+      name="sweep"
+      title="Loss over DRAM share"
+      label="Expected loss of throughput over the share of DRAM"
+      hint="from the median to what is not exceeded at 95 %"
+      figure={figure}
+      evidence={ratio?.chosen?.loss_upper ?? ratio?.candidates[0]?.loss_upper}
+      empty={
+        ratio !== undefined && ratio.sweep === null
+          ? { title: 'Nothing to sweep', next: ratio.refused[0] ?? 'The advice was refused.' }
+          : null
+      }
+      legend={[
+        { label: 'loss, median to upper bound', colour: seriesColour(0) },
+        { label: '● keeps the target' },
+        { label: '✕ does not' },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,72 @@
+import { Button, SegmentedControl } from '@mantine/core'
+import { useClipboard } from '@mantine/hooks'
+import { IconCheck, IconCopy, IconDownload } from '@tabler/icons-react'
+import { useState } from 'react'
+import type { KnobFiles } from '../../api/_generated/schema'
+import { safeFileName } from '../../lib/csv'
+import { downloadText } from '../../ui/download'
+import classes from './KnobAdviceCard.module.css'
+
+interface Form {
+  key: keyof KnobFiles
+  label: string
+  /** Where the file belongs on the host; commands are pasted. */
+  path: string | null
+  extension: string
+}
+
+const forms: Form[] = [
+  { key: 'commands', label: 'Commands', path: null, extension: 'sh' },
+  { key: 'sysctl', label: 'sysctl.d', path: '/etc/sysctl.d/', extension: 'conf' },
+  { key: 'tmpfiles', label: 'tmpfiles.d', path: '/etc/tmpfiles.d/', extension: 'conf' },
+  { key: 'systemd', label: 'systemd', path: '/etc/systemd/system/', extension: 'service' },
+  { key: 'ansible', label: 'Ansible', path: null, extension: 'yml' },
+  { key: 'rollback_commands', label: 'Rollback', path: null, extension: 'sh' },
+]
+
+/** The change in the forms in which people roll changes out; nothing is applied from here. */
+export function AdviceFiles({ rule, files }: { rule: string; files: KnobFiles }) {
+  const offered = forms.filter(({ key }) => (files[key] ?? '') !== '')
+  const [key, setKey] = useState<keyof KnobFiles>('commands')
+  const clipboard = useClipboard()
+  const form = offered.find((candidate) => candidate.key === key) ?? offered[0]
+  if (form === undefined) return null
+  const text = files[form.key] ?? ''
+  const name = safeFileName(`tierscope-${rule.toLowerCase()}${form.key === 'rollback_commands' ? '-rollback' : ''}`)
+  return (
+    <div className={classes.files}>
+      <div className={classes.filesHead}>
+        <SegmentedControl
+          aria-label={`Form of the change ${rule}`}
+          value={form.key}
+          onChange={(value) => setKey(offered.find((candidate) => candidate.key === value)?.key ?? 'commands')}
+          data={offered.map((candidate) => ({ value: candidate.key, label: candidate.label }))}
+        />
+        <div className={classes.buttons}>
+          <Button
+            variant="default"
+            leftSection={clipboard.copied ? <IconCheck size={14} /> : <IconCopy size={14} />}
+            onClick={() => clipboard.copy(text)}
+          >
+            {clipboard.copied ? 'Copied' : 'Copy'}
+          </Button>
+          <Button
+            variant="default"
+            leftSection={<IconDownload size={14} />}
+            onClick={() => downloadText(`${name}.${form.extension}`, text, 'text/plain')}
+          >
+            Download
+          </Button>
+        </div>
+      </div>
+      <pre className={classes.code} tabIndex={0} aria-label={`${form.label} of ${rule}`}>
+        {text}
+      </pre>
+      {form.path !== null && (
+        <p className={classes.dimmed}>
+          Belongs into <code>{form.path}</code>.
+        </p>
+      )}
+    </div>
+  )
+}

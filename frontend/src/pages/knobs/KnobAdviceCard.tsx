@@ -1,0 +1,148 @@
+import { Accordion } from '@mantine/core'
+import type { KnobAdvice, KnobChange, KnobEvidence } from '../../api/_generated/schema'
+import { readableId } from '../../lib/names'
+import { formatQuantity } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { FigureText } from '../../ui/FigureText'
+import { Panel } from '../../ui/Panel'
+import { Prose } from '../../ui/Prose'
+import { ProvenanceChip } from '../../ui/ProvenanceChip'
+import { AdviceFiles } from './AdviceFiles'
+import classes from './KnobAdviceCard.module.css'
+
+const changeColumns: Column<KnobChange>[] = [
+  { key: 'path', header: 'Setting', cell: (row) => <span className="ts-mono">{row.path}</span> },
+  { key: 'current', header: 'Now', cell: (row) => <span className="ts-mono">{row.current}</span> },
+  {
+    key: 'proposed',
+    header: 'Proposed',
+    cell: (row) => (
+      <strong className="ts-mono">
+        <span aria-hidden>→ </span>
+        {row.proposed}
+      </strong>
+    ),
+  },
+  { key: 'rollback', header: 'Takes it back', cell: (row) => <span className="ts-mono">{row.rollback}</span> },
+]
+
+const evidenceColumns: Column<KnobEvidence>[] = [
+  { key: 'metric', header: 'Figure', cell: (row) => readableId(row.metric) },
+  {
+    key: 'value',
+    header: 'Value',
+    numeric: true,
+    cell: (row) =>
+      row.figure === null ? (
+        formatQuantity(row.value, row.unit)
+      ) : (
+        <FigureText figure={row.figure} label={readableId(row.metric)} />
+      ),
+  },
+  {
+    key: 'from',
+    header: 'From',
+    cell: (row) => (row.figure === null ? '' : <ProvenanceChip figure={row.figure} label={readableId(row.metric)} />),
+  },
+]
+
+interface KnobAdviceCardProps {
+  advice: KnobAdvice
+  /** Its place in the order in which to try advice; null where it waits. */
+  place: number | null
+  /** Why it waits; null where it does not. */
+  waitsFor?: string | null
+}
+
+/** One piece of knob advice: what to change, what it would bring, and what could go wrong; it opens to the evidence. */
+export function KnobAdviceCard({ advice, place, waitsFor = null }: KnobAdviceCardProps) {
+  return (
+    <Panel
+      title={`${place === null ? '' : `${place}. `}${advice.title}`}
+      hint={
+        waitsFor === null ? (
+          `rule ${advice.rule}`
+        ) : (
+          <>
+            rule {advice.rule}, waits: <Prose text={waitsFor} />
+          </>
+        )
+      }
+      flush
+      testId={`advice-${advice.rule}`}
+    >
+      {advice.changes.length > 0 && (
+        <DataTable
+          label={`Changes of ${advice.rule}`}
+          columns={changeColumns}
+          rows={advice.changes}
+          rowKey={(row) => row.path}
+        />
+      )}
+      <dl className={classes.facts}>
+        <div>
+          <dt>Expected</dt>
+          <dd>
+            <Prose text={advice.effect} />
+            {advice.effect_figure !== null && (
+              <>
+                {' '}
+                <FigureText figure={advice.effect_figure} label={`Expected effect of ${advice.rule}`} />
+              </>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Risk</dt>
+          <dd>
+            <Prose text={advice.risk} />
+          </dd>
+        </div>
+        <div>
+          <dt>Verify</dt>
+          <dd>
+            <Prose text={advice.verify} />
+          </dd>
+        </div>
+        {advice.note !== null && (
+          <div>
+            <dt>Note</dt>
+            <dd>
+              <Prose text={advice.note} />
+            </dd>
+          </div>
+        )}
+      </dl>
+      <Accordion multiple chevronPosition="left" classNames={accordion}>
+        {advice.evidence.length > 0 && (
+          <Accordion.Item value="evidence">
+            <Accordion.Control>Evidence: {advice.evidence.length} figures</Accordion.Control>
+            <Accordion.Panel>
+              <DataTable
+                label={`Evidence for ${advice.rule}`}
+                columns={evidenceColumns}
+                rows={advice.evidence}
+                rowKey={(row) => row.metric}
+              />
+            </Accordion.Panel>
+          </Accordion.Item>
+        )}
+        {advice.changes.length > 0 && (
+          <Accordion.Item value="files">
+            <Accordion.Control>Files and commands</Accordion.Control>
+            <Accordion.Panel>
+              <AdviceFiles rule={advice.rule} files={advice.files} />
+            </Accordion.Panel>
+          </Accordion.Item>
+        )}
+      </Accordion>
+    </Panel>
+  )
+}
+
+const accordion = {
+  item: classes.item ?? '',
+  control: classes.control ?? '',
+  label: classes.label ?? '',
+  content: classes.content ?? '',
+}

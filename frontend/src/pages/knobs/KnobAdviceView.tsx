@@ -1,0 +1,165 @@
+import type { HostKnobAdvice, KnobState } from '../../api/_generated/schema'
+import type { LoadState } from '../../lib/loadState'
+import { readableId } from '../../lib/names'
+import { tierColour } from '../../lib/palette'
+import { formatBytes } from '../../lib/units'
+import { verdictText } from '../../lib/verdicts'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Nothing } from '../../ui/Nothing'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Prose } from '../../ui/Prose'
+import { Stat } from '../../ui/Stat'
+import { StateNote } from '../../ui/StateNote'
+import { StatStrip } from '../../ui/StatStrip'
+import { Term } from '../../ui/Term'
+import { ToneTag } from '../../ui/ToneTag'
+import { KnobAdviceCard } from './KnobAdviceCard'
+import classes from './KnobAdviceView.module.css'
+
+const stateColumns: Column<KnobState>[] = [
+  { key: 'path', header: 'Setting', cell: (row) => <span className="ts-mono">{row.path}</span> },
+  {
+    key: 'current',
+    header: 'Here',
+    cell: (row) =>
+      row.current === null ? (
+        <Nothing status="not_supported" reason="This kernel does not have it, or it cannot be read." />
+      ) : (
+        <span className="ts-mono">{row.current}</span>
+      ),
+  },
+  {
+    key: 'norm',
+    header: 'Like hosts',
+    cell: (row) =>
+      row.group_norm === null ? (
+        <Nothing status="not_enough_data" reason={`No value that more than half of ${row.group_hosts} hosts have.`} />
+      ) : (
+        <span className="ts-mono">{row.group_norm}</span>
+      ),
+  },
+  { key: 'hosts', header: 'Hosts', numeric: true, cell: (row) => row.group_hosts },
+  {
+    key: 'drift',
+    header: 'Drift',
+    cell: (row) =>
+      row.differs === null ? (
+        <ToneTag tone="neutral" label="not known" />
+      ) : row.differs ? (
+        <ToneTag tone="warning" label="differs" meaning="More than half of the like hosts have another value." />
+      ) : (
+        <ToneTag tone="good" label="same" />
+      ),
+  },
+]
+
+interface KnobAdviceViewProps {
+  answer: HostKnobAdvice | undefined
+  load: LoadState
+}
+
+/** Advice on a host's settings: the two figures to act on, cards in the order to try them, and what is not known. */
+export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
+  if (load.problem !== null && answer === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const verdict = answer === undefined ? null : verdictText(answer.verdict)
+  return (
+    <div className={classes.stack} data-testid="knob-advice">
+      <StatStrip label="Figures to act on" columns={2}>
+        <Stat
+          label={<Term name="hotOutside">Hot outside DRAM</Term>}
+          name="Hot bytes outside DRAM"
+          figure={answer?.leading.hot_outside_dram_bytes}
+          swatch={tierColour('cxl')}
+        />
+        <Stat
+          label={<Term name="coldInside">Cold in DRAM</Term>}
+          name="Cold bytes in DRAM"
+          figure={answer?.leading.cold_in_dram_bytes}
+          swatch={tierColour('dram')}
+        />
+      </StatStrip>
+      {answer !== undefined && verdict !== null && (
+        <StateNote tone={verdict.tone} testId="knob-verdict">
+          <p>
+            <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />
+          </p>
+          <p>
+            <Prose text={answer.explanation} />
+          </p>
+        </StateNote>
+      )}
+      {answer?.advice.map((advice, index) => (
+        <KnobAdviceCard key={advice.rule} advice={advice} place={index + 1} />
+      ))}
+      {answer !== undefined && answer.nothing_to_do !== null && (
+        <KnobAdviceCard advice={answer.nothing_to_do} place={null} />
+      )}
+      {answer !== undefined && answer.advice.length === 0 && answer.nothing_to_do === null && (
+        <Panel title="Advice">
+          <EmptyState title="No setting stands out" next="No rule fires on what is known; see below for what is not." />
+        </Panel>
+      )}
+      {answer !== undefined && answer.waiting.length > 0 && (
+        <>
+          <h2 className={classes.heading}>Only after the advice above</h2>
+          {answer.waiting.map(({ advice, why }) => (
+            <KnobAdviceCard key={advice.rule} advice={advice} place={null} waitsFor={why} />
+          ))}
+        </>
+      )}
+      {answer !== undefined && <NotKnown answer={answer} />}
+      <Panel
+        title="Settings beside those of like hosts"
+        hint="hosts that run the same services on the same kernel"
+        flush
+        testId="knob-states"
+      >
+        <DataTable
+          label="Settings and their drift"
+          columns={stateColumns}
+          rows={answer?.knobs}
+          rowKey={(row) => row.path}
+          empty={<EmptyState title="No settings to compare" next="The agent sends settings with its inventory." />}
+        />
+      </Panel>
+    </div>
+  )
+}
+
+/** What was taken off, and which rules could not be judged. */
+function NotKnown({ answer }: { answer: HostKnobAdvice }) {
+  return (
+    <div className={classes.two}>
+      <Panel title="Taken off before" hint="memory that no setting moves">
+        {answer.subtracted.length === 0 ? (
+          <p className={classes.text}>Nothing.</p>
+        ) : (
+          <ul className={classes.list}>
+            {answer.subtracted.map((part) => (
+              <li key={part.what}>
+                <strong>{readableId(part.what)}</strong>:{' '}
+                {part.bytes === null ? <Nothing status="not_collected" reason={part.why} /> : formatBytes(part.bytes)}.{' '}
+                <Prose text={part.why} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+      <Panel title="Could not be judged" hint="rules that lack a figure" testId="knob-unknown">
+        {answer.unknown.length === 0 ? (
+          <p className={classes.text}>Every rule could be judged.</p>
+        ) : (
+          <ul className={classes.list}>
+            {answer.unknown.map((rule) => (
+              <li key={rule.rule}>
+                <strong>{rule.rule}</strong> lacks {rule.missing.join('; ')}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+    </div>
+  )
+}

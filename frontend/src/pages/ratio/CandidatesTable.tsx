@@ -1,0 +1,85 @@
+import type { Ratio, RatioCandidate } from '../../api/_generated/schema'
+import { formatBytes, formatRatio } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { FigureText } from '../../ui/FigureText'
+import { Nothing } from '../../ui/Nothing'
+import { Prose } from '../../ui/Prose'
+import { ToneTag } from '../../ui/ToneTag'
+import classes from './RatioView.module.css'
+
+function Judgement({ candidate, chosen }: { candidate: RatioCandidate; chosen: string | undefined }) {
+  if (!candidate.kept) return <ToneTag tone="warning" label="no" />
+  return <ToneTag tone="good" label={candidate.name === chosen ? 'advised' : 'keeps it'} />
+}
+
+function columnsFor(chosen: string | undefined): Column<RatioCandidate>[] {
+  return [
+    { key: 'name', header: 'Ratio', cell: (row) => <strong>{row.name}</strong> },
+    {
+      key: 'dram',
+      header: 'DRAM',
+      numeric: true,
+      cell: (row) =>
+        row.dram_bytes === null ? (
+          formatRatio(row.dram_ratio)
+        ) : (
+          <span title={formatRatio(row.dram_ratio)}>{formatBytes(row.dram_bytes)}</span>
+        ),
+    },
+    {
+      key: 'slow',
+      header: 'On slow',
+      numeric: true,
+      cell: (row) => <FigureText figure={row.share_on_slow} label={`Accesses on slow memory at ${row.name}`} />,
+    },
+    {
+      key: 'median',
+      header: 'Loss',
+      numeric: true,
+      cell: (row) => <FigureText figure={row.loss_median} label={`Median loss at ${row.name}`} />,
+    },
+    {
+      key: 'upper',
+      header: 'At most',
+      numeric: true,
+      cell: (row) => <FigureText figure={row.loss_upper} label={`Upper loss at ${row.name}`} />,
+    },
+    {
+      key: 'bandwidth',
+      header: 'Bandwidth',
+      cell: (row) =>
+        row.bandwidth_ok === null ? (
+          <Nothing status="not_collected" reason="Bandwidth of the tiers or of the service was not measured." />
+        ) : (
+          <ToneTag tone={row.bandwidth_ok ? 'good' : 'warning'} label={row.bandwidth_ok ? 'enough' : 'too little'} />
+        ),
+    },
+    { key: 'kept', header: 'Target', cell: (row) => <Judgement candidate={row} chosen={chosen} /> },
+  ]
+}
+
+/** Every ratio with what it would cost, and why it does not keep the target where it does not. */
+export function CandidatesTable({ ratio }: { ratio: Ratio | undefined }) {
+  const dropped = ratio?.candidates.filter(({ why_not: why }) => why.length > 0) ?? []
+  return (
+    <>
+      <DataTable
+        label="Ratios judged"
+        columns={columnsFor(ratio?.chosen?.name)}
+        rows={ratio?.candidates}
+        rowKey={(row) => row.name}
+        empty={<EmptyState title="No ratio was judged" next={ratio?.refused[0] ?? 'The advice was refused.'} />}
+      />
+      {dropped.length > 0 && (
+        <ul className={classes.dropped} aria-label="Why ratios do not keep the target">
+          {dropped.map(({ name, why_not: why }) => (
+            <li key={name}>
+              <strong>{name}</strong>: <Prose text={why.join('; ')} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,101 @@
+import { Button, NumberInput, Select, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState, type FormEvent } from 'react'
+import type { SlowdownPointRequest } from '../../api/_generated/schema'
+import { addSlowdownPoint } from '../../api/queries/ratio'
+import { Prose } from '../../ui/Prose'
+import { problemText } from './problemText'
+import classes from './RatioView.module.css'
+
+interface Entry {
+  share: number | string
+  loss: number | string
+  error: number | string
+  source: SlowdownPointRequest['source']
+  note: string
+}
+
+const blank: Entry = { share: '', loss: '', error: '', source: 'ab_test', note: '' }
+
+/** What was entered as a request; null while something is missing. Percentages become ratios. */
+export function requestOf(entry: Entry): SlowdownPointRequest | null {
+  const { share, loss, error } = entry
+  const isPrediction = entry.source === 'prediction'
+  if (typeof loss !== 'number' || (!isPrediction && (typeof share !== 'number' || typeof error !== 'number')))
+    return null
+  return {
+    share_on_slow: typeof share === 'number' ? share / 100 : 1,
+    loss: loss / 100,
+    loss_standard_error: typeof error === 'number' ? error / 100 : null,
+    source: entry.source,
+    note: entry.note,
+  }
+}
+
+/** Adds a measurement of the slowdown. */
+export function PointForm({ serviceId }: { serviceId: string }) {
+  const queries = useQueryClient()
+  const [entry, setEntry] = useState(blank)
+  const adding = useMutation(addSlowdownPoint(queries, serviceId))
+  const request = requestOf(entry)
+  const isPrediction = entry.source === 'prediction'
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (request !== null) adding.mutate(request, { onSuccess: () => setEntry(blank) })
+  }
+  return (
+    <form className={classes.form} onSubmit={submit} aria-label="Add a measurement">
+      <Select
+        label="Measured by"
+        value={entry.source}
+        onChange={(value) => setEntry({ ...entry, source: value === 'prediction' ? 'prediction' : 'ab_test' })}
+        data={[
+          { value: 'ab_test', label: 'A/B test' },
+          { value: 'prediction', label: 'prediction, all on slow memory' },
+        ]}
+        allowDeselect={false}
+      />
+      <NumberInput
+        label="Accesses on slow memory"
+        size="xs"
+        suffix=" %"
+        min={0}
+        max={100}
+        disabled={isPrediction}
+        value={isPrediction ? 100 : entry.share}
+        onChange={(share) => setEntry({ ...entry, share })}
+      />
+      <NumberInput
+        label="Loss of throughput"
+        size="xs"
+        suffix=" %"
+        max={99}
+        value={entry.loss}
+        onChange={(loss) => setEntry({ ...entry, loss })}
+      />
+      <NumberInput
+        label={isPrediction ? 'Its error (optional)' : 'Its standard error'}
+        size="xs"
+        suffix=" %"
+        min={0}
+        max={50}
+        value={entry.error}
+        onChange={(error) => setEntry({ ...entry, error })}
+      />
+      <TextInput
+        label="Note"
+        maxLength={500}
+        value={entry.note}
+        onChange={(event) => setEntry({ ...entry, note: event.currentTarget.value })}
+      />
+      <Button type="submit" disabled={request === null} loading={adding.isPending}>
+        Add measurement
+      </Button>
+      {adding.error !== null && (
+        <p className={classes.fault} role="alert">
+          <Prose text={problemText(adding.error)} />
+        </p>
+      )}
+    </form>
+  )
+}

@@ -1,0 +1,99 @@
+import { ActionIcon, Tooltip } from '@mantine/core'
+import { IconTrash } from '@tabler/icons-react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Ratio, SlowdownPointItem } from '../../api/_generated/schema'
+import { loadStateOf } from '../../api/queries/loadState'
+import { removeSlowdownPoint, slowdownPointsQuery } from '../../api/queries/ratio'
+import { formatRatio } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Prose } from '../../ui/Prose'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+import { PointForm } from './PointForm'
+import { problemText } from './problemText'
+import classes from './RatioView.module.css'
+
+const sources = { ab_test: 'A/B test', prediction: 'prediction' } as const
+
+function Used({ point }: { point: Ratio['points'][number] | undefined }) {
+  if (point === undefined) return <ToneTag tone="neutral" label="not yet read" />
+  return point.used ? (
+    <ToneTag tone="good" label="used" />
+  ) : (
+    <ToneTag tone="neutral" label="not used" meaning={point.why_not ?? 'It does not enter the formula.'} />
+  )
+}
+
+function columnsFor(used: Ratio['points'], onRemove: (id: string) => void): Column<SlowdownPointItem>[] {
+  return [
+    { key: 'at', header: 'Measured', cell: (row) => <Timestamp at={row.measured_at} /> },
+    { key: 'source', header: 'By', cell: (row) => sources[row.source] },
+    { key: 'share', header: 'On slow memory', numeric: true, cell: (row) => formatRatio(row.share_on_slow) },
+    {
+      key: 'loss',
+      header: 'Loss',
+      numeric: true,
+      cell: (row) => `${formatRatio(row.loss)} ± ${formatRatio(row.loss_standard_error)}`,
+    },
+    { key: 'used', header: 'In the advice', cell: (row) => <Used point={used.find(({ id }) => id === row.id)} /> },
+    { key: 'author', header: 'Author', cell: (row) => row.author },
+    { key: 'note', header: 'Note', cell: (row) => <span className={classes.why}>{row.note}</span> },
+    {
+      key: 'remove',
+      header: '',
+      cell: (row) => (
+        <Tooltip label="Remove this measurement">
+          <ActionIcon
+            aria-label={`Remove the measurement of ${formatRatio(row.loss)}`}
+            onClick={() => onRemove(row.id)}
+          >
+            <IconTrash size={15} />
+          </ActionIcon>
+        </Tooltip>
+      ),
+    },
+  ]
+}
+
+/** The owner's own measurements of the slowdown: the one input that narrows the advice most. */
+export function PointsPanel({ serviceId, ratio }: { serviceId: string; ratio: Ratio | undefined }) {
+  const queries = useQueryClient()
+  const query = useQuery(slowdownPointsQuery(serviceId))
+  const removal = useMutation(removeSlowdownPoint(queries, serviceId))
+  const load = loadStateOf(query)
+  return (
+    <Panel
+      title="Your own measurements"
+      hint="loss of throughput at a known share of accesses on slow memory; each narrows the advice"
+      flush
+      testId="slowdown-points"
+    >
+      {load.problem !== null && query.data === undefined ? (
+        <ProblemState problem={load.problem} onRetry={load.retry} />
+      ) : (
+        <DataTable
+          label="Measurements of the slowdown"
+          columns={columnsFor(ratio?.points ?? [], (id) => removal.mutate(id))}
+          rows={query.data}
+          rowKey={(row) => row.id}
+          skeletonRows={2}
+          empty={
+            <EmptyState
+              title="None yet"
+              next="Run the service on two groups of hosts with different DRAM, and enter the loss below."
+            />
+          }
+        />
+      )}
+      {removal.error !== null && (
+        <p className={classes.fault} role="alert">
+          <Prose text={problemText(removal.error)} />
+        </p>
+      )}
+      <PointForm serviceId={serviceId} />
+    </Panel>
+  )
+}

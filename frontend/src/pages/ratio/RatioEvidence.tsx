@@ -1,0 +1,178 @@
+import type { Ratio } from '../../api/_generated/schema'
+import { readableId } from '../../lib/names'
+import { formatBytes, formatCount, formatQuantity, formatRatio, threeDigits } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { FigureText } from '../../ui/FigureText'
+import { Nothing } from '../../ui/Nothing'
+import { Prose } from '../../ui/Prose'
+import { ProvenanceChip } from '../../ui/ProvenanceChip'
+import classes from './RatioView.module.css'
+
+type Named = Ratio['evidence'][number]
+type Assumption = Ratio['assumptions'][number]
+type Swing = Ratio['sensitivity'][number]
+type Subtracted = Ratio['subtracted'][number]
+
+const figureColumns: Column<Named>[] = [
+  { key: 'metric', header: 'Figure', cell: (row) => readableId(row.metric) },
+  {
+    key: 'value',
+    header: 'Value',
+    numeric: true,
+    cell: (row) => <FigureText figure={row.figure} label={readableId(row.metric)} />,
+  },
+  {
+    key: 'from',
+    header: 'From',
+    cell: (row) => <ProvenanceChip figure={row.figure} label={readableId(row.metric)} />,
+  },
+]
+
+const assumptionColumns: Column<Assumption>[] = [
+  { key: 'name', header: 'Assumption', cell: (row) => readableId(row.name) },
+  {
+    key: 'value',
+    header: 'Value',
+    numeric: true,
+    cell: (row) => (typeof row.value === 'number' ? formatQuantity(row.value, row.unit) : row.value),
+  },
+  { key: 'grounding', header: 'Grounding', cell: (row) => row.grounding },
+  {
+    key: 'why',
+    header: 'Why',
+    cell: (row) => (
+      <span className={classes.why}>
+        <Prose text={row.why} />
+      </span>
+    ),
+  },
+]
+
+const chosenAt = (value: number, name: string | null) => (
+  <>
+    <strong>{name ?? 'all DRAM'}</strong> at {threeDigits(value)}
+  </>
+)
+
+const swingColumns: Column<Swing>[] = [
+  { key: 'name', header: 'If it were otherwise', cell: (row) => readableId(row.name) },
+  { key: 'low', header: 'Advised at its low end', cell: (row) => chosenAt(row.low, row.chosen_low) },
+  { key: 'high', header: 'At its high end', cell: (row) => chosenAt(row.high, row.chosen_high) },
+]
+
+const subtractedColumns: Column<Subtracted>[] = [
+  { key: 'what', header: 'Memory that cannot move', cell: (row) => readableId(row.what) },
+  {
+    key: 'bytes',
+    header: 'Bytes',
+    numeric: true,
+    cell: (row) => (row.bytes === null ? <Nothing status="not_collected" reason={row.why} /> : formatBytes(row.bytes)),
+  },
+  {
+    key: 'why',
+    header: 'Why',
+    cell: (row) => (
+      <span className={classes.why}>
+        <Prose text={row.why} />
+      </span>
+    ),
+  },
+]
+
+/** The figures that the advice was made from, and what was taken off before. */
+export function EvidenceSection({ ratio }: { ratio: Ratio }) {
+  return (
+    <>
+      <DataTable
+        label="Evidence"
+        columns={figureColumns}
+        rows={ratio.evidence}
+        rowKey={(row) => row.metric}
+        empty={<EmptyState title="No evidence" next={ratio.refused[0] ?? 'Nothing was measured.'} />}
+      />
+      {ratio.subtracted.length > 0 && (
+        <DataTable
+          label="Memory that cannot move"
+          columns={subtractedColumns}
+          rows={ratio.subtracted}
+          rowKey={(row) => row.what}
+        />
+      )}
+    </>
+  )
+}
+
+/** How a share of accesses on slow memory becomes a loss, with the numbers in force. */
+export function FormulaSection({ ratio }: { ratio: Ratio }) {
+  const { posterior, interleave } = ratio
+  if (posterior === null) return <EmptyState title="No formula was applied" next={ratio.refused[0] ?? ratio.sentence} />
+  const spread = Math.sqrt(posterior.variance)
+  return (
+    <>
+      <pre className={classes.formula}>{posterior.formula}</pre>
+      <p className={classes.text}>
+        Belief at {formatRatio(posterior.at_share)} of accesses on slow memory: ln a is normal with mean{' '}
+        {threeDigits(posterior.mean_ln_a)} and standard deviation {threeDigits(spread)}, so a is about{' '}
+        {threeDigits(Math.exp(posterior.mean_ln_a))}; exponent {threeDigits(posterior.exponent)}; slow memory takes{' '}
+        {threeDigits(posterior.rho)} times the latency of DRAM. {measured(posterior.points_used)}
+      </p>
+      {interleave !== null && (
+        <p className={classes.text}>
+          Interleaving at {interleave.dram_weight}:{interleave.slow_weight} would suit the bandwidth of both tiers: at
+          most {threeDigits(interleave.gain_bound)} times the throughput of a service that bandwidth limits.
+        </p>
+      )}
+    </>
+  )
+}
+
+function measured(points: number): string {
+  if (points === 0) return 'It rests on published measurements alone; your own would narrow it.'
+  return `It was narrowed by ${formatCount(points)} of your own ${points === 1 ? 'measurement' : 'measurements'}.`
+}
+
+/** What was taken to be so, and which ratio would be advised if it were not. */
+export function AssumptionsSection({ ratio }: { ratio: Ratio }) {
+  return (
+    <>
+      <DataTable
+        label="Assumptions"
+        columns={assumptionColumns}
+        rows={ratio.assumptions}
+        rowKey={(row) => row.name}
+        empty={<EmptyState title="No assumptions" next="Everything was measured." />}
+      />
+      {ratio.sensitivity.length > 0 && (
+        <DataTable
+          label="What would change"
+          columns={swingColumns}
+          rows={ratio.sensitivity}
+          rowKey={(row) => row.name}
+        />
+      )}
+    </>
+  )
+}
+
+/** What limits the service, and how that is known. */
+export function ClassSection({ ratio }: { ratio: Ratio }) {
+  const { service_class: service } = ratio
+  return (
+    <>
+      <p className={classes.text}>
+        <Prose text={service.why} />
+      </p>
+      {service.microsecond_service === true && (
+        <p className={classes.text}>Its p99 is below a millisecond: keep it in DRAM unless the hot data fits.</p>
+      )}
+      <DataTable
+        label="What tells the class"
+        columns={figureColumns}
+        rows={service.figures}
+        rowKey={(row) => row.metric}
+        empty={<EmptyState title="Nothing tells the class" next={service.why} />}
+      />
+    </>
+  )
+}

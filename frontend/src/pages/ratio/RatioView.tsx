@@ -1,0 +1,66 @@
+import { Accordion } from '@mantine/core'
+import type { Ratio } from '../../api/_generated/schema'
+import { SweepChart } from '../../charts/sweep/SweepChart'
+import type { LoadState } from '../../lib/loadState'
+import { Panel } from '../../ui/Panel'
+import { CandidatesTable } from './CandidatesTable'
+import { RatioAnswer } from './RatioAnswer'
+import { AssumptionsSection, ClassSection, EvidenceSection, FormulaSection } from './RatioEvidence'
+import classes from './RatioView.module.css'
+
+interface RatioViewProps {
+  ratio: Ratio | undefined
+  load: LoadState
+}
+
+/** Ratio advice: the answer in one sentence, every ratio judged, and below it all that the answer rests on. */
+export function RatioView({ ratio, load }: RatioViewProps) {
+  return (
+    <div className={classes.stack} data-testid="ratio">
+      <RatioAnswer ratio={ratio} load={load} />
+      <div className={classes.two}>
+        <SweepChart ratio={ratio} load={load} height={320} />
+        <Panel title="Ratios" hint="bytes are those of one host, the median one" flush testId="ratio-candidates">
+          <CandidatesTable ratio={ratio} />
+        </Panel>
+      </div>
+      {ratio !== undefined && (
+        <Accordion multiple variant="separated" chevronPosition="left" classNames={accordion}>
+          <Accordion.Item value="evidence">
+            <Accordion.Control>Evidence: {ratio.evidence.length} figures</Accordion.Control>
+            <Accordion.Panel>
+              <EvidenceSection ratio={ratio} />
+            </Accordion.Panel>
+          </Accordion.Item>
+          <Accordion.Item value="formula">
+            <Accordion.Control>Formula, and what was learned from your measurements</Accordion.Control>
+            <Accordion.Panel>
+              <FormulaSection ratio={ratio} />
+            </Accordion.Panel>
+          </Accordion.Item>
+          <Accordion.Item value="assumptions">
+            <Accordion.Control>Assumptions, and what would change with them</Accordion.Control>
+            <Accordion.Panel>
+              <AssumptionsSection ratio={ratio} />
+            </Accordion.Panel>
+          </Accordion.Item>
+          <Accordion.Item value="class">
+            <Accordion.Control>
+              Service class: {ratio.service_class.name === null ? 'not known' : ratio.service_class.name}
+            </Accordion.Control>
+            <Accordion.Panel>
+              <ClassSection ratio={ratio} />
+            </Accordion.Panel>
+          </Accordion.Item>
+        </Accordion>
+      )}
+    </div>
+  )
+}
+
+const accordion = {
+  item: classes.item ?? '',
+  control: classes.control ?? '',
+  label: classes.label ?? '',
+  content: classes.content ?? '',
+}

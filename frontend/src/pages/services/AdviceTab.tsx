@@ -1,0 +1,58 @@
+import { Group, SegmentedControl, Select, Switch } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { loadStateOf } from '../../api/queries/loadState'
+import { ratioQuery } from '../../api/queries/ratio'
+import { formatRatio } from '../../lib/units'
+import { growthChoices, lossTargets } from '../../lib/urlState'
+import { PointsPanel } from '../ratio/PointsPanel'
+import { RatioView } from '../ratio/RatioView'
+import { useTimeRange } from '../shell/useTimeRange'
+import { NotesList } from './NotesList'
+import classes from './OverviewTab.module.css'
+import { useRatioChoice } from './useRatioChoice'
+
+/** How much DRAM the service needs at the loss that its owner accepts. */
+export function AdviceTab({ serviceId }: { serviceId: string }) {
+  const { range } = useTimeRange()
+  const { choice, choose } = useRatioChoice()
+  const query = useQuery(ratioQuery(serviceId, choice, range))
+  const ratio = query.data
+  const target = choice.loss ?? ratio?.loss_target
+  return (
+    <div className={classes.stack} data-testid="advice">
+      <Group gap={12} wrap="wrap">
+        <Group gap={6}>
+          <span className={classes.words} id="loss-target">
+            Acceptable loss
+          </span>
+          <SegmentedControl
+            aria-labelledby="loss-target"
+            value={String(target ?? '')}
+            onChange={(value) => choose({ loss: Number(value) })}
+            data={lossTargets.map((loss) => ({ value: String(loss), label: formatRatio(loss) }))}
+          />
+        </Group>
+        <Select
+          aria-label="Growth"
+          w={150}
+          value={String(choice.growth)}
+          onChange={(value) => choose({ growth: Number(value ?? 0) })}
+          data={growthChoices.map((growth) => ({
+            value: String(growth),
+            label: growth === 0 ? 'no growth' : `${formatRatio(growth)} growth`,
+          }))}
+          allowDeselect={false}
+        />
+        <Switch
+          size="xs"
+          label="Accept less DRAM than the hot memory"
+          checked={choice.stressed}
+          onChange={(change) => choose({ stressed: change.currentTarget.checked })}
+        />
+      </Group>
+      <RatioView ratio={ratio} load={loadStateOf(query)} />
+      <PointsPanel serviceId={serviceId} ratio={ratio} />
+      <NotesList notes={ratio?.notes} />
+    </div>
+  )
+}

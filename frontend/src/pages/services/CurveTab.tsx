@@ -1,0 +1,154 @@
+import { SegmentedControl } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import type { KindDensity, Curve } from '../../api/_generated/schema'
+import { curveQuery } from '../../api/queries/curve'
+import { loadStateOf } from '../../api/queries/loadState'
+import { ratioQuery } from '../../api/queries/ratio'
+import { CurveChart } from '../../charts/curve/CurveChart'
+import { measuredBy } from '../../lib/figure'
+import { formatCount, formatRatio } from '../../lib/units'
+import { pageKinds } from '../../lib/urlState'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { FigureText } from '../../ui/FigureText'
+import { Panel } from '../../ui/Panel'
+import { Prose } from '../../ui/Prose'
+import { useTimeRange } from '../shell/useTimeRange'
+import { NotesList } from './NotesList'
+import classes from './OverviewTab.module.css'
+import { useRatioChoice } from './useRatioChoice'
+
+const route = getRouteApi('/services/$serviceId')
+
+type AtRatio = Curve['at_ratios'][number]
+
+const ratioColumns: Column<AtRatio>[] = [
+  { key: 'ratio', header: 'DRAM:CXL', cell: (at) => <strong>{at.ratio}</strong> },
+  { key: 'share', header: 'DRAM share', numeric: true, cell: (at) => formatRatio(at.dram_ratio) },
+  {
+    key: 'served',
+    header: 'Served from DRAM',
+    numeric: true,
+    cell: (at) => <FigureText figure={at.served} label={`Accesses served at ${at.ratio}`} />,
+  },
+]
+
+const densityColumns: Column<KindDensity>[] = [
+  { key: 'kind', header: 'Kind', cell: (row) => <strong>{row.kind}</strong> },
+  {
+    key: 'bytes',
+    header: 'Of memory',
+    numeric: true,
+    cell: (row) => <FigureText figure={row.bytes_ratio} label={`Share of memory that is ${row.kind}`} />,
+  },
+  {
+    key: 'accesses',
+    header: 'Of accesses',
+    numeric: true,
+    cell: (row) => <FigureText figure={row.accesses_ratio} label={`Share of accesses to ${row.kind}`} />,
+  },
+  {
+    key: 'density',
+    header: 'Density',
+    numeric: true,
+    cell: (row) => <FigureText figure={row.density} label={`Access density of ${row.kind}`} />,
+  },
+]
+
+/** How much of the accesses a smaller DRAM would still serve. */
+export function CurveTab({ serviceId }: { serviceId: string }) {
+  const { kind } = route.useSearch()
+  const navigate = route.useNavigate()
+  const { range } = useTimeRange()
+  const { choice } = useRatioChoice()
+  const query = useQuery(curveQuery(serviceId, kind, range))
+  // The advice is drawn upon the curve; without it the curve stands alone.
+  const ratio = useQuery(ratioQuery(serviceId, choice, range))
+  const curve = query.data
+  // Advice is given for all memory: upon one kind's curve it would mark the wrong place.
+  const advice = kind === undefined ? (ratio.data ?? null) : null
+  return (
+    <div className={classes.stack} data-testid="curve">
+      <p className={classes.words}>{curve === undefined ? '\u00a0' : curveWords(curve)}</p>
+      <CurveChart
+        curve={curve}
+        advice={advice}
+        load={loadStateOf(query)}
+        height={400}
+        hint={
+          kind !== undefined
+            ? `${kind} memory alone; advice is for all memory`
+            : ratio.data === undefined
+              ? '\u00a0'
+              : adviceWords(ratio.data.answer, ratio.data.refused)
+        }
+        controls={
+          <SegmentedControl
+            aria-label="Page kind"
+            value={kind ?? 'all'}
+            onChange={(value) =>
+              void navigate({
+                search: (before) => ({ ...before, kind: pageKinds.find((name) => name === value) }),
+                resetScroll: false,
+              })
+            }
+            data={['all', ...pageKinds]}
+          />
+        }
+      />
+      <div className={classes.two}>
+        <Panel title="At the ratios of machines" flush>
+          <DataTable
+            label="Served at the ratios of machines"
+            columns={ratioColumns}
+            rows={curve?.at_ratios}
+            rowKey={(at) => at.ratio}
+            empty={<EmptyState title="No ratios" next={curve?.missing?.reason ?? 'There is no curve to read.'} />}
+          />
+        </Panel>
+        <Panel
+          title="Access density by page kind"
+          hint={
+            curve === undefined ? undefined : (
+              <>
+                log2 of anon over file:{' '}
+                <FigureText figure={curve.log2_density_anon_file} label="Density of anon over file, log2" bare />
+              </>
+            )
+          }
+          flush
+        >
+          <DataTable
+            label="Access density by page kind"
+            columns={densityColumns}
+            rows={curve?.density}
+            rowKey={(row) => row.kind}
+            skeletonRows={3}
+            empty={
+              <EmptyState title="No densities" next={curve?.missing?.reason ?? 'Accesses were not counted by kind.'} />
+            }
+          />
+        </Panel>
+      </div>
+      <NotesList notes={curve?.notes} />
+    </div>
+  )
+}
+
+function adviceWords(answer: string, refused: string[]) {
+  if (answer === 'refused') return <Prose text={`no ratio is advised: ${refused[0] ?? 'see the Advice tab'}`} />
+  return answer === 'all_dram' ? 'no ratio keeps the loss target: all DRAM' : 'the advised ratio is drawn on it'
+}
+
+function curveWords(curve: Curve): string {
+  if (curve.missing !== null) return '\u00a0'
+  const sampled = curve.sampled_ratio === null ? null : `1 page in ${formatCount(Math.round(1 / curve.sampled_ratio))}`
+  const parts = [
+    `Measured by ${measuredBy({ ...curve, granularity: 'page' })}`,
+    `${formatCount(curve.n_pages)} pages on ${curve.n_hosts} ${curve.n_hosts === 1 ? 'host' : 'hosts'}`,
+    curve.n_accesses === null ? null : `${formatCount(curve.n_accesses)} accesses`,
+    sampled,
+  ]
+  return parts.filter((part) => part !== null).join(' · ')
+}

@@ -1,0 +1,25 @@
+import { getRouteApi } from '@tanstack/react-router'
+import type { RatioChoice } from '../../api/queries/ratio'
+
+const route = getRouteApi('/services/$serviceId')
+
+/** What the URL asks of the ratio advice; one choice for all tabs, so that curve and advice agree. */
+export function useRatioChoice() {
+  const { loss, stressed, growth = 0 } = route.useSearch()
+  const navigate = route.useNavigate()
+  const choice: RatioChoice = { loss, stressed: stressed === 'on', growth }
+  const choose = (next: Partial<RatioChoice>) => {
+    const wanted = { ...choice, ...next }
+    void navigate({
+      search: (before) => ({
+        ...before,
+        loss: wanted.loss,
+        stressed: wanted.stressed ? 'on' : undefined,
+        growth: wanted.growth === 0 ? undefined : wanted.growth,
+      }),
+      replace: true,
+      resetScroll: false,
+    })
+  }
+  return { choice, choose }
+}

@@ -1,0 +1,57 @@
+import { Skeleton } from '@mantine/core'
+import type { PingPongHistory } from '../../api/_generated/schema'
+import { stateNames } from '../../charts/pingPong/figure'
+import { verdictText } from '../../lib/verdicts'
+import { Panel } from '../../ui/Panel'
+import { Prose } from '../../ui/Prose'
+import { ToneTag } from '../../ui/ToneTag'
+import classes from './StopMovingPanel.module.css'
+
+const tones = { ok: 'good', warn: 'warning', crit: 'critical' } as const
+
+/** The verdict on the moves: what they are, why, and whether pages of the subject should no longer be moved. */
+export function StopMovingPanel({ history }: { history: PingPongHistory | undefined }) {
+  if (history === undefined)
+    return (
+      <Panel title="Verdict">
+        <Skeleton height={180} />
+      </Panel>
+    )
+  const verdict = verdictText(history.verdict)
+  const { stop_moving: stop, state } = history
+  return (
+    <Panel
+      title="Verdict"
+      hint="on the newest intervals"
+      actions={
+        state === null ? (
+          <ToneTag tone="neutral" label="state not known" meaning={history.missing?.reason ?? 'There is no data.'} />
+        ) : (
+          <ToneTag tone={tones[state]} label={stateNames[state]} meaning="The state at the end of the time range." />
+        )
+      }
+      testId="stop-moving"
+    >
+      <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />
+      <p className={classes.why}>
+        <Prose text={history.explanation} />
+      </p>
+      <div className={classes.stop} data-advised={stop.advised}>
+        <strong>{stop.advised ? 'Stop moving its pages' : 'No reason to stop moving pages'}</strong>
+        <p className={classes.why}>
+          <Prose text={stop.why} />
+        </p>
+        {stop.how !== null && (
+          <p className={classes.how}>
+            <Prose text={stop.how} />
+          </p>
+        )}
+      </div>
+      {history.notes.map((note) => (
+        <p key={note} className={classes.note}>
+          <Prose text={note} />
+        </p>
+      ))}
+    </Panel>
+  )
+}
