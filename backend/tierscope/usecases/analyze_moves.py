@@ -103,7 +103,15 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
     plan = plan_host(read.keys, machine.tiers, page_bytes=facts.page_bytes)
     ledger = _ledger(read, plan)
     limit_events = _count_limit_events(read, facts)
-    verdict = judge(ledger, Context(machine.top_bytes, machine.promote_limit_mib_per_s, limit_events))
+    context = Context(
+        machine.top_bytes,
+        machine.promote_limit_mib_per_s,
+        limit_events,
+        balancing=facts.balancing,
+        demotion=facts.demotion,
+        page_bytes=facts.page_bytes,
+    )
+    verdict = judge(ledger, context)
     steady = steady_intervals(ledger)
     return MovesAnalysis(
         snapshots=len(read.times_s),
@@ -135,7 +143,7 @@ def _advise(read: Snapshots, ledger: Ledger, verdict: Verdict, limit_events: int
     """What the rules say of the host's settings, on counters alone: a snapshot tree has no heat."""
     samples = Samples(read.times_s, read.boots, read.keys, read.values, read.present)
     facts = gather(read.inventory, samples, ledger, verdict, limit_events=limit_events)
-    return view_given(advise(facts), facts, Basis(None, intervals))
+    return view_given(advise(facts), Basis(None, intervals))
 
 
 def _count_limit_events(read: Snapshots, facts: HostFacts) -> int | None:

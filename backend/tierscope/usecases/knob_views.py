@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierscope.domain.figures import Figure, Interval, Window
-from tierscope.domain.knobs import Advice, Evidence, Facts, Given, render_files
+from tierscope.domain.knobs import Advice, Evidence, Given, render_files
 from tierscope.domain.knobs.shapes import Effect
 
 GROUNDING = "L kernel text of each setting; A thresholds of docs/method/knobs.md"
@@ -94,17 +94,17 @@ class Basis:
     coverage: float | None = None
 
 
-def view_given(given: Given, facts: Facts, basis: Basis) -> GivenView:
+def view_given(given: Given, basis: Basis) -> GivenView:
     """The answer of the rules with figures and files."""
     return GivenView(
-        advice=tuple(_advice(advice, facts, basis) for advice in given.advice),
-        waiting=tuple(WaitingView(_advice(advice, facts, basis), why) for advice, why in given.waiting),
-        nothing_to_do=None if given.nothing_to_do is None else _advice(given.nothing_to_do, facts, basis),
+        advice=tuple(_advice(advice, basis) for advice in given.advice),
+        waiting=tuple(WaitingView(_advice(advice, basis), why) for advice, why in given.waiting),
+        nothing_to_do=None if given.nothing_to_do is None else _advice(given.nothing_to_do, basis),
         unknown=tuple(UnknownView(unknown.rule, unknown.missing) for unknown in given.unknown),
     )
 
 
-def _advice(advice: Advice, facts: Facts, basis: Basis) -> KnobAdvice:
+def _advice(advice: Advice, basis: Basis) -> KnobAdvice:
     files = render_files([advice])
     return KnobAdvice(
         rule=advice.rule,
@@ -117,19 +117,11 @@ def _advice(advice: Advice, facts: Facts, basis: Basis) -> KnobAdvice:
         effect_figure=None if advice.effect_size is None else _effect(advice.effect_size, basis),
         risk=advice.risk,
         verify=advice.verify,
-        note=_note(advice, facts),
+        note=advice.note,
         files=FilesView(
             files.sysctl, files.tmpfiles, files.systemd, files.ansible, files.commands, files.rollback_commands
         ),
     )
-
-
-def _note(advice: Advice, facts: Facts) -> str | None:
-    stated = advice.rule in {"F4", "F9"} and advice.changes and not facts.host.bandwidth_measured
-    if not stated or facts.host.slow_write_gb_per_s is None:
-        return advice.note
-    said = "The bandwidth of the slow tier is what firmware states; `tierscope-agent bench` measures it."
-    return said if advice.note is None else f"{advice.note} {said}"
 
 
 def _evidence(found: Evidence, basis: Basis) -> EvidenceView:

@@ -90,7 +90,7 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
     samples = _read_samples(session, host, window)
     facts = gather(inventory, samples, part.ledger, verdict, heat.facts)
     subtracted = list_subtracted(inventory)
-    given = view_given(advise(facts), facts, _basis(part, window))
+    given = view_given(advise(facts), _basis(part, window))
     return KnobView(
         host_id=host.public_id,
         origin=host.origin,

@@ -32,6 +32,8 @@ FREE_DRAM_FULL = 0.05
 FULL_WATERMARKS = 1.5
 """DRAM counts as full up to so many times its highest watermark: there the kernel reclaims, demotes or spills."""
 
+STATED = "The bandwidth of the tiers is what firmware states; `tierscope-agent bench` measures it."
+
 _WHOLE = re.compile(r"[0-9]{1,10}")
 _ON, _OFF = frozenset({"1", "y", "Y", "true", "on"}), frozenset({"0", "n", "N", "false", "off"})
 
@@ -74,6 +76,11 @@ class Host:
     def unreadable(self, *paths: str) -> tuple[str, ...]:
         """Those settings that exist and could not be read, in words."""
         return tuple(f"the value of {path}" for path in paths if path in self.knobs and self.knobs[path] is None)
+
+    @property
+    def bandwidth_note(self) -> str | None:
+        """What to say beside advice that stands on the bandwidth of the tiers; None where it was measured."""
+        return None if self.bandwidth_measured else STATED
 
     @property
     def slow_free_ratio(self) -> float | None:

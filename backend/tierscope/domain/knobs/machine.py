@@ -12,7 +12,7 @@ Body = Mapping[str, Any]
 
 GB = 1e9
 MIB = 1 << 20
-NOT_THERE = "this kernel has no such setting"
+NOT_THERE = "no such setting"
 """The agent's words for a setting that does not exist, as against one that it may not read."""
 
 
@@ -56,7 +56,7 @@ def read_knobs(inventory: Body | None) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for knob in (inventory or {}).get("knobs") or ():
         path, value = knob.get("path"), knob.get("value")
-        if path and (value is not None or knob.get("unavailable") != NOT_THERE):
+        if path and (value is not None or NOT_THERE not in str(knob.get("unavailable") or "")):
             found[str(path)] = None if value is None else selected(str(value))
     return found
 

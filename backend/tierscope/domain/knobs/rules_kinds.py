@@ -134,7 +134,9 @@ def interleave(facts: Facts) -> Advice | Unknown | None:
         effect=f"Bandwidth up to {gain:.2f} times that of DRAM alone.",
         risk="Only new pages of tasks with weighted interleave; tasks bound by latency lose.",
         verify="Bandwidth per node lies near the weights.",
-        note="Tasks take part by policy: numactl --weighted-interleave=<nodes>.",
+        note=" ".join(
+            filter(None, ("Tasks take part by policy: numactl --weighted-interleave=.", host.bandwidth_note))
+        ),
         effect_size=Effect(
             "bandwidth against DRAM alone", gain, 1.0, gain, None, "ratio", "L BATMAN, sum of both tiers"
         ),

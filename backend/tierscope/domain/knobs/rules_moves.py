@@ -110,6 +110,7 @@ def _raise_limit(facts: Facts, current: int) -> Advice | Unknown | None:
         effect="Hot pages that the limit holds back reach DRAM sooner.",
         risk="Traffic between the tiers grows, up to a tenth of what the slow tier can write.",
         verify="Candidates come down to the promoted pages, the share served from DRAM rises.",
+        note=host.bandwidth_note,
         effect_size=_ceiling(proposed),
     )
 

@@ -1,0 +1,127 @@
+"""Knob advice as read from the store: the same as on the recording, with heat, files, and the settings of the group."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from factories import batches, kernel_lab
+from factories.installations import Enrolled, enrol, store
+from tierscope.core.database import Database
+from tierscope.core.errors import NotFound
+from tierscope.core.settings import Settings
+from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, RATE_LIMIT, SWAPPINESS, ZONE_RECLAIM
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.knob_groups import compare
+from tierscope.usecases.knobs import KnobReads, KnobView
+
+native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+KNOBS = {NUMA_BALANCING: "2", DEMOTION: "true", RATE_LIMIT: "65536", SWAPPINESS: "60", ZONE_RECLAIM: "0"}
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def send(database: Database, name: str, host: Enrolled, **changed: str) -> int:
+    """Stores a recording as the newest minutes of a host, a snapshot a minute; returns its end."""
+    _, keys, values, present = kernel_lab.load(name)
+    picked = [i for i, key in enumerate(keys) if key.startswith(("host|vmstat|", "node:"))]
+    now = batches.now_ns()
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    rows = [
+        [int(value) if there else None for value, there in zip(row[picked], mask[picked], strict=True)]
+        for row, mask in zip(values, present, strict=True)
+    ]
+    batches.add_counters(batch, rows, keys=sorted(keys[i] for i in picked))
+    inventory = batch.inventory
+    inventory.hostname, inventory.kernel_release, inventory.page_size_bytes = "node-1", "6.12", 4096
+    inventory.nodes.add(id=0, memory_bytes=680_000_000, cpulist="0-1", tier_class="dram")
+    inventory.nodes.add(id=1, memory_bytes=3 << 30, cpulist="", tier_class="cxl")
+    inventory.tiers.add(rank=0, kernel_number=4, nodes=[0])
+    inventory.tiers.add(rank=1, kernel_number=54, nodes=[1])
+    inventory.unmovable.add(node=0, mlocked_bytes=4096, pinned_pages=2)
+    for path, value in {**KNOBS, RATE_LIMIT: changed.get("limit", KNOBS[RATE_LIMIT])}.items():
+        inventory.knobs.add(path=path, value=value)
+    inventory.services.add(namespace="demo", name="cache", rule="exe", processes=1, heat_measured=False)
+    assert store(database, host, [batch])
+    return now
+
+
+def read(database: Database, host_id: str, now: int, **window: str) -> KnobView:
+    at = datetime.fromtimestamp(now / 1e9, tz=UTC)
+    reads = KnobReads(ReadContext(database, lambda: at, Settings(_env_file=None)))
+    return reads.host(host_id, from_=window.get("from_"), to=None)
+
+
+@native
+def test_a_stored_recording_gets_the_advice_of_the_recording(database: Database) -> None:
+    host = enrol(database)
+    now = send(database, "04-pingpong", host)
+    view = read(database, host.id, now)
+    assert view.verdict == "futile_ping_pong"
+    first = view.first_advice
+    assert first is not None
+    assert first.rule == "F4"
+    assert first.files.sysctl == f"kernel.numa_balancing_promote_rate_limit_MBps = {first.changes[0].proposed}\n"
+    assert first.files.rollback_commands == f"echo 65536 > {RATE_LIMIT}\n"
+    figures = [row.figure for row in first.evidence if row.figure is not None]
+    assert figures
+    assert {(figure.window, figure.n_hosts) for figure in figures} == {(view.window, 1)}
+    assert first.effect_figure is not None
+    assert first.effect_figure.interval is not None
+    assert view.leading.hot_outside_dram_bytes.status == "not_collected"
+    assert {row.what: row.bytes for row in view.subtracted} == {
+        "hugetlb": None,
+        "mlock": 4096,
+        "pinned": 8192,
+        "memory policies and cpusets": None,
+    }
+
+
+@native
+def test_a_healthy_host_gets_none_and_hears_why(database: Database) -> None:
+    host = enrol(database)
+    now = send(database, "03-tiering-steady", host)
+    view = read(database, host.id, now)
+    assert view.advice == ()
+    assert view.first_advice is None
+    assert view.nothing_to_do is not None
+    assert view.nothing_to_do.rule == "F12"
+
+
+@native
+def test_without_counters_nothing_is_claimed(database: Database) -> None:
+    host = enrol(database)
+    batch = batches.make_batch(host_id=host.id)
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+    view = read(database, host.id, batch.sealed_wall_ns)
+    assert (view.verdict, view.advice, view.nothing_to_do) == ("not_enough_data", (), None)
+    with pytest.raises(NotFound):
+        read(database, "nobody", batch.sealed_wall_ns)
+
+
+@native
+def test_a_setting_unlike_those_of_the_group_is_named(database: Database) -> None:
+    odd = enrol(database)
+    now = send(database, "12-kernel-6.1", odd, limit="500")
+    for _ in range(3):
+        send(database, "12-kernel-6.1", enrol(database))
+    states = {row.path: row for row in read(database, odd.id, now).knobs}
+    assert (states[RATE_LIMIT].current, states[RATE_LIMIT].group_norm) == ("500", "65536")
+    assert (states[RATE_LIMIT].differs, states[RATE_LIMIT].group_hosts) == (True, 3)
+    assert states[SWAPPINESS].differs is False
+
+
+def test_a_split_or_a_small_group_has_no_norm() -> None:
+    own: dict[str, str | None] = {"a": "1", "b": None}
+    assert compare(own, [{"a": "2"}, {"a": "2"}])[0].group_norm is None
+    split = compare(own, [{"a": "1"}, {"a": "1"}, {"a": "2"}, {"a": "2"}])
+    assert (split[0].group_norm, split[0].differs) == (None, None)
+    assert compare(own, [{"b": "3"}] * 3)[1].differs is None
+    assert np.array([row.group_hosts for row in split]).tolist() == [4, 0]
