@@ -1,4 +1,4 @@
-"""Heat of whole services in one row per hour and day; sizes of pages in the sums of hosts."""
+"""Heat of whole services in one row per hour and day; the newest hour of each host; page sizes in sums of hosts."""
 
 from alembic import op
 from sqlalchemy import text
@@ -22,7 +22,7 @@ def upgrade() -> None:
     mode = storage_mode(WriteTransaction(connection))
     for table in (tables.heat_1h, tables.heat_1d):
         add_missing_columns(connection, table, ("page_sizes",))
-    for table in (tables.service_heat_1h, tables.service_heat_1d):
+    for table in (tables.service_heat_1h, tables.service_heat_1d, tables.host_recent):
         make_missing_table(connection, table, mode)
     for kind, source in GATHERED:
         connection.execute(

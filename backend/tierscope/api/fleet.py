@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
 
 from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Figure, Model, Series, TimeAxis, Window
@@ -36,6 +37,9 @@ class FleetOverview(Model):
     hot_ratio: Figure
     warm_ratio: Figure
     cold_ratio: Figure
+    hot_host_median: Figure = Field(description="Share of hot memory of the median host; `hot_ratio` weighs by memory.")
+    warm_host_median: Figure
+    cold_host_median: Figure
     hot_outside_dram_bytes: Figure
     cold_in_dram_bytes: Figure
     promotion_pages_per_s: Figure

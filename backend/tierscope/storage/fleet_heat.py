@@ -12,12 +12,12 @@ Found = dict[int, list[HeatSeries]]
 """By service, one series per host and method, or several stretches of it."""
 
 
-def read_newest_hours(session: ReadSession, *, since: datetime, hours: int = 2, service_id: int | None = None) -> Found:
-    """The newest hourly sums after `since` of each service on each host."""
+def read_newest_hours(session: ReadSession, *, since: datetime, hours: int = 2, service_ids: Sequence[int]) -> Found:
+    """The newest hourly sums after `since` of each of these services on each host."""
     query = (
         f"SELECT hs.service_id, h.* FROM host_services hs CROSS JOIN LATERAL (SELECT {ROLLUP_COLUMNS}"  # noqa: S608
         " FROM heat_1h WHERE host_id = hs.host_id AND service_id = hs.service_id"
-        f" AND ts > '{since.isoformat()}' ORDER BY ts DESC LIMIT {int(hours)}) AS h{_only(service_id)}"
+        f" AND ts > '{since.isoformat()}' ORDER BY ts DESC LIMIT {int(hours)}) AS h{_only(service_ids)}"
     )
     return _rollups(session, query)
 
@@ -32,13 +32,13 @@ def read_hours(session: ReadSession, start: datetime, end: datetime) -> Found:
 
 
 def read_newest_intervals(
-    session: ReadSession, *, since: datetime, rows: int = 10, service_id: int | None = None
+    session: ReadSession, *, since: datetime, rows: int = 10, service_ids: Sequence[int]
 ) -> Found:
-    """The newest intervals after `since` of each service on each host."""
+    """The newest intervals after `since` of each of these services on each host."""
     query = (
         f"SELECT hs.service_id, h.* FROM host_services hs CROSS JOIN LATERAL (SELECT {LIVE_COLUMNS}"  # noqa: S608
         " FROM heat_live WHERE host_id = hs.host_id AND service_id = hs.service_id"
-        f" AND ts > '{since.isoformat()}' ORDER BY ts DESC LIMIT {int(rows)}) AS h{_only(service_id)}"
+        f" AND ts > '{since.isoformat()}' ORDER BY ts DESC LIMIT {int(rows)}) AS h{_only(service_ids)}"
     )
     return _intervals(session, query)
 
@@ -58,8 +58,8 @@ def read_samples(session: ReadSession, start: datetime, end: datetime, every: ti
     return _intervals(session, query)
 
 
-def _only(service_id: int | None) -> str:
-    return "" if service_id is None else f" WHERE hs.service_id = {int(service_id)}"
+def _only(service_ids: Sequence[int]) -> str:
+    return f" WHERE hs.service_id IN ({', '.join(str(int(one)) for one in service_ids) or 'NULL'})"
 
 
 def _rollups(session: ReadSession, query: str) -> Found:

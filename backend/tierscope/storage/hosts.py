@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, select, text, tuple_
 
 from tierscope.core.database import ReadSession
-from tierscope.storage.tables import host_services, hosts, services
+from tierscope.storage.tables import host_recent, host_services, hosts, services
 
 _COLUMNS = (
     hosts.c.id,
@@ -54,6 +54,8 @@ class HostFilter:
     seen_after: datetime | None = None
     seen_until: datetime | None = None
     retired: bool | None = None
+    without_recent: bool = False
+    """Only hosts of which no worker has summed up the newest hour yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ def _conditions(wanted: HostFilter) -> list[ColumnElement[bool]]:
         found.append(hosts.c.last_seen_at > wanted.seen_after)
     if wanted.seen_until is not None:
         found.append((hosts.c.last_seen_at <= wanted.seen_until) | hosts.c.last_seen_at.is_(None))
+    if wanted.without_recent:
+        found.append(hosts.c.id.not_in(select(host_recent.c.host_id)))
     if wanted.retired is not None:
         found.append(hosts.c.retired_at.is_not(None) if wanted.retired else hosts.c.retired_at.is_(None))
     return found

@@ -1,5 +1,6 @@
 """Services as stored: the list, one service, its aliases."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -71,3 +72,39 @@ def service_names(session: ReadSession) -> dict[str, int]:
         " UNION ALL SELECT namespace, name, id FROM services"
     )
     return {f"{row.namespace}/{row.name}": int(row.id) for row in session.execute(statement)}
+
+
+def services_with_hosts(session: ReadSession, service_ids: Sequence[int] | None) -> list[int]:
+    """Those of these services, or of all, that were ever found on a host."""
+    some = "" if service_ids is None else " WHERE service_id = ANY(:services)"
+    statement = text(f"SELECT DISTINCT service_id FROM host_services{some}")  # noqa: S608 - a condition of our own
+    values = {} if service_ids is None else {"services": list(service_ids)}
+    return [int(found) for found in session.execute(statement, values).scalars()]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceHosts:
+    """On how many hosts a service was found, and the commonest reason why heat is not measured on them."""
+
+    n_hosts: int
+    heat_reason: str | None
+
+
+def count_hosts(session: ReadSession, service_ids: Sequence[int]) -> dict[int, ServiceHosts]:
+    """Hosts of each service, revoked ones left out."""
+    statement = text(
+        "SELECT hs.service_id, count(*), mode() WITHIN GROUP (ORDER BY nullif(hs.heat_reason, ''))"
+        " FROM host_services hs JOIN hosts h ON h.id = hs.host_id AND h.revoked_at IS NULL"
+        " WHERE hs.service_id = ANY(:services) GROUP BY hs.service_id"
+    )
+    rows = session.execute(statement, {"services": list(service_ids)})
+    return {int(row[0]): ServiceHosts(int(row[1]), row[2]) for row in rows}
+
+
+def hosts_with_service(session: ReadSession, service_id: int) -> list[str]:
+    """Public ids of the hosts of a service by name, revoked ones left out."""
+    statement = text(
+        "SELECT h.public_id FROM host_services hs JOIN hosts h ON h.id = hs.host_id"
+        " WHERE hs.service_id = :service AND h.revoked_at IS NULL ORDER BY h.name, h.id"
+    )
+    return [str(found) for found in session.execute(statement, {"service": service_id}).scalars()]

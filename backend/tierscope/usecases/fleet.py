@@ -11,8 +11,8 @@ import numpy.typing as npt
 from tierscope.core.database import ReadSession
 from tierscope.domain.axis import Grid, make_grid
 from tierscope.domain.figures import Figure, Series, TimeAxis, Window, absent, gaps_to_none
-from tierscope.domain.heat.rows import HeatSeries
-from tierscope.domain.heat.summary import class_series
+from tierscope.domain.heat.source import HeatSource
+from tierscope.domain.move_figures import figures_of_sums
 from tierscope.domain.tier_moves.flows import rate_series, sum_series
 from tierscope.storage.fleet_heat import read_hours, read_samples
 from tierscope.storage.hosts import HostFilter, list_hosts
@@ -22,10 +22,10 @@ from tierscope.usecases.context import ReadContext
 from tierscope.usecases.headlines import FleetNumbers, describe_fleet
 from tierscope.usecases.host_summaries import MEMORY, HostSummary, Summarised, summarise
 from tierscope.usecases.service_heat import RULE, HeatNow, choose_heat, fleet_figures, read_heat_now
+from tierscope.usecases.service_moves import rates_of
 from tierscope.usecases.service_summaries import (
     ServiceSummary,
     SummarisedService,
-    moves_of,
     summarise_services,
 )
 from tierscope.usecases.windows import parse_window
@@ -70,6 +70,9 @@ class FleetOverview:
     hot_ratio: Figure
     warm_ratio: Figure
     cold_ratio: Figure
+    hot_host_median: Figure
+    warm_host_median: Figure
+    cold_host_median: Figure
     hot_outside_dram_bytes: Figure
     cold_in_dram_bytes: Figure
     promotion_pages_per_s: Figure
@@ -104,6 +107,7 @@ class FleetReads:
             hosts = summarise(session, rows, now=now)
             services = list_services(session, origin=None, host=None, after=None, limit=MAX_SERVICES)
             heats = read_heat_now(session, now=now)
+            lines = summarise_services(session, services, heats, now=now)
             matrix_grid, over_time = _read_matrix(session, window, now=now, max_points=max_points)
             flows = sum_flows(
                 session,
@@ -112,10 +116,11 @@ class FleetReads:
                 window.end,
                 width_us=moves_grid.step_s * 1_000_000,
             )
-        lines = summarise_services(services, hosts, heats, now=now)
         states = Counter(host.summary.state for host in hosts if host.row.origin != "import")
-        heat = fleet_figures(list(heats.values()), now=now)
-        moves = moves_of(hosts)
+        fleet_heat = fleet_figures(list(heats.values()), now=now)
+        heat = fleet_heat.weighted
+        one_tier = bool(hosts) and all(host.facts.tiers.known and host.facts.n_tiers == 1 for host in hosts)
+        moves = figures_of_sums(rates_of(hosts), one_tier=one_tier)
         off = sum(host.facts.tiering_off is True for host in hosts)
         move_series, psi = _move_series(flows, hosts, moves_grid)
         return FleetOverview(
@@ -134,6 +139,9 @@ class FleetReads:
             hot_ratio=heat.hot_ratio,
             warm_ratio=heat.warm_ratio,
             cold_ratio=heat.cold_ratio,
+            hot_host_median=fleet_heat.hot_host_median,
+            warm_host_median=fleet_heat.warm_host_median,
+            cold_host_median=fleet_heat.cold_host_median,
             hot_outside_dram_bytes=heat.hot_outside_dram_bytes,
             cold_in_dram_bytes=heat.cold_in_dram_bytes,
             promotion_pages_per_s=moves.promotion,
@@ -168,17 +176,17 @@ def _read_matrix(
 def _matrix(lines: Sequence[SummarisedService], heats: Mapping[int, HeatNow], grid: Grid) -> tuple[MatrixRow, ...]:
     return tuple(
         MatrixRow(
-            line.summary.id, line.summary.name, _cold(heats[line.row.id].series if line.row.id in heats else (), grid)
+            line.summary.id, line.summary.name, _cold(heats[line.row.id].source if line.row.id in heats else None, grid)
         )
         for line in lines
     )
 
 
-def _cold(series: Sequence[HeatSeries], grid: Grid) -> tuple[float | None, ...]:
+def _cold(source: HeatSource | None, grid: Grid) -> tuple[float | None, ...]:
     """Cold share of what is resident per bucket; None where nothing was measured."""
-    if not series:
+    if source is None:
         return (None,) * len(grid)
-    classes = class_series(series, RULE, grid)
+    classes = source.lines(RULE, grid)
     resident = classes.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return gaps_to_none(np.where(resident > 0, classes[:, _COLD] / resident, np.nan))

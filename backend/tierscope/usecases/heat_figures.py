@@ -7,7 +7,7 @@ from tierscope.domain.figures import Figure, Grade, Interval, Window, absent
 from tierscope.domain.heat import Enough, Misplaced, Rule, judge_enough
 from tierscope.domain.heat.aggregate import LEVEL
 from tierscope.domain.heat.rows import HeatSeries, Method
-from tierscope.domain.heat.source import HeatSource, Observed, SeriesSource
+from tierscope.domain.heat.source import Measured, Observed, SeriesSource
 from tierscope.domain.heat.summary import ServiceShare
 
 GROUNDING = "S method of the source paper; A thresholds of warm and cold"
@@ -119,7 +119,7 @@ def _bounds(lo: float, hi: float, *, sampled: bool) -> Interval:
 
 
 def gather_evidence(
-    measured: HeatSource | Sequence[HeatSeries] | None,
+    measured: Measured | Sequence[HeatSeries] | None,
     method: Method | None,
     rule: Rule,
     window: Window,

@@ -1,4 +1,4 @@
-"""The newest heat of many services: shares, placement and bytes of each, with one statement for all."""
+"""The newest heat of many services: shares, placement and bytes of each, with few statements for all."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,32 +8,32 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure, Window
-from tierscope.domain.heat import Estimate, Rule, capacity_weighted, make_rule
+from tierscope.domain.heat import Estimate, Misplaced, Rule, capacity_weighted, make_rule
+from tierscope.domain.heat.joined import JoinedSources
 from tierscope.domain.heat.rows import HeatSeries, Method, join_series
-from tierscope.domain.heat.summary import (
-    ServiceShare,
-    mean_classes,
-    mean_resident,
-    misplaced,
-    service_share,
-    weighted_share,
-)
+from tierscope.domain.heat.source import HeatSource, SeriesSource
+from tierscope.domain.heat.summary import ServiceShare, weighted_share
 from tierscope.storage.fleet_heat import Found, read_newest_hours, read_newest_intervals
-from tierscope.usecases.heat import choose_method
+from tierscope.storage.service_heat import newest_buckets
+from tierscope.storage.services import services_with_hosts
+from tierscope.usecases.heat import choose_method, choose_source
+from tierscope.usecases.heat_columns import read_columns
 from tierscope.usecases.heat_figures import Evidence, gather_evidence
+from tierscope.usecases.heat_sources import HOUR
 
 HEAT_SPAN = timedelta(days=8)
 FRESH = timedelta(hours=2)
+NEWEST_HOURS = 2
 RULE = make_rule("recency")
 _NAMES = ("hot", "warm", "cold")
 
 
 @dataclass(frozen=True, slots=True)
 class HeatNow:
-    """Heat of a service, or of all, by one method: series of its hosts. Empty where nothing was measured."""
+    """The newest heat of a service by one method; `source` None where nothing was measured."""
 
     method: Method | None
-    series: tuple[HeatSeries, ...]
+    source: HeatSource | None
     window: Window
 
 
@@ -50,14 +50,43 @@ class HeatFigures:
     cold_in_dram_bytes: Figure
 
 
+@dataclass(frozen=True, slots=True)
+class FleetHeat:
+    """Heat of all services: shares weighted by capacity, and the median over hosts of each class."""
+
+    weighted: HeatFigures
+    hot_host_median: Figure
+    warm_host_median: Figure
+    cold_host_median: Figure
+
+
 def read_heat_now(session: ReadSession, *, now: datetime, service_id: int | None = None) -> dict[int, HeatNow]:
     """The newest heat of one service, or of all that have any: hourly sums where they are fresh, else intervals."""
-    hours = read_newest_hours(session, since=now - HEAT_SPAN, service_id=service_id)
-    intervals = read_newest_intervals(session, since=now - HEAT_SPAN, service_id=service_id)
+    wanted = None if service_id is None else [service_id]
+    found = _read_columns(session, wanted, now)
+    left = [one for one in services_with_hosts(session, wanted) if one not in found]
+    if left:
+        hours = read_newest_hours(session, since=now - HEAT_SPAN, service_ids=left)
+        intervals = read_newest_intervals(session, since=now - HEAT_SPAN, service_ids=left)
+        parts = {one: _fresher(hours.get(one, []), intervals.get(one, [])) for one in {*hours, *intervals}}
+        found |= choose_heat(parts, now=now)
+    return found
+
+
+def _read_columns(session: ReadSession, service_ids: Sequence[int] | None, now: datetime) -> dict[int, HeatNow]:
+    """Of services whose hours are gathered and fresh: no interval of theirs is newer by more than `FRESH`."""
     found = {}
-    for measured in {*hours, *intervals}:
-        found[measured] = _fresher(hours.get(measured, []), intervals.get(measured, []))
-    return choose_heat(found, now=now)
+    for service_id, buckets in newest_buckets(
+        session, since=now - HEAT_SPAN, hours=NEWEST_HOURS, service_ids=service_ids
+    ).items():
+        if buckets[-1].start + HOUR < now - FRESH:
+            continue
+        sources = read_columns(session, "service_heat_1h", service_id, buckets, counts=False)
+        method = choose_source(sources, None)
+        if method is not None:
+            starts = [bucket.start for bucket in buckets if bucket.method == method]
+            found[service_id] = HeatNow(method, sources[method], Window(starts[0], min(starts[-1] + HOUR, now)))
+    return found
 
 
 def choose_heat(found: Found, *, now: datetime) -> dict[int, HeatNow]:
@@ -70,45 +99,61 @@ def choose_heat(found: Found, *, now: datetime) -> dict[int, HeatNow]:
         joined = {method: _join(hosts) for method, hosts in by_method.items()}
         method = choose_method(joined, None)
         series = () if method is None else tuple(joined[method].values())
-        out[service_id] = HeatNow(method, series, _window(series, now))
+        out[service_id] = HeatNow(method, SeriesSource(series) if series else None, _window(series, now))
     return out
 
 
 def service_figures(heat: HeatNow | None, reason: str | None, *, now: datetime, rule: Rule = RULE) -> HeatFigures:
     """Figures of one service: medians over hosts for shares, sums over hosts for bytes."""
-    heat = heat or HeatNow(None, (), Window(now - HEAT_SPAN, now))
-    evidence = _evidence(heat, rule, reason)
-    shares = [service_share(heat.series, rule, place) for place in range(len(_NAMES))]
-    return _figures(heat, evidence, shares, rule)
+    heat = heat or HeatNow(None, None, Window(now - HEAT_SPAN, now))
+    source = heat.source
+    evidence = gather_evidence(source, heat.method, rule, heat.window, None)
+    if evidence.nothing is not None and reason:
+        evidence = replace(evidence, nothing=reason)
+    if source is None:
+        return _figures(evidence, 0.0, None, (None,) * len(_NAMES), None)
+    shares = [source.share(rule, place) for place in range(len(_NAMES))]
+    anon = _anon_share([source])
+    return _figures(evidence, source.resident(), anon, shares, source.misplaced(rule))
 
 
-def fleet_figures(heats: Sequence[HeatNow], *, now: datetime, rule: Rule = RULE) -> HeatFigures:
-    """Figures of all services together, weighted by capacity."""
-    series = tuple(part for heat in heats for part in heat.series)
-    if not series:
-        return service_figures(None, "No heat was measured on any host.", now=now, rule=rule)
-    largest = max((heat for heat in heats if heat.series), key=lambda heat: mean_resident(heat.series))
-    window = Window(min(heat.window.start for heat in heats), max(heat.window.end for heat in heats))
-    heat = HeatNow(largest.method, series, window)
-    evidence = replace(_evidence(heat, rule, None), n_hosts=len({part.host_id for part in series}))
-    families = sorted({part.method.family for part in series})
+def fleet_figures(heats: Sequence[HeatNow], *, now: datetime, rule: Rule = RULE) -> FleetHeat:
+    """Figures of all services together: weighted by capacity, and as medians over hosts."""
+    known = [(heat, heat.source) for heat in heats if heat.source is not None]
+    if not known:
+        nothing = service_figures(None, "No heat was measured on any host.", now=now, rule=rule)
+        return FleetHeat(nothing, nothing.hot_ratio, nothing.warm_ratio, nothing.cold_ratio)
+    sources = [source for _, source in known]
+    largest = max(known, key=lambda pair: pair[1].resident())[0]
+    window = Window(min(heat.window.start for heat, _ in known), max(heat.window.end for heat, _ in known))
+    evidence = gather_evidence(JoinedSources(tuple(sources)), largest.method, rule, window, None)
+    evidence = replace(evidence, n_hosts=len({host for source in sources for host in source.host_ids}))
+    families = sorted({heat.method.family for heat, _ in known if heat.method is not None})
     if len(families) > 1:
         note = f"measured by several methods: {', '.join(families)}"
         evidence = replace(evidence, method=None, warnings=(*evidence.warnings, note))
-    classes, resident = mean_classes(series, rule), mean_resident(series)
+    joined = JoinedSources(tuple(sources))
+    classes, resident = joined.classes(rule), joined.resident()
     shares = [weighted_share(classes, i, resident) for i in range(len(_NAMES))]
-    return _figures(heat, evidence, shares, rule)
+    medians = [
+        evidence.share(f"heat.{name}_host_median_ratio/1", joined.host_median(rule, i)) for i, name in enumerate(_NAMES)
+    ]
+    return FleetHeat(_figures(evidence, resident, _anon_share(sources), shares, joined.misplaced(rule)), *medians)
 
 
-def _figures(heat: HeatNow, evidence: Evidence, shares: Sequence[ServiceShare | None], rule: Rule) -> HeatFigures:
-    places = misplaced(heat.series, rule) if heat.series else None
+def _figures(
+    evidence: Evidence,
+    resident: float,
+    anon: ServiceShare | None,
+    shares: Sequence[ServiceShare | None],
+    places: tuple[Misplaced, Misplaced] | None,
+) -> HeatFigures:
     hot, warm, cold = (
         evidence.share(f"heat.{name}_ratio/1", share) for name, share in zip(_NAMES, shares, strict=True)
     )
-    resident = mean_resident(heat.series) if heat.series else 0.0
     return HeatFigures(
         resident_bytes=evidence.bytes("heat.resident_bytes/1", resident, None, None),
-        anon_ratio=evidence.share("heat.anon_ratio/1", _anon_share(heat.series)),
+        anon_ratio=evidence.share("heat.anon_ratio/1", anon),
         hot_ratio=hot,
         warm_ratio=warm,
         cold_ratio=cold,
@@ -117,19 +162,12 @@ def _figures(heat: HeatNow, evidence: Evidence, shares: Sequence[ServiceShare | 
     )
 
 
-def _evidence(heat: HeatNow, rule: Rule, reason: str | None) -> Evidence:
-    evidence = gather_evidence(heat.series, heat.method, rule, heat.window, None)
-    return replace(evidence, nothing=reason) if evidence.nothing is not None and reason else evidence
-
-
-def _anon_share(series: Sequence[HeatSeries]) -> ServiceShare | None:
-    anon, whole = 0.0, 0.0
-    for part in series:
-        resident = part.folded.resident.sum(axis=0) / max(int(part.n_intervals.sum()), 1)
-        anon += float(resident[np.array([kind == "anon" for kind in part.kinds], bool)].sum())
-        whole += float(resident.sum())
-    share = capacity_weighted([anon], [whole])
-    return None if share is None else ServiceShare(Estimate(share, None, None, None), share, share, len(series))
+def _anon_share(sources: Sequence[HeatSource]) -> ServiceShare | None:
+    parts = [source.pick(kind="anon") for source in sources]
+    anon = sum(part.resident() for part in parts if part is not None)
+    share = capacity_weighted([anon], [sum(source.resident() for source in sources)])
+    n_hosts = sum(len(source.host_ids) for source in sources)
+    return None if share is None else ServiceShare(Estimate(share, None, None, None), share, share, n_hosts)
 
 
 def _fresher(hours: Sequence[HeatSeries], intervals: Sequence[HeatSeries]) -> list[HeatSeries]:

@@ -5,11 +5,9 @@ from datetime import datetime
 
 from tierscope.core.errors import NotFound
 from tierscope.storage.events import list_events
-from tierscope.storage.hosts import HostFilter, list_hosts
-from tierscope.storage.services import find_service, list_services, read_aliases
+from tierscope.storage.services import find_service, hosts_with_service, list_services, read_aliases
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.headlines import describe_service
-from tierscope.usecases.host_summaries import summarise
 from tierscope.usecases.service_heat import read_heat_now
 from tierscope.usecases.service_summaries import ServiceSummary, summarise_services
 from tierscope.usecases.subjects import decode_cursor, encode_cursor
@@ -68,9 +66,7 @@ class ServiceReads:
             after = (str(namespace), str(name), int(service_id))
         with self._context.database.read() as session:
             rows = list_services(session, origin=origin, host=host, after=after, limit=limit + 1)
-            hosts = summarise(session, list_hosts(session, wanted=HostFilter(), after=None, limit=None), now=now)
-            heats = read_heat_now(session, now=now)
-        items = summarise_services(rows[:limit], hosts, heats, now=now)
+            items = summarise_services(session, rows[:limit], read_heat_now(session, now=now), now=now)
         last = rows[limit - 1] if len(rows) > limit else None
         return ServicePage(
             items=tuple(item.summary for item in items),
@@ -92,9 +88,9 @@ class ServiceReads:
                 raise NotFound(
                     f"no service has the id {public_id[:80]!r}", next_step="List services with GET /v1/services."
                 )
-            wanted = HostFilter(service=public_id)
-            hosts = summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
+            hosts = hosts_with_service(session, row.id)
             heats = read_heat_now(session, now=now, service_id=row.id)
+            service = summarise_services(session, [row], heats, now=now)[0]
             aliases = read_aliases(session, row.id)
             marks = list_events(
                 session,
@@ -105,13 +101,12 @@ class ServiceReads:
                 before=None,
                 limit=MAX_EVENTS,
             )
-        service = summarise_services([row], hosts, heats, now=now)[0]
         return ServiceDetail(
             summary=service.summary,
             headline=describe_service(service),
             aliases=tuple(aliases),
             heat_reason=service.heat_reason,
-            hosts=tuple(host.row.public_id for host in hosts),
+            hosts=tuple(hosts),
             events=tuple(
                 Event(mark.at, mark.kind, mark.text, mark.host_id, mark.service_id) for mark in reversed(marks)
             ),

@@ -12,11 +12,11 @@ from tierscope.domain.heat.aggregate import estimate_median
 from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Rule
 from tierscope.domain.heat.column_parts import MeanColumns, Parts, mean_columns, median_over_time, parts_over_time
 from tierscope.domain.heat.columns import HeatColumns, take_groups
-from tierscope.domain.heat.panel import Margins, find_margins, widen
+from tierscope.domain.heat.panel import Margins, find_margins
 from tierscope.domain.heat.placement import Misplaced, find_misplaced
 from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS
-from tierscope.domain.heat.source import Observed
-from tierscope.domain.heat.summary import HostShares, HugePages, MeanClasses, ServiceShare, Written
+from tierscope.domain.heat.source import Observed, Placed
+from tierscope.domain.heat.summary import HostShares, HugePages, MeanClasses, ServiceShare, Written, widen_classes
 
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -126,13 +126,19 @@ class ColumnSource:
 
     def classes(self, rule: Rule) -> MeanClasses:
         """Over hosts."""
-        split = self._means().parts(rule, summed=True).split()
-        total = ClassBytes(*(part.sum(axis=0) for part in (split.value, split.lo, split.hi)))
         margins = self._margins(rule)
         flat = Margins(margins.below.reshape(-1, len(CLASSES)), margins.above.reshape(-1, len(CLASSES)))
-        if flat.sampled:
-            total = widen(total, flat, self.resident())
-        return MeanClasses(total.value, total.lo, total.hi, flat.sampled)
+        return widen_classes(self.hard_classes(rule), flat, self.resident())
+
+    def hard_classes(self, rule: Rule) -> ClassBytes:
+        """Over hosts."""
+        split = self._means().parts(rule, summed=True).split()
+        return ClassBytes(*(part.sum(axis=0) for part in (split.value, split.lo, split.hi)))
+
+    def host_bytes(self, rule: Rule, place: int) -> dict[int, float]:
+        """By host."""
+        found = self._means().parts(rule, summed=True).value(place)
+        return dict(zip(self.host_ids, found.tolist(), strict=True))
 
     def resident(self) -> float:
         """Over hosts."""
@@ -148,12 +154,16 @@ class ColumnSource:
 
     def misplaced(self, rule: Rule) -> tuple[Misplaced, Misplaced] | None:
         """Over hosts."""
-        split = self._by_group(rule)
-        margins = self._margins(rule)
+        found = self.placed(rule)
+        return find_misplaced(found.classes, found.tiers, found.margins)
+
+    def placed(self, rule: Rule) -> Placed:
+        """Over hosts."""
+        split, margins = self._by_group(rule), self._margins(rule)
         flat = (len(self.columns.groups) * len(self.columns.host_ids), len(CLASSES))
         joined = ClassBytes(*(part.reshape(flat) for part in (split.value, split.lo, split.hi)))
-        tiers = [tier for _, tier, _ in self.columns.groups for _ in self.columns.host_ids]
-        return find_misplaced(joined, tiers, Margins(margins.below.reshape(flat), margins.above.reshape(flat)))
+        tiers = tuple(tier for _, tier, _ in self.columns.groups for _ in self.columns.host_ids)
+        return Placed(joined, tiers, Margins(margins.below.reshape(flat), margins.above.reshape(flat)))
 
     def written(self) -> tuple[Written, ...]:
         """Over hosts."""

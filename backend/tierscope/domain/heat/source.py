@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.axis import Grid
-from tierscope.domain.heat.classes import Rule
+from tierscope.domain.heat.classes import ClassBytes, Rule
+from tierscope.domain.heat.panel import Margins
 from tierscope.domain.heat.placement import Misplaced
 from tierscope.domain.heat.rows import HeatSeries
 from tierscope.domain.heat.summary import (
@@ -23,6 +24,7 @@ from tierscope.domain.heat.summary import (
     Written,
     class_series,
     host_shares,
+    join_strata,
     mean_ages,
     mean_classes,
     mean_huge_pages,
@@ -32,9 +34,19 @@ from tierscope.domain.heat.summary import (
     misplaced,
     observed_share,
     service_share,
+    sum_classes,
 )
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Classes of strata [n, 4] with hard bounds, a tier label and the sampling error of each."""
+
+    classes: ClassBytes
+    tiers: tuple[str, ...]
+    margins: Margins
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +59,17 @@ class Observed:
     history: int
 
 
-class HeatSource(Protocol):
+class Measured(Protocol):
+    """What evidence is made of."""
+
+    def observed(self, start_s: float, end_s: float) -> list[Observed]:
+        """How well each host was observed in a window (Unix seconds)."""
+
+    def sampled_pages(self) -> float | None:
+        """Pages that the figures were scaled up from; None where all were seen."""
+
+
+class HeatSource(Measured, Protocol):
     """Heat of the hosts of one service by one method."""
 
     @property
@@ -71,9 +93,6 @@ class HeatSource(Protocol):
 
     def pick(self, *, kind: str | None = None, size: int | None = None) -> "HeatSource | None":
         """One page kind, or one page size; None where no host has any."""
-
-    def observed(self, start_s: float, end_s: float) -> list[Observed]:
-        """How well each host was observed in a window (Unix seconds)."""
 
     def share(self, rule: Rule, place: int) -> ServiceShare | None:
         """The share of a class (order of CLASSES) over hosts; None without memory."""
@@ -102,8 +121,14 @@ class HeatSource(Protocol):
     def huge_pages(self) -> HugePages | None:
         """Hot bytes of huge pages; None where their sub-pages are not told apart."""
 
-    def sampled_pages(self) -> float | None:
-        """Pages that the figures were scaled up from; None where all were seen."""
+    def host_bytes(self, rule: Rule, place: int) -> dict[int, float]:
+        """Mean bytes of a class on each host."""
+
+    def hard_classes(self, rule: Rule) -> ClassBytes:
+        """Mean bytes of the classes [4], summed over hosts, with hard bounds alone."""
+
+    def placed(self, rule: Rule) -> Placed:
+        """The strata that bytes in the wrong place are found among."""
 
     def lines(self, rule: Rule, grid: Grid) -> Floats:
         """Mean bytes by bucket and class [b, 4], summed over hosts; NaN without any."""
@@ -191,6 +216,19 @@ class SeriesSource:
     def sampled_pages(self) -> float | None:
         """Over hosts."""
         return mean_sampled_pages(self.series)
+
+    def host_bytes(self, rule: Rule, place: int) -> dict[int, float]:
+        """By host."""
+        return {part.host_id: float(sum_classes([part], rule).value[place]) for part in self.series}
+
+    def hard_classes(self, rule: Rule) -> ClassBytes:
+        """Over hosts."""
+        return sum_classes(self.series, rule)
+
+    def placed(self, rule: Rule) -> Placed:
+        """Over hosts."""
+        classes, tiers, margins = join_strata(self.series, rule)
+        return Placed(classes, tuple(tiers), margins)
 
     def lines(self, rule: Rule, grid: Grid) -> Floats:
         """Over hosts."""

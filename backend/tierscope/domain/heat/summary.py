@@ -125,15 +125,24 @@ def mean_fold(series: HeatSeries) -> tuple[Folded, float]:
 
 def mean_classes(hosts: Sequence[HeatSeries], rule: Rule) -> MeanClasses:
     """Mean bytes of the four classes over the window, summed over hosts and groups."""
+    margins = join_margins([host_margins(series, rule) for series in hosts])
+    return widen_classes(sum_classes(hosts, rule), margins, mean_resident(hosts))
+
+
+def sum_classes(hosts: Sequence[HeatSeries], rule: Rule) -> ClassBytes:
+    """The same with hard bounds alone."""
     total = ClassBytes(np.zeros(len(CLASSES)), np.zeros(len(CLASSES)), np.zeros(len(CLASSES)))
     for series in hosts:
         folded, n = mean_fold(series)
         part = classify(folded.sum(axis=0), rule)
         total = ClassBytes(total.value + part.value / n, total.lo + part.lo / n, total.hi + part.hi / n)
-    margins = join_margins([host_margins(series, rule) for series in hosts])
-    if margins.sampled:
-        total = widen(total, margins, mean_resident(hosts))
-    return MeanClasses(total.value, total.lo, total.hi, margins.sampled)
+    return total
+
+
+def widen_classes(total: ClassBytes, margins: Margins, resident: float) -> MeanClasses:
+    """Sums with the sampling error of what they are made of."""
+    wide = widen(total, margins, resident) if margins.sampled else total
+    return MeanClasses(wide.value, wide.lo, wide.hi, margins.sampled)
 
 
 def mean_resident(hosts: Sequence[HeatSeries]) -> float:
@@ -153,6 +162,11 @@ def mean_ages(hosts: Sequence[HeatSeries]) -> tuple[Floats, Floats]:
 
 def misplaced(hosts: Sequence[HeatSeries], rule: Rule) -> tuple[Misplaced, Misplaced] | None:
     """(hot outside DRAM, cold in DRAM), mean bytes summed over hosts; None where placement is not known."""
+    return find_misplaced(*join_strata(hosts, rule)) if hosts else None
+
+
+def join_strata(hosts: Sequence[HeatSeries], rule: Rule) -> tuple[ClassBytes, list[str], Margins]:
+    """Means of the classes of all groups of all hosts [n, 4], their tiers and their sampling errors."""
     parts: list[ClassBytes] = []
     tiers: list[str] = []
     for series in hosts:
@@ -160,14 +174,19 @@ def misplaced(hosts: Sequence[HeatSeries], rule: Rule) -> tuple[Misplaced, Mispl
         classes = classify(folded, rule)
         parts.append(ClassBytes(classes.value / n, classes.lo / n, classes.hi / n))
         tiers += series.tiers
+    joined = join_classes(parts)
+    return joined, tiers, join_margins([host_margins(series, rule) for series in hosts])
+
+
+def join_classes(parts: Sequence[ClassBytes]) -> ClassBytes:
+    """The strata of several hosts after each other."""
     if not parts:
-        return None
-    joined = ClassBytes(
+        return ClassBytes(np.zeros((0, 4)), np.zeros((0, 4)), np.zeros((0, 4)))
+    return ClassBytes(
         np.concatenate([part.value for part in parts]),
         np.concatenate([part.lo for part in parts]),
         np.concatenate([part.hi for part in parts]),
     )
-    return find_misplaced(joined, tiers, join_margins([host_margins(series, rule) for series in hosts]))
 
 
 def mean_written(hosts: Sequence[HeatSeries]) -> tuple[Written, ...]:

@@ -175,6 +175,33 @@ inventory = Table(
     Column("body", JSONB, nullable=False),  # the message Inventory with the field names of the contract
 )
 
+host_recent = Table(
+    # The newest hour of a host's ledger and what its inventory says, made anew with every row of the ledger.
+    "host_recent",
+    metadata,
+    _host(primary_key=True),
+    Column("built_at", Instant, nullable=False),
+    Column("started_at", Instant),
+    Column("ended_at", Instant),
+    Column("broken", Boolean, nullable=False),
+    *(
+        column
+        for name in ("promoted", "demoted", "psi")
+        for column in (
+            Column(f"{name}_total", Double),
+            Column(f"{name}_seconds", Double, nullable=False),
+            Column(f"{name}_intervals", Integer, nullable=False),
+        )
+    ),
+    _text("verdict"),
+    Column("memory_bytes", BigInteger),
+    Column("one_tier", Boolean, nullable=False),
+    Column("tiering_off", Boolean),
+    Column("tier_classes", ARRAY(Text), nullable=False),
+    Column("kernel", Text),
+    Column("dialect", Text),
+)
+
 findings = Table(
     "findings",
     metadata,

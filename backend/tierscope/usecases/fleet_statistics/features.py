@@ -17,7 +17,9 @@ from tierscope.storage.gaps import read_gaps
 from tierscope.storage.heat_sums import read_overlaps
 from tierscope.storage.hosts import read_inventories
 from tierscope.usecases.fleet_statistics.hour import Members
-from tierscope.usecases.service_heat import RULE, HeatNow, read_heat_now
+from tierscope.usecases.heat import choose_method
+from tierscope.usecases.heat_sources import read_heat
+from tierscope.usecases.host_series import RULE
 
 MAX_HOSTS = 20
 """Hosts of a service whose gaps and hardware are read; which ones does not depend on what they show."""
@@ -33,22 +35,26 @@ def read_service_features(
 ) -> dict[int, tuple[int, Mapping[str, float | None]]]:
     """(hosts, features) of each service that has heat."""
     found: dict[int, tuple[int, Mapping[str, float | None]]] = {}
-    for service_id, heat in read_heat_now(session, now=now).items():
-        if heat.series:
-            features = _features(session, service_id, heat, now=now)
-            found[service_id] = (len({part.host_id for part in heat.series}), features)
-    return {service_id: row for service_id, row in found.items() if service_id in members.hosts}
-
-
-def _features(session: ReadSession, service_id: int, heat: HeatNow, *, now: datetime) -> Features:
-    hosts = sorted({part.host_id for part in heat.series})[:MAX_HOSTS]
     window = Window(now - SPAN, now)
+    for service_id, members_of in members.hosts.items():
+        hosts = sorted(members_of)[:MAX_HOSTS]
+        by_method = read_heat(session, service_id, hosts, window, now=now)
+        method = choose_method(by_method, None)
+        if method is not None:
+            series = tuple(by_method[method].values())
+            found[service_id] = (len(members_of), _features(session, service_id, series, hosts, window))
+    return found
+
+
+def _features(
+    session: ReadSession, service_id: int, series: Sequence[HeatSeries], hosts: Sequence[int], window: Window
+) -> Features:
     return {
-        "hot_anon_ratio": _hot_share(heat.series, "anon"),
-        "hot_file_ratio": _hot_share(heat.series, "file"),
+        "hot_anon_ratio": _hot_share(series, "anon"),
+        "hot_file_ratio": _hot_share(series, "file"),
         "reaccessed_10_ratio": _reaccessed(session, service_id, hosts, window),
         "jaccard_10": _overlap(session, service_id, hosts, window),
-        "anon_ratio": _anon_share(heat.series),
+        "anon_ratio": _anon_share(series),
         "bandwidth_share": _bandwidth_share(session, hosts),
     }
 

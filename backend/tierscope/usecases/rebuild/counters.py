@@ -22,6 +22,7 @@ from tierscope.storage.marks import Claim
 from tierscope.storage.rollups import MetricsTable, read_metrics, replace_metrics
 from tierscope.storage.subjects import newest_inventories, service_scopes
 from tierscope.storage.tier_moves import first_after, replace_ledger
+from tierscope.usecases.rebuild.recent import rebuild_recent
 from tierscope.usecases.rebuild.spans import Span, coarser, join_spans
 
 _HOUR = timedelta(hours=1)
@@ -38,6 +39,7 @@ def rebuild_counters(transaction: WriteTransaction, claimed: Claim) -> None:
     services = service_scopes(transaction, host_id)
     for span in spans:
         _rebuild_span(transaction, host_id, span, tiers, services)
+    rebuild_recent(transaction, host_id, inventory)
     broken = [bucket for _, end in spans for bucket in _find_broken(transaction, host_id, end)]
     marks.append(transaction, COUNTERS.kind, host_id, 0, broken)
     marks.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))

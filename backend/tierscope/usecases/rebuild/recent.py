@@ -1,0 +1,59 @@
+"""The newest hour of a host in one row, for lists and services."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tierscope.core.database import WriteTransaction
+from tierscope.domain.host_facts import read_facts
+from tierscope.domain.move_figures import RATES, RateSum, rate_of
+from tierscope.storage.host_recent import HostRecent, replace_recent
+from tierscope.storage.tier_moves import read_newest
+from tierscope.usecases.recent_moves import LEDGER_SPAN, RECENT_ROWS, judge_recent
+
+
+def rebuild_recent(transaction: WriteTransaction, host_id: int, inventory: Mapping[str, Any] | None) -> None:
+    """Store what the host's newest ledger rows and its newest inventory say."""
+    now = datetime.now(UTC)
+    stored = read_newest(transaction, [host_id], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
+    ledger = next((part.ledger for part in stored if len(part.ledger.times_s)), None)
+    facts, body = read_facts(inventory), inventory or {}
+    promoted, demoted, psi = (RateSum() if ledger is None else rate_of(ledger, what) for what in RATES)
+    replace_recent(
+        transaction,
+        HostRecent(
+            host_id=host_id,
+            built_at=now,
+            started_at=None if ledger is None else _at(float(ledger.times_s[0] - ledger.dt_seconds[0])),
+            ended_at=None if ledger is None else _at(float(ledger.times_s[-1])),
+            broken=promoted.broken or demoted.broken or psi.broken,
+            promoted_total=_total(promoted),
+            promoted_seconds=promoted.seconds,
+            promoted_intervals=promoted.intervals,
+            demoted_total=_total(demoted),
+            demoted_seconds=demoted.seconds,
+            demoted_intervals=demoted.intervals,
+            psi_total=_total(psi),
+            psi_seconds=psi.seconds,
+            psi_intervals=psi.intervals,
+            verdict=judge_recent(ledger, facts).word,
+            memory_bytes=facts.memory_bytes,
+            one_tier=facts.tiers.known and facts.n_tiers == 1,
+            tiering_off=facts.tiering_off,
+            tier_classes=facts.tier_classes,
+            kernel=_text(body.get("kernel_release")),
+            dialect=_text(body.get("dialect")),
+        ),
+    )
+
+
+def _total(found: RateSum) -> float | None:
+    return found.total if found.n_known else None
+
+
+def _at(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _text(value: object) -> str | None:
+    return str(value) if value else None
