@@ -18,10 +18,13 @@ from tierscope.cli import (
     doctor,
     down,
     event,
+    experiments,
     knobs,
     migrate,
     openapi,
     processes,
+    recommend,
+    simulate,
     status,
     token,
     up,
@@ -39,11 +42,28 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for group in (up, down, status, processes, migrate, config, event, doctor, openapi, backup, agent_data, analyze, knobs):
+for group in (
+    up,
+    down,
+    status,
+    processes,
+    recommend,
+    migrate,
+    config,
+    event,
+    doctor,
+    openapi,
+    backup,
+    agent_data,
+    analyze,
+    knobs,
+    simulate,
+):
     group.register(app)
 app.add_typer(token.app, name="token")
 app.add_typer(agent_data.import_app, name="import")
 app.add_typer(agents.app, name="agents")
+app.add_typer(experiments.app, name="experiments")
 
 
 @app.callback(invoke_without_command=True)

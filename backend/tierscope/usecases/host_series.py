@@ -10,7 +10,7 @@ from tierscope.core.clock import Clock
 from tierscope.core.database import ReadSession
 from tierscope.domain.experiments import HostSeries
 from tierscope.domain.figures import Window
-from tierscope.domain.heat import classify
+from tierscope.domain.heat import classify, make_rule
 from tierscope.domain.heat.placement import FAST_TIERS
 from tierscope.domain.heat.rows import HeatSeries
 from tierscope.domain.host_metrics import HostMetric, ledger_value, service_value
@@ -20,9 +20,9 @@ from tierscope.storage.services import read_aliases
 from tierscope.storage.subjects import SubjectService
 from tierscope.usecases.heat import choose_method
 from tierscope.usecases.heat_sources import read_heat
-from tierscope.usecases.service_heat import RULE
 
 Floats = npt.NDArray[np.float64]
+RULE = make_rule("recency")
 FINE_S, COARSE_S = 600, 3600
 FINE_UP_TO_S = 3 * 86_400
 WHOLE_HOSTS = "Counted for whole hosts: not all hosts count it for the service's own cgroups."

@@ -12,9 +12,9 @@ from tierscope.domain.fleet_statistics import Quantiles, flag_hosts
 from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.host_metrics import HOST_METRICS, HostMetric, ledger_value, service_value
 from tierscope.domain.like_hosts import LikeKey
-from tierscope.storage.fleet_heat import read_hours
 from tierscope.storage.fleet_means import SLOTS, read_ledger_hour, read_service_hour
 from tierscope.storage.fleet_statistics import SketchRow
+from tierscope.storage.heat import read_rollups
 from tierscope.usecases.heat import choose_method
 from tierscope.usecases.host_series import heat_parts
 
@@ -51,14 +51,20 @@ class Hour:
         return not (self.ledger or self.told or self.heat)
 
 
-def read_hour(session: ReadSession, start: datetime, names: Mapping[str, int]) -> Hour:
+def read_hour(session: ReadSession, start: datetime, members: Members) -> Hour:
     """Read an hour, by ten minutes [6]; heat as its hourly sums."""
-    hour = Hour(heat=read_hours(session, start, start + HOUR))
-    ledger = read_ledger_hour(session, LEDGER_TERMS, start, start + HOUR)
+    heat = {
+        service: read_rollups(session, "heat_1h", service, start, start + HOUR, hosts)
+        for service, hosts in members.hosts.items()
+    }
+    hour = Hour(heat={service: series for service, series in heat.items() if series})
+    pairs = [(host, 0) for host in members.keys]
+    pairs += [(host, service) for service, hosts in members.hosts.items() for host in hosts]
+    ledger = read_ledger_hour(session, pairs, LEDGER_TERMS, start, start + HOUR)
     for (host_id, service_id), values in zip(ledger.pairs.tolist(), ledger.values, strict=True):
         hour.ledger[int(host_id), int(service_id)] = values
-    for cell in read_service_hour(session, start, start + HOUR):
-        service_id = names.get(cell.service)
+    for cell in read_service_hour(session, list(members.keys), start, start + HOUR):
+        service_id = members.names.get(cell.service)
         if service_id is not None and 0 <= cell.slot < SLOTS:
             row = hour.told.setdefault((cell.host_id, service_id, cell.term), np.full(SLOTS, np.nan))
             row[cell.slot] = cell.value

@@ -75,17 +75,18 @@ class UpdateFleetStatistics:
             yield transaction if try_lock(transaction) else None
 
     def _hours(self, now: datetime) -> int:
-        """Finished hours of the last day that are missing, the oldest first; those without data are tried again."""
+        """Finished hours of the last day that are missing, the newest first; those without data are tried again."""
         newest = _hour(now - GRACE) - HOUR
         with self._database.read() as session:
             made = made_at(session, newest - CATCH_UP, newest + HOUR, 1)
             members = read_members(session)
-        due = [newest - n * HOUR for n in range(int(CATCH_UP / HOUR), -1, -1)]
-        due = [start for start in due if start not in made][:AT_ONCE]
+        due = [newest - n * HOUR for n in range(int(CATCH_UP / HOUR) + 1)]
         done = 0
         for start in due:
+            if start in made or done == AT_ONCE:
+                continue
             with self._database.read() as session:
-                hour = read_hour(session, start, members.names)
+                hour = read_hour(session, start, members)
             if hour.is_empty:
                 continue
             rows = sketch_hour(hour, members, start)
