@@ -235,16 +235,38 @@ def lock_refresh(transaction: WriteTransaction) -> bool:
     return bool(transaction.execute(statement).scalar_one())
 
 
-def services_to_judge(session: ReadSession, *, since: datetime, min_hosts: int, min_days: float) -> list[int]:
-    """Numbers of services with page samples of so many hosts over so many days, longest unrefreshed first."""
+def read_last_run(session: ReadSession) -> tuple[datetime, int] | None:
+    """When advice was last refreshed, and how many subjects there were; None before the first time."""
+    statement = text("SELECT value FROM installation WHERE key = 'advice_run'")
+    value = session.execute(statement).scalar_one_or_none()
+    if value is None:
+        return None
+    at, _, subjects = str(value).partition(" ")
+    return datetime.fromisoformat(at), int(subjects)
+
+
+def write_last_run(transaction: WriteTransaction, at: datetime, subjects: int) -> None:
+    """Record a run."""
     statement = text(
-        "SELECT t.service_id FROM (SELECT service_id FROM traces WHERE ts > :since GROUP BY service_id"
+        "INSERT INTO installation (key, value) VALUES ('advice_run', :value)"
+        " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+    )
+    transaction.execute(statement, {"value": f"{at.isoformat()} {subjects}"})
+
+
+def services_to_judge(
+    session: ReadSession, *, since: datetime, min_hosts: int, min_days: float
+) -> list[tuple[int, str]]:
+    """Numbers and ids of services with page samples of so many hosts over so many days, longest unrefreshed first."""
+    statement = text(
+        "SELECT s.id, s.public_id FROM (SELECT service_id FROM traces WHERE ts > :since GROUP BY service_id"
         "  HAVING count(DISTINCT host_id) >= :hosts AND max(ts) - min(ts) >= make_interval(secs => :seconds)) t"
+        " JOIN services s ON s.id = t.service_id"
         " LEFT JOIN advice a ON a.service_id = t.service_id AND a.key = 'ratio'"
         " ORDER BY a.refreshed_at NULLS FIRST, t.service_id"
     )
     values = {"since": since, "hosts": min_hosts, "seconds": min_days * 86_400}
-    return [int(found) for found in session.execute(statement, values).scalars()]
+    return [(int(row.id), str(row.public_id)) for row in session.execute(statement, values)]
 
 
 def hosts_to_judge(session: ReadSession, *, since: datetime) -> list[int]:
@@ -259,6 +281,15 @@ def hosts_to_judge(session: ReadSession, *, since: datetime) -> list[int]:
         " ORDER BY a.at NULLS FIRST, h.id"
     )
     return [int(found) for found in session.execute(statement, {"since": since, "slow": _SLOW_NODE}).scalars()]
+
+
+def services_of_host(session: ReadSession, host_id: int) -> list[str]:
+    """Ids of the services found on a host."""
+    statement = text(
+        "SELECT s.public_id FROM host_services x JOIN services s ON s.id = x.service_id WHERE x.host_id = :host"
+        " ORDER BY s.id"
+    )
+    return [str(found) for found in session.execute(statement, {"host": host_id}).scalars()]
 
 
 def _group(fields: dict[str, Any]) -> GroupRow:

@@ -2,9 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from tierscope.core.database import ReadSession
+from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.figures import Figure, Window
+from tierscope.storage.services import list_services
 from tierscope.storage.slowdown_points import list_points
 from tierscope.storage.subjects import SubjectService, find_service, hosts_of_service
 from tierscope.usecases.context import ReadContext
@@ -60,6 +61,26 @@ class RatioReads:
         reads = ServiceMetricReads(self._context)
         start, end = window.start.isoformat(), window.end.isoformat()
         return latency_of(reads.read(service_id, from_=start, to=end, max_points=LATENCY_POINTS))
+
+
+def find_by_name(database: Database, name: str) -> str:
+    """The id of a service named by its id, or by namespace/name; live ones come before recorded ones.
+
+    Raises:
+        NotFound: there is none.
+    """
+    with database.read() as session:
+        if find_service(session, name) is not None:
+            return name
+        namespace, _, short = name.rpartition("/")
+        rows = [
+            row
+            for row in list_services(session, origin=None, host=None, after=None, limit=None)
+            if row.name == short and row.namespace == namespace
+        ]
+    if not rows:
+        raise NotFound(f"there is no service {name[:80]!r}", next_step="List services with GET /v1/services.")
+    return min(rows, key=lambda row: row.origin != "live").public_id
 
 
 def widen(window: Window) -> Window:

@@ -2,6 +2,8 @@
 
 DRAIN_SECONDS = 5
 RETENTION_SECONDS = 3600
+ADVICE_SECONDS = 300
+"""Advice is refreshed hourly, and sooner where there are new hosts and services to judge."""
 EXPERIMENTS_SECONDS = 300
 FLEET_STATISTICS_SECONDS = 600
 
@@ -15,6 +17,11 @@ SCHEDULE = {
         "task": "retention.keep",
         "schedule": RETENTION_SECONDS,
         "options": {"expires": RETENTION_SECONDS},
+    },
+    "advice.refresh": {
+        "task": "advice.refresh",
+        "schedule": ADVICE_SECONDS,
+        "options": {"expires": ADVICE_SECONDS},
     },
     "experiments.freeze": {
         "task": "experiments.freeze",

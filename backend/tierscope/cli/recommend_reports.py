@@ -1,0 +1,57 @@
+"""Ratio advice as text for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tierscope.usecases.ratio_sentence import percent
+
+if TYPE_CHECKING:
+    from tierscope.domain.figures import Figure
+    from tierscope.usecases.ratio_views import CandidateView, RatioView
+
+_GIB = float(1 << 30)
+
+
+def describe_ratio(view: RatioView) -> str:
+    """One sentence, then the ratios, what the advice rests on, what was assumed, and what is missing."""
+    lines = [view.sentence, ""]
+    if view.candidates:
+        lines += ["DRAM:CXL   on slow   expected   at most (95 %)", *map(_row, view.candidates), ""]
+    if view.refused:
+        lines += ["What is missing", *(f"  - {reason}" for reason in view.refused), ""]
+    lines += ["What it rests on", *(f"  {named.metric:24} {_figure(named.figure)}" for named in view.evidence)]
+    for name, figure in (
+        ("hot_outside_dram_bytes", view.leading.hot_outside_dram_bytes),
+        ("cold_in_dram_bytes", view.leading.cold_in_dram_bytes),
+    ):
+        lines.append(f"  {name:24} {_figure(figure)}")
+    if view.assumptions:
+        lines += ["", "What was assumed"]
+        lines += [f"  {item.name}: {item.value} [{item.grounding}] - {item.why}" for item in view.assumptions]
+    if view.sensitivity:
+        lines += ["", "What would be chosen if it were otherwise"]
+        for item in view.sensitivity:
+            low, high = item.chosen_low or "all DRAM", item.chosen_high or "all DRAM"
+            lines.append(f"  {item.name} {item.low:g}: {low}; {item.high:g}: {high}")
+    if view.notes:
+        lines += ["", *view.notes]
+    if view.expires_at is not None:
+        lines += ["", f"Holds until {view.expires_at:%Y-%m-%d}."]
+    return "\n".join(lines)
+
+
+def _row(view: CandidateView) -> str:
+    losses = f"{percent(view.loss_median.value):>8}   {percent(view.loss_upper.value):>8}"
+    verdict = "kept" if view.kept else "; ".join(view.why_not)
+    return f"  {view.name:8} {percent(view.share_on_slow.value):>8}   {losses}   {verdict}"
+
+
+def _figure(figure: Figure) -> str:
+    if figure.value is None:
+        return f"{figure.status.replace('_', ' ')}: {figure.reason}"
+    if figure.unit == "bytes":
+        return f"{figure.value / _GIB:.1f} GiB"
+    if figure.unit == "ratio":
+        return f"{figure.value:.3g}"
+    return f"{figure.value:.4g} {figure.unit}"
