@@ -31,11 +31,11 @@ def read_overlaps(
     """All overlaps of (start, end] that were measured: summed over groups, kinds and tiers of an interval."""
     statement = text(
         "SELECT h.host_id, h.backend, h.granularity, h.interval_ns, (u.place - 1) % 3 AS lag,"
-        " sum(u.both)::float8 AS intersection, sum(u.either)::float8 AS total FROM heat_live h,"
-        " LATERAL unnest(h.hot_intersection_bytes, h.hot_union_bytes) WITH ORDINALITY AS u (both, either, place)"
+        " sum(u.shared)::float8 AS intersection, sum(u.united)::float8 AS total FROM heat_live h,"
+        " LATERAL unnest(h.hot_intersection_bytes, h.hot_union_bytes) WITH ORDINALITY AS u (shared, united, place)"
         " WHERE h.service_id = :service AND h.host_id = ANY(:hosts) AND h.ts > :start AND h.ts <= :end"
         " AND h.hot_union_bytes IS NOT NULL"
-        " GROUP BY h.host_id, h.backend, h.granularity, h.interval_ns, h.ts, 5 HAVING sum(u.either) > 0"
+        " GROUP BY h.host_id, h.backend, h.granularity, h.interval_ns, h.ts, 5 HAVING sum(u.united) > 0"
         " ORDER BY h.host_id, h.ts, 5"
     )
     values = {"service": service_id, "hosts": list(host_ids), "start": start, "end": end}
