@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from tierscope.domain.revisit import (
     LENGTHS,
     Gaps,
     cold_start,
+    detection,
     from_lists,
     hazard_curve,
     host_band,
@@ -68,6 +70,15 @@ def test_lags_that_sampling_would_stretch_are_not_published() -> None:
     assert publishable_from(1.0) == 1
     assert publishable_from(0.3) == 5
     assert publishable_from(0.01) is None
+
+
+@pytest.mark.parametrize("chance", [0.05, 0.3, 0.9, 1.0])
+def test_the_chance_of_detection_leaves_out_pages_that_were_never_seen(chance: float) -> None:
+    of_ten = stats.binom.pmf(np.arange(11), 10, chance) * 1e9
+    of_ten[0] += 5e9
+    assert detection(of_ten) == pytest.approx(chance, abs=1e-6)
+    assert detection(np.eye(11)[0]) is None
+    assert publishable_from(detection(np.eye(11)[1]) or 1.0) is None
 
 
 def test_nothing_at_risk_is_not_zero() -> None:

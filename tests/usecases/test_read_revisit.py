@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from factories import batches
 from factories.installations import Enrolled, enrol, store
@@ -125,6 +126,25 @@ def test_hosts_give_a_band(database: Database) -> None:
     assert figure.n_hosts == 4
     assert figure.interval is not None
     assert figure.interval.lo < (figure.value or 0) < figure.interval.hi
+
+
+@pytest.mark.parametrize(("seen", "first"), [(0.3, 5), (0.9, 1)])
+def test_samplers_tell_lags_that_they_do_not_stretch_much(database: Database, seen: float, first: int) -> None:
+    now, host = batches.now_ns(), enrol(database)
+    send(database, host, now, [({1: 50, 6: 30, 12: 20}, {}, {})], backend=heat_pb2.HEAT_BACKEND_PEBS)
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now, seq=1)
+    batches.add_heat(batch)
+    block = batch.heat[0]
+    block.backend, block.granularity = heat_pb2.HEAT_BACKEND_PEBS, heat_pb2.GRANULARITY_PAGE
+    of_ten = stats.binom.pmf(np.arange(11), 10, seen) * 2**40
+    block.active_count_bytes = of_ten.astype("<i8").tobytes()
+    assert store(database, host, [batch])
+    curve = read(database, now).curves[0]
+    assert [share is None for share in curve.share[:12]] == [True] * (first - 1) + [False] * (13 - first)
+    assert curve.share[5] == pytest.approx(0.8)
+    assert curve.figures[0].status == ("ok" if first == 1 else "not_supported")
+    cold = read(database, now, clock="turned_cold")
+    assert (cold.missing is None) == (first == 1), "whether a page turned cold is not told by few samples"
 
 
 def test_what_is_missing_is_said(database: Database) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import optimize
 
 Floats = npt.NDArray[np.float64]
 
@@ -129,6 +130,23 @@ def publishable_from(detection: float) -> int | None:
         return 1
     lag = int(np.ceil(np.log(1.0 - DETECTION_LIMIT) / np.log(1.0 - detection)))
     return lag if lag <= LENGTHS else None
+
+
+def detection(count_bytes: Floats) -> float | None:
+    """Chance that an active page is seen in one interval, from bytes by the number of intervals seen of the last ten.
+
+    As if the pages seen at all had been active in every interval: what they were idle counts as missed, so that the
+    true chance is higher. Pages never seen are not in it (binomial, zero left out). None where no page was seen.
+    """
+    intervals = len(count_bytes) - 1
+    seen = float(count_bytes[1:].sum())
+    if seen <= 0:
+        return None
+    mean = float((count_bytes * np.arange(intervals + 1)).sum()) / seen / intervals
+    least = 1e-6
+    if mean >= 1.0 - least or mean <= 1.0 / intervals + least:
+        return 1.0 if mean >= 1.0 - least else least
+    return float(optimize.brentq(lambda q: q / (1.0 - (1.0 - q) ** intervals) - mean, least, 1.0 - least))
 
 
 def promotion_rate_per_minute(reaccessed_pages: float, working_set_pages: float, minutes: float) -> float | None:

@@ -1,7 +1,7 @@
 """Reads of revisit: how soon idle memory of a service is accessed again, with its band over hosts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -9,13 +9,15 @@ import numpy as np
 from tierscope.domain import revisit
 from tierscope.domain.figures import Figure, Interval, Window, absent, gaps_to_none
 from tierscope.domain.heat import judge_enough
-from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, Method
+from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, HeatSeries, Method
 from tierscope.domain.revisit import LENGTHS, Band, Curve
 from tierscope.storage.gaps import GapBlock, read_gaps
 from tierscope.storage.subjects import SubjectService
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.curve_sources import spread_hosts
 from tierscope.usecases.gap_sources import choose_gaps, gaps_by_host, name_others
 from tierscope.usecases.heat_figures import Evidence
+from tierscope.usecases.heat_sources import read_heat
 from tierscope.usecases.subjects import require_service_hosts
 from tierscope.usecases.windows import parse_window
 
@@ -26,6 +28,10 @@ GROUNDING = "L Kaplan-Meier, Aalen-Johansen; A cold after 2 idle intervals"
 STRETCHED = (
     "Samples of misses see only part of the accesses, so that gaps between them look longer than they are. "
     "Measure with accessed bits (abit_walk, idle_page or damon_pages) for revisit times."
+)
+FROM_LAG = (
+    "Samples see an active page in {chance:.0%} of the intervals or more: lags below {lag} intervals, within which "
+    "such a page is seen with less than {limit:.0%}, are not shown. Gaps are those of pages with samples."
 )
 
 
@@ -88,10 +94,39 @@ class RevisitReads:
         window = parse_window(from_, to, now=self._context.clock())
         with self._context.database.read() as session:
             service, hosts = require_service_hosts(session, service_id, host)
-            blocks = read_gaps(session, service.id, window.start, window.end, [found.id for found in hosts])
-        chosen = choose_gaps(blocks, method)
+            ids = [found.id for found in hosts]
+            blocks = read_gaps(session, service.id, window.start, window.end, ids)
+            chosen = choose_gaps(blocks, method)
+            chance: float | None = 1.0
+            if chosen is not None and chosen.is_sampler:
+                heat = read_heat(session, service.id, spread_hosts(ids), window, now=self._context.clock())
+                chance = _detection(heat.get(chosen, {}).values())
         some = [block for block in blocks if block.method == chosen]
-        return _view(service, some, chosen, window, clock, idle_intervals, name_others(blocks, chosen))
+        shown = _Shown(clock, idle_intervals, chance)
+        return _view(service, some, chosen, window, shown, name_others(blocks, chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The clock asked for, and the chance that an active page is seen in an interval (None: not known)."""
+
+    clock: Clock
+    idle_intervals: int
+    chance: float | None
+
+    @property
+    def first_lag(self) -> int | None:
+        """The shortest lag that may be shown; None for none."""
+        first = None if self.chance is None else revisit.publishable_from(self.chance)
+        if first is not None and self.clock == "turned_cold" and first > self.idle_intervals:
+            return None
+        return first
+
+
+def _detection(heat: Iterable[HeatSeries]) -> float | None:
+    """The chance that a sampler sees an active page in one interval, from how often pages were seen of late."""
+    counts = [series.folded.count.sum(axis=(0, 1)).astype(np.float64) for series in heat]
+    return revisit.detection(sum(counts[1:], counts[0])) if counts else None
 
 
 def _view(
@@ -99,19 +134,15 @@ def _view(
     blocks: Sequence[GapBlock],
     method: Method | None,
     window: Window,
-    clock: Clock,
-    idle_intervals: int,
+    shown: _Shown,
     others: tuple[str, ...],
 ) -> RevisitView:
-    missing = _missing(method, window)
+    missing = _missing(method, window, shown)
     curves: tuple[CurveView, ...] = ()
     if method is not None and missing is None:
         evidence = _gather(blocks, method, window)
         kinds = [kind for kind in KINDS[1:] if any(kind in block.kinds for block in blocks)]
-        curves = tuple(
-            _curve(blocks, kind, clock, idle_intervals, evidence)
-            for kind in (["all", *kinds] if len(kinds) > 1 else kinds)
-        )
+        curves = tuple(_curve(blocks, kind, shown, evidence) for kind in (["all", *kinds] if len(kinds) > 1 else kinds))
     return RevisitView(
         service_id=service.public_id,
         origin=service.origin,
@@ -124,18 +155,25 @@ def _view(
         curves=curves,
         missing=missing,
         other_methods=others,
-        notes=("Beyond the last lag with memory left to watch nothing is known: it is not drawn.",),
+        notes=_notes(shown),
     )
 
 
-def _missing(method: Method | None, window: Window) -> Figure | None:
+def _notes(shown: _Shown) -> tuple[str, ...]:
+    notes = ["Beyond the last lag with memory left to watch nothing is known: it is not drawn."]
+    if shown.first_lag is not None and shown.first_lag > 1 and shown.chance is not None:
+        notes.append(FROM_LAG.format(chance=shown.chance, lag=shown.first_lag, limit=revisit.DETECTION_LIMIT))
+    return tuple(notes)
+
+
+def _missing(method: Method | None, window: Window, shown: _Shown) -> Figure | None:
     if method is None:
         reason = (
             "No reuse gaps were measured in the window. They need a back end that tells pages apart "
             "(abit_walk, idle_page, damon_pages or a page trace) and at least ten intervals."
         )
         return absent("revisit.reaccessed_ratio/1", "ratio", "not_collected", reason, window=window)
-    if method.is_sampler:
+    if shown.first_lag is None:
         return absent("revisit.reaccessed_ratio/1", "ratio", "not_supported", STRETCHED, window=window)
     return None
 
@@ -157,28 +195,36 @@ def _gather(blocks: Sequence[GapBlock], method: Method, window: Window) -> Evide
     return Evidence(method.family, window, len(by_host), longest, coverage, enough.grade or "early", warnings, None, ())
 
 
-def _curve(blocks: Sequence[GapBlock], kind: str, clock: Clock, idle_intervals: int, evidence: Evidence) -> CurveView:
+def _curve(blocks: Sequence[GapBlock], kind: str, shown: _Shown, evidence: Evidence) -> CurveView:
     hosts = list(gaps_by_host(blocks, kind).values())
-    shift = idle_intervals if clock == "turned_cold" else None
+    shift = shown.idle_intervals if shown.clock == "turned_cold" else None
     pooled = sum(hosts[1:], hosts[0])
     curve = revisit.reaccess_curve(revisit.cold_start(pooled, shift) if shift else pooled)
     band = revisit.host_band(hosts, idle_intervals=shift)
+    first = shown.first_lag or 1
+    if first > 1:
+        hidden = np.arange(1, LENGTHS + 1) < first
+        curve = replace(curve, share=np.where(hidden, np.nan, curve.share))
+        band = replace(band, lo=np.where(hidden, np.nan, band.lo), hi=np.where(hidden, np.nan, band.hi))
     known = np.flatnonzero(np.isfinite(curve.share))
     return CurveView(
         kind=kind,
-        clock=clock,
+        clock=shown.clock,
         method=curve.method,
         share=gaps_to_none(curve.share),
         lo=gaps_to_none(band.lo),
         hi=gaps_to_none(band.hi),
         at_risk_bytes=tuple(float(value) for value in curve.at_risk),
         last_known_lag=int(known[-1]) + 1 if len(known) else 0,
-        figures=tuple(_figure(lag, curve, band, evidence) for lag in LAGS),
+        figures=tuple(_figure(lag, curve, band, evidence, first) for lag in LAGS),
     )
 
 
-def _figure(lag: int, curve: Curve, band: Band, evidence: Evidence) -> Figure:
+def _figure(lag: int, curve: Curve, band: Band, evidence: Evidence, first: int) -> Figure:
     definition, value = f"revisit.reaccessed_within_{lag}_ratio/1", curve.share[lag - 1]
+    if lag < first:
+        reason = f"Samples stretch gaps: shares are told from {first} intervals on."
+        return absent(definition, "ratio", "not_supported", reason, window=evidence.window)
     if not np.isfinite(value):
         reason = f"No memory was watched for {lag} intervals after its last access."
         return absent(definition, "ratio", "not_enough_data", reason, window=evidence.window)
