@@ -1,0 +1,104 @@
+"""Files of knob advice: what the programs that read them make of them."""
+
+import configparser
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tierscope.domain.knobs import Advice, Change, Files, render_files
+from tierscope.domain.knobs.facts import DEMOTION, HOT_THRESHOLD, INTERLEAVE, RATE_LIMIT, SCAN_SIZE, WATERMARK_SCALE
+
+CHANGES = (
+    Change(WATERMARK_SCALE, "10", "79"),
+    Change(RATE_LIMIT, "65536", "48"),
+    Change(DEMOTION, "false", "1"),
+    Change(f"{INTERLEAVE}/node0", "1", "4"),
+    Change(HOT_THRESHOLD, "1000", "500"),
+    Change(SCAN_SIZE, "256", "128"),
+)
+
+
+def made() -> Files:
+    return render_files([Advice("F0", "t", CHANGES, (), "e", "r", "v")])
+
+
+def text_of(form: str | None) -> str:
+    assert form is not None
+    return form
+
+
+def test_sysctl_lines_are_keys_with_values() -> None:
+    lines = text_of(made().sysctl).splitlines()
+    assert lines == ["vm.watermark_scale_factor = 79", "kernel.numa_balancing_promote_rate_limit_MBps = 48"]
+    assert all(re.fullmatch(r"[a-z0-9_.A-Z]+ = \d+", line) for line in lines)
+
+
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = text_of(made().systemd)
+    parsed = configparser.RawConfigParser(strict=False)
+    parsed.optionxform = str  # type: ignore[assignment,method-assign]  # keys keep their case
+    parsed.read_string(unit)
+    assert parsed["Service"]["Type"] == "oneshot"
+    assert parsed["Unit"]["After"] == "sys-kernel-debug.mount"
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is not installed")
+    path = tmp_path / "tierscope-knobs.service"
+    path.write_text(unit)
+    done = subprocess.run([analyze, "verify", "--man=no", str(path)], capture_output=True, text=True, check=False)
+    assert not [line for line in done.stderr.splitlines() if path.name in line]
+
+
+def test_systemd_tmpfiles_writes_the_values(tmp_path: Path) -> None:
+    lines = text_of(made().tmpfiles)
+    program = shutil.which("systemd-tmpfiles")
+    if program is None:
+        pytest.skip("systemd-tmpfiles is not installed")
+    config = tmp_path / "memtier.conf"
+    config.write_text(lines)
+    for change in CHANGES[2:4]:
+        (tmp_path / change.path.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / change.path.lstrip("/")).write_text(f"{change.current}\n")
+    command = [program, "--create", f"--root={tmp_path}", "--prefix=/sys", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for change in CHANGES[2:4]:
+        assert (tmp_path / change.path.lstrip("/")).read_text().startswith(change.proposed)
+
+
+def test_ansible_reads_the_tasks() -> None:
+    tasks = yaml.safe_load(made().ansible)
+    assert [task["name"] for task in tasks] == [
+        "Set vm.watermark_scale_factor",
+        "Set kernel.numa_balancing_promote_rate_limit_MBps",
+        *(f"Set {change.path}" for change in CHANGES[2:]),
+    ]
+    assert tasks[0]["ansible.posix.sysctl"] == {
+        "name": "vm.watermark_scale_factor",
+        "value": "79",
+        "sysctl_set": True,
+    }
+
+
+def test_commands_set_the_values_and_take_them_back(tmp_path: Path) -> None:
+    files = made()
+    for change in CHANGES:
+        path = tmp_path / change.path.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{change.current}\n")
+
+    def run(script: str) -> list[str]:
+        subprocess.run(["/bin/sh", "-euc", script.replace("> /", f"> {tmp_path}/")], check=True)
+        return [(tmp_path / change.path.lstrip("/")).read_text().strip() for change in CHANGES]
+
+    assert run(files.commands) == [change.proposed for change in CHANGES]
+    assert run(files.rollback_commands) == [change.current for change in CHANGES]
+
+
+def test_a_value_that_cannot_be_written_back_is_refused() -> None:
+    with pytest.raises(ValueError, match="written back"):
+        render_files([Advice("F0", "t", (Change(DEMOTION, "$(reboot)", "1"),), (), "e", "r", "v")])
