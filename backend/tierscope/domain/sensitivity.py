@@ -173,7 +173,10 @@ def _fit(changes: _Changes, errors: Literal["clustered", "hac"]) -> _Fit | None:
     # The dummies used up degrees of freedom that the demeaned design does not show.
     widen = float(np.sqrt((left + n_hours) / left))
     values, sds = np.asarray(fitted.params, np.float64), np.asarray(fitted.bse, np.float64) * widen
-    half = float(stats.norm.ppf(0.5 + LEVEL / 2)) * sds
+    # Few clusters tell their own spread badly: Student's quantile over clusters, the normal one over time.
+    at = 0.5 + LEVEL / 2
+    n_hosts = len(np.unique(changes.hosts))
+    half = float(stats.t.ppf(at, n_hosts - 1) if errors == "clustered" else stats.norm.ppf(at)) * sds
     found = iter([Elasticity(float(v), float(v - h), float(v + h)) for v, h in zip(values, half, strict=True)])
     lag_one = _lag_one(np.asarray(fitted.resid, np.float64), changes.hosts)
     return _Fit(

@@ -21,6 +21,8 @@ CPU: Name = ("cpu.stat", "usage_usec")
 ANON, FILE, TMPFS = range(3)
 LOAD_SHARE = 0.5
 """Share of host-intervals that must know the load for the panel to use it, and them alone."""
+CPU_SHARE = 0.9
+"""The same for CPU time; the first interval after a gap has none."""
 FOLLOWS = 0.95
 """Correlation of throughput and load from which throughput says no more than load."""
 _MILLI, _MICRO = 1e-3, 1e-6
@@ -87,7 +89,7 @@ def join_panel(residency: Sequence[HostResidency], lines: Sequence[HostLines], g
         return _nothing(lacking, grid, notes)
     plain = [host.known(with_load=False, with_cpu=False) for host in hosts]
     total = sum(int(ok.sum()) for ok in plain)
-    with_cpu = _share(hosts, total, with_load=False, with_cpu=True) >= 1.0
+    with_cpu = _share(hosts, total, with_load=False, with_cpu=True) >= CPU_SHARE
     with_load = _share(hosts, total, with_load=True, with_cpu=with_cpu) >= LOAD_SHARE
     kept = [host.known(with_load=with_load, with_cpu=with_cpu) for host in hosts]
     return _panel(hosts, kept, grid, with_load=with_load, with_cpu=with_cpu, notes=notes)
