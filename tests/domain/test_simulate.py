@@ -172,16 +172,16 @@ def test_every_setting_of_a_policy_reaches_its_loop() -> None:
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        ({"row_interval": [1, 0]}, "row 1: its interval is before"),
-        ({"row_page": [0, 7]}, "row 1: its page is not one of the pages"),
+        ({"row_interval": [1, 0]}, "row 2: its interval is before"),
+        ({"row_page": [0, 7]}, "row 2: its page is not one of the pages"),
         ({"row_page": [0, -1]}, r"row_page\[1\] is -1"),
-        ({"row_accesses": [1, 0]}, "row 1: it has no accesses"),
-        ({"row_accesses": [1, 2**32]}, "row 1: 4294967296 accesses"),
-        ({"row_accesses": [-5, 1]}, "row 0: -5 accesses"),
+        ({"row_accesses": [1, 0]}, "row 2: it has no accesses"),
+        ({"row_accesses": [1, 2**32]}, "row 2: 4294967296 accesses"),
+        ({"row_accesses": [-5, 1]}, "row 1: -5 accesses"),
         ({"last": [0, 9]}, "page 1: it is resident after the last interval"),
         ({"kinds": [0, 5]}, "page 1: its kind is none of"),
         ({"units": [1, 0]}, "page 1: its size is 0"),
-        ({"row_interval": [0, 0], "row_page": [0, 0]}, "row 1: a page is listed twice"),
+        ({"row_interval": [0, 0], "row_page": [0, 0]}, "row 2: a page is listed twice"),
     ],
 )
 def test_traces_that_cannot_be_are_refused_by_row_or_page(change: dict[str, list[int]], cause: str) -> None:

@@ -143,7 +143,7 @@ fn from_recording(recording: &PageTrace) -> Result<SimulationTrace, String> {
             let count = access
                 .loads
                 .checked_add(access.stores)
-                .ok_or_else(|| format!("row {}: more than 2^32 accesses", row_page.len()))?;
+                .ok_or_else(|| format!("row {}: more than 2^32 accesses", row_page.len() + 1))?;
             if count == 0 {
                 continue;
             }

@@ -47,7 +47,7 @@ pub struct Rows<'a> {
     pub written: &'a [bool],
 }
 
-/// Why rows and pages make no trace. `row` and `page` count from 0.
+/// Why rows and pages make no trace. `row` and `page` count from 0; messages count rows from 1, as readers of files do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TraceError {
     /// Columns of different lengths.
@@ -68,7 +68,7 @@ pub enum TraceError {
         cause: &'static str,
     },
     /// A row that cannot be.
-    #[error("row {row}: {cause}")]
+    #[error("row {}: {cause}", row + 1)]
     Row {
         /// Which row.
         row: usize,

@@ -106,6 +106,8 @@ def replay(
     Raises:
         ValueError: the machine or a setting cannot be.
     """
+    if not 0.0 < interval_s < float("inf"):
+        raise ValueError("interval_s must be a number above 0")
     equipped = policy.equip(machine, trace.peak_units)
     oracle = trace.oracle(equipped.dram_pages)
     if policy.kind.loop == "oracle":

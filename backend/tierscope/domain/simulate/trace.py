@@ -51,7 +51,7 @@ def compile_trace(columns: TraceColumns) -> "SimulationTrace":
     counts = columns.row_accesses
     bad = np.flatnonzero((counts < 0) | (counts > MAX_ACCESSES))
     if len(bad):
-        raise ValueError(f"row {bad[0]}: {counts[bad[0]]} accesses; 1 to {MAX_ACCESSES} can be simulated")
+        raise ValueError(f"row {bad[0] + 1}: {counts[bad[0]]} accesses; 1 to {MAX_ACCESSES} can be simulated")
     for name in ("first", "last", "row_interval", "row_page", "units"):
         values = getattr(columns, name)
         wrong = np.flatnonzero((values < 0) | (values > MAX_ACCESSES))

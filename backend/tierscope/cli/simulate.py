@@ -1,0 +1,178 @@
+"""`tierscope simulate`: what placement policies would have done with a recorded page trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tierscope.cli.exits import BAD_USAGE, fail, print_json
+
+if TYPE_CHECKING:
+    from tierscope.usecases.simulate import Replays, Run
+
+SCHEMA = "tierscope.simulate/1"
+MAX_THREADS = 64
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(simulate)
+
+
+def simulate(
+    path: Annotated[Path, typer.Argument(help="A page trace (Parquet).")],
+    *,
+    policy: Annotated[list[str], typer.Option("--policy", "-p", help="A policy, more than once, or all.")],
+    dram_share: Annotated[
+        float | None, typer.Option("--dram-share", help="DRAM as a share of the trace's peak of resident pages.")
+    ] = None,
+    dram_pages: Annotated[int | None, typer.Option("--dram-pages", min=1, help="DRAM in base pages.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value: a setting of policy, machine or costs.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Draw the times of hint faults; without it they come as expected.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, max=MAX_THREADS, help="Policies replayed at once.")] = 1,
+    series: Annotated[bool, typer.Option("--series", help="Print the intervals as well (with --json).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/simulate-json.md).")] = False,
+) -> None:
+    """Replay a page trace under placement policies: local accesses, tier moves, ping-pong, stall and loss.
+
+    Simulated: nothing on this host is looked at or changed.
+    """
+    from tierscope.core.errors import BadRequest
+    from tierscope.domain.simulate import SettingsError, parse_settings
+    from tierscope.usecases.simulate import Wanted, simulate_recording
+
+    if not path.is_file():
+        fail(f"{path} is no file", next_step="name a page trace (Parquet)", status=BAD_USAGE)
+    if (dram_share is None) == (dram_pages is None):
+        fail("the size of DRAM is not said", next_step="add --dram-share X or --dram-pages N", status=BAD_USAGE)
+    try:
+        values = parse_settings(settings or [])
+    except SettingsError as error:
+        fail(str(error), next_step="write --set key=value", status=BAD_USAGE)
+    try:
+        found = simulate_recording(path, Wanted(policy, dram_share, dram_pages, values, seed, threads))
+    except BadRequest as error:
+        fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
+    if as_json:
+        print_json(_document(path, found, series=series))
+    else:
+        typer.echo(_describe(found))
+
+
+def _document(path: Path, found: Replays, *, series: bool) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "simulated": True,
+        "path": str(path),
+        "trace": {
+            "intervals": found.intervals,
+            "interval_seconds": found.interval_s,
+            "page_size_bytes": found.page_bytes,
+            "pages": found.pages,
+            "peak_resident_pages": found.peak_pages,
+            "touched_pages": found.touched,
+            "accesses": found.accesses,
+        },
+        "costs": {name: getattr(found.costs, name) for name in found.costs.__dataclass_fields__},
+        "cpu_seconds": found.cpu_seconds,
+        "runs": [_run(run, series=series) for run in found.runs],
+    }
+
+
+def _run(run: Run, *, series: bool) -> dict[str, Any]:
+    outcome, totals, machine = run.outcome, run.totals, run.outcome.machine
+    document: dict[str, Any] = {
+        "policy": outcome.policy.name,
+        "label": outcome.policy.kind.label,
+        "settings": dict(outcome.policy.settings),
+        "seed": outcome.seed,
+        "machine": {
+            "dram_pages": machine.dram_pages,
+            "slow_pages": machine.slow_pages,
+            "swap": machine.swap,
+            "swap_pages": machine.swap_pages,
+            "watermark_scale_factor": machine.watermark_scale_factor,
+        },
+        "local_ratio": totals.local_ratio,
+        "local_ratio_by_kind": dict(totals.local_ratio_by_kind),
+        "oracle_local_ratio": run.oracle_ratio,
+        "totals": {
+            name: getattr(totals, name)
+            for name in totals.__dataclass_fields__
+            if name not in ("local_ratio", "local_ratio_by_kind")
+        },
+        "stall_seconds": {
+            "slow_accesses": run.stall.slow_accesses_s,
+            "faults": run.stall.faults_s,
+            "hint_faults": run.stall.hint_faults_s,
+            "tier_moves": run.stall.tier_moves_s,
+            "total": run.stall.total_s,
+        },
+        "loss": _loss(run),
+    }
+    if series:
+        document["series"] = _series(run)
+    return document
+
+
+def _loss(run: Run) -> dict[str, Any]:
+    loss = run.loss
+    if loss is None:
+        reason = (
+            "pages fault in from swap or disk: set cpu_seconds to say what that costs"
+            if run.totals.away_accesses
+            else "the trace has no accesses"
+        )
+        return {"value": None, "interval": None, "method": "none", "reason": reason}
+    interval = None if loss.lo is None else {"lo": loss.lo, "hi": loss.hi, "level": 0.9}
+    return {"value": loss.median, "interval": interval, "method": loss.method, "reason": None}
+
+
+def _series(run: Run) -> dict[str, Any]:
+    figures = run.outcome.figures
+    by_place = figures.accesses.sum(axis=1)
+    return {
+        "local_accesses": by_place[:, 0].tolist(),
+        "slow_accesses": by_place[:, 1].tolist(),
+        "away_accesses": by_place[:, 2].tolist(),
+        "oracle_accesses": run.outcome.oracle_accesses.tolist(),
+        "promoted_pages": figures.promoted.sum(axis=1).tolist(),
+        "demoted_pages": figures.demoted.sum(axis=1).tolist(),
+        "dram_pages_by_kind": figures.used[:, 0].tolist(),
+        "slow_pages_by_kind": figures.used[:, 1].tolist(),
+        **{name: values.tolist() for name, values in figures.others.items()},
+    }
+
+
+def _describe(found: Replays) -> str:
+    header = ("policy", "local", "promoted", "demoted", "ping-pong", "MB/s", "faults", "loss (90 %)")
+    rows = [header]
+    for run in sorted(found.runs, key=lambda run: -(run.totals.local_ratio or 0.0)):
+        totals, loss = run.totals, run.loss
+        interval = "" if loss is None or loss.lo is None else f" ({loss.lo:.1%} to {loss.hi:.1%})"
+        rows.append(
+            (
+                run.outcome.policy.name,
+                "-" if totals.local_ratio is None else f"{totals.local_ratio:.1%}",
+                f"{totals.promoted_pages:,}",
+                f"{totals.demoted_pages:,}",
+                "-" if totals.ping_pong_ratio is None else f"{totals.ping_pong_ratio:.1%}",
+                f"{totals.tier_move_mb_per_s:.2f}",
+                f"{totals.major_faults:,}",
+                "needs cpu_seconds" if loss is None else f"{loss.median:.1%}{interval}",
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    machine = found.runs[0].outcome.machine
+    title = (
+        f"Simulated: {found.pages:,} pages, {found.accesses:,} accesses over {found.intervals} intervals; "
+        f"DRAM {machine.dram_pages:,} of {found.peak_pages:,} pages resident at the peak."
+    )
+    return "\n".join([title, "", *lines])

@@ -1,0 +1,177 @@
+"""Replay a recorded page trace under placement policies, without a database."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from tierscope.core.errors import BadRequest, ConfigurationError, Unprocessable
+from tierscope.domain.simulate import (
+    POLICIES,
+    POLICY_NAMES,
+    Costs,
+    Loss,
+    Machine,
+    Outcome,
+    Policy,
+    SettingsError,
+    Stall,
+    Totals,
+    estimate_loss,
+    make_policy,
+    of_recording,
+    replay,
+    split_machine,
+    stall_time,
+)
+from tierscope.domain.simulate.replay import INTERVAL_SECONDS
+from tierscope.storage.traces import read_page_trace
+
+ALL = "all"
+MACHINE_SETTINGS = ("slow_pages", "swap_pages", "watermark_scale_factor")
+COST_SETTINGS = tuple(field.name for field in fields(Costs))
+OTHER_SETTINGS = ("interval_s", "cpu_seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to replay: policies by name or `all`, and DRAM as a share of the peak or in base pages."""
+
+    policies: Sequence[str]
+    dram_ratio: float | None
+    dram_pages: int | None
+    settings: Mapping[str, float]
+    seed: int | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One policy's replay with what it costs."""
+
+    outcome: Outcome
+    totals: Totals
+    stall: Stall
+    loss: Loss | None
+    oracle_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """All replays of one trace."""
+
+    intervals: int
+    pages: int
+    touched: int
+    accesses: int
+    peak_pages: int
+    page_bytes: int
+    interval_s: float
+    cpu_seconds: float | None
+    costs: Costs
+    runs: tuple[Run, ...]
+
+
+def simulate_recording(path: Path, wanted: Wanted) -> Replays:
+    """Replay a page trace (Parquet).
+
+    Raises:
+        BadRequest: a policy, a setting or the size of DRAM cannot be.
+        Unprocessable: the file is no page trace; the message names the row.
+        ConfigurationError: the compiled core is not built.
+    """
+    try:
+        recording = read_page_trace(path)
+        trace = of_recording(recording)
+    except ValueError as error:
+        raise Unprocessable(
+            str(error), next_step="Give a page trace in Parquet, as docs/simulate-json.md describes it."
+        ) from error
+    except RuntimeError as error:
+        raise ConfigurationError(str(error), next_step="Run `make simcore`.") from error
+    try:
+        shared, own = _split_settings(wanted)
+        costs = Costs(**{name: shared[name] for name in COST_SETTINGS if name in shared})
+        machine = _machine(wanted, shared, trace.peak_units, recording.page_size_bytes)
+        policies = [make_policy(name, own[name]) for name in _names(wanted)]
+        interval_s, cpu_seconds = shared.get("interval_s", INTERVAL_SECONDS), shared.get("cpu_seconds")
+
+        def run(policy: Policy) -> Run:
+            outcome = replay(
+                trace, policy, machine, interval_s=interval_s, seed=wanted.seed, fault_s=costs.fault_seconds
+            )
+            totals = outcome.totals()
+            oracle = float(outcome.oracle_accesses.sum()) / trace.accesses if trace.accesses else None
+            loss = estimate_loss(totals, costs, cpu_seconds=cpu_seconds)
+            return Run(outcome, totals, stall_time(totals, costs), loss, oracle)
+
+        with ThreadPoolExecutor(max_workers=max(wanted.threads, 1)) as pool:
+            runs = tuple(pool.map(run, policies))
+    except ValueError as error:
+        raise BadRequest(str(error), next_step="`tierscope simulate --help` lists policies and settings.") from error
+    return Replays(
+        intervals=trace.intervals,
+        pages=trace.pages,
+        touched=trace.touched,
+        accesses=trace.accesses,
+        peak_pages=trace.peak_units,
+        page_bytes=recording.page_size_bytes,
+        interval_s=interval_s,
+        cpu_seconds=cpu_seconds,
+        costs=costs,
+        runs=runs,
+    )
+
+
+def _names(wanted: Wanted) -> list[str]:
+    """The policies asked for, in the order of the table for `all`."""
+    if ALL in wanted.policies:
+        return list(POLICY_NAMES)
+    return [make_policy(name).name for name in wanted.policies]
+
+
+def _split_settings(wanted: Wanted) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    """Settings of machine and costs, and those of each policy that has them.
+
+    Raises:
+        SettingsError: nothing asked for has such a setting.
+    """
+    shared_names = {*MACHINE_SETTINGS, *COST_SETTINGS, *OTHER_SETTINGS}
+    shared = {name: value for name, value in wanted.settings.items() if name in shared_names}
+    names = _names(wanted)
+    own: dict[str, dict[str, float]] = {name: {} for name in names}
+    for key, value in wanted.settings.items():
+        if key in shared:
+            continue
+        having = [
+            name
+            for name in POLICY_NAMES
+            if name in own and any(setting.name == key for setting in POLICIES[name].settings)
+        ]
+        if not having:
+            known = {setting.name for name in POLICY_NAMES if name in own for setting in POLICIES[name].settings}
+            listed = ", ".join(sorted(known | shared_names))
+            raise SettingsError(f"nothing asked for has a setting {key!r}; there are: {listed}")
+        for name in having:
+            own[name][key] = value
+    return shared, own
+
+
+def _machine(wanted: Wanted, shared: Mapping[str, float], peak_pages: int, page_bytes: int) -> Machine:
+    """The machine asked for; a slower tier that holds the rest unless its size is set.
+
+    Raises:
+        ValueError: DRAM is not said once, or cannot be.
+    """
+    if (wanted.dram_ratio is None) == (wanted.dram_pages is None):
+        raise ValueError("say how much DRAM there is: either as a share of the trace's peak or in pages")
+    split = split_machine(peak_pages, wanted.dram_ratio if wanted.dram_ratio is not None else 1.0)
+    total = split.dram_pages + split.slow_pages
+    dram = split.dram_pages if wanted.dram_pages is None else wanted.dram_pages
+    return Machine(
+        dram_pages=dram,
+        slow_pages=int(shared.get("slow_pages", max(total - dram, 0))),
+        page_bytes=page_bytes,
+        swap_pages=int(shared.get("swap_pages", 0)),
+        watermark_scale_factor=shared.get("watermark_scale_factor", split.watermark_scale_factor),
+    )
