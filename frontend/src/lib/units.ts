@@ -60,6 +60,8 @@ const unitLabels: Record<string, string> = {
   samples: 'samples',
   times: 'times',
   kib: 'KiB',
+  log2: 'log2',
+  log2_ratio: 'log2',
   mib_per_s: 'MiB/s',
   ms: 'ms',
   ns: 'ns',

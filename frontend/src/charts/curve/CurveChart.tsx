@@ -32,9 +32,9 @@ export function CurveChart({ curve, advice, ...panel }: CurveChartProps) {
             }
           : null
       }
-      legend={(curve?.curves ?? []).map(({ label, measure, name }, index) => ({
+      legend={(curve?.curves ?? []).map(({ label, measure, name }) => ({
         label: `${label}, ${measures[measure]}${name === 'lru_interval' ? ' (dashed)' : ''}`,
-        colour: curveColour(index),
+        colour: curveColour(name),
       }))}
     />
   )

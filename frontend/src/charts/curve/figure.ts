@@ -11,9 +11,9 @@ type Shown = Pick<Curve, 'curves' | 'at_ratios'>
 /** What the advice adds to the curve; absent while it loads or where it is refused. */
 export type CurveAdvice = Pick<Ratio, 'chosen' | 'sweep' | 'loss_target'>
 
-/** The colour of a curve by its place; the same in legend and plot. */
-export function curveColour(index: number): string {
-  return seriesColour(index)
+/** The colour of a curve; the same in legend and plot, whichever curves there are. */
+export function curveColour(name: ServedCurve['name']): string {
+  return seriesColour(name === 'top_density' ? 0 : 1)
 }
 
 /** Loss at a DRAM share, median and upper, linear between the points of the sweep; null outside of it. */
@@ -71,8 +71,9 @@ function bandOf(curve: ServedCurve, colour: string): Data[] {
   ]
 }
 
-function lineOf(curve: ServedCurve, index: number, advice: CurveAdvice | null): Data {
-  const colour = curveColour(index)
+function lineOf(curve: ServedCurve, advice: CurveAdvice | null): Data {
+  const isBest = curve.name === 'top_density'
+  const colour = curveColour(curve.name)
   return {
     type: 'scatter',
     mode: 'lines+markers',
@@ -82,8 +83,8 @@ function lineOf(curve: ServedCurve, index: number, advice: CurveAdvice | null): 
     customdata: hoverTexts(curve, advice),
     hovertemplate: '%{customdata}',
     connectgaps: false,
-    line: { color: colour, width: index === 0 ? 2.2 : 1.5, dash: index === 0 ? 'solid' : 'dash' },
-    marker: { size: index === 0 ? 4.5 : 3, color: colour },
+    line: { color: colour, width: isBest ? 2.2 : 1.5, dash: isBest ? 'solid' : 'dash' },
+    marker: { size: isBest ? 4.5 : 3, color: colour },
   }
 }
 
@@ -164,8 +165,8 @@ export function curveFigure(answer: Shown, advice: CurveAdvice | null, theme: Ch
   const ratios = answer.at_ratios
   return {
     data: [
-      ...answer.curves.flatMap((curve, index) => bandOf(curve, curveColour(index))),
-      ...answer.curves.map((curve, index) => lineOf(curve, index, advice)),
+      ...answer.curves.flatMap((curve) => bandOf(curve, curveColour(curve.name))),
+      ...answer.curves.map((curve) => lineOf(curve, advice)),
       // An axis is drawn only where a trace stands on it.
       { type: 'scatter', mode: 'lines', x: [0], y: [null], xaxis: 'x2', hoverinfo: 'skip' },
     ],

@@ -1,10 +1,9 @@
-import type { HostKnobAdvice, KnobState } from '../../api/_generated/schema'
+import type { HostKnobAdvice } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { readableId } from '../../lib/names'
 import { tierColour } from '../../lib/palette'
 import { formatBytes } from '../../lib/units'
 import { verdictText } from '../../lib/verdicts'
-import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
 import { Nothing } from '../../ui/Nothing'
 import { Panel } from '../../ui/Panel'
@@ -16,44 +15,8 @@ import { StatStrip } from '../../ui/StatStrip'
 import { Term } from '../../ui/Term'
 import { ToneTag } from '../../ui/ToneTag'
 import { KnobAdviceCard } from './KnobAdviceCard'
+import { KnobStates } from './KnobStates'
 import classes from './KnobAdviceView.module.css'
-
-const stateColumns: Column<KnobState>[] = [
-  { key: 'path', header: 'Setting', cell: (row) => <span className="ts-mono">{row.path}</span> },
-  {
-    key: 'current',
-    header: 'Here',
-    cell: (row) =>
-      row.current === null ? (
-        <Nothing status="not_supported" reason="This kernel does not have it, or it cannot be read." />
-      ) : (
-        <span className="ts-mono">{row.current}</span>
-      ),
-  },
-  {
-    key: 'norm',
-    header: 'Like hosts',
-    cell: (row) =>
-      row.group_norm === null ? (
-        <Nothing status="not_enough_data" reason={`No value that more than half of ${row.group_hosts} hosts have.`} />
-      ) : (
-        <span className="ts-mono">{row.group_norm}</span>
-      ),
-  },
-  { key: 'hosts', header: 'Hosts', numeric: true, cell: (row) => row.group_hosts },
-  {
-    key: 'drift',
-    header: 'Drift',
-    cell: (row) =>
-      row.differs === null ? (
-        <ToneTag tone="neutral" label="not known" />
-      ) : row.differs ? (
-        <ToneTag tone="warning" label="differs" meaning="More than half of the like hosts have another value." />
-      ) : (
-        <ToneTag tone="good" label="same" />
-      ),
-  },
-]
 
 interface KnobAdviceViewProps {
   answer: HostKnobAdvice | undefined
@@ -110,20 +73,7 @@ export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
         </>
       )}
       {answer !== undefined && <NotKnown answer={answer} />}
-      <Panel
-        title="Settings beside those of like hosts"
-        hint="hosts that run the same services on the same kernel"
-        flush
-        testId="knob-states"
-      >
-        <DataTable
-          label="Settings and their drift"
-          columns={stateColumns}
-          rows={answer?.knobs}
-          rowKey={(row) => row.path}
-          empty={<EmptyState title="No settings to compare" next="The agent sends settings with its inventory." />}
-        />
-      </Panel>
+      <KnobStates knobs={answer?.knobs} />
     </div>
   )
 }

@@ -14,6 +14,7 @@ import { EmptyState } from '../../ui/EmptyState'
 import { FigureText } from '../../ui/FigureText'
 import { Panel } from '../../ui/Panel'
 import { Prose } from '../../ui/Prose'
+import { StateNote } from '../../ui/StateNote'
 import { useTimeRange } from '../shell/useTimeRange'
 import { NotesList } from './NotesList'
 import classes from './OverviewTab.module.css'
@@ -71,6 +72,13 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
   return (
     <div className={classes.stack} data-testid="curve">
       <p className={classes.words}>{curve === undefined ? '\u00a0' : curveWords(curve)}</p>
+      {curve !== undefined && curve.missing !== null && curve.curves.length > 0 && (
+        <StateNote tone="neutral" testId="curve-missing">
+          <p>
+            <strong>No curve of accesses:</strong> <Prose text={curve.missing.reason ?? 'it needs page samples.'} />
+          </p>
+        </StateNote>
+      )}
       <CurveChart
         curve={curve}
         advice={advice}
@@ -142,7 +150,7 @@ function adviceWords(answer: string, refused: string[]) {
 }
 
 function curveWords(curve: Curve): string {
-  if (curve.missing !== null) return '\u00a0'
+  if (curve.n_pages === 0) return '\u00a0'
   const sampled = curve.sampled_ratio === null ? null : `1 page in ${formatCount(Math.round(1 / curve.sampled_ratio))}`
   const parts = [
     `Measured by ${measuredBy({ ...curve, granularity: 'page' })}`,

@@ -81,11 +81,7 @@ export function PingPongSection({ history, load, marks, onTimeZoom }: PingPongSe
         <StopMovingPanel history={history} />
       </div>
       <StatStrip label="What tier moves cost" columns={4}>
-        <Stat
-          label="CPU, of one core"
-          name="CPU that moves and hint faults take"
-          figure={history?.cost.cpu_core_ratio}
-        />
+        <Stat label="CPU" name="CPU that moves and hint faults take" figure={history?.cost.cpu_core_ratio} />
         <Stat label="Moved" name="Bytes moved between tiers" figure={history?.cost.tier_move_bytes_per_s} />
         <Stat
           label="Of slow bandwidth"

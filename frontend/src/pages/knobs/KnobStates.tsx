@@ -1,0 +1,79 @@
+import { Button } from '@mantine/core'
+import { useState } from 'react'
+import type { KnobState } from '../../api/_generated/schema'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Nothing } from '../../ui/Nothing'
+import { Panel } from '../../ui/Panel'
+import { ToneTag } from '../../ui/ToneTag'
+
+const columns: Column<KnobState>[] = [
+  { key: 'path', header: 'Setting', cell: (row) => <span className="ts-mono">{row.path}</span> },
+  {
+    key: 'current',
+    header: 'Here',
+    cell: (row) =>
+      row.current === null ? (
+        <Nothing status="not_supported" reason="This kernel does not have it, or it cannot be read." />
+      ) : (
+        <span className="ts-mono">{row.current}</span>
+      ),
+  },
+  {
+    key: 'norm',
+    header: 'Like hosts',
+    cell: (row) =>
+      row.group_norm === null ? (
+        <Nothing status="not_enough_data" reason={`No value that more than half of ${row.group_hosts} hosts have.`} />
+      ) : (
+        <span className="ts-mono">{row.group_norm}</span>
+      ),
+  },
+  { key: 'hosts', header: 'Hosts', numeric: true, cell: (row) => row.group_hosts },
+  {
+    key: 'drift',
+    header: 'Drift',
+    cell: (row) =>
+      row.differs === null ? (
+        <ToneTag tone="neutral" label="not known" />
+      ) : row.differs ? (
+        <ToneTag tone="warning" label="differs" meaning="More than half of the like hosts have another value." />
+      ) : (
+        <ToneTag tone="good" label="same" />
+      ),
+  },
+]
+
+/** Settings beside those of like hosts: what differs first, what is the same on request. */
+export function KnobStates({ knobs }: { knobs: KnobState[] | undefined }) {
+  const [all, setAll] = useState(false)
+  const same = knobs?.filter(({ differs }) => differs === false) ?? []
+  const other = knobs?.filter(({ differs }) => differs !== false)
+  return (
+    <Panel
+      title="Settings beside those of like hosts"
+      hint="hosts that run the same services on the same kernel"
+      flush
+      testId="knob-states"
+    >
+      <DataTable
+        label="Settings and their drift"
+        columns={columns}
+        rows={all ? knobs : other}
+        rowKey={(row) => row.path}
+        empty={
+          same.length > 0 ? (
+            <EmptyState title="No setting differs" next={`All ${same.length} are those of like hosts.`} />
+          ) : (
+            <EmptyState title="No settings to compare" next="The agent sends settings with its inventory." />
+          )
+        }
+      />
+      {same.length > 0 && (
+        <Button variant="subtle" m="xs" onClick={() => setAll(!all)} aria-expanded={all}>
+          {all ? 'Hide' : 'Show'} {same.length} settings that are the same
+        </Button>
+      )}
+    </Panel>
+  )
+}
