@@ -1,0 +1,93 @@
+"""`tierscope knobs`: the same advice as `tierscope analyze`, files alone, exit statuses, bad usage."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factories.kernel_lab import RECORDINGS
+from factories.snapshot_trees import Tree, unpack
+from tierscope.cli.instance.source_tree import find_agent
+
+needs_agent = pytest.mark.skipif(find_agent() is None, reason="the agent's program is not built: run `make agent`")
+RECORDING = RECORDINGS / "04-pingpong.tar.zst"
+LIMIT = "kernel/numa_balancing_promote_rate_limit_MBps"
+PIECE = {
+    "rule",
+    "title",
+    "changes",
+    "evidence",
+    "effect",
+    "effect_figure",
+    "risk",
+    "verify",
+    "note",
+    "files",
+    "advice_id",
+}
+
+
+def run(*words: str | Path, expect: int = 0) -> tuple[str, str]:
+    """Runs a command in a process of its own, as scripts do; returns stdout and stderr."""
+    command = [sys.executable, "-m", "tierscope.cli", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == expect, done.stderr
+    return done.stdout, done.stderr
+
+
+def document(*words: str | Path, expect: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*words, "--json", expect=expect)[0])
+    return found
+
+
+@needs_agent
+def test_knobs_and_analyze_say_the_same_of_a_recording() -> None:
+    knobs, analyzed = document("knobs", RECORDING), document("analyze", RECORDING)
+    assert knobs["schema"] == "tierscope.knobs/1"
+    for key in ("advice", "first_advice", "waiting", "nothing_to_do", "unknown"):
+        assert knobs[key] == analyzed[key]
+    first = knobs["first_advice"]
+    assert first == knobs["advice"][0]
+    assert set(first) == PIECE
+    assert first["rule"] == "F4"
+    assert [(change["path"], change["rollback"]) for change in first["changes"]] == [(f"/proc/sys/{LIMIT}", "65536")]
+    assert knobs["verdict"] == analyzed["verdict"]["verdict"]
+
+
+@needs_agent
+def test_a_file_alone_is_printed_and_a_form_that_does_not_apply_refused() -> None:
+    printed, _ = run("knobs", RECORDING, "--format", "sysctl")
+    assert printed.startswith(f"{LIMIT.replace('/', '.')} = ")
+    _, said = run("knobs", RECORDING, "--format", "systemd", expect=2)
+    assert "F4 has no systemd form" in said
+    assert "--format sysctl" in said
+
+
+@needs_agent
+def test_a_healthy_recording_has_nothing_to_print(tmp_path: Path) -> None:
+    healthy = unpack("01-baseline-fits", tmp_path, step=4)
+    found = document("knobs", healthy)
+    assert (found["advice"], found["first_advice"], found["nothing_to_do"]["rule"]) == ([], None, "F12")
+    printed, said = run("knobs", healthy, "--format", "commands")
+    assert printed == ""
+    assert "no change is advised" in said
+    assert "Leave the settings as they are" in run("knobs", healthy)[0]
+
+
+@needs_agent
+def test_too_few_snapshots_are_not_enough_data(tmp_path: Path) -> None:
+    few = Tree(unpack("04-pingpong", tmp_path, step=40), tmp_path / "few")
+    assert document("knobs", few.path, expect=3)["verdict"] == "not_enough_data"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("/no/such/place",), (RECORDING, "--host", "x"), (RECORDING, "--json", "--format", "sysctl")],
+)
+def test_bad_usage_has_a_status_of_its_own(words: tuple[str | Path, ...]) -> None:
+    assert run("knobs", *words, expect=2)[0] == ""
