@@ -1,16 +1,26 @@
 """Experiments: the worked examples of the method, and what repeated A/A and A/B runs give."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from tierscope.domain.experiments import (
     Arm,
+    Design,
     Effect,
+    HostSeries,
     adjust_for_many,
+    detectable_effect,
     difference_in_differences,
+    early_significance,
+    host_means,
     hosts_per_arm,
     judge,
     measure_effect,
+    planned_hosts_per_arm,
+    split_before,
     trends_are_parallel,
 )
 
@@ -79,3 +89,102 @@ def test_verdicts_against_a_margin_of_one(lo: float, value: float, hi: float, hi
 def test_one_host_is_no_arm() -> None:
     with pytest.raises(ValueError, match="at least 2 hosts"):
         Arm(np.array([1.0]), np.array([2.0]))
+
+
+def test_the_permutation_is_that_of_scipy_and_its_interval_inverts_it() -> None:
+    treated, control = arm(6, shift=2.5, seed=3), arm(6, shift=1, seed=4)
+    effect = measure_effect(treated, control)
+    tested = stats.permutation_test(
+        (treated.changes, control.changes), lambda a, b, axis: a.mean(axis) - b.mean(axis), vectorized=True
+    )
+    assert effect.p_value == pytest.approx(float(tested.pvalue))
+    for limit, inside in ((effect.lo, -1e-6), (effect.hi, 1e-6)):
+        beyond = Arm(treated.before, treated.after - limit - inside)
+        assert measure_effect(beyond, control).p_value <= 0.05
+        assert measure_effect(Arm(treated.before, treated.after - limit + inside), control).p_value > 0.05
+
+
+def test_the_value_before_as_a_regressor_narrows_the_interval() -> None:
+    random = np.random.default_rng(8)
+    before = random.normal(100, 10, (2, 40))
+    after = 50 + 0.5 * before + random.normal(0, 1, (2, 40))
+    arms = Arm(before[0], after[0] + 2), Arm(before[1], after[1])
+    plain, adjusted = measure_effect(*arms), measure_effect(*arms, adjusted=True)
+    assert adjusted.adjusted
+    assert adjusted.hi - adjusted.lo < (plain.hi - plain.lo) / 3
+    assert adjusted.lo <= 2 <= adjusted.hi
+    flat = np.full(40, 7.0)
+    assert not measure_effect(Arm(flat, after[0]), Arm(flat, after[1]), adjusted=True).adjusted
+
+
+def test_hosts_that_are_all_alike_have_an_effect_without_width() -> None:
+    flat = np.full(12, 5.0)
+    same = measure_effect(Arm(flat, flat), Arm(flat, flat))
+    assert (same.value, same.lo, same.hi, same.p_value) == (0, 0, 0, 1)
+    few = measure_effect(Arm(flat[:2], flat[:2] + 1), Arm(flat[:2], flat[:2]))
+    assert (few.lo, few.hi) == (-math.inf, math.inf)
+
+
+def test_the_smallest_effect_that_hosts_find_is_the_one_their_number_is_planned_for() -> None:
+    found = detectable_effect(0.02, 63, 63)
+    assert found == pytest.approx(0.01, rel=0.01)
+    assert hosts_per_arm(0.02, found) == 63
+    assert planned_hosts_per_arm(0.02, 0.01) == 63
+    assert planned_hosts_per_arm(0.02, 0.02) == 18
+    assert planned_hosts_per_arm(0.02, 1.0) == 5
+    with pytest.raises(ValueError, match="above zero"):
+        hosts_per_arm(0, 0.1)
+
+
+@pytest.mark.parametrize(("progress", "limit"), [(1.0, 0.05), (0.5, 7.18e-5), (0.25, 1.97e-8)])
+def test_an_early_end_asks_for_more(progress: float, limit: float) -> None:
+    assert early_significance(progress) == pytest.approx(limit, rel=0.02)
+    strong = Effect(3, 2, 4, 0.001, "ols_robust", 20, 20)
+    verdict = judge(strong, 1.0, "higher_is_better", significance=early_significance(progress))
+    assert verdict == ("improved" if progress == 1 else "inconclusive")
+
+
+HOUR, DAY = 3600.0, 86_400.0
+
+
+def hourly(days: float, *, course: float = 10.0, step: float = 0.0, at: float = 0.0) -> HostSeries:
+    """One host over days from midnight, with a course over the day, and a step at a time."""
+    times = np.arange(HOUR, days * DAY + 1, HOUR)
+    values = 100 + course * np.sin(2 * np.pi * times / DAY) + step * (times > at)
+    return HostSeries(times, values[None, :])
+
+
+def test_both_windows_are_compared_over_the_same_hours_of_the_day() -> None:
+    series = hourly(2.25, step=5, at=2 * DAY)
+    means = host_means(series, Design(0, 2 * DAY, 2 * DAY, 2.25 * DAY))
+    assert means.hours == 6
+    assert float(means.after[0] - means.before[0]) == pytest.approx(5)
+
+
+def test_settling_is_left_out_and_buckets_that_straddle_a_limit_too() -> None:
+    series = hourly(2, course=0, step=5, at=DAY + 2 * HOUR)
+    means = host_means(series, Design(0, DAY, DAY + 1.5 * HOUR, 2 * DAY))
+    assert float(means.after[0]) == pytest.approx(105)
+    assert float(means.before[0]) == pytest.approx(100)
+
+
+def test_windows_without_hours_in_common_are_compared_whole() -> None:
+    series = hourly(1, course=0, step=5, at=0.5 * DAY)
+    means = host_means(series, Design(0, 0.5 * DAY, 0.5 * DAY, DAY))
+    assert means.hours is None
+    assert float(means.after[0] - means.before[0]) == pytest.approx(5)
+
+
+def test_a_host_with_less_than_half_of_the_hours_has_no_means() -> None:
+    whole, holes = hourly(2).values[0], hourly(2).values[0].copy()
+    holes[24:40] = np.nan
+    means = host_means(HostSeries(hourly(2).times_s, np.stack([whole, holes])), Design(0, DAY, DAY, 2 * DAY))
+    assert means.known.tolist() == [True, False]
+
+
+def test_the_placebo_cuts_the_window_before_by_whole_days_from_the_first_value_on() -> None:
+    design = Design(0, 5 * DAY, 5 * DAY, 6 * DAY)
+    assert split_before(hourly(6), design) == Design(DAY, 3 * DAY, 3 * DAY, 5 * DAY)
+    late = hourly(6)
+    late.values[:, : 24 * 4 + 12] = np.nan
+    assert split_before(late, design) == Design(4.5 * DAY, 4.75 * DAY, 4.75 * DAY, 5 * DAY)

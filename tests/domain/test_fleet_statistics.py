@@ -8,6 +8,7 @@ from tierscope.domain.fleet_statistics import (
     cluster_services,
     find_changes,
     find_outliers,
+    level_changes,
     match_events,
     robust_scores,
     shrink,
@@ -95,3 +96,47 @@ def test_services_that_behave_alike_are_found_and_noise_is_not() -> None:
     )
     assert cluster_services(names[:6], centres[:6]) == ()
     assert cluster_services(names, np.ones((16, 2))) == ()
+
+
+def noisy_days(seed: int, days: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Ten-minute buckets with a course over the day and noise that follows itself, by 2 in 100."""
+    random = np.random.default_rng(seed)
+    times = (np.arange(days * 144) + 1) * 600.0 + 20_000 * 86_400
+    noise, state = np.zeros(len(times)), 0.0
+    for i in range(len(times)):
+        state = 0.7 * state + 0.714 * random.standard_normal()
+        noise[i] = state
+    return times, 100 * (1 + 0.2 * np.sin(2 * np.pi * times / 86_400)) + 2 * noise
+
+
+def test_levels_that_move_are_dated_and_noise_that_follows_itself_is_left_alone() -> None:
+    found = recent = 0
+    for seed in range(12):
+        times, values = noisy_days(seed)
+        assert level_changes(times, values) == ()
+        stepped = values + 15 * (np.arange(len(values)) >= 250)
+        changes = level_changes(times, stepped)
+        found += [change.direction for change in changes] == ["rise"] and abs(changes[0].at_s - times[249]) <= 900
+        fallen = values - 15 * (np.arange(len(values)) >= len(values) - 12)
+        recent += any(
+            change.found_by == "cusum" and change.direction == "fall" for change in level_changes(times, fallen)
+        )
+    assert found >= 11
+    assert recent >= 8
+
+
+def test_levels_are_those_of_the_series_and_gaps_are_left_out() -> None:
+    times, values = noisy_days(1, days=1)
+    values = np.where(np.arange(len(values)) >= 80, 50.0, 100.0) + 0.1 * np.sin(np.arange(len(values)))
+    values[10:20] = np.nan
+    changes = level_changes(times, values)
+    assert [(round(change.before), round(change.after), change.found_by) for change in changes] == [(100, 50, "pelt")]
+    assert level_changes(times[:5], values[:5]) == ()
+
+
+def test_clusters_count_hosts_and_leave_lone_services_out() -> None:
+    features = np.array([[0.0, 1], [0.02, 1.01], [1, 0], [1.02, 0.01], [5, 9]])
+    names = ["a", "b", "c", "d", "e"]
+    found = cluster_services(names, features, hosts=[3, 3, 1, 2, 40])
+    assert [cluster.members for cluster in found] == [("a", "b")]
+    assert cluster_services(names, features) == ()

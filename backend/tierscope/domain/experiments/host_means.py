@@ -70,12 +70,15 @@ def host_means(series: HostSeries, design: Design) -> HostMeans:
     return HostMeans(_covered_mean(left), _covered_mean(right), None)
 
 
-def split_before(design: Design) -> Design:
-    """The placebo: the window before cut in two, at a whole number of days before the change where it has two days."""
-    length = design.change_s - design.start_s
+def split_before(series: HostSeries, design: Design) -> Design:
+    """The placebo: the window before, from the first value on, cut in two, by whole days where it has two of them."""
+    known = series.times_s[np.isfinite(series.values).any(axis=0)]
+    step = float(np.median(np.diff(series.times_s))) if len(series.times_s) > 1 else 0.0
+    first = max(design.start_s, float(known[0]) - step) if len(known) else design.start_s
+    length = max(design.change_s - first, 0.0)
     days = int(length // DAY_S)
-    cut = design.change_s - days // 2 * DAY_S if days > 1 else design.start_s + length / 2
-    start = design.change_s - 2 * (days // 2) * DAY_S if days > 1 else design.start_s
+    cut = design.change_s - (days // 2 * DAY_S if days > 1 else length / 2)
+    start = design.change_s - 2 * (days // 2) * DAY_S if days > 1 else first
     return Design(start, cut, cut, design.change_s)
 
 

@@ -52,7 +52,7 @@ class Comparison:
     @cached_property
     def halves(self) -> HostMeans:
         """Means of hosts in the two halves of the window before."""
-        return host_means(self.series, split_before(self.design))
+        return host_means(self.series, split_before(self.series, self.design))
 
     @cached_property
     def sizes(self) -> tuple[int, int]:

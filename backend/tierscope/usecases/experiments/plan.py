@@ -39,7 +39,7 @@ def make_plan(
     ids = [host.id for host in hosts]
     measured = HostSeriesReads(session, service, window, clock).read(metric, ids)
     start, end = window.start.timestamp(), window.end.timestamp()
-    halves = host_means(measured.series, split_before(Design(start, end, end, end)))
+    halves = host_means(measured.series, split_before(measured.series, Design(start, end, end, end)))
     with_data = {host_id for host_id, known in zip(ids, halves.known.tolist(), strict=True) if known}
     now = clock()
     found = find_candidates(session, service.public_id, now=now, span=(now, now), with_data=with_data)
