@@ -1,4 +1,4 @@
-"""Heat of whole services in one row per hour and day; the newest hour of each host; page sizes in sums of hosts."""
+"""Heat and tier moves of whole services by the hour; the newest hour of each host; page sizes in sums of hosts."""
 
 from alembic import op
 from sqlalchemy import text
@@ -22,7 +22,7 @@ def upgrade() -> None:
     mode = storage_mode(WriteTransaction(connection))
     for table in (tables.heat_1h, tables.heat_1d):
         add_missing_columns(connection, table, ("page_sizes",))
-    for table in (tables.service_heat_1h, tables.service_heat_1d, tables.host_recent):
+    for table in (tables.service_heat_1h, tables.service_heat_1d, tables.service_moves_1h, tables.host_recent):
         make_missing_table(connection, table, mode)
     for kind, source in GATHERED:
         connection.execute(
@@ -32,3 +32,11 @@ def upgrade() -> None:
             ),
             {"kind": kind},
         )
+    connection.execute(
+        text(
+            "INSERT INTO marks (kind, subject_id, service_id, bucket)"
+            " SELECT 'service_moves_1h', 0, s.service_id, hour FROM (SELECT DISTINCT service_id FROM host_services) AS s,"
+            " (SELECT date_trunc('hour', min(ts)) AS first, max(ts) AS last FROM tier_moves) AS span,"
+            " generate_series(span.first, span.last, interval '1 hour') AS hour"
+        )
+    )

@@ -14,7 +14,8 @@ from tierscope.core.settings import Settings
 from tierscope.storage.subjects import hosts_of_service
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.rebuild.drain import DrainMarks
-from tierscope.usecases.tier_moves import LedgerReads, LedgerView
+from tierscope.usecases.ledger_view import LedgerView
+from tierscope.usecases.tier_moves import LedgerReads
 
 KEYS = (
     "host|vmstat|numa_hint_faults",

@@ -42,6 +42,7 @@ HEAT_1H = Job("heat_1h", HOUR_US, open_buckets=False, claim_limit=48)
 HEAT_1D = Job("heat_1d", DAY_US, open_buckets=False, claim_limit=31)
 SERVICE_HEAT_1H = Job("service_heat_1h", HOUR_US, open_buckets=False, claim_limit=24, wait=_AFTER_HOSTS)
 SERVICE_HEAT_1D = Job("service_heat_1d", DAY_US, open_buckets=False, claim_limit=8, wait=_AFTER_HOSTS)
+SERVICE_MOVES_1H = Job("service_moves_1h", HOUR_US, open_buckets=False, claim_limit=24, wait=_AFTER_HOSTS)
 COUNTERS_PACK = Job("counters_pack", HOUR_US, open_buckets=False, claim_limit=24)
 
 JOBS = (
@@ -49,6 +50,7 @@ JOBS = (
     HEAT,
     HEAT_1H,
     SERVICE_HEAT_1H,
+    SERVICE_MOVES_1H,
     TILES,
     METRICS_1H,
     METRICS_1D,

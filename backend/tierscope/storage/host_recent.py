@@ -38,6 +38,7 @@ class HostRecent:
     psi_intervals: int
     verdict: str
     memory_bytes: int | None
+    top_bytes: float | None
     one_tier: bool
     tiering_off: bool | None
     tier_classes: tuple[str, ...]

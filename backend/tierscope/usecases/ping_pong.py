@@ -34,7 +34,7 @@ class PingPongView:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sums:
+class MoveSums:
     """Totals over the hosts that count moves, and the seconds and DRAM bytes behind them."""
 
     promoted: int
@@ -53,20 +53,24 @@ def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tu
     word, explanation = _judge_all(parts)
     if not counting:
         reason, status = _why_not(parts)
-        return _nothing(window, reason, status, word, explanation)
-    sums = _add_up(counting)
+        return describe_nothing(window, reason, status, word, explanation)
     tpp = all(part.plan.dialect == "tpp" for part in counting)
+    return describe_sums(_add_up(counting), window, warnings, (word, explanation), measured=tpp)
+
+
+def describe_sums(
+    sums: MoveSums, window: Window, warnings: tuple[str, ...], verdict: tuple[str, str], *, measured: bool
+) -> PingPongView:
+    """From totals over hosts; `verdict` is the word and its explanation, `measured` that their kernels mark pages."""
     tools = _Tools(window, warnings, sums)
-    if tpp:
-        return _measured(sums, tools, word, explanation)
-    return _bounded(sums, tools, word, explanation)
+    return (_measured if measured else _bounded)(sums, tools, *verdict)
 
 
 @dataclass(frozen=True, slots=True)
 class _Tools:
     window: Window
     warnings: tuple[str, ...]
-    sums: _Sums
+    sums: MoveSums
 
     def figure(self, name: str, unit: str, value: float | None, *, bounds: tuple[float, float] | None = None) -> Figure:
         """A figure of ping-pong; without a value the denominator was zero."""
@@ -91,7 +95,7 @@ class _Tools:
         )
 
 
-def _measured(sums: _Sums, tools: _Tools, word: str, explanation: str) -> PingPongView:
+def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPongView:
     found = measure_tpp(
         candidates=sums.candidates,
         candidates_demoted=sums.candidates_demoted,
@@ -115,7 +119,7 @@ def _measured(sums: _Sums, tools: _Tools, word: str, explanation: str) -> PingPo
     )
 
 
-def _bounded(sums: _Sums, tools: _Tools, word: str, explanation: str) -> PingPongView:
+def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPongView:
     found = bound_churn(
         promoted_pages=sums.promoted, demoted_pages=sums.demoted, seconds=sums.seconds, dram_bytes=sums.dram_bytes
     )
@@ -144,7 +148,9 @@ def _bounded(sums: _Sums, tools: _Tools, word: str, explanation: str) -> PingPon
     )
 
 
-def _nothing(window: Window, reason: str, status: AbsentStatus, word: str, explanation: str) -> PingPongView:
+def describe_nothing(window: Window, reason: str, status: AbsentStatus, word: str, explanation: str) -> PingPongView:
+    """No estimate, and which kind of nothing that is."""
+
     def figure(name: str, unit: str) -> Figure:
         return absent(name, unit, status, reason, window=window, method="counters")
 
@@ -172,12 +178,12 @@ def _why_not(parts: Sequence[HostLedger]) -> tuple[str, AbsentStatus]:
     return "Promotions and demotions are not both counted here.", "not_supported"
 
 
-def _add_up(parts: Sequence[HostLedger]) -> _Sums:
+def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
     def total(key: str) -> int:
         return sum(part.ledger.total(key) or 0 for part in parts)
 
     known = [part.machine.top_bytes for part in parts if part.machine.top_bytes is not None]
-    return _Sums(
+    return MoveSums(
         promoted=total("promoted_pages"),
         demoted=total("demoted_pages"),
         candidates=total("promotion_candidates_pages"),

@@ -11,16 +11,16 @@ from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Figure, Series, TimeAxis, Window, absent
 from tierscope.domain.tier_moves.ping_pong import State
 from tierscope.domain.tier_moves.states import gravest, scale_spans
-from tierscope.storage.subjects import find_host, newest_inventories
+from tierscope.storage.subjects import find_host
 from tierscope.storage.tier_moves import recorded_seconds
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.ledger_view import WHOLE_HOSTS
 from tierscope.usecases.ping_pong import Kind, describe_ping_pong
 from tierscope.usecases.ping_pong_cost import CostView, StopView, advise_stop, view_cost
 from tierscope.usecases.ping_pong_hosts import MAX_HOSTS, HostHistory, busiest, read_histories
 from tierscope.usecases.ping_pong_series import view_series
 from tierscope.usecases.ping_pong_spans import SpanView, bucket_states, list_spans
 from tierscope.usecases.subjects import require_service_hosts
-from tierscope.usecases.tier_moves import WHOLE_HOSTS
 from tierscope.usecases.windows import parse_window
 
 _SAMPLED = (
@@ -77,7 +77,6 @@ class _Found:
     subject: str
     origin: str
     parts: Sequence[HostHistory]
-    inventories: dict[int, dict[str, object]]
     recorded_s: float
     own_groups: bool
     is_service: bool
@@ -108,9 +107,6 @@ class PingPongReads:
                 subject=host_id,
                 origin=host.origin,
                 parts=parts,
-                inventories={
-                    key: dict(body) for key, body in newest_inventories(session, [host.id], window.end).items()
-                },
                 recorded_s=recorded_seconds(session, [host.id]).get(host.id, 0.0),
                 own_groups=False,
                 is_service=False,
@@ -140,7 +136,6 @@ class PingPongReads:
                 subject=service_id,
                 origin=service.origin,
                 parts=parts,
-                inventories={key: dict(body) for key, body in newest_inventories(session, ids, window.end).items()},
                 recorded_s=max(recorded_seconds(session, ids).values(), default=0.0),
                 own_groups=own_groups,
                 is_service=True,
@@ -162,7 +157,7 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistoryView
     warnings = () if found.own_groups or not found.is_service or not parts else (WHOLE_HOSTS,)
     summary = describe_ping_pong([part.part for part in parts], window, warnings)
     word, explanation = _judge(parts, summary.verdict, summary.explanation)
-    cost = view_cost(parts, found.inventories, window, own_groups=found.own_groups)
+    cost = view_cost(parts, window, own_groups=found.own_groups)
     states = [_last(part) for part in parts]
     state = gravest(states)
     spans = list_spans(parts, window)

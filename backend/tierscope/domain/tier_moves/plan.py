@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tierscope.domain.tier_moves.columns import COLUMNS, Column, Dialect, Terms, Trust
 
 _LRU = ("nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file")
+NO_GAUGE = "No node of this tier, or no counters of its LRU lists."
 _NUMA_STAT = re.compile(r"^(anon|file)\[N(\d+)\]$")
 _TPP_MARKS = (
     "pgpromote_candidate_demoted",
@@ -150,5 +151,5 @@ def _gauge(column: Column, plus: list[int], counters: list[str], tiers: Tiers) -
     if not tiers.known:
         return ColumnPlan(column, (), (), (), "not_supported", "The host did not say which node is in which tier.")
     if not plus:
-        return ColumnPlan(column, (), (), (), "not_supported", "No node of this tier, or no counters of its LRU lists.")
+        return ColumnPlan(column, (), (), (), "not_supported", NO_GAUGE)
     return ColumnPlan(column, tuple(plus), (), tuple(dict.fromkeys(counters)), "exact", column.host.note)

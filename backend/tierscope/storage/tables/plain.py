@@ -195,6 +195,7 @@ host_recent = Table(
     ),
     _text("verdict"),
     Column("memory_bytes", BigInteger),
+    Column("top_bytes", Double),  # of the fastest tier
     Column("one_tier", Boolean, nullable=False),
     Column("tiering_off", Boolean),
     Column("tier_classes", ARRAY(Text), nullable=False),

@@ -204,6 +204,19 @@ def _service_heat(name: str) -> Table:
 service_heat_1h = _service_heat("service_heat_1h")
 service_heat_1d = _service_heat("service_heat_1d")
 
+service_moves_1h = Table(
+    # The ledger of all hosts of a service: body holds what each counted since midnight (domain/tier_moves/gathered.py).
+    "service_moves_1h",
+    metadata,
+    Column("service_id", BigInteger, nullable=False),
+    Column("ts", Instant, nullable=False),
+    Column("own", Boolean, nullable=False),  # of the service's own cgroups; else of its whole hosts
+    Column("n_hosts", Integer, nullable=False),
+    Column("lines", JSONB, nullable=False),  # rates over all hosts, and rows that were left out
+    _bytes("body"),
+    Index(None, "service_id", "ts"),
+)
+
 gaps = _table(
     "gaps",
     *_method(),
@@ -304,6 +317,7 @@ TIME_TABLES = (
     TimeTable(heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
     TimeTable(service_heat_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
     TimeTable(service_heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
+    TimeTable(service_moves_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
     TimeTable(gaps, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
     TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
     TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=True),

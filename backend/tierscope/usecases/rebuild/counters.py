@@ -9,7 +9,7 @@ from tierscope.core.database import WriteTransaction
 from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
 from tierscope.domain.counter_names import find_metric
 from tierscope.domain.counters import nominal_step, parse_key
-from tierscope.domain.jobs import COUNTERS, COUNTERS_PACK, METRICS_1D, METRICS_1H
+from tierscope.domain.jobs import COUNTERS, COUNTERS_PACK, METRICS_1D, METRICS_1H, SERVICE_MOVES_1H
 from tierscope.domain.packing import Block
 from tierscope.domain.rollups import merge_rollups, roll_up
 from tierscope.domain.tier_moves import Plan, Tiers, build_ledger, plan_host, plan_service
@@ -44,6 +44,8 @@ def rebuild_counters(transaction: WriteTransaction, claimed: Claim) -> None:
     marks.append(transaction, COUNTERS.kind, host_id, 0, broken)
     marks.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
     marks.append(transaction, COUNTERS_PACK.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
+    for service_id in services:
+        marks.append(transaction, SERVICE_MOVES_1H.kind, 0, service_id, coarser(claimed.buckets, HOUR_US))
 
 
 def _find_broken(transaction: WriteTransaction, host_id: int, end: datetime) -> list[datetime]:

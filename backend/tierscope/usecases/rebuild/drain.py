@@ -23,6 +23,7 @@ from tierscope.domain.jobs import (
     METRICS_1H,
     SERVICE_HEAT_1D,
     SERVICE_HEAT_1H,
+    SERVICE_MOVES_1H,
     TILES,
     Job,
 )
@@ -30,6 +31,7 @@ from tierscope.storage.marks import Claim, claim, due_subjects
 from tierscope.usecases.rebuild.counters import pack_hours, rebuild_counters, rebuild_metrics_1d, rebuild_metrics_1h
 from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h
 from tierscope.usecases.rebuild.service_heat import rebuild_service_heat_1d, rebuild_service_heat_1h
+from tierscope.usecases.rebuild.service_moves import rebuild_service_moves_1h
 from tierscope.usecases.rebuild.tiles import rebuild_tiles
 
 Rebuild = Callable[[WriteTransaction, Claim], None]
@@ -44,6 +46,7 @@ REBUILDS: Mapping[Job, Rebuild] = {
     HEAT_1D: rebuild_heat_1d,
     SERVICE_HEAT_1H: rebuild_service_heat_1h,
     SERVICE_HEAT_1D: rebuild_service_heat_1d,
+    SERVICE_MOVES_1H: rebuild_service_moves_1h,
     TILES: rebuild_tiles,
 }
 _SUBJECTS_AT_ONCE = 200

@@ -7,6 +7,7 @@ from typing import Any
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.host_facts import read_facts
 from tierscope.domain.move_figures import RATES, RateSum, rate_of
+from tierscope.domain.tier_moves.machine import read_machine
 from tierscope.storage.host_recent import HostRecent, replace_recent
 from tierscope.storage.tier_moves import read_newest
 from tierscope.usecases.recent_moves import LEDGER_SPAN, RECENT_ROWS, judge_recent
@@ -38,6 +39,7 @@ def rebuild_recent(transaction: WriteTransaction, host_id: int, inventory: Mappi
             psi_intervals=psi.intervals,
             verdict=judge_recent(ledger, facts).word,
             memory_bytes=facts.memory_bytes,
+            top_bytes=read_machine(body).top_bytes,
             one_tier=facts.tiers.known and facts.n_tiers == 1,
             tiering_off=facts.tiering_off,
             tier_classes=facts.tier_classes,
