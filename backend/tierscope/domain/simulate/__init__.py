@@ -20,8 +20,10 @@ from tierscope.domain.simulate.trace import (
     of_recording,
     of_sampled_pages,
 )
+from tierscope.domain.simulate.workloads import PATTERNS, Pattern, Population, generate, make_pattern
 
 __all__ = [
+    "PATTERNS",
     "POLICIES",
     "POLICY_NAMES",
     "Costs",
@@ -29,8 +31,10 @@ __all__ = [
     "Loss",
     "Machine",
     "Outcome",
+    "Pattern",
     "Policy",
     "PolicyName",
+    "Population",
     "SettingsError",
     "Stall",
     "TimedSample",
@@ -38,6 +42,8 @@ __all__ = [
     "TraceColumns",
     "compile_trace",
     "estimate_loss",
+    "generate",
+    "make_pattern",
     "make_policy",
     "of_page_trace",
     "of_recording",
