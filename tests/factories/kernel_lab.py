@@ -14,6 +14,7 @@ import numpy as np
 import zstandard
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data" / "kernel-lab"
+HMAT_RECORDINGS = RECORDINGS.with_name("kernel-lab-hmat")
 _NODE = re.compile(r"^sys/devices/system/node/node(\d+)/(vmstat|numastat|meminfo)$")
 _CGROUP = re.compile(r"^sys/fs/cgroup(/.*)?/(memory\.(?:stat|numa_stat|pressure|current|high|max|events))$")
 
@@ -72,11 +73,17 @@ def _read(path: str, text: str) -> Iterator[tuple[str, int]]:
             yield f"{scope}|{source}|{source.removeprefix('memory.')}", int(text)
 
 
+def archive(name: str) -> Path:
+    """Where the recording `name` is, of either lab."""
+    paths = [directory / f"{name}.tar.zst" for directory in (RECORDINGS, HMAT_RECORDINGS)]
+    return next(path for path in paths if path.exists())
+
+
 @cache
 def load(name: str) -> tuple[np.ndarray, tuple[str, ...], np.ndarray, np.ndarray]:
     """Return (times in seconds, keys, values [n, k] int64, present [n, k] bool) of the recording `name`."""
     snapshots: dict[float, dict[str, int]] = {}
-    raw = zstandard.ZstdDecompressor().stream_reader((RECORDINGS / f"{name}.tar.zst").read_bytes())
+    raw = zstandard.ZstdDecompressor().stream_reader(archive(name).read_bytes())
     with tarfile.open(fileobj=io.BytesIO(raw.read()), mode="r:") as tree:
         for member in tree:
             _, _, inner = member.name.partition("/")

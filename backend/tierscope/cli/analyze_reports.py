@@ -9,6 +9,7 @@ from typing import Any
 
 from tierscope.cli.knob_reports import advice_document, describe_advice
 from tierscope.domain.figures import Interval
+from tierscope.domain.tier_moves import Verdict
 from tierscope.usecases.analyze import (
     ALL,
     CLASSES,
@@ -141,6 +142,9 @@ def moves_document(path: Path, found: MovesAnalysis) -> dict[str, Any]:
                 if total.steady is not None
             ],
             "limit_events": found.limit_events,
+            "decided_by": [sign._asdict() for sign in found.verdict.evidence],
+            "runner_up": found.verdict.runner_up,
+            "against": [sign._asdict() for sign in found.verdict.against],
         },
         **advice_document(found.settings),
         "ledger": [_total(total) for total in found.totals],
@@ -208,6 +212,8 @@ def describe_moves(found: MovesAnalysis) -> str:
         "",
         f"Verdict: {found.verdict.word} ({found.verdict.confidence})",
         f"  {found.verdict.explanation}",
+        *(f"  {sign.name} = {sign.value:.3g} {sign.unit}" for sign in found.verdict.evidence),
+        *_runner_up(found.verdict),
         "",
         *describe_advice(found.settings),
         "",
@@ -226,6 +232,13 @@ def describe_moves(found: MovesAnalysis) -> str:
         lines += ["", f"Not counted here: {', '.join(absent)}."]
     lines += [f"{reset.at_s:.0f}: {reset.cause}" for reset in found.resets]
     return "\n".join(lines)
+
+
+def _runner_up(verdict: Verdict) -> list[str]:
+    if verdict.runner_up is None:
+        return []
+    signs = ", ".join(f"{sign.name} = {sign.value:.3g} {sign.unit}" for sign in verdict.against)
+    return [f"  next: {verdict.runner_up}" + (f" ({signs})" if signs else "")]
 
 
 def _classes(row: Heat) -> tuple[Value, Value, Value]:

@@ -37,7 +37,14 @@ def judge_recent(ledger: Ledger | None, facts: HostFacts) -> Verdict:
     """The verdict on a host's newest hour."""
     if ledger is None:
         return Verdict("not_enough_data", "No two samples of counters arrived recently.", "certain")
-    return judge(ledger, Context(facts.dram_bytes, facts.promote_limit_mib_per_s))
+    context = Context(
+        facts.dram_bytes,
+        facts.promote_limit_mib_per_s,
+        balancing=facts.balancing,
+        demotion=facts.demotion,
+        page_bytes=facts.page_bytes,
+    )
+    return judge(ledger, context)
 
 
 def _from_live(session: ReadSession, rows: Sequence[HostRow], facts: Mapping[int, HostFacts]) -> dict[int, Ledger]:

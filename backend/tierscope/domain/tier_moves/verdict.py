@@ -41,6 +41,8 @@ LIMIT_OF_RECLAIM = 0.25
 LIMIT_BEFORE_SWAP = 0.50
 SLOW_SHARE_MIN = 0.02
 TIERING_BIT = 2
+ALL_FILE = 0.90
+FEW_HOT = 0.01
 BLIND_FAULTS = 1000
 """Hint faults without one candidate from which the kernel is not choosing pages to promote at all."""
 REFUSED_FACTOR = 3.0
@@ -61,9 +63,11 @@ RESIDENCY_SWINGS = 0.10
 OUTSIDE_MIN = 0.10
 """Hot pages on slower tiers, over the top tier's size, from which they matter."""
 OUTSIDE_STALLED = 0.12
+REPLACED_OVER = 3.0
+"""How often the hot pages outside must have been promoted, with as many left, for few of them to be futile too."""
 PAUSED_MAX = 0.25
 """Share of time without promotions up to which an exchange counts as going on."""
-SPREAD_FOLLOWS = 0.17
+SPREAD_FOLLOWS = 0.14
 """Interquartile range of the hot share over time, over its median, from which the hot set moves."""
 EFFORT_FUTILE = 8.0
 """Pages looked at for each demoted from which the top tier holds hardly a page that is not in use."""
@@ -80,6 +84,7 @@ class Context:
 
     `balancing` is kernel.numa_balancing, `demotion` whether demotion is enabled. `throughput` [n] goes with the
     ledger's rows, NaN where missing. `slow_access_share`: accesses that go to slower tiers, by samples of pages.
+    `slow_file_share`: share of file cache in what is resident on slower tiers.
     """
 
     dram_bytes: float | None = None
@@ -89,6 +94,7 @@ class Context:
     demotion: bool | None = None
     throughput: Floats | None = None
     slow_access_share: float | None = None
+    slow_file_share: float | None = None
     page_bytes: int = PAGE_BYTES
 
 
@@ -200,8 +206,12 @@ def _judge_still(seen: Evidence, context: Context) -> Verdict | None:
             text += f", {_pages(seen.spilled)} allocations went to another node"
         sure: Confidence = "certain" if context.balancing is not None or not seen.armed_ever else "likely"
         return Verdict("spill", f"{text}.", sure, (*signs, Sign("allocations_spilled", seen.spilled, "allocations")))
-    if (seen.candidates or 0) > max(QUIET_SHARE * (seen.slow_pages or 0), 1):
+    if (seen.hot_share or 0.0) >= FEW_HOT and (seen.candidates or 0.0) > QUIET_SHARE * (seen.slow_pages or 0.0):
         return None
+    if not seen.armed and (context.slow_file_share or 0.0) >= ALL_FILE:
+        text = "The slower tier holds file cache that no process maps: the scanner has nothing to try there."
+        file_share = Sign("slow_file_share", context.slow_file_share or 0.0, "ratio")
+        return Verdict("healthy", text, "possible", (*signs, file_share), (), "spill")
     if not seen.armed or not seen.hint_faults:
         text = "Tiering is on, and the scanner slept through the window: no slow page was tried."
         return Verdict("stalled", text, "possible", signs, runner_up="healthy")
@@ -311,6 +321,8 @@ def _judge_exchange(seen: Evidence, context: Context, ledger: Ledger) -> Verdict
         return Verdict("healthy", text, "likely", (Sign("throughput_gain", gain, "ratio"), *signs))
     outside = seen.hot_outside
     if outside is not None and outside < OUTSIDE_MIN:
+        if seen.top_pages and seen.churn / seen.top_pages >= REPLACED_OVER * outside:
+            return _futile(seen, signs, crowded=False, confidence="possible")
         text = f"Promotions pick the hot {seen.hot_share:.0%} of the slow pages that are touched; few are left there."
         return Verdict("healthy", text, "likely", tuple(signs), (), "futile_ping_pong")
     crowded = effort is not None and effort >= EFFORT_FUTILE
@@ -324,21 +336,22 @@ def _judge_exchange(seen: Evidence, context: Context, ledger: Ledger) -> Verdict
             tuple(_known(("turnover_of_top_tier", seen.turnover, "ratio"))),
             "futile_ping_pong",
         )
-    return _futile(seen, signs, crowded=crowded)
+    short = seen.intervals < SHORT_INTERVALS or (seen.passes or 0.0) < SHORT_PASSES
+    sure: Confidence = "possible" if seen.hot_share is None or short else "likely"
+    return _futile(seen, signs, crowded=crowded, confidence=sure)
 
 
-def _futile(seen: Evidence, signs: list[Sign], *, crowded: bool) -> Verdict:
+def _futile(seen: Evidence, signs: list[Sign], *, crowded: bool, confidence: Confidence) -> Verdict:
     turned = "over and over" if seen.turnover is None else f"{seen.turnover:.1f} times over"
     share = seen.hot_share
     still = "" if share is None else f" and {share:.0%} of the touched slow pages are hot, however many are promoted"
     why = "the moves change nothing that can be seen"
     if crowded:
         why = f"reclaim looked at {seen.effort:.0f} pages for each that it demoted, so those it demotes are in use too"
-    short = seen.intervals < SHORT_INTERVALS or (seen.passes or 0.0) < SHORT_PASSES
     return Verdict(
         "futile_ping_pong",
         f"The top tier was exchanged {turned}{still}: {why}.",
-        "possible" if share is None or short else "likely",
+        confidence,
         tuple(signs),
         tuple(_known(("hot_share_spread", seen.hot_share_spread, "ratio"))),
         "following_phases",
