@@ -9,7 +9,8 @@ from tierscope.core.errors import ConfigurationError, Unprocessable
 from tierscope.domain.counters import nominal_step
 from tierscope.domain.host_facts import HostFacts, read_facts
 from tierscope.domain.knobs import advise
-from tierscope.domain.knobs.gather import Samples, gather
+from tierscope.domain.knobs.gather import gather
+from tierscope.domain.knobs.levels import Samples
 from tierscope.domain.knobs.machine import Subtracted, list_subtracted
 from tierscope.domain.tier_moves import (
     COLUMNS,
@@ -109,6 +110,7 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
         limit_events,
         balancing=facts.balancing,
         demotion=facts.demotion,
+        slow_file_share=_slow_file_share(read, facts),
         page_bytes=facts.page_bytes,
     )
     verdict = judge(ledger, context)
@@ -151,6 +153,28 @@ def _count_limit_events(read: Snapshots, facts: HostFacts) -> int | None:
     scopes = {key.partition("|")[0] for key in read.keys if key.startswith("cgroup:/")}
     uppermost = sorted(scope for scope in scopes if scope != "cgroup:/" and scope.count("/") == 1)
     return _ledger(read, plan_service(read.keys, uppermost, facts.tiers)).total("limit_events")
+
+
+def _slow_file_share(read: Snapshots, facts: HostFacts) -> float | None:
+    """Share of file cache in the pages on the LRU lists of slower nodes, by the medians of their sums."""
+    sums = {}
+    for kind in ("anon", "file"):
+        names = {f"nr_active_{kind}", f"nr_inactive_{kind}"}
+        places = [place for place, key in enumerate(read.keys) if _on_slow_node(key, names, facts)]
+        if not places:
+            return None
+        whole = read.values[:, places].sum(axis=1)[read.present[:, places].all(axis=1)]
+        sums[kind] = float(np.median(whole)) if len(whole) else 0.0
+    resident = sum(sums.values())
+    return sums["file"] / resident if resident else None
+
+
+def _on_slow_node(key: str, names: set[str], facts: HostFacts) -> bool:
+    scope, _, rest = key.partition("|")
+    source, _, name = rest.partition("|")
+    node = scope.removeprefix("node:")
+    slow = facts.tiers.known and node.isdigit() and int(node) not in facts.tiers.top_nodes
+    return slow and source == "vmstat" and name in names
 
 
 def _totals(ledger: Ledger, plan: Plan, steady: np.ndarray) -> list[Total]:

@@ -10,7 +10,8 @@ from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.figures import Figure, Window
 from tierscope.domain.knobs import Facts, advise
-from tierscope.domain.knobs.gather import Samples, gather, wanted_keys
+from tierscope.domain.knobs.gather import gather
+from tierscope.domain.knobs.levels import Samples, wanted_keys
 from tierscope.domain.knobs.machine import Subtracted, list_subtracted
 from tierscope.domain.tier_moves import Context, Verdict, judge, steady_intervals
 from tierscope.storage.counters import read_live_keys
