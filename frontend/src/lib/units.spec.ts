@@ -35,6 +35,9 @@ describe('quantities with units', () => {
   it('uses decimal units for flows', () => {
     expect(formatQuantity(3.4e6, 'bytes_per_s')).toBe('3.4 MB/s')
     expect(formatQuantity(412, 'pages_per_s')).toBe('412 pages/s')
+    expect(formatQuantity(0.002, 'per_min')).toBe('0.002/min')
+    expect(splitQuantity(0.002, 'per_min')).toEqual({ number: '0.002', unit: '/min' })
+    expect(formatQuantity(-0.011, 'ratio_per_h')).toBe('-1.1 %/h')
   })
 
   it('tells a tiny share from zero and an almost whole one from all', () => {

@@ -118,7 +118,83 @@ describe('the service page', () => {
   })
 })
 
+describe('the analytics of a service', () => {
+  it('lists events as text, and stops marking them on request', async () => {
+    const router = openApp('/services/svc-redis?tab=moves')
+    const control = await screen.findByTestId('events-control')
+    await waitFor(() => expect(control.textContent).toContain('3 events'))
+    await userEvent.click(control)
+    const list = await screen.findByRole('list', { name: 'Events, newest first' })
+    expect(list.textContent).toContain('<img src=x onerror=alert(1)>')
+    expect(list.querySelector('img')).toBeNull()
+    expect(list.textContent).not.toContain('release 9')
+    await userEvent.click(screen.getByRole('switch', { name: 'Mark events on charts' }))
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ marks: 'off' }))
+  })
+
+  it('says why there are no revisit times, with code as code', async () => {
+    openApp('/services/svc-pg?tab=revisit')
+    const chart = await screen.findByTestId('chart-revisit')
+    await waitFor(() => expect(chart.querySelector('code')?.textContent).toBe('--heat abit_walk'))
+  })
+
+  it('keeps the clock and the kind of the revisit curve in the URL', async () => {
+    const router = openApp('/services/svc-redis?tab=revisit')
+    await userEvent.click(await screen.findByRole('radio', { name: 'Since turning cold' }))
+    await userEvent.click(await screen.findByRole('radio', { name: 'file' }))
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ clock: 'turned_cold', kind: 'file' }))
+    expect((await screen.findByTestId('objectives')).textContent).toContain('keeps the target')
+  })
+
+  it('refuses an elasticity with every reason, beside one that it gives', async () => {
+    openApp('/services/svc-redis?tab=sensitivity')
+    const anon = await screen.findByTestId('elasticity-anon')
+    expect(anon.textContent).toContain('0.42')
+    const file = screen.getByTestId('elasticity-file')
+    expect(file.textContent).toContain('refused')
+    expect(file.querySelectorAll('li')).toHaveLength(2)
+    expect((await screen.findByTestId('stability')).textContent).toContain('volatile')
+  })
+
+  it('advises a ratio that opens to its formula and assumptions, and follows the loss target', async () => {
+    const router = openApp('/services/svc-redis?tab=advice')
+    const sentence = await screen.findByTestId('ratio-sentence')
+    expect(sentence.textContent).toContain('1:1')
+    await userEvent.click(screen.getByRole('radio', { name: '1 %' }))
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ loss: 0.01 }))
+    await waitFor(() => expect(screen.getByTestId('ratio-sentence').textContent).toContain('2:1'))
+    await userEvent.click(screen.getByRole('button', { name: /Formula/ }))
+    expect(await screen.findByText(/loss \/ \(1 - loss\) = a/)).toBeTruthy()
+    expect((await screen.findByTestId('slowdown-points')).textContent).toContain('two racks, <b>one day</b>')
+  })
+
+  it('refuses advice on thin data with what is missing, and shows no figure as zero', async () => {
+    openApp('/services/svc-pg?tab=advice')
+    const refused = await screen.findByTestId('ratio-refused')
+    expect(refused.textContent).toContain('a full week')
+    expect(screen.getByTestId('ratio-candidates').textContent).not.toContain('0 %')
+  })
+
+  it('judges ping-pong over time, and advises to stop', async () => {
+    openApp('/services/svc-redis?tab=moves')
+    const panel = await screen.findByTestId('stop-moving')
+    await waitFor(() => expect(panel.textContent).toContain('Stop moving its pages'))
+    expect((await screen.findByTestId('ping-pong-spans')).textContent).toContain('goes on')
+  })
+})
+
 describe('the host page', () => {
+  it('advises on settings with files to take away, what waits, and what is not known', async () => {
+    openApp('/hosts/h-1?tab=advice')
+    const card = await screen.findByTestId('advice-F2')
+    expect(card.textContent).toContain('/sys/kernel/mm/numa/demotion_enabled')
+    await userEvent.click(screen.getAllByRole('button', { name: 'Files and commands' })[0] as HTMLElement)
+    expect(await screen.findByLabelText('Commands of F2')).toBeTruthy()
+    expect(screen.getByTestId('advice-F8').textContent).toContain('waits')
+    expect(screen.getByTestId('knob-unknown').textContent).toContain('F7')
+    expect(screen.getByTestId('knob-states').textContent).toContain('differs')
+  })
+
   it('shows nodes by tier, findings with their fix, the worst first', async () => {
     openApp('/hosts/h-1')
     expect(await screen.findByTestId('node-2')).toBeTruthy()

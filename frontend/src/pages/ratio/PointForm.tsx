@@ -1,36 +1,11 @@
 import { Button, NumberInput, Select, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
-import type { SlowdownPointRequest } from '../../api/_generated/schema'
 import { addSlowdownPoint } from '../../api/queries/ratio'
 import { Prose } from '../../ui/Prose'
+import { blank, requestOf } from './pointEntry'
 import { problemText } from './problemText'
 import classes from './RatioView.module.css'
-
-interface Entry {
-  share: number | string
-  loss: number | string
-  error: number | string
-  source: SlowdownPointRequest['source']
-  note: string
-}
-
-const blank: Entry = { share: '', loss: '', error: '', source: 'ab_test', note: '' }
-
-/** What was entered as a request; null while something is missing. Percentages become ratios. */
-export function requestOf(entry: Entry): SlowdownPointRequest | null {
-  const { share, loss, error } = entry
-  const isPrediction = entry.source === 'prediction'
-  if (typeof loss !== 'number' || (!isPrediction && (typeof share !== 'number' || typeof error !== 'number')))
-    return null
-  return {
-    share_on_slow: typeof share === 'number' ? share / 100 : 1,
-    loss: loss / 100,
-    loss_standard_error: typeof error === 'number' ? error / 100 : null,
-    source: entry.source,
-    note: entry.note,
-  }
-}
 
 /** Adds a measurement of the slowdown. */
 export function PointForm({ serviceId }: { serviceId: string }) {

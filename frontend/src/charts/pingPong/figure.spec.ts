@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { chartThemes } from '../../lib/palette'
+import { pingPongHistory } from '../../mock-api/pingPong'
+import { pingPongFigure } from './figure'
+
+const theme = chartThemes.light
+const answer = pingPongHistory('h-1')
+const traces = (over: Partial<typeof answer> = {}) =>
+  pingPongFigure({ ...answer, ...over }, theme, []).data as unknown as {
+    name?: string
+    type: string
+    x: string[]
+    y: number[]
+    yaxis?: string
+    line?: { dash: string }
+  }[]
+
+describe('ping-pong over time', () => {
+  it('shows states by height as well as by colour', () => {
+    const height = (name: string) => traces().find((trace) => trace.name === name)?.y[0] ?? 0
+    expect(height('critical')).toBeGreaterThan(height('warning'))
+    expect(height('warning')).toBeGreaterThan(height('ok'))
+  })
+
+  it('hatches where no state is known, and counts every bucket once', () => {
+    const onStrip = traces().filter(({ yaxis }) => yaxis === 'y2')
+    expect(onStrip.reduce((sum, { x }) => sum + x.length, 0)).toBe(answer.states.length)
+    expect(onStrip[0]?.x).toHaveLength(answer.states.filter((state) => state === null).length)
+  })
+
+  it('dashes a bound and says so, and draws a measurement solid', () => {
+    expect(traces().at(-1)).toMatchObject({ name: 'at most', line: { dash: 'dash' } })
+    expect(traces({ kind: 'measured' }).at(-1)).toMatchObject({ name: 'ping-pong', line: { dash: 'solid' } })
+  })
+
+  it('lists states beside the series', () => {
+    const { table } = pingPongFigure(answer, theme, [])
+    expect(table.columns.at(-1)).toBe('state')
+    expect(table.rows[25]?.at(-1)).toBe('warn')
+  })
+})
