@@ -11,7 +11,6 @@ from tierscope.domain.curve import (
     Pages,
     cross_fitted_curve,
     density_curve,
-    interval_miss_ratio,
     lower_for_unseen,
     lru_interval_curve,
     miss_ratio,
@@ -28,19 +27,16 @@ def test_average_eviction_time_of_the_worked_example(capacity: float, ratio: flo
     assert miss_ratio(np.array([0.5, 0.2, 0.0, 0.2]), capacity) == pytest.approx(ratio)
 
 
-def test_reuse_in_intervals_counts_pages_touched() -> None:
-    survival = np.array([0.5, 0.3, 0.3, 0.1])
-    assert interval_miss_ratio(survival, 100, 150) == pytest.approx(0.3)
-    assert interval_miss_ratio(survival, 100, 1e9) == pytest.approx(0.1)
-
-
-def test_the_lru_curve_says_where_it_is_not_known() -> None:
-    survival = np.array([0.5, 0.3, np.nan, np.nan])
-    served, known = lru_interval_curve(survival, 100.0, 1000.0, np.array([0.1, 0.15, 0.16, 1.0]))
-    assert served == pytest.approx([0.5, 0.7, 0.7, 0.7])
-    assert known.tolist() == [True, True, False, False]
-    everything, known = lru_interval_curve(np.array([0.5, 0.0]), 100.0, 1000.0, np.array([1.0]))
-    assert (everything.tolist(), known.tolist()) == ([1.0], [True])
+def test_reuse_in_intervals_counts_pages_touched_and_says_where_it_is_not_known() -> None:
+    survival = np.array([0.5, 0.3, 0.3, 0.1, np.nan, np.nan])
+    sizes = np.array([50.0, 100.0, 125.0, 150.0, 180.0, 195.0, 210.0, 211.0, 1000.0])
+    least, most = lru_interval_curve(survival, 100.0, 1000.0, sizes / 1000.0)
+    assert least == pytest.approx([0.0, 0.5, 0.6, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9])
+    assert most == pytest.approx([0.5, 0.5, 0.6, 0.7, 0.7, 0.8, 0.9, 1.0, 1.0])
+    everything, _ = lru_interval_curve(np.array([0.5, 0.0]), 100.0, 1000.0, np.array([1.0]))
+    assert everything.tolist() == [1.0]
+    nothing, all_ = lru_interval_curve(np.full(3, np.nan), 100.0, 1000.0, np.array([0.05, 0.5]))
+    assert (nothing.tolist(), all_.tolist()) == ([0.0, 0.0], [1.0, 1.0])
 
 
 def test_the_densest_bytes_of_the_worked_example() -> None:

@@ -281,8 +281,10 @@ def test_gaps_give_the_lru_curve_without_page_samples(database: Database) -> Non
     (curve,) = view.curves
     assert (curve.name, curve.estimator, curve.measure) == ("lru_interval", "aet", "page_intervals")
     # 50, 30, 30 and 10 of 100 touches come back later than 1, 2, 3 and 4 intervals, of 100 MiB each: an LRU of 100 MiB
-    # holds one interval, 150 two, 180 three and 210 four.
-    assert curve.served[:4] == pytest.approx((0.5, 0.5, 0.7, 0.9))
+    # holds one interval, 150 two, 180 three and 210 four. Of 50 MiB gaps do not tell.
+    assert curve.served[0] is None
+    assert (curve.lo[0], curve.hi[0]) == pytest.approx((0.0, 0.5))
+    assert curve.served[1:4] == pytest.approx((0.5, 0.7, 0.7 + 0.2 * 20 / 30))
     assert curve.served[-1] is None
     assert curve.lo[-1] == pytest.approx(0.9)
     assert curve.hi[-1] == 1.0

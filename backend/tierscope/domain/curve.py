@@ -71,42 +71,36 @@ def miss_ratio(reuse_mass: Floats, capacity_pages: float) -> float:
     """Miss ratio of an LRU of so many pages, by average eviction time, from the reuse times of single accesses.
 
     `reuse_mass[i]` is the share of accesses whose reuse time is i + 1 accesses; what is missing to 1 are first touches.
+    The smallest eviction time whose sum of the shares that exceed it fills the pages; the last one known where the
+    data ends before.
     """
     exceeding = np.concatenate([[1.0], 1.0 - np.cumsum(reuse_mass)])
-    return _miss(exceeding, capacity_pages, 1.0)
-
-
-def interval_miss_ratio(survival: Floats, pages_per_interval: float, capacity_pages: float) -> float:
-    """Miss ratio per page and interval, from the share of pages still idle after 1, 2, ... intervals.
-
-    `pages_per_interval`: mean number of distinct pages touched in an interval. Named `L_interval` where published:
-    it counts page touches, not accesses.
-    """
-    return _miss(np.concatenate([[1.0], survival]), capacity_pages, pages_per_interval)
+    filled = np.concatenate([[0.0], np.cumsum(exceeding)])
+    reached = np.flatnonzero(filled >= capacity_pages - SLACK)
+    age = int(reached[0]) if len(reached) else len(exceeding) - 1
+    return float(np.clip(exceeding[min(age, len(exceeding) - 1)], 0.0, 1.0))
 
 
 def lru_interval_curve(
     survival: Floats, touched_bytes: float, resident_bytes: float, shares: Floats
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Share of page touches per interval that an LRU of a share of the resident bytes serves, and where it is known.
+) -> tuple[Floats, Floats]:
+    """What an LRU of shares of the resident bytes serves of page touches per interval, at least and at most.
 
-    `survival`: share of memory still idle after 1, 2, ... intervals, NaN from where nothing was watched.
-    `touched_bytes` per interval in the mean. An LRU that keeps more than all that is touched within the longest known
-    gap serves the last value or more: not known.
+    `survival` P: share of memory still idle after 1, 2, ... intervals, NaN from where nothing was watched.
+    `touched_bytes` m per interval in the mean. An LRU that keeps memory for A intervals holds m (P(0) + ... + P(A - 1))
+    bytes and misses P(A) of the touches; sizes between lie on the line between. Both ends are equal where it is known.
+    An LRU that holds less than is touched in an interval is not: gaps do not tell what happens within one. Neither is
+    one that keeps memory longer than any gap that was watched.
     """
     known = survival[np.cumprod(np.isfinite(survival)).astype(np.bool_)]
+    exceeding = np.clip(np.concatenate([[1.0], known]), 0.0, 1.0)
+    filled = np.concatenate([[0.0], np.cumsum(exceeding[:-1]) * touched_bytes])
     room = shares * resident_bytes
-    served = np.array([1.0 - interval_miss_ratio(known, touched_bytes, float(capacity)) for capacity in room])
-    reach = touched_bytes * (1.0 + float(known[:-1].sum())) if len(known) else 0.0
-    return served, (room <= reach + SLACK) | (served >= 1.0)
-
-
-def _miss(exceeding: Floats, capacity_pages: float, scale: float) -> float:
-    """P(A) for the smallest A with scale * sum of P(t < A) >= capacity; the last known P where the data ends before."""
-    filled = np.concatenate([[0.0], np.cumsum(exceeding) * scale])
-    reached = np.flatnonzero(filled >= capacity_pages - SLACK)
-    age = int(reached[0]) if len(reached) else len(exceeding) - 1
-    return float(np.clip(exceeding[min(age, len(exceeding) - 1)], 0.0, 1.0))
+    served = 1.0 - np.interp(room, filled, exceeding)
+    within = room < touched_bytes - SLACK
+    beyond = room > filled[-1] + SLACK
+    first = 1.0 - exceeding[1] if len(known) else 1.0
+    return np.where(within, 0.0, served), np.where(within, first, np.where(beyond, 1.0, served))
 
 
 def _served(ranking: Floats, scores: Floats, sizes: Floats, shares: Floats, resident_bytes: float | None) -> Floats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.curve import lru_interval_curve
+from tierscope.domain.curve import SLACK, lru_interval_curve
 from tierscope.domain.curve_bands import LEVEL, draw_hosts
 from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.revisit import reaccess_curve
@@ -20,8 +20,8 @@ Floats = npt.NDArray[np.float64]
 class LruCurve:
     """Share of page touches that an LRU serves, by share of DRAM.
 
-    Where an LRU keeps more than the gaps tell of, `served` is NaN and `lo` is what it serves at least. Elsewhere `lo`
-    and `hi` are NaN with a single host.
+    Where gaps do not tell, `served` is NaN, and `lo` and `hi` are what it serves at least and at most. Elsewhere they
+    are NaN with a single host.
     """
 
     method: Method
@@ -51,38 +51,37 @@ def lru_curve(
     if chosen is None:
         return None
     of_host = gaps_by_host([block for block in blocks if block.method == chosen], kind or "all")
-    curves, known, weights = [], [], []
+    ends, weights = [], []
     for host, gaps in of_host.items():
         touched, resident = _mean_bytes(heat[chosen].get(host), kind)
         if touched <= 0 or not (gaps.closed.sum() + gaps.at_risk_only.sum()) > 0:
             continue
-        served, is_known = lru_interval_curve(1.0 - reaccess_curve(gaps).share, touched, resident, shares)
-        curves.append(served)
-        known.append(is_known)
+        ends.append(lru_interval_curve(1.0 - reaccess_curve(gaps).share, touched, resident, shares))
         weights.append(touched)
-    if not curves:
+    if not ends:
         return None
     n_intervals = sum(block.intervals for block in blocks if block.method == chosen) // max(len(of_host), 1)
-    return _join(chosen, np.array(curves), np.all(known, axis=0), np.array(weights), n_intervals)
+    return _join(chosen, np.array(ends), np.array(weights), n_intervals)
 
 
-def _join(method: Method, curves: Floats, known: npt.NDArray[np.bool_], weights: Floats, n_intervals: int) -> LruCurve:
-    mean = np.average(curves, axis=0, weights=weights)
-    lo, hi = np.full((2, len(mean)), np.nan)
-    level = None
-    if len(curves) > 1:
-        drawn = draw_hosts(curves, curves[:, None], weights)
+def _join(method: Method, ends: Floats, weights: Floats, n_intervals: int) -> LruCurve:
+    """Hosts with what an LRU serves at least and at most, `ends` [n, 2, shares]."""
+    least, most = np.average(ends, axis=0, weights=weights)
+    known = np.isclose(least, most, rtol=0.0, atol=SLACK)
+    if len(ends) > 1:
+        drawn = draw_hosts(ends, ends[:, None], weights)
         tail = (1.0 - LEVEL) / 2.0
-        lo, hi = np.clip(np.quantile(drawn, [tail, 1.0 - tail], axis=0), 0.0, 1.0)
-        level = LEVEL
-    least = np.where(np.isfinite(lo), np.minimum(lo, mean), mean)
+        lo, hi = np.quantile(drawn[:, 0], tail, axis=0), np.quantile(drawn[:, 1], 1.0 - tail, axis=0)
+        lo, hi = np.clip(np.minimum(lo, least), 0.0, 1.0), np.clip(np.maximum(hi, most), 0.0, 1.0)
+    else:
+        lo, hi = np.where(known, np.nan, least), np.where(known, np.nan, most)
     return LruCurve(
         method=method,
-        served=np.where(known, mean, np.nan),
-        lo=np.where(known, lo, least),
-        hi=np.where(known, hi, 1.0),
-        level=level,
-        n_hosts=len(curves),
+        served=np.where(known, least, np.nan),
+        lo=lo,
+        hi=hi,
+        level=LEVEL if len(ends) > 1 else None,
+        n_hosts=len(ends),
         n_intervals=n_intervals,
     )
 

@@ -34,8 +34,8 @@ ACTIVE_NOT_ACCESSES = (
 )
 LOADS_ONLY = "Of hardware samples the curve counts loads: loads and stores are two populations, never added."
 LRU_NOTE = (
-    "The LRU curve counts touches of pages per interval, not accesses. Where it stops, an LRU would keep memory longer "
-    "than any gap that was watched."
+    "The LRU curve counts touches of pages per interval, not accesses. It has bounds and no value where an LRU holds "
+    "less than is touched in one interval, or keeps memory longer than any gap that was watched."
 )
 
 
