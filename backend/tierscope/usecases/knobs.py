@@ -10,6 +10,7 @@ from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.figures import Figure, Window
 from tierscope.domain.knobs import Facts, advise
+from tierscope.domain.knobs.bandwidth import bandwidth_keys
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Samples, wanted_keys
 from tierscope.domain.knobs.machine import Subtracted, list_subtracted
@@ -117,7 +118,8 @@ def _judge(part: HostLedger) -> Verdict:
 def _read_samples(session: ReadSession, host: SubjectHost, window: Window) -> Samples | None:
     """Counters of nodes and zones in the window; None where they are no longer kept one by one."""
     layout_ids = layouts_in(session, host.id, window.start, window.end)
-    keys = sorted({key for names in read_layouts(session, layout_ids).values() for key in wanted_keys(names)})
+    layouts = read_layouts(session, layout_ids).values()
+    keys = sorted({key for names in layouts for key in (*wanted_keys(names), *bandwidth_keys(names))})
     if not keys:
         return None
     block = read_live_keys(session, host.id, keys, layout_ids, window.start, window.end)

@@ -49,7 +49,7 @@ class Host:
     has_slow_tier: bool
     sockets: int = 1
     is_tpp: bool = False
-    dram_node: int = 0
+    top_nodes: tuple[int, ...] = (0,)
     slow_nodes: tuple[int, ...] = ()
     dram_bytes: float | None = None
     dram_managed_bytes: float | None = None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tierscope.domain.counters import Bools
+from tierscope.domain.knobs.bandwidth import classify_host
 from tierscope.domain.knobs.facts import RATE_LIMIT, Facts, Flows, Heat, Host, PingPong
 from tierscope.domain.knobs.levels import Levels, Samples, median_of
 from tierscope.domain.knobs.machine import read_host
@@ -52,7 +53,10 @@ def gather(
     flows = replace(_flows(ledger, steady, host, word), limit_events=limit_events)
     if levels is not None:
         flows = levels.add(flows, ledger)
-    return Facts(host, flows, heat or Heat(), word)
+    heat = heat or Heat()
+    if samples is not None and heat.service_class is None:
+        heat = replace(heat, service_class=classify_host(inventory, samples, host.top_nodes))
+    return Facts(host, flows, heat, word)
 
 
 def _flows(ledger: Ledger, steady: Bools, host: Host, word: str | None) -> Flows:

@@ -39,7 +39,7 @@ def read_host(inventory: Body | None) -> Host:
         has_slow_tier=_has_slow_tier(facts, slow),
         sockets=max(sum(bool(str(nodes[number].get("cpulist") or "").strip()) for number in top), 1),
         is_tpp=DEMOTE_SCALE in knobs,
-        dram_node=top[0] if top else 0,
+        top_nodes=tuple(top),
         slow_nodes=tuple(slow),
         dram_bytes=facts.dram_bytes,
         slow_bytes=_total([_size(nodes[number]) for number in slow]),

@@ -103,9 +103,10 @@ def _swap_advice(current: int, proposed: int, found: tuple[Evidence, ...], risk:
 def interleave(facts: Facts) -> Advice | Unknown | None:
     """F9: the service is bound by bandwidth, and both tiers have been measured."""
     host = facts.host
-    paths = [(f"{INTERLEAVE}/node{host.dram_node}", 0), *((f"{INTERLEAVE}/node{node}", 1) for node in host.slow_nodes)]
+    paths = [(f"{INTERLEAVE}/node{node}", 0) for node in host.top_nodes]
+    paths += [(f"{INTERLEAVE}/node{node}", 1) for node in host.slow_nodes]
     values = [host.number(path) for path, _ in paths]
-    if any(path not in host.knobs for path, _ in paths):
+    if not host.top_nodes or not host.slow_nodes or any(path not in host.knobs for path, _ in paths):
         return None
     if facts.heat.service_class is None:
         return Unknown("F9", ("memory bandwidth in use, and loaded latency of DRAM",))
@@ -114,7 +115,10 @@ def interleave(facts: Facts) -> Advice | Unknown | None:
     if not host.dram_gb_per_s or not host.slow_gb_per_s:
         return Unknown("F9", ("bandwidth of both tiers: run `tierscope-agent bench`",))
     share = balanced_share(host.dram_gb_per_s, host.slow_gb_per_s)
-    weights = interleave_weights(share)
+    # A weight is that of one node, and a tier may have several.
+    weights = interleave_weights(
+        balanced_share(host.dram_gb_per_s / len(host.top_nodes), host.slow_gb_per_s / len(host.slow_nodes))
+    )
     if weights is None or any(value is None for value in values):
         return None
     changes = tuple(

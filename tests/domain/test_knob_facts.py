@@ -1,0 +1,207 @@
+"""Facts of rules: what is read from an inventory and counters, and what stays unknown."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tierscope.domain.knobs import Facts, Heat, advise
+from tierscope.domain.knobs.bandwidth import classify_host
+from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, NUMA_BALANCING, RATE_LIMIT, Host
+from tierscope.domain.knobs.gather import gather
+from tierscope.domain.knobs.levels import Levels, Samples, wanted_keys
+from tierscope.domain.knobs.machine import list_subtracted, read_host, read_knobs
+from tierscope.domain.tier_moves import COLUMN_KEYS, Ledger, Verdict
+
+MIB = 1 << 20
+PAGE = 4096
+
+
+def inventory(**more: object) -> dict[str, Any]:
+    return {
+        "page_size_bytes": PAGE,
+        "nodes": [
+            {"id": 0, "memory_bytes": 1000 * MIB, "cpulist": "0-3", "tier_class": "dram"},
+            {"id": 1, "memory_bytes": 1000 * MIB, "cpulist": "4-7", "tier_class": "dram"},
+            {"id": 2, "memory_bytes": 4000 * MIB, "cpulist": "", "tier_class": "cxl"},
+        ],
+        "tiers": [{"rank": 0, "nodes": [0, 1]}, {"rank": 1, "nodes": [2]}],
+        "knobs": [
+            {"path": NUMA_BALANCING, "value": "2\n"},
+            {"path": DEMOTION, "value": None, "unavailable": "permission denied"},
+            {"path": RATE_LIMIT, "value": None, "unavailable": "this kernel has no such setting"},
+            {"path": "/sys/kernel/mm/transparent_hugepage/enabled", "value": "always [madvise] never"},
+        ],
+        **more,
+    }
+
+
+def samples(columns: Mapping[str, Sequence[int]], step_s: float = 60.0) -> Samples:
+    n = len(next(iter(columns.values())))
+    values = np.array(list(columns.values()), np.int64).T
+    times = np.arange(n) * step_s
+    return Samples(times, np.zeros(n, np.int64), tuple(columns), values, np.ones(values.shape, bool))
+
+
+def ledger(columns: Mapping[str, Sequence[int]], step_s: float = 60.0) -> Ledger:
+    n = len(next(iter(columns.values())))
+    values = np.zeros((n, len(COLUMN_KEYS)), np.int64)
+    present = np.zeros(values.shape, bool)
+    for key, rows in columns.items():
+        values[:, COLUMN_KEYS.index(key)] = rows
+        present[:, COLUMN_KEYS.index(key)] = True
+    return Ledger(np.arange(1, n + 1) * step_s, np.full(n, step_s), values, present, np.zeros(n, np.int8))
+
+
+def test_settings_are_read_as_they_are_written_and_absent_ones_left_out() -> None:
+    assert read_knobs(inventory()) == {
+        NUMA_BALANCING: "2",
+        DEMOTION: None,
+        "/sys/kernel/mm/transparent_hugepage/enabled": "madvise",
+    }
+    host = read_host(inventory())
+    assert (host.sockets, host.slow_nodes, host.has_slow_tier) == (2, (2,), True)
+    assert (host.dram_bytes, host.slow_bytes) == (2000 * MIB, 4000 * MIB)
+    assert host.is_on(DEMOTION) is None
+    assert host.unreadable(DEMOTION, RATE_LIMIT) == (f"the value of {DEMOTION}",)
+
+
+@pytest.mark.parametrize("value", ["", "nan", "1e5", "1_000", "-1", "2; reboot", "99999999999"])
+def test_what_is_no_whole_number_is_no_value(value: str) -> None:
+    assert Host({NUMA_BALANCING: value}, has_slow_tier=True).number(NUMA_BALANCING) is None
+
+
+def test_a_host_that_does_not_rank_its_nodes_has_no_slow_tier() -> None:
+    body = inventory(tiers=[{"rank": 0, "nodes": [0, 1, 2]}])
+    assert not read_host(body).has_slow_tier
+    assert not read_host(None).has_slow_tier
+    assert advise(Facts(read_host(None))).advice == ()
+
+
+def test_a_measured_bandwidth_goes_before_a_stated_one() -> None:
+    body = inventory()
+    for node in body["nodes"]:
+        node |= {"read_bandwidth_mib_per_s": 1000, "write_bandwidth_mib_per_s": 500}
+    stated = read_host(body)
+    assert stated.dram_gb_per_s == pytest.approx(2 * 1000 * MIB / 1e9)
+    assert not stated.bandwidth_measured
+    assert stated.bandwidth_note is not None
+    body["benches"] = [{"memory_node": 2, "cpu_node": 0, "figures": [{"name": "write_bandwidth", "median": 22e9}]}]
+    measured = read_host(body)
+    assert (measured.slow_write_gb_per_s, measured.bandwidth_note) == (22.0, None)
+
+
+def test_unmovable_memory_of_dram_alone_is_taken_off() -> None:
+    rows = [
+        {"node": 0, "hugetlb_bytes": 100, "mlocked_bytes": 10, "pinned_pages": 1},
+        {"node": 2, "hugetlb_bytes": 5000, "mlocked_bytes": None, "pinned_pages": None},
+    ]
+    found = {row.what: row.bytes for row in list_subtracted(inventory(unmovable=rows))}
+    assert found == {"hugetlb": 100, "mlock": 10, "pinned": PAGE, "memory policies and cpusets": None}
+    assert read_host(inventory(unmovable=rows)).unmovable_bytes == 110 + PAGE
+
+
+def test_levels_are_those_of_the_steady_part() -> None:
+    free = [500 * MIB] * 3 + [20 * MIB] * 7
+    taken = samples(
+        {
+            **{f"node:{node}|meminfo|MemFree": free for node in (0, 1)},
+            "node:2|meminfo|MemFree": [100 * MIB] * 10,
+            "host|meminfo|MemFree": [1] * 10,
+            "zone:0/Normal|zoneinfo|high": [1000] * 10,
+            "zone:0/Normal|zoneinfo|promo": [2000] * 10,
+            "zone:2/Movable|zoneinfo|high": [9000] * 10,
+        }
+    )
+    host = Levels(taken, np.arange(3, 10) * 60.0, read_host(inventory())).fill(read_host(inventory()))
+    assert host.dram_free_bytes == 40 * MIB
+    assert host.slow_free_bytes == 100 * MIB
+    assert host.dram_watermark_bytes == 2000 * PAGE
+    assert host.dram_is_full is True
+    assert host.slow_has_room is False
+    assert "host|meminfo|MemFree" not in [key for key in taken.keys if key.startswith("node:")]
+    assert set(wanted_keys(taken.keys)) == set(taken.keys)
+
+
+def test_spill_of_one_half_is_a_service_that_fills_up() -> None:
+    def spilled(foreign: Sequence[int]) -> float | None:
+        hit = list(range(0, 600_000, 30_000))
+        columns = {f"node:{node}|numastat|numa_hit": hit for node in (0, 1)}
+        columns |= {f"node:{node}|numastat|numa_foreign": list(foreign) for node in (0, 1)}
+        columns |= {f"node:{node}|meminfo|MemFree": [MIB] * 20 for node in (0, 1)}
+        still = ledger({"promoted_pages": [0] * 19})
+        return gather(inventory(), samples(columns), still, None).flows.spilled_pages_per_s
+
+    assert spilled([min(i, 5) * 600 for i in range(20)]) == 0
+    assert spilled([i * 600 for i in range(20)]) == pytest.approx(2 * 600 / 60)
+
+
+def test_flows_that_no_counter_tells_stay_unknown() -> None:
+    flows = gather(inventory(), None, ledger({"promoted_pages": [60] * 10}), None).flows
+    assert flows.promoted_pages_per_s == 1
+    assert (flows.demoted_pages_per_s, flows.spilled_pages_per_s, flows.ping_pong) == (None, None, None)
+    assert (flows.swap_used_ratio, flows.hot_share_of_slow) == (None, None)
+
+
+def test_ping_pong_is_measured_where_the_kernel_marks_pages() -> None:
+    columns = {"promotion_candidates_pages": [1000] * 10, "promoted_pages": [10**6] * 10, "demoted_pages": [10**6] * 10}
+    verdict = Verdict("healthy", "", "likely")
+    assert (
+        gather(inventory(), None, ledger({**columns, "candidates_demoted": [150] * 10}), verdict).flows.ping_pong
+        == "warn"
+    )
+    assert (
+        gather(inventory(), None, ledger({**columns, "candidates_demoted": [20] * 10}), verdict).flows.ping_pong == "ok"
+    )
+    futile = Verdict("futile_ping_pong", "", "likely")
+    assert gather(inventory(), None, ledger(columns, step_s=10), futile).flows.ping_pong == "warn"
+    assert gather(inventory(), None, ledger(columns, step_s=60), futile).flows.ping_pong == "crit"
+
+
+def test_candidates_are_held_against_the_limit_up_to_the_end() -> None:
+    body = inventory()
+    body["knobs"][2] = {"path": RATE_LIMIT, "value": "1"}
+    limit_pages = MIB // PAGE * 60
+    rows = [limit_pages // 2] * 20 + [3 * limit_pages] * 40
+    flows = gather(body, None, ledger({"promotion_candidates_pages": rows}), None).flows
+    assert flows.candidates_steady_minutes == pytest.approx(40)
+    level = gather(body, None, ledger({"promotion_candidates_pages": [limit_pages] * 60}), None).flows
+    assert level.candidates_steady_minutes == 0
+
+
+def bench(node: int) -> dict[str, Any]:
+    points = [(1e9, 100.0), (50e9, 120.0), (90e9, 200.0), (100e9, 400.0)]
+    return {
+        "cpu_node": node,
+        "memory_node": node,
+        "figures": [{"name": "read_bandwidth", "median": 100e9}],
+        "loaded": [{"bandwidth_bytes_per_s": rate, "latency_ns": latency} for rate, latency in points],
+    }
+
+
+@pytest.mark.parametrize(("share", "named"), [(0.9, "bandwidth"), (0.6, "mixed"), (0.2, "latency")])
+def test_a_host_is_bound_by_bandwidth_if_much_flows_and_latency_has_risen(share: float, named: str) -> None:
+    flow = [int(i * 60 * share * 100e9) for i in range(10)]
+    taken = samples({f"node:{node}|resctrl|mbm_total_bytes": flow for node in (0, 1)})
+    assert classify_host(inventory(benches=[bench(0), bench(1)]), taken, (0, 1)) == named
+    assert classify_host(inventory(benches=[bench(0)]), taken, (0, 1)) is None
+    assert classify_host(inventory(benches=[bench(0), bench(1)]), samples({"x": [1, 2]}), (0, 1)) is None
+
+
+def test_weights_are_those_of_single_nodes() -> None:
+    body = inventory()
+    body["knobs"] += [{"path": f"{INTERLEAVE}/node{node}", "value": "1"} for node in (0, 1, 2)]
+    body["benches"] = [
+        {"memory_node": node, "cpu_node": 0, "figures": [{"name": "read_bandwidth", "median": rate}]}
+        for node, rate in ((0, 200e9), (1, 200e9), (2, 50e9))
+    ]
+    given = advise(Facts(read_host(body), heat=Heat(service_class="bandwidth")))
+    assert [(change.path[-1], change.proposed) for change in given.advice[0].changes] == [
+        ("0", "4"),
+        ("1", "4"),
+        ("2", "1"),
+    ]
+    effect = given.advice[0].effect_size
+    assert effect is not None
+    assert effect.value == pytest.approx(450 / 400)
