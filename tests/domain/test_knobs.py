@@ -21,6 +21,7 @@ from tierscope.domain.knobs.facts import (
 )
 from tierscope.domain.knobs.rules_headroom import watermark_factor
 from tierscope.domain.knobs.rules_moves import promotion_limit
+from tierscope.domain.tier_moves import Word
 
 GIB = float(1 << 30)
 KNOBS: dict[str, str | None] = {
@@ -96,7 +97,6 @@ CASES = {
     ),
     "F10": (with_knobs(HEALTHY, zone="1"), {ZONE_RECLAIM: "0"}),
     "F11": (with_flows(HEALTHY, swap_used_ratio=0.7), {}),
-    
 }
 
 
@@ -176,3 +176,127 @@ def test_a_rollback_restores_what_was_read() -> None:
     back = rollback_of(advise(CASES["F1"][0]).advice[0])
     assert [(change.path, change.current, change.proposed) for change in back.changes] == [(NUMA_BALANCING, "2", "0")]
     assert render_files([back]).sysctl == "kernel.numa_balancing = 0\n"
+
+
+def rules_of(facts: Facts) -> list[str]:
+    return [advice.rule for advice in advise(facts).advice]
+
+
+NO_HEAT = replace(HEALTHY, heat=Heat())
+
+
+def test_without_heat_counters_decide_and_what_lacks_is_named() -> None:
+    off = with_flows(with_knobs(NO_HEAT, mode="0"), slow_ratio=0.5, slow_anon_ratio=0.5)
+    assert rules_of(replace(off, verdict="spill")) == ["F1"]
+    assert rules_of(replace(off, verdict="swap_pressure")) == []
+    little = replace(with_flows(off, slow_anon_ratio=0.1), verdict="spill")
+    assert rules_of(little) == []
+    assert "F1" in {unknown.rule for unknown in advise(little).unknown}
+    assert advise(little).nothing_to_do is None
+
+
+def test_promotion_goes_before_the_demotion_that_makes_its_room() -> None:
+    both = with_flows(with_knobs(NO_HEAT, mode="1", demotion="false"), slow_ratio=0.5, slow_anon_ratio=0.5)
+    given = advise(replace(both, verdict="spill"))
+    assert [advice.rule for advice in given.advice] == ["F1"]
+    assert [(advice.rule, advice.changes[0].proposed) for advice, _ in given.waiting] == [("F2", "1")]
+    swapping = replace(with_flows(both, swapped_out_pages_per_s=9), verdict="swap_pressure")
+    assert rules_of(swapping) == ["F2"]
+
+
+def test_refused_promotions_want_demotion_first_and_headroom_then() -> None:
+    refused = with_flows(NO_HEAT, candidate_pages_per_s=900, promoted_pages_per_s=10)
+    refused = replace(refused, verdict="promotion_failing")
+    assert rules_of(with_knobs(refused, demotion="false")) == ["F2"]
+    assert rules_of(refused) == ["F3"]
+
+
+@pytest.mark.parametrize(("hot", "rules"), [(0.2, ["F4"]), (0.9, []), (None, [])])
+def test_a_limit_is_raised_only_where_it_holds_back_few_hot_pages(hot: float | None, rules: list[str]) -> None:
+    flows = replace(NO_HEAT.flows, hot_share_of_slow=hot, candidate_pages_per_s=500, promoted_pages_per_s=9)
+    bound = with_knobs(replace(NO_HEAT, flows=flows, verdict="limiter_bound"), limit="2")
+    given = advise(bound)
+    assert [advice.rule for advice in given.advice] == rules
+    assert (given.nothing_to_do is not None) == (hot == 0.9)
+    assert ("F4" in {unknown.rule for unknown in given.unknown}) == (hot is None)
+    if rules:
+        assert given.advice[0].changes[0].proposed == "2200"
+        blind = replace(bound, host=replace(bound.host, slow_write_gb_per_s=None))
+        assert rules_of(blind) == []
+
+
+def test_a_lowered_limit_binds() -> None:
+    vain = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=2560)
+    assert advise(vain).advice[0].changes[0].proposed == "5"
+    slow = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=10)
+    assert advise(slow).advice[0].changes[0].proposed == "1"
+    fast = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=256_000)
+    assert advise(fast).advice[0].changes[0].proposed == "20"
+
+
+def test_headroom_is_not_made_by_swapping() -> None:
+    spilling = with_flows(HEALTHY, spilled_pages_per_s=100, allocation_p99_bytes_per_s=2 * GIB)
+    assert rules_of(with_knobs(spilling, demotion="false")) == []
+    assert rules_of(replace(spilling, host=replace(HOST, slow_free_bytes=GIB))) == []
+
+
+def test_swappiness_follows_refaults_where_heat_is_not_known() -> None:
+    thrashing = with_flows(
+        NO_HEAT, refaulted_file_pages_per_s=6000, refaulted_anon_pages_per_s=5, file_ratio_of_dram=0.3
+    )
+    assert advise(thrashing).advice[0].changes[0].proposed == "100"
+    other = with_flows(NO_HEAT, refaulted_file_pages_per_s=5, refaulted_anon_pages_per_s=6000, file_ratio_of_dram=0.3)
+    assert advise(other).advice[0].changes[0].proposed == "40"
+    assert rules_of(with_flows(other, file_ratio_of_dram=0.1)) == []
+    assert rules_of(with_flows(other, refaulted_file_pages_per_s=5000)) == []
+
+
+def test_full_tiers_want_memory_unless_swap_wants_room_first() -> None:
+    full = replace(NO_HEAT, host=replace(HOST, slow_free_bytes=GIB), verdict="swap_pressure")
+    full = with_flows(full, swapped_out_pages_per_s=90, swapped_in_pages_per_s=50)
+    assert rules_of(full) == ["capacity"]
+    assert rules_of(with_flows(full, swap_used_ratio=0.6)) == ["F11"]
+    assert advise(full).advice[0].changes == ()
+
+
+def test_limits_are_named_and_nothing_is_proposed() -> None:
+    limited = with_flows(NO_HEAT, limit_reclaimed_ratio=0.8, limit_events=12, direct_demoted_ratio=0.6)
+    given = advise(replace(limited, verdict="limit_reclaim"))
+    assert [(advice.rule, advice.changes) for advice in given.advice] == [("limits", ())]
+
+
+def test_too_few_candidates_are_a_fault_only_with_hot_memory_outside() -> None:
+    few = with_flows(BOUND, candidate_pages_per_s=1e3)
+    unknown = advise(replace(few, heat=Heat()))
+    assert unknown.advice == ()
+    assert "F5" in {rule.rule for rule in unknown.unknown}
+    short = advise(with_flows(BOUND, candidates_steady_minutes=5))
+    assert short.advice == ()
+    assert "30 minutes" in next(rule for rule in short.unknown if rule.rule == "F5").missing[0]
+
+
+def test_settings_that_cannot_be_read_are_unknown_and_odd_ones_left_alone() -> None:
+    locked = replace(HEALTHY, host=replace(HOST, knobs={**KNOBS, ZONE_RECLAIM: None, RATE_LIMIT: None}))
+    assert {"F4", "F10"} <= {rule.rule for rule in advise(locked).unknown}
+    odd = with_flows(with_knobs(HEALTHY, demotion="[sic] reboot"), swapped_out_pages_per_s=50)
+    assert rules_of(odd) == []
+
+
+@pytest.mark.parametrize("word", ["fits", "healthy", "harmless_demotion", "following_phases"])
+def test_a_verdict_that_asks_for_nothing_is_said_to_do_so(word: Word) -> None:
+    given = advise(replace(NO_HEAT, verdict=word))
+    assert given.advice == ()
+    assert given.nothing_to_do is not None
+    assert given.nothing_to_do.rule == "F12"
+    assert given.nothing_to_do.evidence
+
+
+def test_heat_without_gain_leaves_all_but_harm() -> None:
+    close = with_heat(HEALTHY, served_now=0.94, cold_anon_share=0.6, cold_file_share=0.2)
+    given = advise(close)
+    assert given.advice == ()
+    assert given.nothing_to_do is not None
+    assert [found.value for found in given.nothing_to_do.evidence] == [pytest.approx(0.01)]
+    assert rules_of(with_knobs(close, zone="1")) == ["F10"]
+    kept = with_heat(HEALTHY, loss_upper=0.008, loss_target=0.01, cold_anon_share=0.6, cold_file_share=0.2)
+    assert advise(kept).nothing_to_do is not None
