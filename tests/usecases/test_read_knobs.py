@@ -16,8 +16,10 @@ from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, RATE_LIMIT, S
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.knob_groups import compare
 from tierscope.usecases.knobs import KnobReads, KnobView
+from tierscope.wire._generated import batch_pb2, heat_pb2
 
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+MIB = 1 << 20
 KNOBS = {NUMA_BALANCING: "2", DEMOTION: "true", RATE_LIMIT: "65536", SWAPPINESS: "60", ZONE_RECLAIM: "0"}
 
 
@@ -45,11 +47,40 @@ def send(database: Database, name: str, host: Enrolled, **changed: str) -> int:
     inventory.tiers.add(rank=0, kernel_number=4, nodes=[0])
     inventory.tiers.add(rank=1, kernel_number=54, nodes=[1])
     inventory.unmovable.add(node=0, mlocked_bytes=4096, pinned_pages=2)
-    for path, value in {**KNOBS, RATE_LIMIT: changed.get("limit", KNOBS[RATE_LIMIT])}.items():
+    chosen = {RATE_LIMIT: changed.get("limit", "65536"), NUMA_BALANCING: changed.get("balancing", "2")}
+    for path, value in {**KNOBS, **chosen}.items():
         inventory.knobs.add(path=path, value=value)
     inventory.services.add(namespace="demo", name="cache", rule="exe", processes=1, heat_measured=False)
     assert store(database, host, [batch])
     return now
+
+
+def add_heat(batch: batch_pb2.Batch, end_ns: int, tiers: dict[str, list[int]]) -> None:
+    """Adds one interval of anon memory: MiB by age bucket on each tier."""
+    rows, n = list(tiers.values()), len(tiers)
+
+    def packed(cells: list[list[int]]) -> bytes:
+        return (np.array(cells, "<i8") * MIB).tobytes()
+
+    active = packed([[sum(age[:count]) for count in (1, 2, 4, 5)] for age in rows])
+    batch.heat.add(
+        backend=heat_pb2.HEAT_BACKEND_ABIT_WALK,
+        granularity=heat_pb2.GRANULARITY_PAGE,
+        interval_ns=batches.MINUTE_NS,
+        end_wall_ns=[end_ns] * n,
+        service_ref=[batches.intern(batch, "demo/cache")] * n,
+        group_ref=[batches.intern(batch, "server")] * n,
+        kind=[heat_pb2.PAGE_KIND_ANON] * n,
+        page_size_bytes=[4096] * n,
+        tier_ref=[batches.intern(batch, tier) for tier in tiers],
+        validity=[(1 << 64) - 1] * n,
+        resident_bytes=[sum(age) * MIB for age in rows],
+        age_bytes=packed(rows),
+        never_bytes=packed([[0] * batches.AGE] * n),
+        active_count_bytes=packed([[0, *age, 0] for age in rows]),
+        active_lo_bytes=active,
+        active_hi_bytes=active,
+    )
 
 
 def read(database: Database, host_id: str, now: int, **window: str) -> KnobView:
@@ -116,6 +147,32 @@ def test_a_setting_unlike_those_of_the_group_is_named(database: Database) -> Non
     assert (states[RATE_LIMIT].current, states[RATE_LIMIT].group_norm) == ("500", "65536")
     assert (states[RATE_LIMIT].differs, states[RATE_LIMIT].group_hosts) == (True, 3)
     assert states[SWAPPINESS].differs is False
+
+
+@native
+def test_heat_leads_and_says_how_far_promotion_can_get(database: Database) -> None:
+    host = enrol(database)
+    now = send(database, "02-default-spill", host, balancing="0")
+    heat = batches.make_batch(host_id=host.id, sealed_wall_ns=now, seq=1)
+    hot, cold = [60, 40, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 50, 50, 0, 0]
+    for i in range(70):
+        add_heat(heat, now - (69 - i) * batches.MINUTE_NS, {"cxl": hot, "dram": cold})
+    assert store(database, host, [heat])
+    view = read(database, host.id, now, from_="-70m")
+    assert view.leading.hot_outside_dram_bytes.value == pytest.approx(100 * MIB)
+    cold_in_dram = view.leading.cold_in_dram_bytes
+    assert cold_in_dram.value == pytest.approx(100 * MIB - 4096 - 2 * 4096)
+    assert cold_in_dram.interval is not None
+    assert cold_in_dram.interval.hi == pytest.approx(100 * MIB)
+    first = view.first_advice
+    assert first is not None
+    assert (first.rule, [change.proposed for change in first.changes]) == ("F1", ["2"])
+    effect = first.effect_figure
+    assert effect is not None
+    assert effect.interval is not None
+    assert (effect.value, effect.interval.lo, effect.interval.hi) == (1.0, 0.0, 1.0)
+    short = read(database, host.id, now, from_="-20m").first_advice
+    assert short is None or short.effect_figure is None, "twenty minutes of heat are too few to stand on"
 
 
 def test_a_split_or_a_small_group_has_no_norm() -> None:
