@@ -8,6 +8,7 @@ use tierscope_sample::heat::{Backend, GapRow, Granularity, HeatRow, PageKind};
 use tierscope_sample::page_group::{
     Census, PageGroup, PageGroupOptions, PageMapping, PageSize, PageState, TierIndex,
 };
+use tierscope_sample::page_sample::PageSampleOptions;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::page_trace::{Access, PageRange};
@@ -41,8 +42,10 @@ pub struct TraceIdentity {
     pub page_size_bytes: u32,
     /// Tier label of all pages, `None` where unknown.
     pub tier: Option<Arc<str>>,
-    /// Random; ids of tile epochs come from it.
+    /// Random; ids of tile epochs and of sampled pages come from it.
     pub epoch_seed: u64,
+    /// Most pages of the sample of pages; 0 for none.
+    pub sampled_pages: usize,
 }
 
 /// Folds the intervals of one trace, or of one trace again and again: page state goes on from interval to interval.
@@ -70,6 +73,11 @@ impl TraceFolder {
         let options = PageGroupOptions {
             census: Census::Touched,
             tiers: identity.tier.iter().cloned().collect(),
+            page_sample: (identity.sampled_pages > 0).then_some(PageSampleOptions {
+                key: [identity.epoch_seed, !identity.epoch_seed],
+                sampled_ratio: 1.0,
+                max_pages: identity.sampled_pages,
+            }),
             ..PageGroupOptions::default()
         };
         Self {
@@ -114,13 +122,11 @@ impl TraceFolder {
         folded
     }
 
-    /// The unfinished block of gaps at the end of the stream; empty when a block has just ended.
-    pub fn finish(&mut self) -> Vec<GapRow> {
-        let mut gaps = self.group.end_stream().gaps;
-        for row in &mut gaps {
-            self.scale_gaps(row);
-        }
-        gaps
+    /// The unfinished blocks of gaps and of sampled pages at the end of the stream; empty when one has just ended.
+    pub fn finish(&mut self) -> Folded {
+        let mut folded = self.group.end_stream();
+        self.scale_folded(&mut folded);
+        folded
     }
 
     /// Memory that the tracked pages take.
@@ -130,13 +136,24 @@ impl TraceFolder {
 
     fn end_interval(&mut self, end: IntervalEnd) -> Folded {
         let mut folded = self.group.finish_without_tiles(end);
+        self.scale_folded(&mut folded);
+        folded
+    }
+
+    fn scale_folded(&self, folded: &mut Folded) {
         for row in &mut folded.rows {
             self.scale_row(row);
         }
         for row in &mut folded.gaps {
             self.scale_gaps(row);
         }
-        folded
+        for page in folded
+            .page_samples
+            .iter_mut()
+            .flat_map(|sample| &mut sample.pages)
+        {
+            page.page_size_bytes = self.page_size_bytes;
+        }
     }
 
     /// Bytes of the trace's pages that one byte of the fold stands for.

@@ -34,6 +34,7 @@ fn identity() -> TraceIdentity {
         page_size_bytes: 4096,
         tier: None,
         epoch_seed: 1,
+        sampled_pages: 0,
     }
 }
 
@@ -347,9 +348,56 @@ fn a_skipped_interval_is_missing_and_its_tiles_are_not_collected() {
         assert_eq!((row.validity, row.age_bytes[0]), (0b101, row.resident_bytes));
         assert_eq!(row.active_count_bytes[2], row.resident_bytes);
     }
-    let cut = folder.finish();
+    let cut = folder.finish().gaps;
     assert!(
         cut.iter()
             .all(|block| block.intervals == 3 && block.closed_bytes == [0; GAP_BINS])
     );
+}
+
+#[test]
+fn sampled_pages_of_a_trace_have_its_accesses_and_its_page_size() {
+    let (reader, intervals) = read("sqlite.parquet");
+    let identity = TraceIdentity {
+        page_size_bytes: 16384,
+        sampled_pages: 1000,
+        ..identity()
+    };
+    let mut folder = TraceFolder::new(&identity, &reader.page_ranges(MAPPING_GAP_BYTES).unwrap());
+    let mut samples = Vec::new();
+    for (index, interval) in intervals.iter().enumerate() {
+        samples.extend(folder.fold(end_of(index), &interval.accesses).page_samples);
+    }
+    samples.extend(folder.finish().page_samples);
+    assert_eq!(
+        samples.iter().map(|sample| sample.intervals.len()).sum::<usize>(),
+        intervals.len()
+    );
+    let pages = accessed(&intervals).len() as f64;
+    for sample in &samples {
+        assert!(sample.counts && sample.period_events.is_none());
+        assert!(sample.pages.len() <= 1000);
+        assert!(sample.pages.iter().all(|page| page.page_size_bytes == 16384));
+        let expected = pages * sample.sampled_ratio;
+        assert!((sample.pages.len() as f64) < expected + 5.0 * expected.sqrt());
+    }
+    let all_of_them = TraceIdentity {
+        sampled_pages: 4096,
+        ..identity
+    };
+    let mut folder = TraceFolder::new(&all_of_them, &[]);
+    folder.fold(end_of(0), &intervals[0].accesses);
+    let whole = folder.finish().page_samples;
+    let seen: u64 = whole[0]
+        .rows
+        .iter()
+        .map(|row| u64::from(row.loads) + u64::from(row.stores))
+        .sum();
+    let happened: u64 = intervals[0]
+        .accesses
+        .iter()
+        .map(|access| u64::from(access.loads) + u64::from(access.stores))
+        .sum();
+    assert!((whole[0].sampled_ratio - 1.0).abs() < f64::EPSILON);
+    assert_eq!(seen, happened);
 }

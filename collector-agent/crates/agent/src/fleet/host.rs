@@ -221,6 +221,7 @@ impl SimHost {
             content.gaps.extend(folded.gaps);
             content.tile_epochs.extend(folded.tile_epochs);
             content.tile_columns.extend(folded.tile_columns);
+            content.page_samples.extend(folded.page_samples);
         }
         self.step += 1;
         self.minute += 1;

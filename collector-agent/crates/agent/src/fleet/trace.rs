@@ -9,6 +9,9 @@ use tierscope_sample::fold::{Folded, IntervalEnd};
 
 use crate::fleet::spec::TraceSpec;
 
+/// Most sampled pages of a service on a host: enough for a curve, and little beside the rest of a simulated history.
+const SAMPLED_PAGES: usize = 256;
+
 /// The intervals of a trace that stand for minutes, shared by all hosts.
 #[derive(Debug)]
 pub(crate) struct Trace {
@@ -67,6 +70,7 @@ impl Trace {
             page_size_bytes: self.page_size_bytes,
             tier: None,
             epoch_seed: seed,
+            sampled_pages: SAMPLED_PAGES,
         };
         Playing {
             trace: Arc::clone(self),

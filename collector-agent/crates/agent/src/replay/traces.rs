@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use tierscope_import::page_trace::PageTraceReader;
 use tierscope_import::trace_fold::{MAPPING_GAP_BYTES, TraceFolder, TraceIdentity};
-use tierscope_sample::fold::{Folded, IntervalEnd};
+use tierscope_sample::fold::IntervalEnd;
+use tierscope_sample::page_sample::MAX_SAMPLED_PAGES;
 use tierscope_wire::Content;
 
 use super::source::{Gather, HeatSource, Identity};
@@ -70,6 +71,7 @@ impl HeatSource for Trace {
             page_size_bytes: self.reader.page_size_bytes(),
             tier: None,
             epoch_seed: identity.epoch_seed,
+            sampled_pages: MAX_SAMPLED_PAGES,
         };
         let mut folder = TraceFolder::new(&identity, &self.reader.page_ranges(MAPPING_GAP_BYTES)?);
         let mut gather = Gather::new(emit);
@@ -81,10 +83,7 @@ impl HeatSource for Trace {
             end.wall_ns += self.interval_ns;
             gather.add(folder.fold(end, &interval?.accesses))?;
         }
-        gather.add(Folded {
-            gaps: folder.finish(),
-            ..Folded::default()
-        })?;
+        gather.add(folder.finish())?;
         gather.finish()
     }
 }
