@@ -12,10 +12,14 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.tier_moves import COLUMN_KEYS, COLUMNS, Ledger, Plan
 from tierscope.storage import copy
-from tierscope.storage.binary import copy_out, parse_float, parse_int, parse_us
+from tierscope.storage.binary import MISSING, copy_out, parse_float, parse_int, parse_int8_array, parse_us
 
 _COLUMNS = ("host_id", "service_id", "ts", "dt_seconds", *COLUMN_KEYS, "trust_id", "cause")
-_SELECT = f"host_id, service_id, ts, dt_seconds, cause, {', '.join(COLUMN_KEYS)}"
+_SELECT = (
+    "host_id, service_id, ts, dt_seconds, cause,"
+    f" array_replace(ARRAY[{', '.join(COLUMN_KEYS)}]::bigint[], NULL, ({MISSING + 1} - 1)::bigint)"
+)
+"""The columns as one array: a field of its own for each would cost a Python object per cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +122,13 @@ def _to_ledger(rows: list[list[bytes | None]]) -> Ledger:
     times = np.array([parse_us(row[2]) for row in rows], np.int64)
     last = np.concatenate((times[1:] != times[:-1], [True]))
     kept = [row for row, keep in zip(rows, last.tolist(), strict=True) if keep]
-    present = np.array([[cell is not None for cell in row[5:]] for row in kept], bool)
-    values = np.array(
-        [[0 if cell is None else int.from_bytes(cell, "big", signed=True) for cell in row[5:]] for row in kept]
-    )
+    raw = np.stack([parse_int8_array(row[5]) for row in kept])
+    present = raw != MISSING
     return Ledger(
         times[last] / 1e6,
         np.array([parse_float(row[3]) or 0.0 for row in kept]),
-        values.astype(np.int64).reshape(len(kept), len(COLUMN_KEYS)),
-        present.reshape(len(kept), len(COLUMN_KEYS)),
+        np.where(present, raw, 0),
+        present,
         np.array([parse_int(row[4]) or 0 for row in kept], np.int8),
     )
 

@@ -49,9 +49,7 @@ class StopView:
     how: str | None
 
 
-def view_cost(
-    parts: Sequence[HostHistory], inventories: dict[int, dict[str, object]], window: Window, *, own_groups: bool
-) -> CostView:
+def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool) -> CostView:
     """Costs of these hosts together; `own_groups`: their ledgers are those of a service's control groups."""
     counting = [part for part in parts if _moved(part) is not None]
     seconds = max((part.part.ledger.seconds("promoted_pages") for part in counting), default=0.0)
@@ -81,7 +79,7 @@ def view_cost(
             warnings=_ASSUMED,
         ),
         _figure("tier_moves.bytes_per_s/1", "bytes_per_s", per_s, window, n),
-        _bandwidth(counting, inventories, per_s, window),
+        _bandwidth(counting, per_s, window),
         _pressure(parts, window, own_groups=own_groups),
     )
 
@@ -162,12 +160,10 @@ def _moved(part: HostHistory) -> int | None:
     return None if promoted is None or demoted is None else promoted + demoted
 
 
-def _bandwidth(
-    parts: Sequence[HostHistory], inventories: dict[int, dict[str, object]], bytes_per_s: float, window: Window
-) -> Figure:
+def _bandwidth(parts: Sequence[HostHistory], bytes_per_s: float, window: Window) -> Figure:
     """Every move reads or writes the slow tier once."""
     name = "tier_moves.slow_bandwidth_ratio/1"
-    found = [_slow_bandwidth(part, inventories.get(part.part.host.id)) for part in parts]
+    found = [_slow_bandwidth(part) for part in parts]
     known = [value for value in found if value is not None]
     if len(known) < len(found):
         reason = "The slow tier's bandwidth is not measured on every host: run the agent's bench there."
@@ -175,10 +171,10 @@ def _bandwidth(
     return _figure(name, "ratio", bytes_per_s / sum(known), window, len(parts))
 
 
-def _slow_bandwidth(part: HostHistory, inventory: dict[str, object] | None) -> float | None:
+def _slow_bandwidth(part: HostHistory) -> float | None:
     """Measured bandwidth of all slow nodes together, in bytes per second."""
     by_node: dict[int, float] = {}
-    for bench in read_hardware(inventory).benches:
+    for bench in read_hardware(part.inventory).benches:
         if bench.memory_node in part.part.machine.tiers.top_nodes:
             continue
         for wanted in _BANDWIDTHS:

@@ -10,14 +10,13 @@ from tierscope.domain.axis import make_grid
 from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Figure, Series, TimeAxis, Window, absent
 from tierscope.domain.tier_moves.ping_pong import State
-from tierscope.domain.tier_moves.states import gravest, scale_spans
+from tierscope.domain.tier_moves.states import JUDGE_EVERY, gravest
 from tierscope.storage.subjects import find_host
-from tierscope.storage.tier_moves import recorded_seconds
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.ledger_view import WHOLE_HOSTS
 from tierscope.usecases.ping_pong import Kind, describe_ping_pong
 from tierscope.usecases.ping_pong_cost import CostView, StopView, advise_stop, view_cost
-from tierscope.usecases.ping_pong_hosts import MAX_HOSTS, HostHistory, busiest, read_histories
+from tierscope.usecases.ping_pong_hosts import HostHistory, busiest, read_histories
 from tierscope.usecases.ping_pong_series import view_series
 from tierscope.usecases.ping_pong_spans import SpanView, bucket_states, list_spans
 from tierscope.usecases.subjects import require_service_hosts
@@ -77,7 +76,6 @@ class _Found:
     subject: str
     origin: str
     parts: Sequence[HostHistory]
-    recorded_s: float
     own_groups: bool
     is_service: bool
     notes: tuple[str, ...]
@@ -107,7 +105,6 @@ class PingPongReads:
                 subject=host_id,
                 origin=host.origin,
                 parts=parts,
-                recorded_s=recorded_seconds(session, [host.id]).get(host.id, 0.0),
                 own_groups=False,
                 is_service=False,
                 notes=(),
@@ -136,7 +133,6 @@ class PingPongReads:
                 subject=service_id,
                 origin=service.origin,
                 parts=parts,
-                recorded_s=max(recorded_seconds(session, ids).values(), default=0.0),
                 own_groups=own_groups,
                 is_service=True,
                 notes=_host_notes(len(hosts), len(every), own_groups=own_groups, any_parts=bool(parts)),
@@ -145,7 +141,7 @@ class PingPongReads:
 
 
 def _host_notes(taken: int, every: int, *, own_groups: bool, any_parts: bool) -> tuple[str, ...]:
-    notes = () if every <= MAX_HOSTS else (f"The {taken} of {every} hosts that moved most pages in the window.",)
+    notes = () if every <= taken else (f"The {taken} of {every} hosts that moved most pages in the window.",)
     return notes if own_groups or not any_parts else (*notes, WHOLE_HOSTS)
 
 
@@ -161,7 +157,7 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistoryView
     states = [_last(part) for part in parts]
     state = gravest(states)
     spans = list_spans(parts, window)
-    needed_s = scale_spans(found.recorded_s, nominal_s).crit_seconds
+    needed_s = max((part.spans.crit_seconds for part in parts), default=0.0)
     stop = advise_stop(
         [part for part, own in zip(parts, states, strict=True) if own not in (None, "ok")],
         cost,
@@ -189,8 +185,16 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistoryView
         explanation=explanation,
         stop_moving=stop,
         missing=_missing(parts, summary.kind, summary.ratio, window),
-        notes=(*found.notes, *((_SAMPLED,) if parts else ()), *(() if summary.kind == "measured" else (_JUDGED,))),
+        notes=(*found.notes, *_notes(parts, summary.kind)),
     )
+
+
+def _notes(parts: Sequence[HostHistory], kind: Kind) -> tuple[str, ...]:
+    if not parts:
+        return ()
+    every = max(part.spans.every for part in parts)
+    coarse = (f"The window is long: one interval in {every} is judged.",) if every > JUDGE_EVERY else ()
+    return (_SAMPLED, *(() if kind == "measured" else (_JUDGED, *coarse)))
 
 
 def _missing(parts: Sequence[HostHistory], kind: Kind, ratio: Figure, window: Window) -> Figure | None:

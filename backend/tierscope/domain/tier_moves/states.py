@@ -39,11 +39,19 @@ KNOWN_MIN = 6
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """How long things take, at the length of what was recorded: rows of a window, its seconds until crit."""
+    """How long things take, at the length of what was recorded: rows of a window, its seconds until crit.
+
+    One of `every` intervals is judged.
+    """
 
     rows: int
     crit_seconds: float
     every: int
+
+    @property
+    def streak(self) -> int:
+        """Judged windows in a row that change the state: as long as three of the finest."""
+        return max(STREAK * min(JUDGE_EVERY, self.every) // self.every, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +79,14 @@ class Followed:
     whys: tuple[str, ...]
 
 
-def scale_spans(recorded_seconds: float, nominal_seconds: float) -> Spans:
-    """Spans for a host of which `recorded_seconds` are stored in all: they do not depend on the window asked for."""
+def scale_spans(recorded_seconds: float, nominal_seconds: float, *, coarser: int = 1) -> Spans:
+    """Spans for a host of which `recorded_seconds` are stored in all: they do not depend on the window asked for.
+
+    `coarser` is a power of two by which fewer windows are judged, where there are very many.
+    """
     scale = min(recorded_seconds / WHOLE_RECORDING_SECONDS, 1.0)
     rows = max(round(FUTILE_SECONDS * scale / nominal_seconds), MIN_ROWS)
-    return Spans(rows, float(CRIT_SECONDS * scale), JUDGE_EVERY if scale >= 1.0 else 1)
+    return Spans(rows, float(CRIT_SECONDS * scale), JUDGE_EVERY * coarser if scale >= 1.0 else 1)
 
 
 def no_more(n: int) -> Beside:
@@ -130,9 +141,9 @@ def follow_judged(ledger: Ledger, spans: Spans, judge_window: Callable[[int, int
                 futile_run, other_run, why = futile_run + 1, 0, judgement.verdict.explanation
             else:
                 other_run += 1
-            if other_run >= STREAK:
+            if other_run >= spans.streak:
                 state, futile_run, held_s, why = "ok", 0, 0.0, ""
-            elif futile_run >= STREAK and state == "ok":
+            elif futile_run >= spans.streak and state == "ok":
                 state = "warn"
             if state == "warn" and judgement.futile and judgement.sure and held_s >= spans.crit_seconds:
                 state = "crit"
@@ -160,6 +171,12 @@ def judge_rows(ledger: Ledger, context: Context, beside: Beside, first: int, end
     return Judgement(futile=True, sure=sure, verdict=verdict)
 
 
+def judge_moves(ledger: Ledger, context: Context, first: int, end: int) -> Judgement:
+    """Judge rows [first, end) by the verdict alone."""
+    verdict = judge(some_rows(ledger, first, end), context)
+    return Judgement(verdict.word == "futile_ping_pong", verdict.confidence != "possible", verdict)
+
+
 def judge_with_host(own: Judgement, part: Ledger, host: Ledger, host_context: Context) -> Judgement:
     """A service's window, with its host's counters where its own do not tell.
 
@@ -176,7 +193,7 @@ def judge_with_host(own: Judgement, part: Ledger, host: Ledger, host_context: Co
     around = some_rows(host, int(inside[0]), int(inside[-1]) + 1)
     if _moved(part) < BALANCE_MIN * _moved(around):
         return own
-    found = judge_rows(around, host_context, no_more(len(around.times_s)), 0, len(around.times_s))
+    found = judge_moves(around, host_context, 0, len(around.times_s))
     if found.verdict.word == "not_enough_data":
         return own
     return found
