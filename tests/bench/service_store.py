@@ -18,11 +18,16 @@ from tierscope.core.database import Database
 from tierscope.domain.heat.beside import zeros_beside
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, Folded
 from tierscope.domain.heat.rows import KINDS, HeatRow, HeatSeries, Method
+from tierscope.domain.jobs import SERVICE_HEAT_1H, SERVICE_MOVES_1H
 from tierscope.domain.tier_moves import COLUMNS, Tiers, plan_host
 from tierscope.domain.tier_moves.ledger import Ledger
+from tierscope.storage import copy, marks
 from tierscope.storage.heat import replace_rollups
 from tierscope.storage.partitions import ensure_partitions
+from tierscope.storage.subjects import newest_inventories
 from tierscope.storage.tier_moves import replace_ledger
+from tierscope.usecases.rebuild.drain import DrainMarks
+from tierscope.usecases.rebuild.recent import rebuild_recent
 from tierscope.wire._generated import batch_pb2, heat_pb2
 
 Ints = npt.NDArray[np.int64]
@@ -133,26 +138,61 @@ def draw_week(rng: np.random.Generator, host_id: int, starts: Sequence[datetime]
 
 
 def seed_moves(database: Database, seeded: Seeded, *, days: int) -> None:
-    """The ledger of every host, one row a minute."""
+    """The ledger of every host, one row a minute, in the columns that its counters make."""
     start = seeded.end - timedelta(days=days)
     with database.write() as transaction:
         ensure_partitions(transaction, start, seeded.end)
     rng = np.random.default_rng(3)
-    minutes = np.arange(1, days * 1440 + 1)
-    times_s = start.timestamp() + minutes * 60.0
     plan = plan_host(KEYS, Tiers(frozenset({0}), known=True))
-    present = np.array([bool(column.plus) for column in plan.columns])
-    for host_id in seeded.host_ids:
-        values = rng.integers(0, 2000, (len(minutes), len(COLUMNS)))
-        ledger = Ledger(
-            times_s,
-            np.full(len(minutes), 60.0),
-            np.where(present, values, 0),
-            np.broadcast_to(present, values.shape).copy(),
-            np.zeros(len(minutes), np.int8),
-        )
+    kept = [column.column.key for column in plan.columns if column.plus]
+    times_us = int(start.timestamp()) * 10**6 + np.arange(1, days * 1440 + 1) * MINUTE_US
+    columns = ("host_id", "service_id", "ts", "dt_seconds", *kept, "trust_id")
+    rows = np.zeros(len(times_us), _row_of(len(columns)))
+    rows["fields"], rows["length"] = len(columns), 8
+    rows["cells"][:, 2] = times_us - _EPOCH_2000_US
+    rows["cells"][:, 3] = np.array([60.0], ">f8").view(">i8")[0]
+    first, *others = seeded.host_ids
+    with database.write() as transaction:
+        empty = Ledger(*(np.zeros(shape) for shape in (0, 0, (0, 0), (0, 0), 0)))  # type: ignore[arg-type]
+        replace_ledger(transaction, first, 0, [], empty, plan)
+        trust = transaction.execute(text("SELECT max(id) FROM ledger_trusts")).scalar_one()
+    rows["cells"][:, -1] = trust
+    for host_id in (first, *others):
+        rows["cells"][:, 0] = host_id
+        rows["cells"][:, 4:-1] = rng.integers(0, 2000, (len(rows), len(kept)))
         with database.write() as transaction:
-            replace_ledger(transaction, host_id, 0, [], ledger, plan)
+            copy.copy_rows(transaction, "tier_moves", columns, [_cells(rows)])
+
+
+_EPOCH_2000_US = 946_684_800_000_000
+
+
+def _row_of(n_cells: int) -> np.dtype[np.void]:
+    """A row of 8-byte fields as COPY takes it; lengths and cells are put between each other by `_cells`."""
+    return np.dtype([("fields", ">i2"), ("length", ">i4", (n_cells,)), ("cells", ">i8", (n_cells,))])
+
+
+def _cells(rows: npt.NDArray[np.void]) -> bytes:
+    n, width = rows["cells"].shape
+    out = np.zeros(n, [("fields", ">i2"), ("cells", [("length", ">i4"), ("value", ">i8")], (width,))])
+    out["fields"], out["cells"]["length"], out["cells"]["value"] = rows["fields"], rows["length"], rows["cells"]
+    return out.tobytes()
+
+
+def make_rollups(database: Database, seeded: Seeded, *, days: int) -> None:
+    """What the workers make of the seeded rows: hours of the service, and the newest hour of each host."""
+    hours = [seeded.end - timedelta(hours=at) for at in range(days * 24, 0, -1)]
+    with database.write() as transaction:
+        # Ingest's own marks would rebuild what was seeded without its raw samples.
+        transaction.execute(text("DELETE FROM marks"))
+        for job in (SERVICE_HEAT_1H, SERVICE_MOVES_1H):
+            marks.append(transaction, job.kind, 0, seeded.service_id, hours)
+    done = DrainMarks(database, lambda: datetime.now(UTC)).run(at_most=timedelta(hours=1))
+    assert not done.failures
+    with database.write() as transaction:
+        inventories = newest_inventories(transaction, seeded.host_ids, seeded.end + timedelta(days=1))
+        for host_id in seeded.host_ids:
+            rebuild_recent(transaction, host_id, inventories.get(host_id))
 
 
 def newest() -> datetime:

@@ -8,8 +8,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from factories import batches
+from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
@@ -257,3 +259,14 @@ def test_the_status_counts_the_work_that_waits(context: ReadContext) -> None:
     states = {component.name: component.status for component in status.components}
     assert (states["database"], states["api"], states["agent"]) == ("healthy", "healthy", "healthy")
     assert StatusReads(context).catalogue().items == METRICS
+
+
+def test_lists_say_the_same_once_workers_have_summed_up_the_newest_hour(context: ReadContext) -> None:
+    feed(context)
+    services = ServiceReads(context)
+    before = hosts(context).items[0], services.list(limit=10, cursor=None, origin=None, host=None).items[0]
+    drain(context.database)
+    with context.database.read() as session:
+        assert session.execute(text("SELECT count(*) FROM host_recent")).scalar_one() == 1
+    after = hosts(context).items[0], services.list(limit=10, cursor=None, origin=None, host=None).items[0]
+    assert after == before

@@ -52,3 +52,12 @@ def host_layout_ids(session: ReadSession, host_id: int) -> list[int]:
     """Return all layouts that a host has ever sent."""
     statement = text("SELECT layout_id FROM host_layouts WHERE host_id = :host ORDER BY first_seen_at DESC")
     return [int(row) for row in session.execute(statement, {"host": host_id}).scalars()]
+
+
+def layouts_of_hosts(session: ReadSession, host_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Return all layouts that each of these hosts has ever sent; hosts that sent none are left out."""
+    statement = text("SELECT host_id, layout_id FROM host_layouts WHERE host_id = ANY(:hosts)")
+    found: dict[int, list[int]] = {}
+    for row in session.execute(statement, {"hosts": list(host_ids)}):
+        found.setdefault(row.host_id, []).append(row.layout_id)
+    return found

@@ -7,8 +7,9 @@ from datetime import datetime
 from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure, absent
 from tierscope.domain.host_facts import HostFacts, find_state, read_facts
-from tierscope.domain.move_figures import figures_of
+from tierscope.domain.move_figures import RateSum, figures_of, figures_of_sums
 from tierscope.domain.tier_moves import Ledger, Verdict
+from tierscope.storage.host_recent import RATES, HostRecent, read_recent_rows
 from tierscope.storage.hosts import (
     FindingRow,
     HostRow,
@@ -17,7 +18,7 @@ from tierscope.storage.hosts import (
     read_host_services,
     read_inventories,
 )
-from tierscope.usecases.recent_moves import judge_recent, recent_ledgers
+from tierscope.usecases.recent_moves import LEDGER_SPAN, judge_recent, recent_ledgers
 
 MEMORY = "host.memory_bytes/1"
 
@@ -78,6 +79,55 @@ def summarise(session: ReadSession, rows: Sequence[HostRow], *, now: datetime) -
         summary = _line(row, facts[row.id], body or {}, seen, ledger, verdict, tuple(findings.get(row.id, ())), now)
         found.append(Summarised(row, summary, facts[row.id], body, at, seen, ledger, verdict))
     return found
+
+
+def list_summaries(session: ReadSession, rows: Sequence[HostRow], *, now: datetime) -> list[HostSummary]:
+    """Return the lines of these hosts, in their order, from the row that the workers keep of each host.
+
+    Hosts that no worker has summed up yet are looked at one by one.
+    """
+    ids = [row.id for row in rows]
+    recent = read_recent_rows(session, ids)
+    others = summarise(session, [row for row in rows if row.id not in recent], now=now)
+    lines = {host.row.id: host.summary for host in others}
+    services, findings = read_host_services(session, list(recent)), read_findings(session, list(recent))
+    for row in rows:
+        known = recent.get(row.id)
+        if known is not None:
+            seen = tuple(services.get(row.id, ()))
+            lines[row.id] = _recent_line(row, known, seen, tuple(findings.get(row.id, ())), now)
+    return [lines[row.id] for row in rows]
+
+
+def _recent_line(
+    row: HostRow,
+    known: HostRecent,
+    services: tuple[HostServiceRow, ...],
+    findings: tuple[FindingRow, ...],
+    now: datetime,
+) -> HostSummary:
+    newest = known.ended_at is not None and known.ended_at > now - LEDGER_SPAN
+    sums = [known.rate(name) if newest else RateSum() for name in RATES]
+    moves = figures_of_sums(sums, one_tier=known.one_tier)
+    return HostSummary(
+        id=row.public_id,
+        name=row.name,
+        origin=row.origin,
+        state=find_state(now, row.last_seen_at, row.retired_at),
+        last_seen=row.last_seen_at,
+        kernel=known.kernel,
+        dialect=known.dialect,
+        labels=row.labels,
+        memory_bytes=memory_figure(known.memory_bytes),
+        tiers=known.tier_classes,
+        services=tuple(service.id for service in services),
+        promotion_pages_per_s=moves.promotion,
+        demotion_pages_per_s=moves.demotion,
+        psi_memory_some_ratio=moves.psi,
+        verdict=known.verdict if newest else "not_enough_data",
+        findings=findings,
+        agent_version=row.agent_version,
+    )
 
 
 def _line(

@@ -23,7 +23,7 @@ from tierscope.usecases.context import ReadContext
 from tierscope.usecases.headlines import describe_host
 from tierscope.usecases.host_agent import AgentView, Collector, view_agent, view_collectors
 from tierscope.usecases.host_hardware import Hardware, read_hardware
-from tierscope.usecases.host_summaries import HostSummary, Summarised, summarise
+from tierscope.usecases.host_summaries import HostSummary, Summarised, list_summaries, summarise
 from tierscope.usecases.subjects import decode_cursor, encode_cursor, require_host
 
 SELF_REPORT_SPAN = timedelta(days=1)
@@ -114,10 +114,10 @@ class HostReads:
             after = (str(name), int(host_id))
         with self._context.database.read() as session:
             rows = list_hosts(session, wanted=wanted, after=after, limit=limit + 1)
-            items = summarise(session, rows[:limit], now=now)
+            items = list_summaries(session, rows[:limit], now=now)
         last = rows[limit - 1] if len(rows) > limit else None
         return HostPage(
-            items=tuple(item.summary for item in items),
+            items=tuple(items),
             next_cursor=None if last is None else encode_cursor(last.name, last.id),
         )
 

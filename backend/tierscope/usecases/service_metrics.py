@@ -13,7 +13,7 @@ from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.packing import Block
 from tierscope.domain.service_metrics import NAMES, SOURCE, HostMetrics, combine, count_reporting
-from tierscope.storage.layouts import host_layout_ids, read_layouts
+from tierscope.storage.layouts import layouts_of_hosts, read_layouts
 from tierscope.storage.services import read_aliases
 from tierscope.storage.subjects import SubjectHost, find_service, hosts_of_service
 from tierscope.usecases.context import ReadContext
@@ -81,10 +81,12 @@ class ServiceMetricReads:
 
 def _find_senders(session: ReadSession, hosts: list[SubjectHost], wanted: frozenset[str]) -> list[Sender]:
     """Hosts that ever sent any of these keys, with the keys."""
+    by_host = layouts_of_hosts(session, [host.id for host in hosts])
+    layouts = read_layouts(session, {layout_id for ids in by_host.values() for layout_id in ids})
+    held = {layout_id: wanted.intersection(keys) for layout_id, keys in layouts.items()}
     found = []
     for host in hosts:
-        layouts = read_layouts(session, host_layout_ids(session, host.id))
-        keys = sorted({key for keys in layouts.values() for key in keys if key in wanted})
+        keys = sorted({key for layout_id in by_host.get(host.id, ()) for key in held.get(layout_id, ())})
         if keys:
             found.append((host.id, [describe_counter(key) for key in keys]))
     return found
