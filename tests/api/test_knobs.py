@@ -1,0 +1,45 @@
+"""Knob advice over HTTP: the whole answer, and hosts that are not there."""
+
+from contextlib import closing
+
+import pytest
+
+from factories import batches
+from factories.installations import enrol, store
+from factories.services import running
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+ZONE_RECLAIM = "/proc/sys/vm/zone_reclaim_mode"
+
+
+def test_the_answer_has_files_to_apply_and_says_what_is_not_known(database_url: str) -> None:
+    with running(Settings(database_url=database_url)) as (_, client), closing(Database(database_url)) as database:
+        host = enrol(database)
+        batch = batches.make_batch(host_id=host.id)
+        batches.add_inventory(batch)
+        batch.inventory.tiers.add(rank=0, kernel_number=4, nodes=[0])
+        batch.inventory.tiers.add(rank=1, kernel_number=22, nodes=[1])
+        batch.inventory.knobs.add(path=ZONE_RECLAIM, value="1")
+        assert store(database, host, [batch])
+        answered = client.get(f"/v1/hosts/{host.id}/knob-advice", params={"from": "-1h"})
+        assert answered.status_code == 200
+        body = answered.json()
+        again = client.get(
+            f"/v1/hosts/{host.id}/knob-advice",
+            params={"from": body["window"]["start"], "to": body["window"]["end"]},
+        )
+        assert again.json()["advice"] == body["advice"]
+        missing = client.get("/v1/hosts/nobody/knob-advice")
+    assert body["verdict"] == "not_enough_data"
+    assert body["leading"]["hot_outside_dram_bytes"]["status"] == "not_collected"
+    (piece,) = body["advice"]
+    assert piece["rule"] == "F10"
+    assert piece["changes"] == [{"path": ZONE_RECLAIM, "current": "1", "proposed": "0", "rollback": "1"}]
+    assert piece["files"]["sysctl"] == "vm.zone_reclaim_mode = 0\n"
+    assert piece["files"]["rollback_commands"] == f"echo 1 > {ZONE_RECLAIM}\n"
+    assert piece["effect_figure"] is None
+    assert {row["path"] for row in body["knobs"]} == {ZONE_RECLAIM}
+    assert missing.status_code == 404
+    assert missing.json()["next_step"]
