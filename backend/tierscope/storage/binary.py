@@ -102,6 +102,11 @@ def parse_small_array(field: bytes | None) -> list[int]:
     return [int.from_bytes(cell, "big", signed=True) for cell in _cells(field)]
 
 
+def parse_bytes_array(field: bytes | None) -> list[bytes]:
+    """A bytea[] without nulls."""
+    return list(_cells(field))
+
+
 def parse_text_array(field: bytes | None) -> list[str]:
     """A text[] without nulls."""
     return [cell.decode() for cell in _cells(field)]

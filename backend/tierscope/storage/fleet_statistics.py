@@ -1,5 +1,6 @@
 """Statistics over many hosts as stored: groups, their sketches by hour and day, changes, features of services."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.fleet_statistics import Change
 from tierscope.domain.like_hosts import LikeKey
+from tierscope.storage.binary import copy_out, from_us, parse_bytes_array, parse_int, parse_text_array, parse_us
 from tierscope.storage.tables import fleet_changes, fleet_groups, fleet_sketches, service_features
 
 _LOCK_KEY = 0x7469_6572_666C_7374  # "tierflst": one process at a time makes them
@@ -141,26 +143,23 @@ def read_sketches(
     session: ReadSession, start: datetime, end: datetime, hours: int, groups: Sequence[int] | None = None
 ) -> list[SketchRow]:
     """Rows that start in [start, end), by time; of some groups or all."""
-    only = "" if groups is None else " AND group_id = ANY(:groups)"
-    statement = text(
-        "SELECT group_id, ts, hours, n_hosts, metrics, bodies, outliers FROM fleet_sketches"  # noqa: S608 - fixed texts
-        f" WHERE hours = :hours AND ts >= :start AND ts < :end{only} ORDER BY ts"
+    only = "" if groups is None else f" AND group_id IN ({', '.join(str(int(group)) for group in groups) or 'NULL'})"
+    query = (
+        "SELECT group_id, ts, n_hosts, metrics, bodies, outliers::text FROM fleet_sketches"  # noqa: S608 - integers, times
+        f" WHERE hours = {int(hours)} AND ts >= '{start.isoformat()}' AND ts < '{end.isoformat()}'{only} ORDER BY ts"
     )
-    values: dict[str, object] = {"hours": hours, "start": start, "end": end}
-    if groups is not None:
-        values["groups"] = list(groups)
     return [
         SketchRow(
-            row.group_id,
-            row.ts,
-            row.hours,
-            row.n_hosts,
-            tuple(row.metrics),
-            tuple(row.bodies),
+            parse_int(row[0]) or 0,
+            from_us(parse_us(row[1])),
+            hours,
+            parse_int(row[2]) or 0,
+            tuple(parse_text_array(row[3])),
+            tuple(parse_bytes_array(row[4])),
             (),
-            row.outliers,
+            json.loads(row[5] or b"{}"),
         )
-        for row in session.execute(statement, values)
+        for row in copy_out(session, query)
     ]
 
 

@@ -21,6 +21,8 @@ COURSE_FROM_S = 2 * DAY_S
 """From so long a series on, the course of the day is taken out of it."""
 MIN_SHIFT = 2.0
 """Robust standard deviations that a level must move by."""
+STEP_SEEN = 1.5
+"""Below `MIN_SHIFT`, so that a step that counts is not missed for lying across two stretches."""
 ONLINE_SHIFT = 3.0
 """The same for changes seen online, which rest on a few buckets."""
 _NEAR_INDEXES = 6
@@ -130,11 +132,13 @@ def _without_course(times: Floats, values: Floats) -> Floats:
 
 
 def _offline(flat: Floats) -> tuple[int, ...]:
-    """PELT, for series on which CUSUM sees anything at all: that is cheap, and PELT is not."""
-    spread = _spread(flat - np.median(flat))
-    if spread == 0 or not watch(((flat - np.median(flat)) / spread).tolist())[1]:
+    """PELT, for series with a step between any two neighbouring stretches: that is cheap to see, and PELT is not."""
+    if len(flat) < 2 * MIN_SIZE:
         return ()
-    return find_changes(flat)
+    middles = np.median(np.lib.stride_tricks.sliding_window_view(flat, MIN_SIZE), axis=1)
+    noise = _spread(flat - np.interp(np.arange(len(flat)), np.arange(len(middles)) + MIN_SIZE / 2, middles))
+    steps = np.abs(middles[MIN_SIZE:] - middles[:-MIN_SIZE])
+    return find_changes(flat) if float(steps.max()) > STEP_SEEN * noise else ()
 
 
 def _nearest_step(flat: Floats, place: int) -> int:

@@ -1,7 +1,7 @@
 """Reads of fleet statistics: quantiles of like hosts, outliers, changes beside events, services that behave alike."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, NotFound
@@ -44,7 +44,7 @@ from tierscope.usecases.fleet_statistics.views import (
 from tierscope.usecases.windows import parse_window
 
 DEFAULT_WINDOW = timedelta(days=1)
-HOURLY_UP_TO = timedelta(days=3)
+HOURLY_UP_TO = timedelta(hours=36)
 """Longer windows read whole days, and hours since the last of those."""
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 NEAR = timedelta(minutes=15)
@@ -121,45 +121,45 @@ def _read_rows(session: ReadSession, window: Window, groups: Sequence[int] | Non
 def _groups(
     rows: Sequence[SketchRow], groups: Mapping[int, GroupRow], services: Mapping[int, ServiceRow], only: str | None
 ) -> tuple[GroupView, ...]:
-    merged = _merge(rows, only)
+    bodies = _collect(rows, only)
     newest = {row.group_id: row.n_hosts for row in rows}
     parents = {group.service_id: group.id for group in groups.values() if group.key is None}
     views = []
-    for group_id, metrics in merged.items():
+    for group_id, metrics in bodies.items():
         group = groups.get(group_id)
         if group is None or group.key is None or group.service_id not in services:
             continue
-        parent_id = parents.get(group.service_id)
-        parent = {} if parent_id is None else merged.get(parent_id, {})
-        alone = parent_id is None or newest[group_id] >= newest.get(parent_id, 0)
+        parent_id, n_hosts = parents.get(group.service_id, -1), newest[group_id]
+        borrows = n_hosts < min(SMALL_GROUP, newest.get(parent_id, 0))
+        parent = bodies.get(parent_id, {}) if borrows else {}
         found = [
-            _metric(metric, quantiles, None if alone else parent.get(key), newest[group_id])
-            for key, quantiles in metrics.items()
-            if quantiles.n and (metric := find_host_metric(key)) is not None
+            _metric(metric, _merge(parts), _merge(parent.get(key, ())), n_hosts)
+            for key, parts in metrics.items()
+            if (metric := find_host_metric(key)) is not None
         ]
-        views.append(GroupView(_key(group, services[group.service_id]), newest[group_id], tuple(found)))
+        views.append(GroupView(_key(group, services[group.service_id]), n_hosts, tuple(found)))
     return tuple(sorted(views, key=lambda view: (view.key.service, -view.n_hosts, str(view.key))))
 
 
-def _merge(rows: Sequence[SketchRow], only: str | None) -> dict[int, dict[str, Quantiles]]:
+def _collect(rows: Sequence[SketchRow], only: str | None) -> dict[int, dict[str, list[bytes]]]:
+    """Stored quantiles by group and metric."""
     parts: dict[int, dict[str, list[bytes]]] = {}
     for row in rows:
         mine = parts.setdefault(row.group_id, {})
         for key, body in zip(row.metrics, row.bodies, strict=True):
             if only in (None, key):
                 mine.setdefault(key, []).append(body)
-    return {
-        group: {
-            key: Quantiles.merge_all([Quantiles.from_bytes(body) for body in bodies]) for key, bodies in keys.items()
-        }
-        for group, keys in parts.items()
-    }
+    return parts
 
 
-def _metric(metric: HostMetric, quantiles: Quantiles, parent: Quantiles | None, n_hosts: int) -> GroupMetricView:
+def _merge(bodies: Sequence[bytes]) -> Quantiles:
+    return Quantiles.merge_all([Quantiles.from_bytes(body) for body in bodies])
+
+
+def _metric(metric: HostMetric, quantiles: Quantiles, parent: Quantiles, n_hosts: int) -> GroupMetricView:
     p10, p50, p90, p99 = (quantiles.at(rank) or 0.0 for rank in RANKS)
     shrunk = None
-    above = None if parent is None or n_hosts >= SMALL_GROUP else parent.at(0.5)
+    above = parent.at(0.5)
     if above is not None:
         shrunk = ShrunkView(shrink(n_hosts, p50, above), p50, above, n_hosts / (n_hosts + 5))
     return GroupMetricView(
@@ -270,8 +270,3 @@ def _key(group: GroupRow, service: ServiceRow) -> GroupKeyView:
         kernel=key.kernel or None,
         agent_version=key.agent_version or None,
     )
-
-
-def hour_of(at: datetime) -> datetime:
-    """The start of the hour, UTC."""
-    return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
