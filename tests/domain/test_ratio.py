@@ -111,6 +111,18 @@ def test_the_class_follows_what_limits_the_service() -> None:
     assert kind(0.3, 1.0, 0.005) == "insensitive"
 
 
+class Prior:
+    """The prior as it was published: one spread at all shares."""
+
+    def loss_median(self, share: ShareOnSlow) -> float:
+        """By the prior alone."""
+        return PRIOR.loss_median(share.value)
+
+    def loss_upper(self, share: ShareOnSlow) -> float:
+        """By the prior alone."""
+        return PRIOR.loss_upper(share.value)
+
+
 def choose_given(
     target: float,
     *,
@@ -121,7 +133,7 @@ def choose_given(
     demand = Demand(target, required_bytes=1000, hot_bytes=hot, stressed=stressed)
     if bandwidth_loss is not None:
         demand = replace(demand, bandwidth_loss=bandwidth_loss)
-    return choose(RATIOS, lambda share: ShareOnSlow.exactly(GIVEN[share]), Belief(PRIOR), demand)
+    return choose(RATIOS, lambda share: ShareOnSlow.exactly(GIVEN[share]), Prior(), demand)
 
 
 def test_the_choice_of_the_worked_example() -> None:

@@ -46,6 +46,7 @@ def add_samples(
     period_events: float = 0.0,
     group: str = "server",
     seen_only: bool = False,
+    interval_ns: int = batches.MINUTE_NS,
 ) -> None:
     """Adds a block of intervals `first` to `first + count` that ends at `end_ns`; `missed` ones are of the block."""
     counts = memory.accesses[:, first:] if count is None else memory.accesses[:, first : first + count]
@@ -59,13 +60,13 @@ def add_samples(
     batch.page_samples.add(
         backend=backend,
         granularity=heat_pb2.GRANULARITY_PAGE,
-        interval_ns=batches.MINUTE_NS,
+        interval_ns=interval_ns,
         service_ref=batches.intern(batch, "demo/cache"),
         group_ref=batches.intern(batch, group),
         sampled_ratio=ratio,
         counts=counted,
         period_events=period_events,
-        end_wall_ns=[end_ns - (k - 1 - i) * batches.MINUTE_NS for i in range(k)],
+        end_wall_ns=[end_ns - (k - 1 - i) * interval_ns for i in range(k)],
         observed=[i not in missed for i in range(k)],
         page_ids=memory.ids[kept].astype("<u8").tobytes(),
         kind=memory.kinds[kept].tolist(),

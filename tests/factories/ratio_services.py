@@ -1,11 +1,12 @@
 """A service on some hosts for days, with heat by the hour and page samples by the day, as its ratio advice needs it."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from factories import batches
+from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from factories.page_samples import HOUR_NS, Memory, add_samples, make_memory
 from tierscope.core.database import Database
@@ -23,10 +24,10 @@ def this_hour() -> int:
 
 
 def skewed_memory(pages: int, seed: int, *, spread: float = 2.5, per_page: float = 3.0) -> Memory:
-    """Pages whose accesses differ much, over an hour of minutes."""
+    """Pages whose accesses differ much, over a day of hours."""
     random = np.random.default_rng(seed)
     rates = random.lognormal(0.0, spread, pages) / np.exp(spread**2 / 2) * per_page
-    return make_memory(random.poisson(rates[:, None], (pages, 60)), seed=seed)
+    return make_memory(random.poisson(rates[:, None], (pages, 24)), seed=seed)
 
 
 def add_day_of_heat(
@@ -68,22 +69,24 @@ def send_history(
     hours_of_day: Sequence[int] = tuple(range(24)),
     pages: int = 400,
     per_page: float = 3.0,
+    spread: float = 2.5,
     seed: int = 0,
 ) -> list[Enrolled]:
     """Stores days that end with the newest whole hour; each batch arrives when it was sealed."""
     enrolled = [enrol(database, name=f"node-{number}") for number in range(hosts)]
     for number, host in enumerate(enrolled):
-        memory = skewed_memory(pages, seed + number, per_page=per_page)
+        memory = skewed_memory(pages, seed + number, spread=spread, per_page=per_page)
         for day in range(days):
             end = this_hour() - (days - 1 - day) * DAY_NS
             batch = batches.make_batch(host_id=host.id, seq=day, sealed_wall_ns=end)
             add_day_of_heat(batch, end, hours_of_day)
-            add_samples(batch, memory, end_ns=end, backend=TRACE, ratio=1.0)
-            batch.page_samples[-1].sampled_ratio = 0.01
+            add_samples(batch, memory, end_ns=end, backend=TRACE, interval_ns=HOUR_NS)
+            batch.page_samples[-1].sampled_ratio = 0.01  # of so many pages that these are few
             batches.add_inventory(batch)
             if memory_bytes:
                 batch.inventory.nodes[0].memory_bytes = memory_bytes[number % len(memory_bytes)]
             assert store(database, host, [batch], clocks=Clocks(end, None, None))
+    drain(database, now() + timedelta(hours=2))
     return enrolled
 
 

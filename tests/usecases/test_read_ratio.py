@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from factories.ratio_services import GIB, now, send_history
+from tierscope.api.ratio import Ratio
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
@@ -38,7 +39,7 @@ def read(database: Database, **options: object) -> RatioView:
 def test_a_full_week_gives_the_smallest_ratio_that_keeps_the_target(database: Database) -> None:
     send_history(database)
     view = read(database)
-    assert (view.answer, view.refused) == ("ratio", ())
+    assert (view.refused, view.answer) == ((), "ratio")
     assert view.chosen is not None
     names = [candidate.name for candidate in view.candidates]
     assert names == ["8:1", "4:1", "2:1", "1:1", "1:2", "1:4"]
@@ -64,15 +65,18 @@ def test_a_full_week_gives_the_smallest_ratio_that_keeps_the_target(database: Da
     assert (view.expires_at - view.window.end).days == 14
     assert view.service_class.name is None
     assert view.chosen.name in view.sentence
-
-
-def test_a_week_is_read_whatever_the_window_asked_for(database: Database) -> None:
-    send_history(database)
-    assert read(database, from_="-1h").answer == "ratio"
+    assert read(database, from_="-1h").answer == "ratio", "a week is read whatever the window asked for"
+    assert Ratio.model_validate(view, from_attributes=True).answer == "ratio"
+    assert {field.name for field in dataclasses.fields(view)} == set(Ratio.model_fields)
+    grown = read(database, growth=0.5)
+    more = [candidate.share_on_slow.value or 0.0 for candidate in grown.candidates]
+    less = [candidate.share_on_slow.value or 0.0 for candidate in view.candidates]
+    assert all(after > before for before, after in zip(less, more, strict=True)), "growth takes DRAM away"
+    assert grown.headroom_ratio == pytest.approx(1 - 0.98 / 1.5)
 
 
 def test_a_tighter_target_keeps_more_dram_and_needs_measured_latencies(database: Database) -> None:
-    send_history(database)
+    send_history(database, spread=1.2)
     strict = read(database, loss_target=0.01)
     assert strict.answer == "refused"
     assert any("bench" in reason for reason in strict.refused)
@@ -80,15 +84,6 @@ def test_a_tighter_target_keeps_more_dram_and_needs_measured_latencies(database:
     loose, tight = read(database, loss_target=0.2, stressed=True), read(database, loss_target=0.02, stressed=True)
     assert loose.chosen is not None
     assert tight.chosen is None or tight.chosen.dram_ratio > loose.chosen.dram_ratio
-
-
-def test_growth_takes_dram_away(database: Database) -> None:
-    send_history(database)
-    plain, grown = read(database), read(database, growth=0.5)
-    before = [candidate.share_on_slow.value or 0.0 for candidate in plain.candidates]
-    after = [candidate.share_on_slow.value or 0.0 for candidate in grown.candidates]
-    assert all(more > less for less, more in zip(before, after, strict=True))
-    assert grown.headroom_ratio == pytest.approx(1 - 0.98 / 1.5)
 
 
 def test_owners_points_move_the_belief(database: Database) -> None:
@@ -138,12 +133,3 @@ def test_no_data_at_all_is_refused(database: Database) -> None:
     assert view.leading.cold_in_dram_bytes.status == "not_collected"
     with pytest.raises(NotFound):
         find_by_name(database, "demo/none")
-
-
-def test_the_view_is_what_the_api_answers(database: Database) -> None:
-    from tierscope.api.ratio import Ratio  # noqa: PLC0415 - the edge, for its model alone
-
-    send_history(database)
-    view = read(database)
-    assert Ratio.model_validate(view, from_attributes=True).answer == "ratio"
-    assert {field.name for field in dataclasses.fields(view)} == set(Ratio.model_fields)

@@ -105,7 +105,7 @@ class RefreshAdvice:
             public_id, loss_target=LOSS_TARGET, stressed=False, growth=0.0, from_=None, to=None
         )
         made = make_ratio_card(view)
-        self._store(done, Subject(number, is_host=False), [made] if made else [], {RATIO_KEY}, [public_id])
+        self.store_cards(done, Subject(number, is_host=False), [made] if made else [], {RATIO_KEY}, [public_id])
 
     def _refresh_host(self, done: Refreshed, number: int) -> None:
         now = self._clock()
@@ -114,9 +114,9 @@ class RefreshAdvice:
             view = advise_host(session, host, Window(now - KNOB_SPAN, now), now)
             services = stored.services_of_host(session, number)
         unjudged = {unknown.rule for unknown in view.unknown}
-        self._store(done, Subject(number, is_host=True), make_knob_cards(view), unjudged, services)
+        self.store_cards(done, Subject(number, is_host=True), make_knob_cards(view), unjudged, services)
 
-    def _store(
+    def store_cards(
         self,
         done: Refreshed,
         subject: Subject,

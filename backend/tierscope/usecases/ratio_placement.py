@@ -4,18 +4,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+
 from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure, Grade, Interval, Window
 from tierscope.domain.heat.aggregate import MIN_HOSTS
 from tierscope.domain.heat.unseen import MIN_SAMPLES
-from tierscope.domain.ratio import RATIOS, SWEEP, Placement, ShareOnSlow
-from tierscope.usecases.curve import ServedCurve, read_served
-from tierscope.usecases.curve_pages import NoCurve
+from tierscope.domain.ratio import Placement, ShareOnSlow
+from tierscope.domain.ratio.slow_share import LEVEL, share_on_slow
+from tierscope.usecases.curve_pages import NOT_SAMPLED, NoCurve, PagesOfHosts, scale_hosts
+from tierscope.usecases.curve_sources import read_curve_samples
+from tierscope.usecases.heat_sources import read_heat
 from tierscope.usecases.ratio_views import AssumptionView
 
 GROWTH_RANGE = (0.0, 0.2)
 """Of memory, for the sensitivity of an answer."""
-_LOWEST_RATIO = 0.05
+GRID = np.arange(0, 101) / 100.0
+"""Parts of memory in DRAM at which a placement is computed; between them it is interpolated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +70,25 @@ ReadPlacement = Callable[[ReadSession, int, Window, datetime], PlacementFacts | 
 
 
 def read_best_static(session: ReadSession, service_id: int, window: Window, now: datetime) -> PlacementFacts | NoCurve:
-    """Best static placement, from page samples: the densest pages in DRAM, less traffic that was not seen."""
-    wanted = sorted({_LOWEST_RATIO, *SWEEP, *(share for _, share in RATIOS), 1.0})
-    curve = read_served(session, service_id, window, now, dram_ratios=wanted)
-    return curve if isinstance(curve, NoCurve) else place_by_density(curve)
+    """Best static placement, from page samples: each host keeps its densest pages in DRAM."""
+    found = read_curve_samples(session, service_id, window)
+    if found.samples is None:
+        return NoCurve("not_collected", NOT_SAMPLED)
+    heat = read_heat(session, service_id, list(found.samples.hosts), window, now=now)
+    pages = scale_hosts(found.samples, heat.get(found.samples.method, {}))
+    return pages if isinstance(pages, NoCurve) else place_by_density(pages)
 
 
-def place_by_density(curve: ServedCurve) -> PlacementFacts:
-    """The placement that a served-accesses curve stands for."""
+def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
+    """The placement that keeps the densest of these pages in DRAM."""
+    shares = share_on_slow(list(pages.hosts.values()), GRID)
+    if shares is None:
+        return NoCurve("not_enough_data", "No accesses in every other interval: a longer window is needed.")
+    columns = {name: [getattr(share, name) for share in shares] for name in ("value", "lo", "hi")}
 
     def at(dram_ratio: float) -> ShareOnSlow:
-        served, lo, hi = curve.at(dram_ratio)
-        return ShareOnSlow(1.0 - served, 1.0 - hi, 1.0 - lo, curve.level or 0.0)
+        value, lo, hi = (float(np.interp(dram_ratio, GRID, columns[name])) for name in ("value", "lo", "hi"))
+        return ShareOnSlow(value, lo, hi, LEVEL)
 
     assumptions = [
         AssumptionView(
@@ -87,7 +99,7 @@ def place_by_density(curve: ServedCurve) -> PlacementFacts:
             "the best that a static placement can do; real policies come near it where hot sets are stable",
         )
     ]
-    if curve.measure == "page_intervals":
+    if not pages.samples.counts:
         assumptions.append(
             AssumptionView(
                 "accesses",
@@ -101,11 +113,11 @@ def place_by_density(curve: ServedCurve) -> PlacementFacts:
     return PlacementFacts(
         source="best_static",
         at=at,
-        coverage=curve.coverage,
-        n_hosts=curve.n_hosts,
-        n_samples=curve.n_samples,
-        n_intervals=curve.n_intervals,
-        method=curve.method,
+        coverage=pages.traffic_coverage,
+        n_hosts=len(pages.hosts),
+        n_samples=pages.n_samples,
+        n_intervals=pages.n_intervals,
+        method=pages.samples.method.family,
         assumptions=tuple(assumptions),
     )
 

@@ -1,8 +1,9 @@
 """What is believed of a service's slowdown at any share of accesses on slow memory, from a prior and its own points.
 
-ln o(h) = ln a + b ln h + f(ln h): the prior's line, and f, by which this service departs from it, a Gaussian process.
-At a measured share one point does exactly what the conjugate update of `slowdown` does; away from it the belief widens
-back to the prior, because services do not follow the prior's exponent: their own scatters by `EXPONENT_SD`.
+ln o(h) = ln a + b ln h + f(ln h): the prior's line, and f, by which a service departs from it. f is a Gaussian process
+of a level (the prior's variance of ln a), a slope, because services do not share the prior's exponent, and bends. At a
+measured share a point does what the conjugate update of `slowdown` does; away from it, and away from the shares that
+the prior was fitted to, the belief widens.
 """
 
 import math
@@ -13,12 +14,22 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.ratio.slowdown import UPPER_LEVEL, Point, Posterior, loss_of, normal_quantile, odds_of
+from tierscope.domain.ratio.slowdown import (
+    MIDDLE_SHARE,
+    UPPER_LEVEL,
+    Point,
+    Posterior,
+    loss_of,
+    normal_quantile,
+    odds_of,
+)
 
 Floats = npt.NDArray[np.float64]
 
-EXPONENT_SD = 0.4
-"""Of the exponent of one service about the prior's: 1.32 with 95 % interval 0.71 to 1.92, fitted to the same pairs."""
+EXPONENT_SD = 0.31
+"""Of the exponent: fitted freely to the published pairs its 95 % interval is 0.71 to 1.92."""
+BEND_SD, BEND_LENGTH = 0.2, 1.0
+"""Departures from a straight line, and over which distance in ln h they turn [A]."""
 FIT_EXPONENT_FROM = 3
 """Distinct shares from which on the exponent itself is fitted."""
 _SMALLEST_SHARE = 1e-6
@@ -114,11 +125,11 @@ class Belief:
     def _log_odds(self, log_share: float) -> tuple[float, float]:
         """Mean and variance of ln o at ln h."""
         mean = self.prior.mean_ln_a + self.prior.exponent * log_share
+        own = float(self._covariance(np.array([log_share]), np.array([log_share]))[0, 0])
         if not self.points:
-            return mean, self.prior.variance
+            return mean, own
         here = self._covariance(np.array([log_share]), self._logs)[0]
         gain = np.linalg.solve(self._measured, here)
-        own = float(self._covariance(np.array([log_share]), np.array([log_share]))[0, 0])
         return mean + float(gain @ self._residuals), max(own - float(gain @ here), 0.0)
 
     @cached_property
@@ -136,11 +147,8 @@ class Belief:
         return np.asarray(self._covariance(self._logs, self._logs) + errors, np.float64)
 
     def _covariance(self, first: Floats, second: Floats) -> Floats:
-        """Of the departures at two lists of ln h: of full size nearby, fading so that slopes scatter by EXPONENT_SD."""
-        distance = first[:, None] - second[None, :]
-        length = math.sqrt(self.prior.variance) / EXPONENT_SD
-        out = self.prior.variance * np.exp(-((distance / length) ** 2) / 2)
-        if self.fits_exponent:
-            middle = float(self._logs.mean())
-            out = out + EXPONENT_SD**2 * np.outer(first - middle, second - middle)
-        return np.asarray(out, np.float64)
+        """Of the departures at two lists of ln h: a level and a slope of the service's own, and bends."""
+        middle = math.log(MIDDLE_SHARE)
+        slopes = EXPONENT_SD**2 * np.outer(first - middle, second - middle)
+        bends = BEND_SD**2 * np.exp(-((first[:, None] - second[None, :]) ** 2) / (2.0 * BEND_LENGTH**2))
+        return np.asarray(self.prior.variance - BEND_SD**2 + slopes + bends, np.float64)

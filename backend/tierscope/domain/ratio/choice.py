@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
-from tierscope.domain.ratio.belief import Belief, ShareOnSlow
+from tierscope.domain.ratio.belief import ShareOnSlow
 
 ServiceClass = Literal["latency", "bandwidth", "mixed", "insensitive"]
 
@@ -119,8 +119,18 @@ Placement = Callable[[float], ShareOnSlow]
 """Share of accesses on slow memory at a DRAM share: by best static placement, later by a simulated policy."""
 
 
+class Slowdown(Protocol):
+    """Losses at a share of accesses on slow memory."""
+
+    def loss_median(self, share: ShareOnSlow) -> float:
+        """The median loss."""
+
+    def loss_upper(self, share: ShareOnSlow) -> float:
+        """The loss that is not exceeded at the level of the answer."""
+
+
 def judge(
-    shares: Sequence[tuple[str, float]], placement: Placement, belief: Belief, demand: Demand
+    shares: Sequence[tuple[str, float]], placement: Placement, belief: Slowdown, demand: Demand
 ) -> tuple[Candidate, ...]:
     """Judge names and DRAM shares of the total, from most DRAM to least (headroom is taken off by `placement`)."""
     ordered = sorted(shares, key=lambda named: -named[1])
@@ -146,7 +156,7 @@ def judge(
     return tuple(candidates)
 
 
-def choose(shares: Sequence[tuple[str, float]], placement: Placement, belief: Belief, demand: Demand) -> Choice:
+def choose(shares: Sequence[tuple[str, float]], placement: Placement, belief: Slowdown, demand: Demand) -> Choice:
     """Pick the smallest DRAM share whose upper loss keeps the target."""
     candidates = judge(shares, placement, belief, demand)
     kept = [candidate for candidate in candidates if not candidate.faults(demand.loss_target, stressed=demand.stressed)]
