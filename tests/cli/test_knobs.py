@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from factories import batches
+from factories.installations import enrol, store
 from factories.kernel_lab import RECORDINGS
 from factories.snapshot_trees import Tree, unpack
 from tierscope.cli.instance.source_tree import find_agent
+from tierscope.core.database import Database
 
 needs_agent = pytest.mark.skipif(find_agent() is None, reason="the agent's program is not built: run `make agent`")
 RECORDING = RECORDINGS / "04-pingpong.tar.zst"
@@ -83,6 +87,29 @@ def test_a_healthy_recording_has_nothing_to_print(tmp_path: Path) -> None:
 def test_too_few_snapshots_are_not_enough_data(tmp_path: Path) -> None:
     few = Tree(unpack("04-pingpong", tmp_path, step=40), tmp_path / "few")
     assert document("knobs", few.path, expect=3)["verdict"] == "not_enough_data"
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_a_host_of_the_fleet_is_asked_by_its_id(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(Database(database_url)) as database:
+        host = enrol(database)
+        batch = batches.make_batch(host_id=host.id)
+        batches.add_inventory(batch)
+        batch.inventory.tiers.add(rank=0, kernel_number=4, nodes=[0])
+        batch.inventory.tiers.add(rank=1, kernel_number=22, nodes=[1])
+        batch.inventory.knobs.add(path="/proc/sys/vm/zone_reclaim_mode", value="1")
+        assert store(database, host, [batch])
+    monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
+    found = document("knobs", "--host", host.id)
+    assert (found["schema"], found["host_id"], found["path"]) == ("tierscope.knobs/1", host.id, None)
+    assert found["first_advice"]["rule"] == "F10"
+    assert found["leading"]["cold_in_dram_bytes"]["status"] == "not_collected"
+    assert found["window"]["start"] < found["window"]["end"]
+    text = run("knobs", "--host", host.id)[0]
+    assert text.startswith("Hot memory outside DRAM: not collected")
+    assert "/proc/sys/vm/zone_reclaim_mode: 1 -> 0" in text
+    assert run("knobs", "--host", host.id, "--format", "tmpfiles", expect=2)[0] == ""
+    assert "there is no host nobody" in run("knobs", "--host", "nobody", expect=1)[1]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tierscope.usecases.knobs import KnobView
 
 SCHEMA = "tierscope.knobs/1"
 _NO_HEAT = "A snapshot tree has counters and no heat."
-_SHOWN = ("hot memory outside DRAM", "cold memory in DRAM")
+_SHOWN = ("Hot memory outside DRAM", "Cold memory in DRAM")
 
 
 def advice_document(given: GivenView) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def describe_tree(found: MovesAnalysis) -> str:
 def describe_host(found: KnobView) -> str:
     """The answer on a host for people: first the two figures that they act on."""
     figures = (found.leading.hot_outside_dram_bytes, found.leading.cold_in_dram_bytes)
-    lines = [f"{name.capitalize()}: {_figure(figure)}" for name, figure in zip(_SHOWN, figures, strict=True)]
+    lines = [f"{name}: {_figure(figure)}" for name, figure in zip(_SHOWN, figures, strict=True)]
     lines += [*_subtracted(found.subtracted), f"Verdict: {found.verdict}. {found.explanation}", ""]
     lines += describe_advice(given_of(found))
     unlike = [row for row in found.knobs if row.differs]

@@ -26,7 +26,9 @@ from tierscope.usecases.ledger_sources import HostLedger, read_ledgers
 from tierscope.usecases.windows import parse_window
 
 DEFAULT_WINDOW = timedelta(hours=6)
-NO_RECENT = "Counters of nodes and zones are older than a day: free memory, spill and bursts are not known."
+NO_RECENT = (
+    "No counters of single nodes in the window, which are kept for a day: free memory, spill and bursts are not known."
+)
 
 
 @dataclass(frozen=True, slots=True)
