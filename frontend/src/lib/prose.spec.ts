@@ -14,5 +14,7 @@ it('cuts code out of a text', () => {
 it('begins sentences with a capital, but leaves names of settings alone', () => {
   expect(sentenceCase('there is a slower tier')).toBe('There is a slower tier')
   expect(sentenceCase('vm.swappiness is 0')).toBe('vm.swappiness is 0')
+  expect(sentenceCase('sim-queue-01: the top tier is full')).toBe('sim-queue-01: the top tier is full')
+  expect(sentenceCase('hot-set overlap is low')).toBe('Hot-set overlap is low')
   expect(sentenceCase('numa_balancing is off')).toBe('numa_balancing is off')
 })

@@ -19,5 +19,5 @@ export function proseParts(text: string): ProsePart[] {
 
 /** The text with a capital first letter, unless it begins with a name such as `vm.swappiness` that has none. */
 export function sentenceCase(text: string): string {
-  return /^[a-z]+[\s,:;-]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text
+  return /^[a-z]+(-[a-z]+)*[\s,:;]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text
 }

@@ -35,6 +35,8 @@ describe('quantities with units', () => {
   it('uses decimal units for flows', () => {
     expect(formatQuantity(3.4e6, 'bytes_per_s')).toBe('3.4 MB/s')
     expect(formatQuantity(412, 'pages_per_s')).toBe('412 pages/s')
+    expect(splitQuantity(0.00067, 'cores')).toEqual({ number: '0.07', unit: '% of a core' })
+    expect(formatQuantity(0.00123, 'per_min')).toBe('0.00123/min')
     expect(formatQuantity(0.002, 'per_min')).toBe('0.002/min')
     expect(splitQuantity(0.002, 'per_min')).toEqual({ number: '0.002', unit: '/min' })
     expect(formatQuantity(-0.011, 'ratio_per_h')).toBe('-1.1 %/h')

@@ -10,12 +10,17 @@ export interface Scale {
   unit: string
 }
 
+/** Decimals that leave three significant digits of a value below one. */
+function smallDecimals(magnitude: number): number {
+  return 2 - Math.floor(Math.log10(magnitude))
+}
+
 /** Three significant digits without an exponent: 1.23, 12.3, 123, 1,230; zero is `0`. */
 export function threeDigits(value: number): string {
   if (value === 0) return '0'
   const magnitude = Math.abs(value)
   if (magnitude < 0.001) return value.toExponential(1)
-  const decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3
+  const decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : smallDecimals(magnitude)
   return value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: decimals })
 }
 
@@ -118,6 +123,8 @@ export function formatQuantity(value: number, unit: string): string {
       return formatBytes(value * 1024)
     case 'ratio':
       return formatRatio(value)
+    case 'cores':
+      return value < 1 ? `${formatRatio(value)} of a core` : `${threeDigits(value)} cores`
     case 'ratio_per_h':
       return `${formatRatio(value)}/h`
     case 'us':
@@ -142,7 +149,7 @@ export function formatQuantity(value: number, unit: string): string {
 /** A value and its unit apart, so that a headline can set them in two sizes. */
 export function splitQuantity(value: number, unit: string): { number: string; unit: string } {
   const text = formatQuantity(value, unit)
-  const cut = text.lastIndexOf(' ')
+  const cut = unit === 'cores' ? text.indexOf(' ') : text.lastIndexOf(' ')
   if ((unit.includes('_per_') || unit.startsWith('per_')) && !/^(bytes|ratio)/.test(unit))
     return { number: threeDigits(value), unit: unitLabel(unit) }
   return cut < 0 ? { number: text, unit: '' } : { number: text.slice(0, cut), unit: text.slice(cut + 1) }

@@ -180,9 +180,8 @@ export function curveFigure(answer: Shown, advice: CurveAdvice | null, theme: Ch
         fixedrange: true,
         range: [0, 102],
         tickvals: [0, 20, 40, 60, 80, 100],
-        ticksuffix: ' %',
         hoverformat: '.3~g',
-        title: { text: 'DRAM, share of memory', font: { size: 11 }, standoff: 6 },
+        title: { text: 'DRAM, % of memory', font: { size: 11 }, standoff: 6 },
       },
       xaxis2: {
         ...axis(theme),

@@ -12,7 +12,6 @@ const traces = (over: Partial<typeof answer> = {}) =>
     x: string[]
     y: number[]
     yaxis?: string
-    line?: { dash: string }
   }[]
 
 describe('ping-pong over time', () => {
@@ -28,9 +27,11 @@ describe('ping-pong over time', () => {
     expect(onStrip[0]?.x).toHaveLength(answer.states.filter((state) => state === null).length)
   })
 
-  it('dashes a bound and says so, and draws a measurement solid', () => {
-    expect(traces().at(-1)).toMatchObject({ name: 'at most', line: { dash: 'dash' } })
-    expect(traces({ kind: 'measured' }).at(-1)).toMatchObject({ name: 'ping-pong', line: { dash: 'solid' } })
+  it('draws a bound as an area and says so, and a measurement as a line', () => {
+    expect(traces().at(-1)).toMatchObject({ name: 'at most', fill: 'tozeroy' })
+    const measured = traces({ kind: 'measured' }).at(-1)
+    expect(measured?.name).toBe('ping-pong')
+    expect(measured).not.toHaveProperty('fill')
   })
 
   it('lists states beside the series', () => {

@@ -1,6 +1,6 @@
 import type { Data } from 'plotly.js'
 import type { PingPongHistory } from '../../api/_generated/schema'
-import { stateColours, type ChartTheme } from '../../lib/palette'
+import { stateColours, translucent, type ChartTheme } from '../../lib/palette'
 import { plotTime } from '../../lib/time'
 import { axis, baseLayout, breakGaps, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
@@ -61,7 +61,9 @@ export function pingPongFigure(answer: Shown, theme: ChartTheme, marks: ChartMar
         x: drawn.times.map(plotTime),
         y: drawn.values.map((value) => (value === null ? null : value * 100)),
         connectgaps: false,
-        line: { color: theme.text, width: 1.6, dash: isBound ? 'dash' : 'solid' },
+        // Below a bound everything is possible: an area, where a measurement is a line.
+        ...(isBound ? { fill: 'tozeroy' as const, fillcolor: translucent(theme.text, 0.12) } : {}),
+        line: { color: theme.text, width: isBound ? 0.8 : 1.6 },
         marker: { size: 3.5, color: theme.text },
         hovertemplate: `%{y:,.3~g} %`,
       },

@@ -24,8 +24,8 @@ function candidateMarks(candidates: RatioCandidate[], chosen: RatioCandidate | n
     name: 'ratios',
     x: shown.map(({ dram_ratio: share }) => share * 100),
     y: shown.map(({ loss_upper: loss }) => (loss.value ?? 0) * 100),
-    text: shown.map(({ name }) => plotText(name)),
-    textposition: 'top center',
+    text: shown.map(({ name }) => `  ${plotText(name)}`),
+    textposition: 'middle right',
     textfont: { size: 11, color: theme.text },
     cliponaxis: true,
     customdata: shown.map(
@@ -106,10 +106,9 @@ export function sweepFigure(ratio: Shown, theme: ChartTheme): ChartFigure {
         ...axis(theme),
         fixedrange: true,
         range: [10, 100],
-        ticksuffix: ' %',
         hoverformat: '.3~g',
         showgrid: false,
-        title: { text: 'DRAM, share of memory', font: { size: 11 }, standoff: 6 },
+        title: { text: 'DRAM, % of memory', font: { size: 11 }, standoff: 6 },
       },
       yaxis: {
         ...axis(theme),

@@ -2,17 +2,18 @@ import { useQuery } from '@tanstack/react-query'
 import { knobAdviceQuery } from '../../api/queries/knobs'
 import { loadStateOf } from '../../api/queries/loadState'
 import { KnobAdviceView } from '../knobs/KnobAdviceView'
-import { NotesList } from '../services/NotesList'
+import { NotesList } from '../../ui/NotesList'
 import { useTimeRange } from '../shell/useTimeRange'
+import classes from './HostPage.module.css'
 
 /** Which settings of the host to change, and why. Nothing is ever changed from here. */
 export function HostAdviceTab({ hostId }: { hostId: string }) {
   const { range } = useTimeRange()
   const query = useQuery(knobAdviceQuery(hostId, range))
   return (
-    <>
+    <div className={classes.stack}>
       <KnobAdviceView answer={query.data} load={loadStateOf(query)} />
       <NotesList notes={query.data?.notes} />
-    </>
+    </div>
   )
 }

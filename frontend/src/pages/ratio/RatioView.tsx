@@ -18,12 +18,14 @@ export function RatioView({ ratio, load }: RatioViewProps) {
   return (
     <div className={classes.stack} data-testid="ratio">
       <RatioAnswer ratio={ratio} load={load} />
-      <div className={classes.two}>
-        <SweepChart ratio={ratio} load={load} height={320} />
-        <Panel title="Ratios" hint="bytes are those of one host, the median one" flush testId="ratio-candidates">
-          <CandidatesTable ratio={ratio} />
-        </Panel>
-      </div>
+      {(ratio === undefined || ratio.sweep !== null || ratio.candidates.length > 0) && (
+        <div className={classes.two}>
+          <SweepChart ratio={ratio} load={load} height={320} />
+          <Panel title="Ratios" hint="bytes are those of one host, the median one" flush testId="ratio-candidates">
+            <CandidatesTable ratio={ratio} />
+          </Panel>
+        </div>
+      )}
       {ratio !== undefined && (
         <Accordion multiple variant="separated" chevronPosition="left" classNames={accordion}>
           <Accordion.Item value="evidence">

@@ -7,7 +7,7 @@ import { growthChoices, lossTargets } from '../../lib/urlState'
 import { PointsPanel } from '../ratio/PointsPanel'
 import { RatioView } from '../ratio/RatioView'
 import { useTimeRange } from '../shell/useTimeRange'
-import { NotesList } from './NotesList'
+import { NotesList } from '../../ui/NotesList'
 import classes from './OverviewTab.module.css'
 import { useRatioChoice } from './useRatioChoice'
 

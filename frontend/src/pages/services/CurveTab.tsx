@@ -1,7 +1,7 @@
 import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import type { KindDensity, Curve } from '../../api/_generated/schema'
+import type { KindDensity, Ratio, Curve } from '../../api/_generated/schema'
 import { curveQuery } from '../../api/queries/curve'
 import { loadStateOf } from '../../api/queries/loadState'
 import { ratioQuery } from '../../api/queries/ratio'
@@ -16,7 +16,7 @@ import { Panel } from '../../ui/Panel'
 import { Prose } from '../../ui/Prose'
 import { StateNote } from '../../ui/StateNote'
 import { useTimeRange } from '../shell/useTimeRange'
-import { NotesList } from './NotesList'
+import { NotesList } from '../../ui/NotesList'
 import classes from './OverviewTab.module.css'
 import { useRatioChoice } from './useRatioChoice'
 
@@ -71,7 +71,7 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
   const advice = kind === undefined ? (ratio.data ?? null) : null
   return (
     <div className={classes.stack} data-testid="curve">
-      <p className={classes.words}>{curve === undefined ? '\u00a0' : curveWords(curve)}</p>
+      {curve?.n_pages !== 0 && <p className={classes.words}>{curve === undefined ? '\u00a0' : curveWords(curve)}</p>}
       {curve !== undefined && curve.missing !== null && curve.curves.length > 0 && (
         <StateNote tone="neutral" testId="curve-missing">
           <p>
@@ -89,7 +89,7 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
             ? `${kind} memory alone; advice is for all memory`
             : ratio.data === undefined
               ? '\u00a0'
-              : adviceWords(ratio.data.answer, ratio.data.refused)
+              : adviceWords(ratio.data.answer)
         }
         controls={
           <SegmentedControl
@@ -144,13 +144,12 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
   )
 }
 
-function adviceWords(answer: string, refused: string[]) {
-  if (answer === 'refused') return <Prose text={`no ratio is advised: ${refused[0] ?? 'see the Advice tab'}`} />
+function adviceWords(answer: Ratio['answer']): string {
+  if (answer === 'refused') return 'no ratio is advised; the Advice tab says what is missing'
   return answer === 'all_dram' ? 'no ratio keeps the loss target: all DRAM' : 'the advised ratio is drawn on it'
 }
 
 function curveWords(curve: Curve): string {
-  if (curve.n_pages === 0) return '\u00a0'
   const sampled = curve.sampled_ratio === null ? null : `1 page in ${formatCount(Math.round(1 / curve.sampled_ratio))}`
   const parts = [
     `Measured by ${measuredBy({ ...curve, granularity: 'page' })}`,

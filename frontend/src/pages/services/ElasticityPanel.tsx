@@ -11,7 +11,13 @@ import { Term } from '../../ui/Term'
 import { ToneTag } from '../../ui/ToneTag'
 import classes from './ElasticityPanel.module.css'
 
-function Elasticity({ kind }: { kind: KindSensitivity }) {
+interface ElasticityProps {
+  kind: KindSensitivity
+  /** The reason is that of the whole panel and stands beside the chart. */
+  saidElsewhere: boolean
+}
+
+function Elasticity({ kind, saidElsewhere }: ElasticityProps) {
   const { elasticity, refused } = kind
   const { interval } = elasticity
   const isRefused = elasticity.value === null
@@ -19,11 +25,12 @@ function Elasticity({ kind }: { kind: KindSensitivity }) {
     <section className={classes.kind} data-testid={`elasticity-${kind.kind}`}>
       <div className={classes.head}>
         <strong>{kind.kind}</strong>
-        {isRefused && (
+        {isRefused && saidElsewhere && <FigureText figure={elasticity} label={`Elasticity of ${kind.kind}`} />}
+        {isRefused && !saidElsewhere && (
           <ToneTag tone="neutral" label="refused" meaning="The data cannot tell; that is not the same as no effect." />
         )}
       </div>
-      {isRefused ? (
+      {isRefused && saidElsewhere ? null : isRefused ? (
         <ul className={classes.reasons} aria-label={`Why there is no elasticity of ${kind.kind}`}>
           {(refused.length > 0 ? refused : [elasticity.reason ?? 'More data is needed.']).map((reason) => (
             <li key={reason}>
@@ -68,7 +75,7 @@ export function ElasticityPanel({ sensitivity, load }: { sensitivity: Sensitivit
       ) : (
         <>
           {sensitivity.kinds.map((kind) => (
-            <Elasticity key={kind.kind} kind={kind} />
+            <Elasticity key={kind.kind} kind={kind} saidElsewhere={sensitivity.missing !== null} />
           ))}
           {sensitivity.n_pairs > 0 && <p className={classes.words}>{restsOn(sensitivity)}</p>}
           {sensitivity.confounders.length > 0 && (

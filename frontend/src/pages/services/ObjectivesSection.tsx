@@ -15,7 +15,7 @@ import { StatStrip } from '../../ui/StatStrip'
 import { Term } from '../../ui/Term'
 import { ToneTag } from '../../ui/ToneTag'
 import { useTimeRange } from '../shell/useTimeRange'
-import { NotesList } from './NotesList'
+import { NotesList } from '../../ui/NotesList'
 import classes from './OverviewTab.module.css'
 
 const comparisonColumns: Column<Comparison>[] = [
@@ -61,12 +61,12 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
           figure={objectives?.promotion_rate}
         />
         <Stat
-          label={<Term name="slowAccess">Accesses to slow memory</Term>}
+          label={<Term name="slowAccess">Slow accesses</Term>}
           name="Share of accesses to slow memory"
           figure={objectives?.slow_access_ratio}
         />
         <Stat
-          label={<Term name="slowResidency">Working set on slow memory</Term>}
+          label={<Term name="slowResidency">Slow residency</Term>}
           name="Share of the working set on slow memory"
           figure={objectives?.slow_residency_ratio}
         />

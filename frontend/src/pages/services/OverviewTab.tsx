@@ -11,6 +11,7 @@ import { WindowBarsChart } from '../../charts/windowBars/WindowBarsChart'
 import { measuredBy } from '../../lib/figure'
 import { formatCount } from '../../lib/units'
 import { pageKinds, type PageKindName, type SchemeName } from '../../lib/urlState'
+import { NotesList } from '../../ui/NotesList'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { useTimeRange } from '../shell/useTimeRange'
@@ -107,13 +108,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
           <ServiceHostsTable hosts={heat?.hosts.slice(0, 8)} />
         </Panel>
       </div>
-      {heat !== undefined && heat.grounding_notes.length > 0 && (
-        <ul className={classes.notes} aria-label="Notes on these figures">
-          {heat.grounding_notes.map((note) => (
-            <li key={note}>{note}</li>
-          ))}
-        </ul>
-      )}
+      <NotesList notes={heat?.grounding_notes} />
     </div>
   )
 }

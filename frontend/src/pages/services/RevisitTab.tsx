@@ -11,7 +11,7 @@ import { pageKinds, revisitClocks } from '../../lib/urlState'
 import { Stat } from '../../ui/Stat'
 import { StatStrip } from '../../ui/StatStrip'
 import { useTimeRange } from '../shell/useTimeRange'
-import { NotesList } from './NotesList'
+import { NotesList } from '../../ui/NotesList'
 import { ObjectivesSection } from './ObjectivesSection'
 import classes from './OverviewTab.module.css'
 

@@ -10,7 +10,7 @@ import { SensitivityChart } from '../../charts/sensitivity/SensitivityChart'
 import { useTimeRange } from '../shell/useTimeRange'
 import { ElasticityPanel } from './ElasticityPanel'
 import { HeatIndexPanel } from './HeatIndexPanel'
-import { NotesList } from './NotesList'
+import { NotesList } from '../../ui/NotesList'
 import classes from './OverviewTab.module.css'
 import { StabilitySection } from './StabilitySection'
 

@@ -16,7 +16,7 @@ import { Term } from '../../ui/Term'
 import { Timestamp } from '../../ui/Timestamp'
 import { ToneTag, type Tone } from '../../ui/ToneTag'
 import { useTimeRange } from '../shell/useTimeRange'
-import { NotesList } from './NotesList'
+import { NotesList } from '../../ui/NotesList'
 import classes from './OverviewTab.module.css'
 
 const hotSetTones: Record<NonNullable<HotSetOverlap['state']>, Tone> = {

@@ -10,6 +10,7 @@ import { tierColour } from '../../lib/palette'
 import { formatDuration } from '../../lib/time'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
+import { NotesList } from '../../ui/NotesList'
 import { Panel } from '../../ui/Panel'
 import { Prose } from '../../ui/Prose'
 import { Stat } from '../../ui/Stat'
@@ -80,6 +81,7 @@ export function PingPongSection({ history, load, marks, onTimeZoom }: PingPongSe
         />
         <StopMovingPanel history={history} />
       </div>
+      <NotesList notes={history?.notes} />
       <StatStrip label="What tier moves cost" columns={4}>
         <Stat label="CPU" name="CPU that moves and hint faults take" figure={history?.cost.cpu_core_ratio} />
         <Stat label="Moved" name="Bytes moved between tiers" figure={history?.cost.tier_move_bytes_per_s} />

@@ -37,7 +37,7 @@ export function StopMovingPanel({ history }: { history: PingPongHistory | undefi
         <Prose text={history.explanation} />
       </p>
       <div className={classes.stop} data-advised={stop.advised}>
-        <strong>{stop.advised ? 'Stop moving its pages' : 'No reason to stop moving pages'}</strong>
+        <strong>{stop.advised ? 'Stop moving its pages' : 'Stopping the moves is not advised'}</strong>
         <p className={classes.why}>
           <Prose text={stop.why} />
         </p>
@@ -47,11 +47,6 @@ export function StopMovingPanel({ history }: { history: PingPongHistory | undefi
           </p>
         )}
       </div>
-      {history.notes.map((note) => (
-        <p key={note} className={classes.note}>
-          <Prose text={note} />
-        </p>
-      ))}
     </Panel>
   )
 }

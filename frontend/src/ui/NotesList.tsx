@@ -1,5 +1,5 @@
-import { Prose } from '../../ui/Prose'
-import classes from './OverviewTab.module.css'
+import { Prose } from './Prose'
+import classes from './NotesList.module.css'
 
 /** What a reader must know of the figures above. */
 export function NotesList({ notes }: { notes: string[] | undefined }) {
