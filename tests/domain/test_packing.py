@@ -116,3 +116,14 @@ def test_packs_fold_to_what_their_rows_fold_to() -> None:
             for field in dataclasses.fields(one):
                 np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), field.name)
     assert fold_packs(7, [], DRAWN) is None
+
+
+def test_names_that_look_like_the_separator_of_heads_do_not_mislead_the_fold() -> None:
+    rng = np.random.default_rng(4)
+    for name in ("a], [b", "], [], [", '"], ["', "plain"):
+        rows = [dataclasses.replace(row, groups=(name,) * 4) for row in draw_rows(rng, range(1, 11))]
+        found, wanted = fold_packs(7, [pack_rows(rows)], DRAWN), fold_rows(7, rows)
+        assert found is not None
+        assert wanted is not None
+        np.testing.assert_array_equal(found.folded.age, wanted.folded.age)
+        assert found.groups == wanted.groups
