@@ -128,7 +128,6 @@ class PingPongReads:
             if not own_groups:
                 hosts = busiest(session, every, window, 0)
                 parts = read_histories(session, hosts, window, service, now=now, whole_hosts=True)
-            ids = [host.id for host in hosts]
             found = _Found(
                 subject=service_id,
                 origin=service.origin,
