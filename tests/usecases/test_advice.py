@@ -15,7 +15,7 @@ from tierscope.core.errors import BadRequest, Conflict, NotFound
 from tierscope.core.settings import Settings
 from tierscope.storage.advice import Subject
 from tierscope.usecases.advice import Advice, AdviceCard
-from tierscope.usecases.advice_cards import Made, is_material
+from tierscope.usecases.advice_cards import Made
 from tierscope.usecases.advice_refresh import EXPIRES, RefreshAdvice, Refreshed
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -190,20 +190,3 @@ def test_one_run_at_a_time(database: Database) -> None:
     with database.write() as other:
         assert lock_refresh(other)
         assert RefreshAdvice(database, lambda: NOW, Settings(_env_file=None)).run() is None
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "material"),
-    [
-        ({"a": 2.0}, {"a": 2.9}, False),
-        ({"a": 2.0}, {"a": 3.1}, True),
-        ({"a": 0.0}, {"a": 0.0}, False),
-        ({"a": 0.0}, {"a": 0.1}, True),
-        ({"a": -1.0}, {"a": 1.0}, True),
-        ({"a": "2:1"}, {"a": "1:1"}, True),
-        ({"a": None}, {"a": 1.0}, True),
-        ({"a": 1.0}, {"b": 1.0}, True),
-    ],
-)
-def test_what_counts_as_a_change(before: dict[str, Any], after: dict[str, Any], *, material: bool) -> None:
-    assert is_material(before, after) is material

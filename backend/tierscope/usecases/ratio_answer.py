@@ -135,7 +135,7 @@ class _Case:
 
 def answer_ratio(known: Known, asked: Asked) -> RatioView:
     """Judge all ratios, or say why none can be advised."""
-    used, points = use_points(known.points, known.window)
+    used, points = use_points(known.points)
     rho = _latency_ratio(known)
     refused = _refusals(known, asked, rho_measured=rho is not None)
     case = None

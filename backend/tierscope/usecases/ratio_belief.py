@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from tierscope.domain.figures import Window
 from tierscope.domain.ratio import (
     EXPONENT_SD,
     PRIOR,
@@ -28,7 +27,7 @@ MEASURED_RANGE = 0.15
 """Relative, to both sides of a measured rho: over hosts, load and access pattern."""
 
 
-def use_points(points: Sequence[SlowdownPoint], window: Window) -> tuple[list[Point], tuple[PointView, ...]]:
+def use_points(points: Sequence[SlowdownPoint]) -> tuple[list[Point], tuple[PointView, ...]]:
     """The usable measurements, and all of them with the reason why not."""
     used, views = [], []
     for item in points:
@@ -36,8 +35,6 @@ def use_points(points: Sequence[SlowdownPoint], window: Window) -> tuple[list[Po
         why_not = None
         if item.loss <= 0.0:
             why_not = "a loss of zero or less has no logarithm: it is shown and not used"
-        elif item.measured_at > window.end:
-            why_not = "measured after the window"
         if why_not is None:
             used.append(point)
         views.append(
