@@ -300,3 +300,23 @@ def test_heat_without_gain_leaves_all_but_harm() -> None:
     assert rules_of(with_knobs(close, zone="1")) == ["F10"]
     kept = with_heat(HEALTHY, loss_upper=0.008, loss_target=0.01, cold_anon_share=0.6, cold_file_share=0.2)
     assert advise(kept).nothing_to_do is not None
+
+
+def test_spilled_memory_with_promotion_on_wants_demotion_and_then_a_scanner_that_looks() -> None:
+    spilled = replace(with_flows(NO_HEAT, slow_ratio=0.5, slow_anon_ratio=0.5), verdict="spill")
+    assert rules_of(with_knobs(spilled, demotion="false")) == ["F2"]
+    assert rules_of(spilled) == ["F6"]
+
+
+def test_a_limit_of_nothing_forbids_what_is_switched_on() -> None:
+    locked = replace(with_knobs(NO_HEAT, limit="0"), verdict="healthy")
+    assert advise(locked).advice[0].changes[0].proposed == "2200"
+    blind = replace(locked, host=replace(locked.host, slow_write_gb_per_s=None))
+    assert advise(blind).advice[0].changes[0].proposed == "200"
+    assert rules_of(replace(locked, verdict="fits")) == []
+
+
+def test_swappiness_of_nothing_keeps_anon_in_a_full_dram() -> None:
+    kept = replace(HOST, knobs={**KNOBS, SWAPPINESS: "0"})
+    assert advise(replace(NO_HEAT, host=kept)).advice[0].changes[0].proposed == "60"
+    assert rules_of(replace(NO_HEAT, host=replace(kept, dram_free_bytes=200 * GIB))) == []

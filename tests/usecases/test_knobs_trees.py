@@ -153,6 +153,13 @@ SEEDS = {
         "F6",
         {f"{SCHED}/scan_size_mb": "512", f"{SCHED}/scan_period_max_ms": "30000"},
     ),
+    "promotion of spilled memory without room": Seed(
+        "02-default-spill", lambda tree: tree.knob(BALANCING, "2"), "F2", {DEMOTION: "1"}
+    ),
+    "a limit of nothing": Seed("03-tiering-steady", lambda tree: tree.knob(LIMIT, "0"), "F4", {LIMIT: "1073"}),
+    "anon memory that is never demoted": Seed(
+        "03-tiering-steady", lambda tree: tree.knob(SWAPPINESS, "0"), "F8", {SWAPPINESS: "60"}
+    ),
     "file cache that thrashes": Seed(
         "10-cxl-real",
         lambda tree: tree.flow(200, "workingset_refault_file", "pgsteal_file", "pgsteal_kswapd"),

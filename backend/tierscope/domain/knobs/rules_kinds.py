@@ -8,6 +8,7 @@ DENSITY_RATIO = 4.0
 FILE_SHARE_MIN = 0.20
 COLD_GAP = 0.10
 ANON_HOT = 0.60
+SWAPPINESS_DEFAULT = 60
 SWAPPINESS_UP = 100
 SWAPPINESS_DOWN = 40
 REFAULT_PAGES_PER_S_PER_GIB = 20.0
@@ -50,6 +51,9 @@ def swappiness(facts: Facts) -> Advice | Unknown | None:
     current = host.number(SWAPPINESS)
     if current is None or host.is_on(DEMOTION) is not True:
         return None
+    if current == 0 and host.dram_is_full and host.slow_has_room:
+        found = Evidence("vm.swappiness, at which anon memory is hardly ever demoted", 0.0, "setting")
+        return _swap_advice(0, SWAPPINESS_DEFAULT, (found,), "anon refaults may rise")
     if heat.cold_anon_share is not None and heat.cold_file_share is not None:
         lead = heat.cold_anon_share - heat.cold_file_share
         if lead > COLD_GAP and current < SWAPPINESS_UP:

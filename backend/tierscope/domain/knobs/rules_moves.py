@@ -1,6 +1,7 @@
 """Rules on the rate of tier moves: limit, threshold, scanning."""
 
 from tierscope.domain.knobs.facts import (
+    DEMOTION,
     HOT_THRESHOLD,
     RATE_LIMIT,
     SCAN_PERIOD_MAX,
@@ -8,12 +9,14 @@ from tierscope.domain.knobs.facts import (
     SCAN_SIZE,
     Facts,
 )
-from tierscope.domain.knobs.rules_placement import GAIN_MIN, PLACEMENT, gap, is_tiering
+from tierscope.domain.knobs.rules_placement import GAIN_MIN, PLACEMENT, UNHEEDED, gap, is_tiering
 from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
 
 LIMIT_MIN_MB = 20.0
 LIMIT_MAX_MB = 4000.0
+LIMIT_START_MB = 200
+"""The lower end of what CXL devices of eight lanes take, where theirs was not measured."""
 UNBOUND_LIMIT_MB = 65536.0
 """The kernel's default: more than memory delivers, so that the kernel's own tuning always ends at its upper end."""
 USEFUL_FACTOR = 4.0
@@ -84,6 +87,8 @@ def _lower_limit(facts: Facts, current: int, found: tuple[Evidence, ...]) -> Adv
 def _raise_limit(facts: Facts, current: int) -> Advice | Unknown | None:
     """The limit binds while only some of the touched slow pages are hot: it keeps hot pages on the slow tier."""
     host, flows = facts.host, facts.flows
+    if current == 0 and is_tiering(facts) and facts.verdict not in {None, "fits", "not_enough_data"}:
+        return _unlock(facts)
     if facts.verdict != "limiter_bound":
         return None
     gain = gap(facts)
@@ -96,7 +101,7 @@ def _raise_limit(facts: Facts, current: int) -> Advice | Unknown | None:
         return None
     if host.slow_write_gb_per_s is None:
         return Unknown("F4", ("write bandwidth of the slow tier: run `tierscope-agent bench`",))
-    proposed = int(min(host.slow_write_gb_per_s * 1000 / SLOW_WRITE_SHARE, LIMIT_MAX_MB))
+    proposed = _share_of_writes(host.slow_write_gb_per_s)
     if proposed <= current * (1 + BAND):
         return None
     found = [*_evidence("promotion candidates", flows.candidate_pages_per_s, "pages/s")]
@@ -113,6 +118,27 @@ def _raise_limit(facts: Facts, current: int) -> Advice | Unknown | None:
         note=host.bandwidth_note,
         effect_size=_ceiling(proposed),
     )
+
+
+def _unlock(facts: Facts) -> Advice:
+    """Promotion is switched on, and a limit of 0 forbids it."""
+    write = facts.host.slow_write_gb_per_s
+    proposed = LIMIT_START_MB if write is None else _share_of_writes(write)
+    return Advice(
+        rule="F4",
+        title="Allow promotion",
+        changes=(Change(RATE_LIMIT, "0", str(proposed)),),
+        evidence=(Evidence("kernel.numa_balancing_promote_rate_limit_MBps", 0.0, "MiB/s"),),
+        effect="Hot pages reach DRAM even where it is nearly full.",
+        risk="Traffic between the tiers grows.",
+        verify="pgpromote_success rises, the share served from DRAM rises.",
+        note=None if write is None else facts.host.bandwidth_note,
+        effect_size=_ceiling(proposed),
+    )
+
+
+def _share_of_writes(slow_write_gb_per_s: float) -> int:
+    return int(min(slow_write_gb_per_s * 1000 / SLOW_WRITE_SHARE, LIMIT_MAX_MB))
 
 
 def _ceiling(limit_mib_per_s: int) -> Effect:
@@ -197,6 +223,6 @@ def _lateness(facts: Facts) -> Evidence | None:
     lag, flows = facts.flows.promotion_lag_seconds, facts.flows
     if lag is not None and lag > LAG_MAX_SECONDS:
         return Evidence("time until a new hot set is promoted", lag, "s")
-    if facts.verdict == "stalled" and is_tiering(facts):
+    if facts.verdict in UNHEEDED and is_tiering(facts) and facts.host.is_on(DEMOTION) is not False:
         return Evidence("memory on slower tiers that the scanner does not look at", flows.slow_ratio or 0.0, "share")
     return None

@@ -12,6 +12,8 @@ REFUSED_SHARE = 0.001
 """Candidates below this share of resident memory a minute are noise, as in verdicts."""
 OTHER_CAUSES: frozenset[Word] = frozenset({"fits", "swap_pressure", "limit_reclaim", "not_enough_data"})
 """Verdicts whose cure is not promotion."""
+UNHEEDED: frozenset[Word] = frozenset({"spill", "stalled"})
+"""Verdicts with memory on a slower tier from which nothing comes up."""
 PLACEMENT = "heat with placement: hot bytes outside DRAM, cold bytes in DRAM"
 
 
@@ -113,8 +115,10 @@ def _losses(facts: Facts) -> tuple[Evidence, ...]:
 
 
 def _refused(facts: Facts) -> tuple[Evidence, ...]:
-    """Promotion is on and finds hot pages, and a full DRAM refuses them."""
+    """Promotion is on, and a full DRAM refuses hot pages, or memory has spilled and none comes up."""
     flows = facts.flows
+    if facts.verdict in UNHEEDED and is_tiering(facts) and (flows.slow_anon_ratio or 0.0) >= SLOW_ANON_MIN:
+        return (Evidence("anon memory on slower tiers with no way up", flows.slow_anon_ratio or 0.0, "share"),)
     wanted, got = flows.candidate_pages_per_s, flows.promoted_pages_per_s
     if facts.verdict != "promotion_failing" or not is_tiering(facts) or not wanted or got is None:
         return ()
