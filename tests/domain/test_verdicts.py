@@ -205,7 +205,7 @@ def test_steady_exchange_that_changes_nothing_is_futile_and_names_the_runner_up(
         "turnover_of_top_tier": pytest.approx(1.2),
         "hot_share_of_touched_slow_pages": pytest.approx(0.5),
         "hot_outside_over_top_tier": pytest.approx(0.5),
-        "hot_share_spread": 0.0,
+        "hot_share_spread": pytest.approx(0.0),
         "reclaim_effort": pytest.approx(3.0),
         "time_without_promotions": 0.0,
     }
@@ -216,6 +216,20 @@ def test_hot_share_that_comes_and_goes_follows_phases_unless_the_top_tier_is_all
     following = {**EXCHANGE, "promotion_candidates_pages": waves}
     assert judge(made(following)).word == "following_phases"
     assert judge(made({**following, "reclaim_passed_over_pages": 2000})).word == "futile_ping_pong"
+
+
+def test_hot_share_that_only_falls_is_converging() -> None:
+    falling = np.linspace(450, 100, 60).astype(int)
+    found = judge(made({**EXCHANGE, "promotion_candidates_pages": falling}))
+    assert (found.word, found.runner_up) == ("healthy", "futile_ping_pong")
+
+
+def test_refusals_of_a_top_tier_all_in_use_are_an_exchange_in_vain() -> None:
+    few = {"promoted_pages": 60, "demoted_pages": 60, "reclaim_scanned_pages": 100, "reclaim_passed_over_pages": 100}
+    refused = {**EXCHANGE, "promotion_candidates_pages": 450, **few}
+    unlimited = Context(promote_limit_mib_per_s=UNLIMITED)
+    assert judge(made(refused), unlimited).word == "promotion_failing"
+    assert judge(made({**refused, "reclaim_passed_over_pages": 2000}), unlimited).word == "futile_ping_pong"
 
 
 def test_throughput_that_rises_with_the_moves_makes_them_healthy() -> None:

@@ -28,16 +28,18 @@ HUGE_PAGES = 512
 HUGE_SIGN = 1.05
 """Candidates per hint fault above which some faults must have been on huge pages."""
 SPREAD = (25.0, 75.0)
+LAG_PARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Over the steady part: flows in pages, sizes in pages, shares as fractions; None where the kernel does not say.
 
-    `hot_share`: of the slow pages that were touched, those touched soon after the scanner armed them; `hot_share_late`,
-    the same in the second half; `hot_share_spread`, how far its parts lie apart, over their median. `huge`: huge pages
-    are among the candidates. `effort`: pages that reclaim looked at or passed over for each that was demoted. `paused`:
-    share of time without promotions, `scan_paused` without scanning.
+    `hot_share`: of the slow pages that were touched, those touched soon after the scanner armed them; `hot_share_late`:
+    the same in the second half; `hot_share_spread`: how far its parts lie apart, over their median;
+    `hot_share_balance`: how much more it falls than rises, -1..1. `huge`: huge pages are among the candidates.
+    `effort`: pages that reclaim looked at or passed over for each that was demoted. `paused`: share of time without
+    promotions; `scan_paused`: without scanning.
     """
 
     intervals: int
@@ -64,6 +66,7 @@ class Evidence:
     hot_share: float | None
     hot_share_late: float | None
     hot_share_spread: float | None
+    hot_share_balance: float | None
     huge: bool
     paused: float
     scan_paused: float
@@ -154,7 +157,7 @@ def gather(ledger: Ledger, page_bytes: int) -> Evidence:
     touched = _touched_pages(ledger, steady)
     found, scanned = flow("promotion_candidates_pages"), flow("pte_updates")
     hot = None if candidates is None or touched is None else _hot_share(found, touched, scanned)
-    first = _after_first_pass(scanned, slow_pages)
+    course = None if hot is None else _hot_course(found, touched, _after_first_pass(scanned, slow_pages), dt)
     return Evidence(
         intervals=int(steady.sum()),
         seconds=float(dt.sum()),
@@ -179,7 +182,8 @@ def gather(ledger: Ledger, page_bytes: int) -> Evidence:
         effort=_effort(amount),
         hot_share=None if hot is None else hot[0],
         hot_share_late=None if hot is None else hot[1],
-        hot_share_spread=None if hot is None else _hot_spread(found, touched, first, dt),
+        hot_share_spread=course[0] if course else None,
+        hot_share_balance=course[1] if course else None,
         huge=candidates is not None and candidates > HUGE_SIGN * (amount("hint_faults") or 0.0) > 0,
         paused=_paused(flow("promoted_pages"), dt),
         scan_paused=_paused(scanned, dt),
@@ -270,18 +274,34 @@ def _after_first_pass(scanned: Floats, slow_pages: float | None) -> int:
     return int(np.searchsorted(np.cumsum(scanned), slow_pages))
 
 
-def _hot_spread(found: Floats, touched: Floats | None, first: int, dt: Floats) -> float | None:
-    """The interquartile range of the hot share over the parts of the window, over its median."""
-    if touched is None:
+def _hot_course(found: Floats, touched: Floats | None, first: int, dt: Floats) -> tuple[float, float] | None:
+    """How the hot share goes over the parts of the window: its spread over its median, and the balance of its falls.
+
+    The spread is the interquartile range. Balance is 0 where it rises as much as it falls, 1 where it only falls, -1
+    where it only rises: differences over three parts of three parts taken together, at their 10th and 90th percentile.
+    """
+    if touched is None or len(found) <= first:
         return None
     hot, all_ = _in_bins(found[first:], dt[first:]), _in_bins(touched[first:], dt[first:])
-    enough = all_ >= max(FAULTS_MIN, 0.2 * all_.mean()) if len(all_) else np.zeros(0, bool)
+    enough = all_ >= max(FAULTS_MIN, 0.2 * all_.mean())
     if enough.sum() < PARTS_MIN:
         return None
     shares = np.minimum(hot[enough] / all_[enough], 1.0)
     middle = float(np.median(shares))
+    if middle <= 0:
+        return None
     low, high = np.percentile(shares, SPREAD)
-    return float(high - low) / middle if middle > 0 else None
+    return float(high - low) / middle, _balance(hot[enough], all_[enough])
+
+
+def _balance(hot: Floats, all_: Floats) -> float:
+    if len(hot) <= 2 * LAG_PARTS:
+        return 0.0
+    together = np.ones(LAG_PARTS)
+    shares = np.convolve(hot, together, "valid") / np.convolve(all_, together, "valid")
+    steps = shares[LAG_PARTS:] - shares[:-LAG_PARTS]
+    fall, rise = max(-float(np.percentile(steps, 10)), 0.0), max(float(np.percentile(steps, 90)), 0.0)
+    return (fall - rise) / max(fall, rise) if max(fall, rise) > 0 else 0.0
 
 
 def _paused(flow: Floats, dt: Floats) -> float:

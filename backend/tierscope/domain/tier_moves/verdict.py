@@ -67,10 +67,13 @@ REPLACED_OVER = 3.0
 """How often the hot pages outside must have been promoted, with as many left, for few of them to be futile too."""
 PAUSED_MAX = 0.25
 """Share of time without promotions up to which an exchange counts as going on."""
-SPREAD_FOLLOWS = 0.14
+SPREAD_FOLLOWS = 0.155
 """Interquartile range of the hot share over time, over its median, from which the hot set moves."""
+BALANCE_MAX = 0.55
+"""How much more the hot share may fall than rise for it to come and go; above, it falls for good."""
 EFFORT_FUTILE = 8.0
 """Pages looked at for each demoted from which the top tier holds hardly a page that is not in use."""
+ALL_HOT = 0.65
 DECLINED = 0.60
 RETURNED_MAX = 0.10
 GAIN_HELPS = 0.10
@@ -253,6 +256,8 @@ def _judge_refused(seen: Evidence, context: Context) -> Verdict | None:
         return None
     if limit is None and let_through and not seen.huge:
         return _limited(seen, factor, "", signs, "possible")
+    if _two_way(seen) and _all_in_use(seen):
+        return None
     return _failing(seen, signs, "likely" if limit is not None else "possible")
 
 
@@ -296,6 +301,16 @@ def _two_way(seen: Evidence) -> bool:
     return seen.turnover >= TURNOVER_BUSY and seen.churn >= BUSY_SHARE * max(seen.armed or 0.0, 1.0)
 
 
+def _crowded(seen: Evidence) -> bool:
+    """Whether reclaim finds hardly a page of the top tier that is not in use."""
+    return seen.effort is not None and seen.effort >= EFFORT_FUTILE
+
+
+def _all_in_use(seen: Evidence) -> bool:
+    """Whether pages are as hot on one side as on the other: promotions wait for one that is not, few pass."""
+    return _crowded(seen) and (seen.hot_share or 0.0) >= ALL_HOT
+
+
 def _judge_exchange(seen: Evidence, context: Context, ledger: Ledger) -> Verdict | None:
     """Much goes up and as much comes down, all the time: does it buy anything?"""
     if not _two_way(seen):
@@ -313,7 +328,7 @@ def _judge_exchange(seen: Evidence, context: Context, ledger: Ledger) -> Verdict
         text = f"The top tier's share of memory swings by {swing:.0%} with the moves."
         swings = Sign("residency_swing", swing, "ratio")
         return Verdict("following_phases", text, "likely", (swings, *signs))
-    if seen.paused > PAUSED_MAX:
+    if seen.paused > PAUSED_MAX and not _all_in_use(seen):
         return None
     gain = _gain(ledger, context)
     if gain is not None and gain >= GAIN_HELPS:
@@ -325,20 +340,31 @@ def _judge_exchange(seen: Evidence, context: Context, ledger: Ledger) -> Verdict
             return _futile(seen, signs, crowded=False, confidence="possible")
         text = f"Promotions pick the hot {seen.hot_share:.0%} of the slow pages that are touched; few are left there."
         return Verdict("healthy", text, "likely", tuple(signs), (), "futile_ping_pong")
-    crowded = effort is not None and effort >= EFFORT_FUTILE
+    crowded = _crowded(seen)
     if spread is not None and spread >= SPREAD_FOLLOWS and not crowded:
-        return Verdict(
-            "following_phases",
-            f"The hot share of the touched slow pages comes and goes (by {spread:.0%} of its median) while pages are "
-            "exchanged: the hot set moves and the kernel follows.",
-            "likely" if effort is not None else "possible",
-            tuple(signs),
-            tuple(_known(("turnover_of_top_tier", seen.turnover, "ratio"))),
-            "futile_ping_pong",
-        )
+        return _moving(seen, tuple(signs))
     short = seen.intervals < SHORT_INTERVALS or (seen.passes or 0.0) < SHORT_PASSES
     sure: Confidence = "possible" if seen.hot_share is None or short else "likely"
     return _futile(seen, signs, crowded=crowded, confidence=sure)
+
+
+def _moving(seen: Evidence, signs: tuple[Sign, ...]) -> Verdict:
+    """The hot share changes while pages are exchanged: for good, or it comes and goes."""
+    against = tuple(_known(("turnover_of_top_tier", seen.turnover, "ratio")))
+    balance = seen.hot_share_balance or 0.0
+    signs = (*signs, Sign("hot_share_balance", balance, "ratio"))
+    if balance > BALANCE_MAX:
+        text = "The hot share of the touched slow pages falls as pages are exchanged: promotions converge."
+        return Verdict("healthy", text, "likely", signs, against, "futile_ping_pong")
+    return Verdict(
+        "following_phases",
+        f"The hot share of the touched slow pages comes and goes (by {seen.hot_share_spread or 0:.0%} of its median) "
+        "while pages are exchanged: the hot set moves and the kernel follows.",
+        "likely" if seen.effort is not None else "possible",
+        signs,
+        against,
+        "futile_ping_pong",
+    )
 
 
 def _futile(seen: Evidence, signs: list[Sign], *, crowded: bool, confidence: Confidence) -> Verdict:
