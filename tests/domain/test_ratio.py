@@ -5,10 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tierscope.domain.curve_bands import HostPages
 from tierscope.domain.ratio import (
     PRIOR,
     RATIOS,
@@ -34,6 +36,8 @@ from tierscope.domain.ratio import (
     refusals,
     updated,
 )
+from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, are_alike, model_memory
+from tierscope.domain.ratio.slow_share import share_on_slow
 
 GIVEN = dict(zip([share for _, share in RATIOS], [0.005, 0.015, 0.04, 0.10, 0.25, 0.50], strict=True))
 
@@ -218,3 +222,100 @@ def test_every_refusal_names_what_is_missing() -> None:
     )
     assert len(refusals(nothing, loss_target=0.01)) == 8
     assert len(refusals(nothing, loss_target=0.05)) == 7
+
+
+def test_at_a_measured_share_a_point_does_what_the_conjugate_update_does() -> None:
+    point = Point(0.25, 0.015, math.sqrt(0.09) * 0.015 * 0.985)
+    conjugate, here = updated(PRIOR, [point]), Belief.of(PRIOR, [point]).at(0.25)
+    assert here.mean_ln_a == pytest.approx(conjugate.mean_ln_a, abs=2e-3)
+    assert here.variance == pytest.approx(conjugate.variance, abs=1e-3)
+    assert Belief.of(PRIOR, [Point(0.25, -0.01, 0.01)]) == Belief(PRIOR)
+
+
+def test_belief_widens_away_from_what_was_measured() -> None:
+    belief, prior = Belief.of(PRIOR, [Point(0.25, 0.015, 0.0005)]), Belief(PRIOR)
+    variances = [belief.at(share).variance for share in (0.25, 0.1, 0.03, 0.01)]
+    assert variances == sorted(variances)
+    assert variances[0] < 0.01
+    assert all(belief.at(share).variance < prior.at(share).variance for share in (0.9, 0.25, 0.03, 0.001))
+    assert prior.at(0.22).variance == pytest.approx(0.92**2)
+    assert prior.at(0.02).variance > prior.at(0.22).variance
+
+
+def test_the_exponent_is_fitted_from_three_shares_on() -> None:
+    def points(exponent: float, *shares: float) -> list[Point]:
+        losses = [0.1 * share**exponent / (1 + 0.1 * share**exponent) for share in shares]
+        return [Point(share, loss, 0.001 * loss) for share, loss in zip(shares, losses, strict=True)]
+
+    assert Belief.of(PRIOR, points(1.0, 0.05, 0.4)).exponent == 1.5
+    fitted = Belief.of(PRIOR, points(1.0, 0.05, 0.2, 0.4))
+    assert fitted.fits_exponent
+    assert fitted.exponent == pytest.approx(1.0, abs=0.01)
+    assert fitted.loss_median(ShareOnSlow.exactly(0.1)) == pytest.approx(0.01 / 1.01, rel=0.05)
+
+
+def test_the_upper_loss_holds_the_uncertainty_of_the_share() -> None:
+    belief = Belief(PRIOR)
+    known, unsure = ShareOnSlow.exactly(0.1), ShareOnSlow(0.1, 0.05, 0.2, 0.95)
+    assert belief.loss_upper(unsure) > belief.loss_upper(known)
+    assert belief.loss_median(unsure) == belief.loss_median(known)
+    assert belief.loss_lower(unsure) < belief.loss_lower(known) < belief.loss_median(known)
+    nothing = ShareOnSlow(0.0, 0.0, 0.0, 0.95)
+    assert (belief.loss_median(nothing), belief.loss_lower(nothing), belief.loss_upper(nothing)) == (0.0, 0.0, 0.0)
+    assert 0.0 < belief.loss_upper(ShareOnSlow(0.0, 0.0, 0.01, 0.95)) < belief.loss_upper(ShareOnSlow.exactly(0.05))
+
+
+def test_another_exponent_keeps_the_fit_in_the_middle_of_the_published_shares() -> None:
+    assert PRIOR.turned(1.1).loss_median(0.22) == pytest.approx(PRIOR.loss_median(0.22))
+    assert PRIOR.turned(1.1).loss_median(0.02) > PRIOR.loss_median(0.02)
+
+
+def host_pages(scores: list[float], *, weight: float = 1.0, unseen: float = 0.0) -> HostPages:
+    halves = np.array([[score, score] for score in scores])
+    return HostPages(halves, np.full(len(scores), 4096.0), np.ones(len(scores), np.int64), None, unseen, weight)
+
+
+def test_the_share_on_slow_memory_of_pages_that_are_known() -> None:
+    found = share_on_slow([host_pages([50.0, 30.0, 10.0, 5.0, 5.0])], np.array([0.4, 1.0]))
+    assert found is not None
+    assert found[0].value == pytest.approx(0.20)
+    assert found[0].lo <= 0.20 <= found[0].hi
+    assert found[1].value == 0.0
+    assert found[1].hi > 0.0, "five pages rule nothing out"
+    assert share_on_slow([host_pages([0.0, 0.0])], np.array([0.5])) is None
+
+
+def test_hosts_that_differ_and_traffic_that_was_missed_widen_the_interval() -> None:
+    alike = [host_pages([8.0, 4.0, 2.0, 1.0] * 200) for _ in range(3)]
+    differing = [host_pages([top, 4.0, 2.0, 1.0] * 200) for top in (4.0, 8.0, 32.0)]
+    missed = [host_pages([8.0, 4.0, 2.0, 1.0] * 200, unseen=0.1) for _ in range(3)]
+    widths = []
+    for hosts in (alike, differing, missed):
+        found = share_on_slow(hosts, np.array([0.5]))
+        assert found is not None
+        widths.append(math.log(found[0].hi / found[0].value))
+    assert widths[1] > 3 * widths[0]
+    assert widths[2] > 2 * widths[0]
+
+
+def test_hosts_are_of_one_kind_where_only_firmware_takes_its_part() -> None:
+    host = HostKind("x", 64e9, None)
+    assert are_alike([host, HostKind("x", 63e9, None)])
+    assert not are_alike([host, HostKind("x", 128e9, None)])
+    assert not are_alike([host, HostKind("y", 64e9, None)])
+    assert not are_alike([host, HostKind("x", 64e9, 32e9)])
+
+
+def test_memory_as_measured_adds_nodes_and_takes_the_median_host() -> None:
+    def host(idle: float) -> MeasuredHost:
+        node = MeasuredNode(100.0, idle, ((50.0, idle * 1.2), (90.0, idle * 2.5)))
+        return MeasuredHost((node, node), (MeasuredNode(30.0, 2.2 * idle, ()),))
+
+    memory = model_memory([host(90.0), host(100.0), host(110.0), MeasuredHost((), ())])
+    assert memory.dram is not None
+    assert memory.slow is not None
+    assert (memory.dram.bandwidth_gb_per_s, memory.slow.bandwidth_gb_per_s, memory.n_hosts) == (200.0, 30.0, 3)
+    assert memory.latency_ratio() == pytest.approx(2.2)
+    assert memory.latency_ratio(0.5) == pytest.approx(2.2 * (1 + 0.15 * 0.5 / 0.6) / 1.2)
+    assert memory.loaded_over_idle(0.99) == pytest.approx(2.5)
+    assert model_memory([]).latency_ratio() is None
