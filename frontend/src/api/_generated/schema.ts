@@ -2154,6 +2154,7 @@ export interface components {
          * @description Answer of /v1/fleet.
          */
         FleetOverview: {
+            cold_host_median: components["schemas"]["Figure"];
             cold_in_dram_bytes: components["schemas"]["Figure"];
             cold_ratio: components["schemas"]["Figure"];
             demotion_pages_per_s: components["schemas"]["Figure"];
@@ -2169,6 +2170,8 @@ export interface components {
             hosts_tiering_off: number;
             /** Hosts Total */
             hosts_total: number;
+            /** @description Share of hot memory of the median host; `hot_ratio` weighs by memory. */
+            hot_host_median: components["schemas"]["Figure"];
             hot_outside_dram_bytes: components["schemas"]["Figure"];
             hot_ratio: components["schemas"]["Figure"];
             /** Matrix */
@@ -2186,6 +2189,7 @@ export interface components {
             services: components["schemas"]["ServiceSummary"][];
             /** Simulated */
             simulated: boolean;
+            warm_host_median: components["schemas"]["Figure"];
             warm_ratio: components["schemas"]["Figure"];
             window: components["schemas"]["Window"];
             /** Worst Hosts */
