@@ -3331,10 +3331,20 @@ export interface components {
          * @description Ping-pong or its bound, always labelled which.
          */
         PingPong: {
+            /**
+             * Against
+             * @description What spoke for the runner-up.
+             */
+            against: components["schemas"]["Sign"][];
             churn_pages_per_s: components["schemas"]["Figure"];
             churn_pages_per_s_per_gib: components["schemas"]["Figure"];
             /** Estimate */
             estimate: string;
+            /**
+             * Evidence
+             * @description What decided, of the host that words the verdict; empty where none does.
+             */
+            evidence: components["schemas"]["Sign"][];
             /** Explanation */
             explanation: string;
             /**
@@ -3343,6 +3353,11 @@ export interface components {
              */
             kind: "measured" | "upper_bound" | "not_available";
             ratio: components["schemas"]["Figure"];
+            /**
+             * Runner Up
+             * @description The verdict that came next; null where none was near.
+             */
+            runner_up: string | null;
             tier_move_bytes_per_s: components["schemas"]["Figure"];
             /** Verdict */
             verdict: string;
@@ -4138,6 +4153,18 @@ export interface components {
             weight: number;
         };
         /**
+         * Sign
+         * @description A number that spoke for or against a verdict.
+         */
+        Sign: {
+            /** Name */
+            name: string;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
          * SizeHeat
          * @description Heat of pages of one size. One touch makes a whole huge page hot: `huge_pages` bounds what that may hide.
          */
@@ -4753,6 +4780,7 @@ export type ServiceMetrics = components['schemas']['ServiceMetrics'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
 export type Session = components['schemas']['Session'];
 export type Shrunk = components['schemas']['Shrunk'];
+export type Sign = components['schemas']['Sign'];
 export type SizeHeat = components['schemas']['SizeHeat'];
 export type SlowdownPointItem = components['schemas']['SlowdownPointItem'];
 export type SlowdownPointRequest = components['schemas']['SlowdownPointRequest'];
