@@ -3,6 +3,7 @@
 from contextlib import closing
 
 import pytest
+from sqlalchemy import text
 
 from factories import batches
 from factories.installations import enrol, store
@@ -31,6 +32,15 @@ def test_the_answer_has_files_to_apply_and_says_what_is_not_known(database_url: 
             params={"from": body["window"]["start"], "to": body["window"]["end"]},
         )
         assert again.json()["advice"] == body["advice"]
+        with database.write() as transaction:
+            transaction.connection.execute(
+                text(
+                    "INSERT INTO advice (public_id, kind, key, host_id, title, body, status, created_at, refreshed_at,"
+                    " expires_at) SELECT 'card-' || id, 'knob', 'F10', id, 't', '{}', 'open', now(), now(), now()"
+                    " FROM hosts"
+                )
+            )
+        carded = client.get(f"/v1/hosts/{host.id}/knob-advice").json()["advice"][0]["advice_id"]
         missing = client.get("/v1/hosts/nobody/knob-advice")
     assert body["verdict"] == "not_enough_data"
     assert body["leading"]["hot_outside_dram_bytes"]["status"] == "not_collected"
@@ -40,6 +50,8 @@ def test_the_answer_has_files_to_apply_and_says_what_is_not_known(database_url: 
     assert piece["files"]["sysctl"] == "vm.zone_reclaim_mode = 0\n"
     assert piece["files"]["rollback_commands"] == f"echo 1 > {ZONE_RECLAIM}\n"
     assert piece["effect_figure"] is None
+    assert piece["advice_id"] is None
+    assert carded.startswith("card-")
     assert {row["path"] for row in body["knobs"]} == {ZONE_RECLAIM}
     assert missing.status_code == 404
     assert missing.json()["next_step"]

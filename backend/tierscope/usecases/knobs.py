@@ -1,7 +1,7 @@
 """Reads of knob advice: which settings of a host to change, why, what to expect, and how its group is set."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -15,6 +15,7 @@ from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Samples, wanted_keys
 from tierscope.domain.knobs.machine import Subtracted, list_subtracted
 from tierscope.domain.tier_moves import Context, Verdict, judge, steady_intervals
+from tierscope.storage.advice import Subject, read_stored
 from tierscope.storage.counters import read_live_keys
 from tierscope.storage.layouts import read_layouts
 from tierscope.storage.subjects import SubjectHost, find_host, layouts_in, newest_inventories
@@ -82,7 +83,14 @@ class KnobReads:
             host = find_host(session, host_id)
             if host is None:
                 raise NotFound(f"there is no host {host_id}")
-            return advise_host(session, host, window, now)
+            return _with_cards(session, host, advise_host(session, host, window, now))
+
+
+def _with_cards(session: ReadSession, host: SubjectHost, view: KnobView) -> KnobView:
+    """The answer with the ids under which its pieces are stored, so that a decision or an experiment can name them."""
+    stored = read_stored(session, Subject(host.id, is_host=True))
+    cards = {key: card.public_id for key, card in stored.items() if card.status != "gone"}
+    return replace(view, advice=tuple(replace(piece, advice_id=cards.get(piece.rule)) for piece in view.advice))
 
 
 def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: datetime) -> KnobView:
