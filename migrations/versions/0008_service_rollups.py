@@ -35,7 +35,8 @@ def upgrade() -> None:
     connection.execute(
         text(
             "INSERT INTO marks (kind, subject_id, service_id, bucket)"
-            " SELECT 'service_moves_1h', 0, s.service_id, hour FROM (SELECT DISTINCT service_id FROM host_services) AS s,"
+            " SELECT 'service_moves_1h', 0, s.service_id, hour"
+            " FROM (SELECT DISTINCT service_id FROM host_services) AS s,"
             " (SELECT date_trunc('hour', min(ts)) AS first, max(ts) AS last FROM tier_moves) AS span,"
             " generate_series(span.first, span.last, interval '1 hour') AS hour"
         )

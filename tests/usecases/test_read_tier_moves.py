@@ -13,8 +13,8 @@ from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.storage.subjects import hosts_of_service
 from tierscope.usecases.context import ReadContext
-from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.ledger_view import LedgerView
+from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.tier_moves import LedgerReads
 
 KEYS = (
