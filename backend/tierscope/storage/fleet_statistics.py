@@ -252,7 +252,7 @@ def read_features(session: ReadSession, since: datetime) -> list[FeatureRow]:
     return [FeatureRow(row[0], f"{row[1]}/{row[2]}", row[3], row[4], row[5]) for row in rows]
 
 
-def newest_features(session: ReadSession) -> datetime | None:
-    """When features were stored last."""
-    found: datetime | None = session.execute(text("SELECT max(at) FROM service_features")).scalar_one()
-    return found
+def fresh_features(session: ReadSession, since: datetime) -> set[int]:
+    """Services whose features were stored after a moment."""
+    statement = text("SELECT service_id FROM service_features WHERE at > :since")
+    return {int(found) for found in session.execute(statement, {"since": since}).scalars()}

@@ -5,7 +5,7 @@ RETENTION_SECONDS = 3600
 ADVICE_SECONDS = 300
 """Advice is refreshed hourly, and sooner where there are new hosts and services to judge."""
 EXPERIMENTS_SECONDS = 300
-FLEET_STATISTICS_SECONDS = 600
+FLEET_STATISTICS_SECONDS = 300
 
 SCHEDULE = {
     "rebuild.drain": {

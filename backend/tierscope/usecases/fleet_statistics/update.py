@@ -15,8 +15,8 @@ from tierscope.storage.fleet_means import SLOT_S, SLOTS
 from tierscope.storage.fleet_statistics import (
     SketchRow,
     ensure_groups,
+    fresh_features,
     made_at,
-    newest_features,
     read_groups,
     read_medians,
     read_sketches,
@@ -39,6 +39,7 @@ AT_ONCE = 6
 """Hours made in one run; the next run goes on."""
 CHANGE_SPAN = timedelta(days=3)
 FEATURES_EVERY = timedelta(hours=6)
+SERVICES_AT_ONCE = 50
 _GROUPS_AT_ONCE = 100
 
 
@@ -138,11 +139,13 @@ class UpdateFleetStatistics:
         return count
 
     def _features(self, now: datetime) -> int:
+        """Features of some services that have none, or old ones; the next run goes on."""
         with self._database.read() as session:
-            last = newest_features(session)
-            if last is not None and now - last < FEATURES_EVERY:
-                return 0
-            found = read_service_features(session, read_members(session), now=now)
+            fresh = fresh_features(session, now - FEATURES_EVERY)
+            members = read_members(session)
+            due = [service for service in members.hosts if service not in fresh][:SERVICES_AT_ONCE]
+            some = replace(members, hosts={service: members.hosts[service] for service in due})
+            found = read_service_features(session, some, now=now)
         with self._alone() as transaction:
             if transaction is None:
                 return 0
