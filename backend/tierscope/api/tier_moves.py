@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
 
 from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Figure, Model, Origin, Series, TimeAxis, Window
@@ -34,6 +35,14 @@ class LedgerReset(Model):
     columns: list[str]
 
 
+class Sign(Model):
+    """A number that spoke for or against a verdict."""
+
+    name: str
+    value: float
+    unit: str
+
+
 class PingPong(Model):
     """Ping-pong or its bound, always labelled which."""
 
@@ -45,6 +54,9 @@ class PingPong(Model):
     tier_move_bytes_per_s: Figure
     verdict: str
     explanation: str
+    evidence: list[Sign] = Field(description="What decided, of the host that words the verdict; empty where none does.")
+    against: list[Sign] = Field(description="What spoke for the runner-up.")
+    runner_up: str | None = Field(description="The verdict that came next; null where none was near.")
 
 
 class Ledger(Model):

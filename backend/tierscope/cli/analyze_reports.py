@@ -142,9 +142,9 @@ def moves_document(path: Path, found: MovesAnalysis) -> dict[str, Any]:
                 if total.steady is not None
             ],
             "limit_events": found.limit_events,
-            "decided_by": [sign._asdict() for sign in found.verdict.evidence],
+            "decided_by": [asdict(sign) for sign in found.verdict.evidence],
             "runner_up": found.verdict.runner_up,
-            "against": [sign._asdict() for sign in found.verdict.against],
+            "against": [asdict(sign) for sign in found.verdict.against],
         },
         **advice_document(found.settings),
         "ledger": [_total(total) for total in found.totals],

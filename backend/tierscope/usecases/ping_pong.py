@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tierscope.domain.figures import AbsentStatus, Figure, Interval, Window, absent
 from tierscope.domain.tier_moves import (
     Context,
+    Sign,
     Verdict,
     bound_churn,
     judge,
@@ -31,6 +32,9 @@ class PingPongView:
     tier_move_bytes_per_s: Figure
     verdict: str
     explanation: str
+    evidence: tuple[Sign, ...] = ()
+    against: tuple[Sign, ...] = ()
+    runner_up: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,14 @@ class MoveSums:
 def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tuple[str, ...]) -> PingPongView:
     """Judge the hosts' ledgers. TPP measures; other kernels bound; a mix of both is bounded."""
     counting = [part for part in parts if _counts(part)]
-    word, explanation = _judge_all(parts)
-    if not counting:
+    word, explanation, first = _judge_all(parts)
+    if counting:
+        tpp = all(part.plan.dialect == "tpp" for part in counting)
+        view = describe_sums(_add_up(counting), window, warnings, (word, explanation), measured=tpp)
+    else:
         reason, status = _why_not(parts)
-        return describe_nothing(window, reason, status, word, explanation)
-    tpp = all(part.plan.dialect == "tpp" for part in counting)
-    return describe_sums(_add_up(counting), window, warnings, (word, explanation), measured=tpp)
+        view = describe_nothing(window, reason, status, word, explanation)
+    return replace(view, evidence=first.evidence, against=first.against, runner_up=first.runner_up)
 
 
 def describe_sums(
@@ -195,16 +201,17 @@ def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
     )
 
 
-def _judge_all(parts: Sequence[HostLedger]) -> tuple[str, str]:
-    """The verdict that most hosts have, worded by the first of them."""
+def _judge_all(parts: Sequence[HostLedger]) -> tuple[str, str, Verdict]:
+    """The verdict that most hosts have, worded by the first of them, and that one's own."""
     verdicts: list[Verdict] = []
     for part in parts:
         limit = part.ledger.total("limit_events")
         context = Context(part.machine.top_bytes, part.machine.promote_limit_mib_per_s, limit)
         verdicts.append(judge(part.ledger, context))
     if not verdicts:
-        return "not_enough_data", "No counters in the window."
+        nothing = Verdict("not_enough_data", "No counters in the window.", "certain")
+        return nothing.word, nothing.explanation, nothing
     word, count = Counter(verdict.word for verdict in verdicts).most_common(1)[0]
     first = next(verdict for verdict in verdicts if verdict.word == word)
     text = f"{first.explanation} ({first.confidence})"
-    return word, text if len(verdicts) == 1 else f"{count} of {len(verdicts)} hosts. The first: {text}"
+    return word, text if len(verdicts) == 1 else f"{count} of {len(verdicts)} hosts. The first: {text}", first

@@ -76,6 +76,9 @@ export function ledger(subject: string): Ledger {
       tier_move_bytes_per_s: figure('tier_moves.bytes_per_s/1', 3.4e6, 'bytes_per_s'),
       verdict: 'futile_ping_pong',
       explanation: 'Promotions and demotions are of the same size while the hot set is steady.',
+      evidence: [{ name: 'turnover_of_top_tier', value: 1.9, unit: 'ratio' }],
+      against: [{ name: 'hot_share_spread', value: 0.1, unit: 'ratio' }],
+      runner_up: 'following_phases',
     },
     n_hosts: 1,
   }

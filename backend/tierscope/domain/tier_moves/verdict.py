@@ -5,7 +5,7 @@ The first rule that fits decides.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -101,7 +101,8 @@ class Context:
     page_bytes: int = PAGE_BYTES
 
 
-class Sign(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sign:
     """A number that spoke for or against: its name, value and unit."""
 
     name: str
