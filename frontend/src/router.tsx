@@ -5,7 +5,18 @@ import {
   retainSearchParams,
   type RouterHistory,
 } from '@tanstack/react-router'
-import { readHostSearch, readListSearch, readServiceSearch, readTimeSearch } from './lib/urlState'
+import {
+  readAdviceSearch,
+  readHostSearch,
+  readListSearch,
+  readNewExperimentSearch,
+  readServiceSearch,
+  readTimeSearch,
+} from './lib/urlState'
+import { AdvicePage } from './pages/advice/AdvicePage'
+import { ExperimentPage } from './pages/experiments/ExperimentPage'
+import { ExperimentsPage } from './pages/experiments/ExperimentsPage'
+import { NewExperimentPage } from './pages/experiments/NewExperimentPage'
 import { FleetPage } from './pages/fleet/FleetPage'
 import { HostPage } from './pages/hosts/HostPage'
 import { HostsPage } from './pages/hosts/HostsPage'
@@ -53,9 +64,43 @@ const hostRoute = createRoute({
   component: HostPage,
   validateSearch: readHostSearch,
 })
+const adviceRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/advice',
+  component: AdvicePage,
+  validateSearch: readAdviceSearch,
+})
+const experimentsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/experiments',
+  component: ExperimentsPage,
+  validateSearch: readListSearch,
+})
+const newExperimentRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/experiments/new',
+  component: NewExperimentPage,
+  validateSearch: readNewExperimentSearch,
+})
+const experimentRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/experiments/$experimentId',
+  component: ExperimentPage,
+})
 const statusRoute = createRoute({ getParentRoute: () => rootRoute, path: '/status', component: StatusPage })
 
-const routeTree = rootRoute.addChildren([fleetRoute, servicesRoute, serviceRoute, hostsRoute, hostRoute, statusRoute])
+const routeTree = rootRoute.addChildren([
+  fleetRoute,
+  servicesRoute,
+  serviceRoute,
+  hostsRoute,
+  hostRoute,
+  adviceRoute,
+  experimentsRoute,
+  newExperimentRoute,
+  experimentRoute,
+  statusRoute,
+])
 
 /** The routes; the URL holds all view state (lib/urlState.ts). Specs give a history of their own. */
 export function createAppRouter(history?: RouterHistory) {

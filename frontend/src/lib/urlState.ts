@@ -84,6 +84,21 @@ export interface ListSearch extends TimeSearch {
   state?: string | undefined
 }
 
+export const adviceKinds = ['ratio', 'knob'] as const
+export const adviceStatuses = ['open', 'adopted', 'dismissed', 'gone'] as const
+
+/** Parameters of the advice page. */
+export interface AdviceSearch extends TimeSearch {
+  kind?: (typeof adviceKinds)[number] | undefined
+  status?: (typeof adviceStatuses)[number] | undefined
+}
+
+/** Parameters of a new experiment: for which service, and from which advice. */
+export interface NewExperimentSearch extends TimeSearch {
+  service?: string | undefined
+  advice?: string | undefined
+}
+
 type Raw = Record<string, unknown>
 
 function text(raw: Raw, key: string, maximum = 512): string | undefined {
@@ -150,6 +165,20 @@ export function readHostSearch(raw: Raw): HostSearch {
 /** A list page's part of a URL. */
 export function readListSearch(raw: Raw): ListSearch {
   return { ...readTimeSearch(raw), q: text(raw, 'q', 200), sort: text(raw, 'sort', 40), state: text(raw, 'state', 20) }
+}
+
+/** The advice page's part of a URL. */
+export function readAdviceSearch(raw: Raw): AdviceSearch {
+  return {
+    ...readTimeSearch(raw),
+    kind: oneOf(raw, 'kind', adviceKinds),
+    status: oneOf(raw, 'status', adviceStatuses),
+  }
+}
+
+/** A new experiment's part of a URL. */
+export function readNewExperimentSearch(raw: Raw): NewExperimentSearch {
+  return { ...readTimeSearch(raw), service: text(raw, 'service'), advice: text(raw, 'advice') }
 }
 
 /** A box from its URL form `t0~t1~r0~r1`; null when it is not one or is empty. */

@@ -1,6 +1,8 @@
+import { advice } from './advice'
 import { counter, counterNames } from './counters'
 import { curve } from './curve'
 import { events } from './events'
+import { experiment, experimentPlan, experiments } from './experiments'
 import { fleet } from './fleet'
 import { serviceHeat } from './heat'
 import { hostDetail, hosts } from './hosts'
@@ -39,6 +41,19 @@ type Handler = (id: string, query: URLSearchParams) => Response
 const routes: [RegExp, Handler][] = [
   [/^\/v1\/fleet$/, () => json(fleet())],
   [/^\/v1\/events$/, () => json({ items: events, next_cursor: null })],
+  [
+    /^\/v1\/advice$/,
+    (_, query) => json({ items: advice.filter(({ status }) => status === query.get('status')), next_cursor: null }),
+  ],
+  [/^\/v1\/experiments$/, () => json({ items: experiments, next_cursor: null })],
+  [
+    /^\/v1\/experiments\/plan$/,
+    (_, query) => json(experimentPlan(query.get('service') ?? '', Number(query.get('effect_ratio') ?? 0.01))),
+  ],
+  [
+    /^\/v1\/experiments\/([^/]+)$/,
+    (id) => (experiment(id) === undefined ? notFound(`experiment ${id}`) : json(experiment(id))),
+  ],
   [/^\/v1\/status$/, () => json(status())],
   [/^\/v1\/metrics$/, () => json(catalogue())],
   [/^\/v1\/hosts$/, () => json({ items: hosts, next_cursor: null })],

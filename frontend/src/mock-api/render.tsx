@@ -18,14 +18,17 @@ export function renderBare(node: ReactNode) {
 }
 
 /**
- * Open the whole app at a URL, on the mock API. `respond` may answer a path in its own way; undefined falls back to
+ * Open the whole app at a URL, on the mock API. `respond` may answer a request in its own way; undefined falls back to
  * the mock. Returns the router, whose location is the state of the app.
  */
 export function openApp(
   path: string,
-  respond: (url: URL) => Response | undefined | Promise<Response | undefined> = () => undefined,
+  respond: (url: URL, request: Request) => Response | undefined | Promise<Response | undefined> = () => undefined,
 ) {
-  vi.stubGlobal('fetch', async (request: Request) => (await respond(new URL(request.url))) ?? answer(request.url))
+  vi.stubGlobal(
+    'fetch',
+    async (request: Request) => (await respond(new URL(request.url), request)) ?? answer(request.url),
+  )
   const router = createAppRouter(createMemoryHistory({ initialEntries: [path] }))
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
   renderBare(

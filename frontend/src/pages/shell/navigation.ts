@@ -1,9 +1,11 @@
-import { IconApps, IconHeartbeat, IconServer2, IconTopologyStar3 } from '@tabler/icons-react'
+import { IconApps, IconBulb, IconFlask, IconHeartbeat, IconServer2, IconTopologyStar3 } from '@tabler/icons-react'
 
 /** The pages that exist, in the order of the navigation, with the second key of their `g …` shortcut. */
 export const destinations = [
   { to: '/', label: 'Fleet', icon: IconTopologyStar3, key: 'f' },
   { to: '/services', label: 'Services', icon: IconApps, key: 's' },
   { to: '/hosts', label: 'Hosts', icon: IconServer2, key: 'h' },
+  { to: '/advice', label: 'Advice', icon: IconBulb, key: 'a' },
+  { to: '/experiments', label: 'Experiments', icon: IconFlask, key: 'x' },
   { to: '/status', label: 'Status', icon: IconHeartbeat, key: 't' },
 ] as const

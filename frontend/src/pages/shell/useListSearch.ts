@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
 
 /** The filter and order of a list page, from the URL. */
-export function useListSearch(page: '/' | '/services' | '/hosts', defaultSort: string) {
+export function useListSearch(page: '/' | '/services' | '/hosts' | '/experiments', defaultSort: string) {
   const search = useSearch({ from: page })
   const navigate = useNavigate()
   const change = useCallback(

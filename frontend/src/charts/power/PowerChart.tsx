@@ -1,0 +1,34 @@
+import { useMemo } from 'react'
+import type { ExperimentPlan } from '../../api/_generated/schema'
+import { seriesColour } from '../../lib/palette'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { powerFigure } from './figure'
+
+interface PowerChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
+  plan: ExperimentPlan | undefined
+  canary: number
+}
+
+/** What an experiment could find, by the number of its hosts. */
+export function PowerChart({ plan, canary, ...panel }: PowerChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => (plan === undefined ? null : powerFigure(plan, canary, theme)), [plan, canary, theme])
+  return (
+    <ChartPanel
+      {...panel}
+      name="power"
+      title="What it could find"
+      label="Smallest effect found, by hosts per arm"
+      hint="power 0.8 at the 5 % level; dashed: the difference that matters, the hosts chosen"
+      figure={figure}
+      evidence={plan?.spread_ratio}
+      empty={
+        plan !== undefined && plan.points.length === 0
+          ? { title: 'Not known yet', next: plan.missing?.reason ?? 'The hosts have too little data of this metric.' }
+          : null
+      }
+      legend={[{ label: 'smallest effect found', colour: seriesColour(0) }]}
+    />
+  )
+}

@@ -1,0 +1,82 @@
+import type { ExperimentPlan } from '../../api/_generated/schema'
+import { seriesColour, type ChartTheme } from '../../lib/palette'
+import { formatCount, formatRatio } from '../../lib/units'
+import { axis, baseLayout } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+
+type Shown = Pick<ExperimentPlan, 'points' | 'effect_ratio'>
+
+/** The smallest effect that so many hosts per arm can find; the wanted effect and the chosen arm as lines. */
+export function powerFigure(plan: Shown, canary: number, theme: ChartTheme): ChartFigure {
+  const x = plan.points.map((point) => point.hosts_per_arm)
+  const y = plan.points.map((point) => point.detectable_effect_ratio * 100)
+  const line = { color: theme.beyond, width: 1.5, dash: 'dash' as const }
+  const chosen = Number.isFinite(canary) && canary >= 2
+  return {
+    data: [
+      {
+        type: 'scatter',
+        mode: 'lines+markers',
+        name: 'smallest effect found',
+        x,
+        y,
+        customdata: plan.points.map(
+          (point) => `${formatCount(point.hosts_per_arm)} hosts an arm: ${formatRatio(point.detectable_effect_ratio)}`,
+        ),
+        hovertemplate: '%{customdata}<extra></extra>',
+        line: { color: seriesColour(0), width: 2 },
+        marker: { size: 5, color: seriesColour(0) },
+      },
+    ],
+    layout: {
+      ...baseLayout(theme),
+      margin: { l: 56, r: 16, t: 10, b: 46, pad: 0 },
+      dragmode: false,
+      xaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        type: 'log',
+        dtick: 'D2',
+        showgrid: false,
+        title: { text: 'hosts per arm', font: { size: 11 }, standoff: 6 },
+      },
+      yaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        rangemode: 'tozero',
+        nticks: 6,
+        title: { text: 'smallest effect found, %', font: { size: 11 }, standoff: 6 },
+      },
+      shapes: [
+        {
+          type: 'line',
+          xref: 'paper',
+          yref: 'y',
+          x0: 0,
+          x1: 1,
+          y0: plan.effect_ratio * 100,
+          y1: plan.effect_ratio * 100,
+          line,
+        },
+        ...(chosen
+          ? [
+              {
+                type: 'line' as const,
+                xref: 'x' as const,
+                yref: 'paper' as const,
+                x0: canary,
+                x1: canary,
+                y0: 0,
+                y1: 1,
+                line,
+              },
+            ]
+          : []),
+      ],
+    },
+    table: {
+      columns: ['Hosts per arm', 'Smallest effect found (ratio)'],
+      rows: plan.points.map((point) => [point.hosts_per_arm, point.detectable_effect_ratio]),
+    },
+  }
+}

@@ -1,0 +1,41 @@
+export type ExperimentVerdict = 'improved' | 'no_difference' | 'worse' | 'inconclusive'
+export type ExperimentState = 'planned' | 'running' | 'ended'
+
+type Tone = 'good' | 'info' | 'warning' | 'critical' | 'neutral'
+
+interface Word {
+  label: string
+  meaning: string
+  tone: Tone
+}
+
+const verdicts: Record<ExperimentVerdict, Word> = {
+  improved: { label: 'improved', meaning: 'The whole interval lies on the better side of zero.', tone: 'good' },
+  no_difference: { label: 'no difference', meaning: 'The whole interval lies within the margins.', tone: 'info' },
+  worse: { label: 'worse', meaning: 'The whole interval lies on the worse side of zero.', tone: 'critical' },
+  inconclusive: {
+    label: 'inconclusive',
+    meaning: 'The data cannot tell: more hosts or more time are needed.',
+    tone: 'warning',
+  },
+}
+
+const states: Record<ExperimentState, Word> = {
+  planned: { label: 'planned', meaning: 'The change has not been made yet.', tone: 'neutral' },
+  running: {
+    label: 'running',
+    meaning: 'The verdict is given at the end: looking early inflates false findings.',
+    tone: 'info',
+  },
+  ended: { label: 'ended', meaning: 'The answer is frozen.', tone: 'neutral' },
+}
+
+/** An experiment's verdict in words; null while there is none. */
+export function experimentVerdict(verdict: ExperimentVerdict | null): Word | null {
+  return verdict === null ? null : verdicts[verdict]
+}
+
+/** Where an experiment stands, in words. */
+export function experimentState(state: ExperimentState): Word {
+  return states[state]
+}

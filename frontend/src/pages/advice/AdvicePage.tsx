@@ -1,0 +1,95 @@
+import { Group, SegmentedControl } from '@mantine/core'
+import { getRouteApi } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { adviceQuery, type AdviceKind, type AdviceStatus } from '../../api/queries/advice'
+import { loadStateOf } from '../../api/queries/loadState'
+import { formatBytes } from '../../lib/units'
+import { EmptyState } from '../../ui/EmptyState'
+import { Headline } from '../../ui/Headline'
+import { ProblemState } from '../../ui/ProblemState'
+import { useTimeRange } from '../shell/useTimeRange'
+import { AdviceCardPanel } from './AdviceCardPanel'
+import classes from './AdvicePage.module.css'
+
+const route = getRouteApi('/advice')
+
+const statusChoices: { value: AdviceStatus; label: string }[] = [
+  { value: 'open', label: 'Open' },
+  { value: 'adopted', label: 'Adopted' },
+  { value: 'dismissed', label: 'Dismissed' },
+  { value: 'gone', label: 'No longer holds' },
+]
+
+const kindChoices: { value: AdviceKind | 'all'; label: string }[] = [
+  { value: 'all', label: 'All' },
+  { value: 'ratio', label: 'DRAM:CXL ratios' },
+  { value: 'knob', label: 'Kernel settings' },
+]
+
+/** Everything advised, the most memory at stake first; a card opens to what it rests on. */
+export function AdvicePage(): ReactNode {
+  const { range } = useTimeRange()
+  const { status = 'open', kind } = route.useSearch()
+  const navigate = route.useNavigate()
+  const query = useQuery(adviceQuery({ status, kind }, range.refreshMs))
+  const load = loadStateOf(query)
+  const cards = query.data?.items
+  if (load.problem !== null && cards === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const stake = cards?.reduce((sum, card) => sum + (card.stake_bytes ?? 0), 0) ?? 0
+  const change = (next: { status?: AdviceStatus | undefined; kind?: AdviceKind | undefined }) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false })
+  return (
+    <div data-testid="page-advice">
+      <Headline
+        kicker={<h1>Advice</h1>}
+        sentence={
+          cards === undefined
+            ? undefined
+            : cards.length === 0
+              ? `No ${statusWord(status)} advice.`
+              : `${cards.length} ${statusWord(status)} ${cards.length === 1 ? 'piece' : 'pieces'} of advice` +
+                (stake > 0 ? `; ${formatBytes(stake)} lie in the wrong tier.` : '.')
+        }
+        aside={
+          <Group gap={8} wrap="wrap">
+            <SegmentedControl
+              aria-label="Kind of advice"
+              value={kind ?? 'all'}
+              onChange={(value) => change({ kind: value === 'all' ? undefined : (value as AdviceKind) })}
+              data={kindChoices}
+            />
+            <SegmentedControl
+              aria-label="Status of advice"
+              value={status}
+              onChange={(value) => change({ status: value === 'open' ? undefined : (value as AdviceStatus) })}
+              data={statusChoices}
+            />
+          </Group>
+        }
+      />
+      <div className={classes.stack}>
+        {cards?.map((card) => (
+          <AdviceCardPanel key={card.id} card={card} />
+        ))}
+        {cards?.length === 0 && (
+          <EmptyState
+            title={status === 'open' ? 'Nothing is advised' : 'None'}
+            next={
+              status === 'open'
+                ? 'Advice is looked for every hour, for services with page samples and for hosts with a slower tier. What is missing for a service stands on its Advice tab.'
+                : 'Choose another status.'
+            }
+          />
+        )}
+      </div>
+      <p className={classes.foot}>
+        Nothing is changed on any host by this service: files and commands are for you and your own automation.
+      </p>
+    </div>
+  )
+}
+
+function statusWord(status: AdviceStatus): string {
+  return status === 'gone' ? 'outdated' : status
+}

@@ -1,0 +1,54 @@
+// @vitest-environment jsdom
+import { cleanup, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { openApp } from '../mock-api/render'
+
+vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
+
+afterEach(cleanup)
+
+describe('the experiments pages', () => {
+  it('lists experiments with their state and verdict', async () => {
+    openApp('/experiments')
+    expect((await screen.findByTestId('headline')).textContent).toContain('2 experiments, 1 running.')
+    expect(screen.getByText('improved')).toBeTruthy()
+    expect(screen.getByText('at its end')).toBeTruthy()
+  })
+
+  it('gives the effect with its interval first, and both arms', async () => {
+    openApp('/experiments/exp-2')
+    expect((await screen.findByTestId('headline')).textContent).toMatch(/Throughput: \+3.4 % .*improved/)
+    expect(screen.getByTestId('chart-experiment-throughput')).toBeTruthy()
+    expect(screen.getByTestId('experiment-arms').textContent).toContain('Canary: 8 hosts, 7 with data')
+    expect(screen.queryByRole('button', { name: 'End now' })).toBeNull()
+  })
+
+  it('gives no verdict while an experiment runs', async () => {
+    openApp('/experiments/exp-1')
+    expect((await screen.findByTestId('experiment-why')).textContent).toContain('looking early')
+    expect(screen.queryByText('improved')).toBeNull()
+    expect(screen.getByRole('button', { name: 'End now' })).toBeTruthy()
+  })
+
+  it('plans with the service of the link, and starts with hosts drawn at random', async () => {
+    const sent: Record<string, unknown>[] = []
+    const router = openApp('/experiments/new?service=svc-redis&advice=adv-2', async (_, request) => {
+      if (request.method !== 'POST') return undefined
+      sent.push((await request.json()) as Record<string, unknown>)
+      const { experiment } = await import('../mock-api/experiments')
+      return Response.json({ experiment: experiment('exp-1'), excluded: [] }, { status: 201 })
+    })
+    expect(await screen.findByText(/another kernel/i)).toBeTruthy()
+    await userEvent.type(screen.getByRole('textbox', { name: /Name/ }), 'Limit promotion')
+    const form = screen.getByRole('form', { name: 'New experiment' })
+    await userEvent.click(within(form).getByRole('button', { name: 'Start experiment' }))
+    await waitFor(() => expect(router.state.location.pathname).toBe('/experiments/exp-1'))
+    expect(sent[0]).toMatchObject({
+      service_id: 'svc-redis',
+      advice_id: 'adv-2',
+      auto: { canary_n: 5 },
+      metrics: [{ metric: 'throughput', margin_ratio: 0.01 }],
+    })
+  })
+})

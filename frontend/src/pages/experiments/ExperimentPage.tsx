@@ -1,0 +1,194 @@
+import { Button, Progress } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Arm, Experiment } from '../../api/_generated/schema'
+import { endExperiment, experimentQuery } from '../../api/queries/experiments'
+import { loadStateOf } from '../../api/queries/loadState'
+import { experimentState, experimentVerdict } from '../../lib/experiments'
+import { formatCount, formatRatio } from '../../lib/units'
+import { Headline } from '../../ui/Headline'
+import { NotesList } from '../../ui/NotesList'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Prose } from '../../ui/Prose'
+import { StateNote } from '../../ui/StateNote'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+import { problemText } from '../ratio/problemText'
+import { useTimeRange } from '../shell/useTimeRange'
+import { ExperimentMetricPanel } from './ExperimentMetricPanel'
+import classes from './ExperimentPage.module.css'
+
+const route = getRouteApi('/experiments/$experimentId')
+
+/** One experiment: the verdict, the effect of each metric with its interval, both arms, and whether it had power. */
+export function ExperimentPage(): ReactNode {
+  const { experimentId } = route.useParams()
+  const { range } = useTimeRange()
+  const query = useQuery(experimentQuery(experimentId, range.refreshMs))
+  const load = loadStateOf(query)
+  const found = query.data
+  if (load.problem !== null && found === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  return (
+    <div data-testid="page-experiment">
+      <Headline
+        kicker={
+          <>
+            <Link to="/experiments">Experiments</Link> / <h1>{found?.name ?? ''}</h1>
+          </>
+        }
+        sentence={found === undefined ? undefined : sentenceOf(found)}
+        aside={found === undefined ? undefined : <States experiment={found} />}
+      />
+      {found !== undefined && (
+        <div className={classes.stack}>
+          <StateNote tone={toneOf(found)} testId="experiment-why">
+            <Prose text={found.why} />
+          </StateNote>
+          {found.state !== 'ended' && <Running experiment={found} />}
+          {found.metrics.map((metric, index) => (
+            <ExperimentMetricPanel
+              key={metric.metric}
+              experiment={found}
+              metric={metric}
+              decides={index === 0}
+              load={load}
+            />
+          ))}
+          <div className={classes.two}>
+            <PowerPanel experiment={found} />
+            <Panel title="Arms" hint="hosts alike in service, hardware, kernel and agent" testId="experiment-arms">
+              {found.arms.map((arm) => (
+                <ArmList key={arm.arm} arm={arm} />
+              ))}
+            </Panel>
+          </div>
+          <NotesList notes={found.notes} />
+        </div>
+      )}
+    </div>
+  )
+}
+
+function sentenceOf(found: Experiment): string {
+  const [first] = found.metrics
+  if (first === undefined) return found.hypothesis
+  const verdict = experimentVerdict(found.verdict)
+  const effect = first.effect
+  const value = effect.value === null ? 'no effect can be told yet' : `${signed(effect.value)}${intervalOf(effect)}`
+  return `${first.label}: ${value}${verdict === null ? '.' : `, ${verdict.label}.`}`
+}
+
+function intervalOf(effect: Experiment['metrics'][number]['effect']): string {
+  return effect.interval === null ? '' : ` (${signed(effect.interval.lo)} to ${signed(effect.interval.hi)})`
+}
+
+function signed(ratio: number): string {
+  return `${ratio > 0 ? '+' : ''}${formatRatio(ratio)}`
+}
+
+function toneOf(found: Experiment) {
+  return experimentVerdict(found.verdict)?.tone ?? experimentState(found.state).tone
+}
+
+function States({ experiment }: { experiment: Experiment }) {
+  const verdict = experimentVerdict(experiment.verdict)
+  return (
+    <div className={classes.states}>
+      <ToneTag {...experimentState(experiment.state)} />
+      {verdict !== null && <ToneTag {...verdict} />}
+      <Link to="/services/$serviceId" params={{ serviceId: experiment.service_id }}>
+        {experiment.service_name}
+      </Link>
+    </div>
+  )
+}
+
+function Running({ experiment }: { experiment: Experiment }) {
+  const queries = useQueryClient()
+  const ending = useMutation(endExperiment(queries, experiment.id))
+  return (
+    <Panel
+      title="Progress"
+      hint={<Prose text="ends by itself; no verdict before, because looking early finds too much" />}
+    >
+      <div className={classes.progress}>
+        <Progress
+          value={experiment.progress_ratio * 100}
+          aria-label={`Progress: ${formatRatio(experiment.progress_ratio)}`}
+        />
+        <span>
+          change <Timestamp at={experiment.change_at} />, end <Timestamp at={experiment.planned_end} />
+        </span>
+        <Button variant="default" loading={ending.isPending} onClick={() => ending.mutate()}>
+          End now
+        </Button>
+        {ending.error !== null && (
+          <span role="alert" className={classes.fault}>
+            <Prose text={problemText(ending.error)} />
+          </span>
+        )}
+      </div>
+    </Panel>
+  )
+}
+
+function PowerPanel({ experiment }: { experiment: Experiment }) {
+  const { power, trends } = experiment
+  const rows: [string, string][] = [
+    [
+      'Hosts per arm that the margin needs',
+      power.hosts_per_arm_needed === null ? '–' : formatCount(power.hosts_per_arm_needed),
+    ],
+    [
+      'Smallest effect that these arms can find',
+      power.detectable_effect_ratio === null ? '–' : formatRatio(power.detectable_effect_ratio),
+    ],
+    ['Correlation before and after', power.correlation === null ? '–' : power.correlation.toFixed(2)],
+    ['Trends before the change', trends.parallel === null ? '–' : trends.parallel ? 'parallel' : 'not parallel'],
+    ['P value of a change that was none', trends.p_value === null ? '–' : trends.p_value.toPrecision(2)],
+  ]
+  return (
+    <Panel title="Could it tell?" hint="power 0.8 at the 5 % level" testId="experiment-power">
+      <dl className={classes.facts}>
+        {rows.map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {[power.why, trends.why].map((why) =>
+        why === null ? null : (
+          <p key={why} className={classes.why}>
+            <Prose text={why} />
+          </p>
+        ),
+      )}
+    </Panel>
+  )
+}
+
+function ArmList({ arm }: { arm: Arm }) {
+  return (
+    <div className={classes.arm}>
+      <h3>
+        {arm.arm === 'canary' ? 'Canary' : 'Control'}: {arm.hosts.length} hosts, {arm.n_with_data} with data
+      </h3>
+      <p>
+        {arm.hosts.map((host) => (
+          <Link
+            key={host.host_id}
+            to="/hosts/$hostId"
+            params={{ hostId: host.host_id }}
+            data-nodata={!host.has_data}
+            title={host.has_data ? undefined : 'no data before or after the change'}
+          >
+            {host.name}
+          </Link>
+        ))}
+      </p>
+    </div>
+  )
+}

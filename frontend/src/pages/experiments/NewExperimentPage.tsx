@@ -1,0 +1,145 @@
+import { Button, NumberInput, Select, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useState, type FormEvent, type ReactNode } from 'react'
+import { experimentPlanQuery, startExperiment } from '../../api/queries/experiments'
+import { loadStateOf } from '../../api/queries/loadState'
+import { servicesQuery } from '../../api/queries/services'
+import { Headline } from '../../ui/Headline'
+import { Panel } from '../../ui/Panel'
+import { Prose } from '../../ui/Prose'
+import { problemText } from '../ratio/problemText'
+import { blankEntry, requestOf } from './experimentEntry'
+import classes from './ExperimentPage.module.css'
+import { PlanPanel } from './PlanPanel'
+
+const route = getRouteApi('/experiments/new')
+
+/** Plans an experiment: hosts are drawn at random from like ones, and the plan says what they can tell. */
+export function NewExperimentPage(): ReactNode {
+  const { service: asked = '', advice } = route.useSearch()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const [entry, setEntry] = useState(() => blankEntry(asked))
+  const services = useQuery(servicesQuery(null))
+  const plan = useQuery(experimentPlanQuery(entry.service, entry.metric, Number(entry.margin) / 100 || 0.01))
+  const starting = useMutation(startExperiment(queries))
+  const complete = requestOf(entry, plan.data?.metric, advice, 0) !== null
+  const set = (change: Partial<typeof entry>) => setEntry({ ...entry, ...change })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const request = requestOf(entry, plan.data?.metric, advice, Date.now())
+    if (request === null) return
+    starting.mutate(request, {
+      onSuccess: ({ experiment }) =>
+        void navigate({ to: '/experiments/$experimentId', params: { experimentId: experiment.id } }),
+    })
+  }
+  return (
+    <div data-testid="page-new-experiment">
+      <Headline
+        kicker={
+          <>
+            <Link to="/experiments">Experiments</Link> / <h1>New</h1>
+          </>
+        }
+        sentence="Some hosts get the change, like hosts do not; the difference of their differences says what it did."
+      />
+      <form className={classes.stack} onSubmit={submit} aria-label="New experiment">
+        <Panel title="What is tried" hint="you make the change on the canary hosts, at the time of the change">
+          <div className={classes.form}>
+            <TextInput
+              label="Name"
+              required
+              maxLength={200}
+              value={entry.name}
+              onChange={(event) => set({ name: event.currentTarget.value })}
+            />
+            <Select
+              label="Service"
+              searchable
+              required
+              value={entry.service === '' ? null : entry.service}
+              onChange={(value) => set({ service: value ?? '', metric: undefined })}
+              data={(services.data?.items ?? []).map((found) => ({
+                value: found.id,
+                label: `${found.namespace}/${found.name}`,
+              }))}
+            />
+            <Select
+              label="Metric that decides"
+              value={entry.metric ?? plan.data?.metric ?? null}
+              onChange={(value) => set({ metric: value ?? undefined })}
+              data={(plan.data?.choices ?? []).map(({ metric, label }) => ({ value: metric, label }))}
+              disabled={plan.data === undefined}
+              allowDeselect={false}
+            />
+            <NumberInput
+              label="Difference that matters"
+              suffix=" %"
+              min={0.1}
+              max={50}
+              value={entry.margin}
+              onChange={(margin) => set({ margin })}
+            />
+            <NumberInput
+              label="Canary hosts"
+              min={1}
+              max={1000}
+              value={entry.canary}
+              onChange={(canary) => set({ canary })}
+            />
+            <NumberInput
+              label="Change in"
+              suffix=" h"
+              min={0}
+              max={720}
+              value={entry.startsIn}
+              onChange={(startsIn) => set({ startsIn })}
+            />
+            <NumberInput
+              label="Compared with the time before"
+              suffix=" h"
+              min={1}
+              max={720}
+              value={entry.before}
+              onChange={(before) => set({ before })}
+            />
+            <NumberInput
+              label="Runs for"
+              suffix=" h"
+              min={1}
+              max={720}
+              value={entry.hours}
+              onChange={(hours) => set({ hours })}
+            />
+            <NumberInput
+              label="Left out to settle"
+              suffix=" min"
+              min={0}
+              max={1440}
+              value={entry.settlingMinutes}
+              onChange={(settlingMinutes) => set({ settlingMinutes })}
+            />
+            <TextInput
+              className={classes.wide ?? ''}
+              label="Hypothesis (optional)"
+              maxLength={2000}
+              value={entry.hypothesis}
+              onChange={(event) => set({ hypothesis: event.currentTarget.value })}
+            />
+            <Button type="submit" disabled={!complete} loading={starting.isPending}>
+              Start experiment
+            </Button>
+            {starting.error !== null && (
+              <p className={classes.fault} role="alert">
+                <Prose text={problemText(starting.error)} />
+              </p>
+            )}
+          </div>
+        </Panel>
+        {entry.service !== '' && <PlanPanel plan={plan.data} load={loadStateOf(plan)} canary={Number(entry.canary)} />}
+      </form>
+    </div>
+  )
+}

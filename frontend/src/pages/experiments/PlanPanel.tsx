@@ -1,0 +1,77 @@
+import type { ExperimentPlan } from '../../api/_generated/schema'
+import { PowerChart } from '../../charts/power/PowerChart'
+import type { LoadState } from '../../lib/loadState'
+import { formatCount, formatRatio } from '../../lib/units'
+import { FigureText } from '../../ui/FigureText'
+import { NotesList } from '../../ui/NotesList'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Prose } from '../../ui/Prose'
+import classes from './ExperimentPage.module.css'
+
+interface PlanPanelProps {
+  plan: ExperimentPlan | undefined
+  load: LoadState
+  canary: number
+}
+
+const mostExcluded = 12
+
+/** What an experiment could tell before it is started: hosts that can be drawn, their spread, and the effect to find. */
+export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
+  if (load.problem !== null && plan === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const missing = plan?.missing ?? null
+  return (
+    <div className={classes.two}>
+      <PowerChart plan={plan} load={load} canary={canary} height={260} />
+      <Panel title="Hosts and spread" testId="experiment-plan">
+        {plan !== undefined && (
+          <>
+            <dl className={classes.facts}>
+              <div>
+                <dt>Like hosts that can be drawn</dt>
+                <dd>{formatCount(plan.like_hosts)}</dd>
+              </div>
+              <div>
+                <dt>Mean now</dt>
+                <dd>
+                  <FigureText figure={plan.baseline} label={plan.label} />
+                </dd>
+              </div>
+              <div>
+                <dt>Spread over hosts</dt>
+                <dd>
+                  <FigureText figure={plan.spread_ratio} label={`Spread of ${plan.label}`} />
+                </dd>
+              </div>
+              <div>
+                <dt>Hosts per arm for {formatRatio(plan.effect_ratio)}</dt>
+                <dd>{plan.hosts_per_arm_needed === null ? '–' : formatCount(plan.hosts_per_arm_needed)}</dd>
+              </div>
+              <div>
+                <dt>Correlation of a day with the next</dt>
+                <dd>{plan.correlation === null ? '–' : plan.correlation.toFixed(2)}</dd>
+              </div>
+            </dl>
+            {missing?.reason != null && (
+              <p className={classes.why}>
+                <Prose text={missing.reason} />
+              </p>
+            )}
+            {plan.excluded.length > 0 && (
+              <ul className={classes.excluded} aria-label="Hosts that cannot be drawn">
+                {plan.excluded.slice(0, mostExcluded).map((host) => (
+                  <li key={host.host_id}>
+                    {host.name}: <Prose text={host.why} />
+                  </li>
+                ))}
+                {plan.excluded.length > mostExcluded && <li>and {plan.excluded.length - mostExcluded} more</li>}
+              </ul>
+            )}
+            <NotesList notes={plan.notes} />
+          </>
+        )}
+      </Panel>
+    </div>
+  )
+}

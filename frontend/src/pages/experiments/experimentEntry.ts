@@ -1,0 +1,72 @@
+import type { ExperimentRequest } from '../../api/_generated/schema'
+
+/** What the form holds. Empty number fields are texts. */
+export interface ExperimentEntry {
+  name: string
+  service: string
+  metric: string | undefined
+  /** In per cent. */
+  margin: number | string
+  canary: number | string
+  hypothesis: string
+  /** Hours until the change, before it, and after it. */
+  startsIn: number | string
+  before: number | string
+  hours: number | string
+  settlingMinutes: number | string
+}
+
+/** The form as it opens: a day before, a day after, half an hour to settle. */
+export function blankEntry(service: string): ExperimentEntry {
+  return {
+    name: '',
+    service,
+    metric: undefined,
+    margin: 1,
+    canary: 5,
+    hypothesis: '',
+    startsIn: 0,
+    before: 24,
+    hours: 24,
+    settlingMinutes: 30,
+  }
+}
+
+const hourMs = 3_600_000
+
+/** The request of a form, seen from `now` in milliseconds; null while something is missing or cannot be. */
+export function requestOf(
+  entry: ExperimentEntry,
+  metric: string | undefined,
+  adviceId: string | undefined,
+  now: number,
+): ExperimentRequest | null {
+  const number = (value: number | string) => (value === '' ? NaN : Number(value))
+  const [margin, canary, startsIn, before, hours, settling] = [
+    number(entry.margin),
+    number(entry.canary),
+    number(entry.startsIn),
+    number(entry.before),
+    number(entry.hours),
+    number(entry.settlingMinutes),
+  ]
+  const chosen = entry.metric ?? metric
+  if (entry.name.trim() === '' || entry.service === '' || chosen === undefined) return null
+  const positive = margin > 0 && canary >= 1 && Number.isInteger(canary) && before > 0 && hours > 0
+  if (!positive || !(startsIn >= 0) || !(settling >= 0) || settling * 60 >= hours * 3600) return null
+  const change = now + startsIn * hourMs
+  return {
+    name: entry.name.trim(),
+    service_id: entry.service,
+    advice_id: adviceId ?? null,
+    hypothesis: entry.hypothesis.trim(),
+    metrics: [{ metric: chosen, margin_ratio: margin / 100 }],
+    auto: { canary_n: canary },
+    canary: [],
+    control: [],
+    before_from: new Date(change - before * hourMs).toISOString(),
+    change_at: new Date(change).toISOString(),
+    planned_end: new Date(change + hours * hourMs).toISOString(),
+    settling_seconds: Math.round(settling * 60),
+  }
+}
