@@ -36,7 +36,7 @@ def ledger(n: int, *, missing: tuple[int, ...] = (), **columns: float) -> Ledger
         present[:, COLUMN_INDEX[key]] = True
     present[list(missing)] = False
     values[~present] = 0
-    return Ledger(MINUTE * np.arange(1, n + 1), np.full(n, MINUTE), values, present, np.zeros(n, np.int8))
+    return Ledger(MINUTE * np.arange(1.0, n + 1), np.full(n, MINUTE), values, present, np.zeros(n, np.int8))
 
 
 def exchange(n: int, *, missing: tuple[int, ...] = (), **columns: float) -> Ledger:
@@ -94,8 +94,8 @@ def test_one_way_traffic_is_not_asked_about() -> None:
     def never(_first: int, _end: int) -> Judgement:
         raise AssertionError("judged a window without traffic in both directions")
 
-    for flows in ({"promoted_pages": 0}, {"promoted_pages": 10_000}, {"promoted_pages": 0, "demoted_pages": 0}):
-        assert letters(follow_judged(exchange(8, **flows), SHORT, never).states) == "...ooooo"
+    for rows in (exchange(8, promoted_pages=0), exchange(8, promoted_pages=10_000), exchange(8, demoted_pages=0)):
+        assert letters(follow_judged(rows, SHORT, never).states) == "...ooooo"
 
 
 def test_windows_are_judged_at_the_same_times_however_the_ledger_is_cut() -> None:
@@ -164,13 +164,19 @@ def test_a_service_takes_its_hosts_word_only_where_it_makes_most_of_the_moves() 
 
 
 def test_measured_states_need_traffic_and_skip_zero_denominators() -> None:
-    flows = {"promoted_pages": 400_000, "demoted_pages": 400_000}
-    rows = ledger(4, missing=(2,), promotion_candidates_pages=100, candidates_demoted=40, **flows)
-    assert letters(follow_measured(rows, None).states) == "cccc"
-    idle = ledger(3, promotion_candidates_pages=0, candidates_demoted=0, **flows)
-    assert letters(follow_measured(idle, None).states) == "ooo"
-    slow = ledger(3, promotion_candidates_pages=100, candidates_demoted=40, promoted_pages=4, demoted_pages=4)
-    assert letters(follow_measured(slow, None).states) == "ooo"
+    def measured(pages: int, candidates: int, again: int) -> Ledger:
+        return ledger(
+            4,
+            missing=(2,),
+            promoted_pages=pages,
+            demoted_pages=pages,
+            promotion_candidates_pages=candidates,
+            candidates_demoted=again,
+        )
+
+    assert letters(follow_measured(measured(400_000, 100, 40), None).states) == "cccc"
+    assert letters(follow_measured(measured(400_000, 0, 0), None).states) == "oooo"
+    assert letters(follow_measured(measured(4, 100, 40), None).states) == "oooo"
 
 
 def test_the_gravest_state_wins() -> None:
