@@ -176,69 +176,9 @@ impl Params {
     ///
     /// Names the setting and what it must be.
     pub fn check(&self) -> Result<(), ParamsError> {
-        let positive = |name, value: f64| {
-            let wanted = "a number above 0";
-            if value.is_finite() && value > 0.0 {
-                Ok(())
-            } else {
-                Err(ParamsError { name, wanted })
-            }
-        };
         positive("interval_s", self.interval_s)?;
-        let marks = self.memory.watermarks;
-        if self.memory.dram_units == 0 {
-            return Err(ParamsError {
-                name: "dram_units",
-                wanted: "at least 1",
-            });
-        }
-        if self.memory.dram_units > MOST_UNITS || self.memory.slow_units > MOST_UNITS {
-            return Err(ParamsError {
-                name: "dram_units and slow_units",
-                wanted: "at most 2^60",
-            });
-        }
-        if marks.low > marks.high
-            || marks.high > marks.promo
-            || marks.promo > self.memory.dram_units
-        {
-            let wanted = "low <= high <= promo <= DRAM";
-            return Err(ParamsError {
-                name: "watermarks",
-                wanted,
-            });
-        }
-        match self.policy {
-            Policy::Interleave(weights) if weights.dram_weight == 0 || weights.slow_weight == 0 => {
-                return Err(ParamsError {
-                    name: "interleave weights",
-                    wanted: "at least 1",
-                });
-            }
-            Policy::HotPageSelection(hot) => {
-                positive("hot_threshold_ms", hot.threshold_s)?;
-                if !hot.limit_units_per_s.is_finite() || hot.limit_units_per_s < 0.0 {
-                    let wanted = "0 or more";
-                    return Err(ParamsError {
-                        name: "the promotion rate limit",
-                        wanted,
-                    });
-                }
-            }
-            Policy::Tpp(tpp) if tpp.demotion_watermark > self.memory.dram_units => {
-                return Err(ParamsError {
-                    name: "demote_scale_factor",
-                    wanted: "at most all of DRAM",
-                });
-            }
-            Policy::AutoTiering { reserve_units, .. } if reserve_units > self.memory.dram_units => {
-                return Err(ParamsError {
-                    name: "the reserve",
-                    wanted: "at most all of DRAM",
-                });
-            }
-            _ => {}
-        }
+        self.memory.check()?;
+        self.policy.check(self.memory.dram_units)?;
         if let Some(offload) = self.offload {
             positive("step_s", offload.step_s)?;
             positive("reclaim_ratio", offload.reclaim_ratio)?;
@@ -246,6 +186,59 @@ impl Params {
             positive("fault_s", offload.fault_s)?;
         }
         Ok(())
+    }
+}
+
+impl Memory {
+    fn check(&self) -> Result<(), ParamsError> {
+        let marks = self.watermarks;
+        if self.dram_units == 0 {
+            return refuse("dram_units", "at least 1");
+        }
+        if self.dram_units > MOST_UNITS || self.slow_units > MOST_UNITS {
+            return refuse("dram_units and slow_units", "at most 2^60");
+        }
+        if marks.low > marks.high || marks.high > marks.promo || marks.promo > self.dram_units {
+            return refuse("watermarks", "low <= high <= promo <= DRAM");
+        }
+        Ok(())
+    }
+}
+
+impl Policy {
+    fn check(&self, dram_units: u64) -> Result<(), ParamsError> {
+        match *self {
+            Self::Interleave(weights) if weights.dram_weight == 0 || weights.slow_weight == 0 => {
+                refuse("interleave weights", "at least 1")
+            }
+            Self::HotPageSelection(hot) => {
+                positive("hot_threshold_ms", hot.threshold_s)?;
+                if hot.limit_units_per_s.is_finite() && hot.limit_units_per_s >= 0.0 {
+                    Ok(())
+                } else {
+                    refuse("the promotion rate limit", "0 or more")
+                }
+            }
+            Self::Tpp(tpp) if tpp.demotion_watermark > dram_units => {
+                refuse("demote_scale_factor", "at most all of DRAM")
+            }
+            Self::AutoTiering { reserve_units, .. } if reserve_units > dram_units => {
+                refuse("the reserve", "at most all of DRAM")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn refuse(name: &'static str, wanted: &'static str) -> Result<(), ParamsError> {
+    Err(ParamsError { name, wanted })
+}
+
+fn positive(name: &'static str, value: f64) -> Result<(), ParamsError> {
+    if value.is_finite() && value > 0.0 {
+        Ok(())
+    } else {
+        refuse(name, "a number above 0")
     }
 }
 
