@@ -1,5 +1,6 @@
 import createClient from 'openapi-fetch'
 import type { paths } from './_generated/schema'
+import { csrf } from './csrf'
 import { problemOf, unreachable } from './problem'
 
 /** The typed client. The dashboard is served by the API itself, so all requests go to its own origin. */
@@ -7,6 +8,7 @@ export const client = createClient<paths>({
   baseUrl: window.location.origin,
   fetch: (request) => globalThis.fetch(request),
 })
+client.use(csrf)
 
 interface Answer<T> {
   data?: T | undefined

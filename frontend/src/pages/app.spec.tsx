@@ -188,7 +188,7 @@ describe('the host page', () => {
     openApp('/hosts/h-1?tab=advice')
     const card = await screen.findByTestId('advice-F2')
     expect(card.textContent).toContain('/sys/kernel/mm/numa/demotion_enabled')
-    await userEvent.click(screen.getAllByRole('button', { name: 'Files and commands' })[0] as HTMLElement)
+    await userEvent.click(screen.getByRole('button', { name: 'Files and commands of F2' }))
     expect(await screen.findByLabelText('Commands of F2')).toBeTruthy()
     expect(screen.getByTestId('advice-F8').textContent).toContain('waits')
     expect(screen.getByTestId('knob-unknown').textContent).toContain('F7')

@@ -116,7 +116,9 @@ export function KnobAdviceCard({ advice, place, waitsFor = null }: KnobAdviceCar
       <Accordion multiple chevronPosition="left" classNames={accordion}>
         {advice.evidence.length > 0 && (
           <Accordion.Item value="evidence">
-            <Accordion.Control>Evidence: {advice.evidence.length} figures</Accordion.Control>
+            <Accordion.Control aria-label={`Evidence for ${advice.rule}: ${advice.evidence.length} figures`}>
+              Evidence: {advice.evidence.length} figures
+            </Accordion.Control>
             <Accordion.Panel>
               <DataTable
                 label={`Evidence for ${advice.rule}`}
@@ -129,7 +131,9 @@ export function KnobAdviceCard({ advice, place, waitsFor = null }: KnobAdviceCar
         )}
         {advice.changes.length > 0 && (
           <Accordion.Item value="files">
-            <Accordion.Control>Files and commands</Accordion.Control>
+            <Accordion.Control aria-label={`Files and commands of ${advice.rule}`}>
+              Files and commands
+            </Accordion.Control>
             <Accordion.Panel>
               <AdviceFiles rule={advice.rule} files={advice.files} />
             </Accordion.Panel>

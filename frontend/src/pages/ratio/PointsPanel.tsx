@@ -43,7 +43,7 @@ function columnsFor(used: Ratio['points'], onRemove: (id: string) => void): Colu
     { key: 'note', header: 'Note', cell: (row) => <span className={classes.why}>{row.note}</span> },
     {
       key: 'remove',
-      header: '',
+      header: 'Remove',
       cell: (row) => (
         <Tooltip label="Remove this measurement">
           <ActionIcon
