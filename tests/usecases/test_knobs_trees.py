@@ -123,6 +123,12 @@ SEEDS = {
     ),
     "swap beside a free slow tier": Seed("08-swap", swapping_beside_free_memory, "F2", {DEMOTION: "1"}),
     "promotion without demotion": Seed("03-tiering-steady", promotion_without_room, "F2", {DEMOTION: "1"}),
+    "demotion switched off alone": Seed(
+        "03-tiering-steady", lambda tree: tree.knob(DEMOTION, "false"), "F2", {DEMOTION: "1"}
+    ),
+    "promotion switched off after futile moves": Seed(
+        "04-pingpong", lambda tree: tree.knob(BALANCING, "0"), "F1", {BALANCING: "2"}
+    ),
     "bursts of allocation": Seed("03-tiering-steady", lambda tree: tree.bursts(20, 100_000), "F3", {SCALE: "200"}),
     "allocating tasks demote by themselves": Seed(
         "03-tiering-steady",

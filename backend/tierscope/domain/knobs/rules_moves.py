@@ -46,6 +46,9 @@ def rate_limit(facts: Facts) -> Advice | Unknown | None:
     if current is None:
         missing = facts.host.unreadable(RATE_LIMIT)
         return Unknown("F4", missing) if missing else None
+    if is_tiering(facts) is False:
+        # The kernel asks the limit in tiering mode alone: without it a limit changes nothing.
+        return None
     flows = facts.flows
     found = []
     if flows.ping_pong in {"warn", "crit"}:

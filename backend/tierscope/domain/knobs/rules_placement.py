@@ -115,9 +115,10 @@ def _losses(facts: Facts) -> tuple[Evidence, ...]:
 
 
 def _refused(facts: Facts) -> tuple[Evidence, ...]:
-    """Promotion is on, and a full DRAM refuses hot pages, or memory has spilled and none comes up."""
-    flows = facts.flows
-    if facts.verdict in UNHEEDED and is_tiering(facts) and (flows.slow_anon_ratio or 0.0) >= SLOW_ANON_MIN:
+    """Promotion is on with nothing to make room for it, or a full DRAM refuses hot pages."""
+    flows, gain = facts.flows, gap(facts)
+    wants_room = facts.verdict not in {None, "futile_ping_pong", *OTHER_CAUSES} and (gain is None or gain >= GAIN_MIN)
+    if wants_room and is_tiering(facts) and (flows.slow_anon_ratio or 0.0) >= SLOW_ANON_MIN:
         return (Evidence("anon memory on slower tiers with no way up", flows.slow_anon_ratio or 0.0, "share"),)
     wanted, got = flows.candidate_pages_per_s, flows.promoted_pages_per_s
     if facts.verdict != "promotion_failing" or not is_tiering(facts) or not wanted or got is None:
