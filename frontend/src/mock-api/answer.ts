@@ -4,6 +4,7 @@ import { curve } from './curve'
 import { events } from './events'
 import { experiment, experimentPlan, experiments } from './experiments'
 import { fleet } from './fleet'
+import { fleetStatistics } from './fleetStatistics'
 import { serviceHeat } from './heat'
 import { hostDetail, hosts } from './hosts'
 import { knobAdvice } from './knobs'
@@ -40,6 +41,7 @@ type Handler = (id: string, query: URLSearchParams) => Response
 
 const routes: [RegExp, Handler][] = [
   [/^\/v1\/fleet$/, () => json(fleet())],
+  [/^\/v1\/fleet\/statistics$/, () => json(fleetStatistics())],
   [/^\/v1\/events$/, () => json({ items: events, next_cursor: null })],
   [
     /^\/v1\/advice$/,

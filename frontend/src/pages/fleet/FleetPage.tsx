@@ -18,6 +18,7 @@ import { useListSearch } from '../shell/useListSearch'
 import { useTimeRange } from '../shell/useTimeRange'
 import classes from './FleetPage.module.css'
 import { FleetStats } from './FleetStats'
+import { StatisticsPanels } from './StatisticsPanels'
 import { WorstHosts } from './WorstHosts'
 
 function moveColour(key: string): string {
@@ -105,6 +106,7 @@ export function FleetPage(): ReactNode {
         <Panel title="Hosts that need a look" hint="by worst finding" flush testId="fleet-worst-hosts">
           <WorstHosts hosts={fleet?.worst_hosts} />
         </Panel>
+        <StatisticsPanels />
       </div>
     </div>
   )

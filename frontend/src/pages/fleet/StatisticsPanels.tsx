@@ -1,0 +1,112 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { Change, Outlier } from '../../api/_generated/schema'
+import { fleetStatisticsQuery } from '../../api/queries/fleetStatistics'
+import { loadStateOf } from '../../api/queries/loadState'
+import { formatQuantity } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { NotesList } from '../../ui/NotesList'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Timestamp } from '../../ui/Timestamp'
+import { useTimeRange } from '../shell/useTimeRange'
+import { GroupsTable } from './GroupsTable'
+
+const outlierColumns: Column<Outlier>[] = [
+  {
+    key: 'host',
+    header: 'Host',
+    cell: (row) => (
+      <Link to="/hosts/$hostId" params={{ hostId: row.host_id }}>
+        {row.host}
+      </Link>
+    ),
+  },
+  { key: 'metric', header: 'Metric', cell: (row) => row.label },
+  { key: 'value', header: 'This host', numeric: true, cell: (row) => formatQuantity(row.value, row.unit) },
+  { key: 'median', header: 'Like hosts', numeric: true, cell: (row) => formatQuantity(row.median, row.unit) },
+  {
+    key: 'score',
+    header: 'Robust score',
+    numeric: true,
+    cell: (row) => <span title={`${row.windows} hours in a row`}>{row.score.toFixed(1)}</span>,
+  },
+  { key: 'group', header: 'Service', cell: (row) => row.group.service },
+]
+
+const changeColumns: Column<Change>[] = [
+  { key: 'at', header: 'When', cell: (row) => <Timestamp at={new Date(row.at * 1000).toISOString()} /> },
+  {
+    key: 'subject',
+    header: 'Service',
+    cell: (row) => (
+      <Link to="/services/$serviceId" params={{ serviceId: row.service_id }}>
+        {row.subject}
+      </Link>
+    ),
+  },
+  { key: 'metric', header: 'Metric', cell: (row) => row.label },
+  {
+    key: 'change',
+    header: 'Before and after',
+    numeric: true,
+    cell: (row) =>
+      row.before === null || row.after === null
+        ? row.direction
+        : `${formatQuantity(row.before, row.unit)} → ${formatQuantity(row.after, row.unit)}`,
+  },
+  {
+    key: 'event',
+    header: 'Events within 15 min',
+    cell: (row) => (row.matched.length === 0 ? 'none' : row.matched.map((event) => event.text).join('; ')),
+  },
+]
+
+/** Like hosts compared: who stands apart, what changed and which event was near, and the groups themselves. */
+export function StatisticsPanels() {
+  const { range } = useTimeRange()
+  const query = useQuery(fleetStatisticsQuery(range))
+  const load = loadStateOf(query)
+  const found = query.data
+  if (load.problem !== null && found === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const missing = found?.missing?.reason ?? 'Hosts are compared by the hour, in groups of like hosts.'
+  return (
+    <>
+      <Panel
+        title="Hosts that stand apart"
+        hint="beyond 3.5 robust standard deviations of at least 8 like hosts, three hours in a row"
+        flush
+        testId="fleet-outliers"
+      >
+        <DataTable
+          label="Hosts that stand apart"
+          columns={outlierColumns}
+          rows={found?.outliers}
+          rowKey={(row) => `${row.host_id} ${row.metric}`}
+          skeletonRows={3}
+          empty={<EmptyState title="No host stands apart" next={missing} />}
+        />
+      </Panel>
+      <Panel title="Changes of level" hint="per service, with the events near them" flush testId="fleet-changes">
+        <DataTable
+          label="Changes of level"
+          columns={changeColumns}
+          rows={found?.changes}
+          rowKey={(row) => `${row.service_id} ${row.metric} ${row.at} ${row.found_by}`}
+          skeletonRows={3}
+          empty={<EmptyState title="No change of level was found" next={missing} />}
+        />
+      </Panel>
+      <Panel
+        title="Like hosts"
+        hint="same service, hardware, ratio, kernel and agent; quantiles over hosts and hours"
+        flush
+        testId="fleet-groups"
+      >
+        <GroupsTable groups={found?.groups} empty={missing} />
+      </Panel>
+      <NotesList notes={found?.notes} />
+    </>
+  )
+}
