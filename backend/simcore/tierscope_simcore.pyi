@@ -86,9 +86,7 @@ class SimulationTrace:
     def peak_units(self) -> int: ...
     def oracle(self, dram_units: int) -> Floats:
         """Accesses that the densest pages of each interval take, [intervals]."""
-    def simulate(
-        self, policy: str, settings: Mapping[str, float], *, seed: int | None = None
-    ) -> SimulationOutcome:
+    def simulate(self, policy: str, settings: Mapping[str, float], *, seed: int | None = None) -> SimulationOutcome:
         """Replay the trace. Raises ValueError for settings that cannot be."""
 
 class SimulationOutcome:

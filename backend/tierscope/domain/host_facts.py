@@ -18,9 +18,6 @@ NOT_MEMORY = ("zswap", "swap")
 LATE_INTERVALS = 3.0
 SILENT_SECONDS = 600.0
 NOMINAL_SECONDS = 60.0
-_BALANCING = "kernel/numa_balancing"
-_RATE_LIMIT = "kernel/numa_balancing_promote_rate_limit_MBps"
-_DEMOTION = "mm/numa/demotion_enabled"
 _TIERING_BIT = 2
 
 
@@ -56,17 +53,17 @@ def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
     known = [size for size in sizes if size is not None]
     fast = [node.get("memory_bytes") for node in nodes if node.get("tier_class") in FAST_CLASSES]
     classes = dict.fromkeys(str(node.get("tier_class") or "unknown") for node in nodes if node.get("memory_bytes") != 0)
-    demotion = _knob(body, _DEMOTION)
+    machine = read_machine(body)
     return HostFacts(
         memory_bytes=sum(known) if known else None,
         dram_bytes=sum(size for size in fast if size is not None) if fast else None,
         tier_classes=tuple(sorted(classes, key=_speed)),
-        tiers=read_machine(body).tiers,
+        tiers=machine.tiers,
         n_tiers=_count_tiers(nodes, list(body.get("tiers") or ())),
-        page_bytes=int(body.get("page_size_bytes") or 4096),
-        demotion=None if demotion is None else demotion.strip().lower() in ("1", "true", "y", "on"),
-        balancing=_whole(_knob(body, _BALANCING)),
-        promote_limit_mib_per_s=_whole(_knob(body, _RATE_LIMIT)),
+        page_bytes=machine.page_bytes,
+        demotion=machine.demotion,
+        balancing=machine.balancing,
+        promote_limit_mib_per_s=machine.promote_limit_mib_per_s,
     )
 
 
@@ -92,18 +89,3 @@ def _count_tiers(nodes: list[Any], tiers: list[Any]) -> int:
 def _speed(tier_class: str) -> tuple[int, str]:
     order = ("hbm", "dram", "cxl", "pmem", "zswap", "swap")
     return (order.index(tier_class) if tier_class in order else len(order), tier_class)
-
-
-def _knob(body: Mapping[str, Any], path_end: str) -> str | None:
-    for knob in body.get("knobs") or ():
-        if str(knob.get("path", "")).endswith(path_end):
-            value = knob.get("value")
-            return None if value is None else str(value)
-    return None
-
-
-def _whole(text: str | None) -> int | None:
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        return None

@@ -1,6 +1,6 @@
 """Analysis of a snapshot tree without a database: its ledger of tier moves, and the verdict with its evidence."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,6 @@ from tierscope.domain.knobs.machine import Subtracted, list_subtracted
 from tierscope.domain.tier_moves import (
     COLUMNS,
     Bounded,
-    Context,
     Ledger,
     Plan,
     Trust,
@@ -104,15 +103,7 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
     plan = plan_host(read.keys, machine.tiers, page_bytes=facts.page_bytes)
     ledger = _ledger(read, plan)
     limit_events = _count_limit_events(read, facts)
-    context = Context(
-        machine.top_bytes,
-        machine.promote_limit_mib_per_s,
-        limit_events,
-        balancing=facts.balancing,
-        demotion=facts.demotion,
-        slow_file_share=_slow_file_share(read, facts),
-        page_bytes=facts.page_bytes,
-    )
+    context = replace(machine.context(limit_events), slow_file_share=_slow_file_share(read, facts))
     verdict = judge(ledger, context)
     steady = steady_intervals(ledger)
     return MovesAnalysis(

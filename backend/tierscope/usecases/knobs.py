@@ -14,7 +14,7 @@ from tierscope.domain.knobs.bandwidth import bandwidth_keys
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Samples, wanted_keys
 from tierscope.domain.knobs.machine import Subtracted, list_subtracted
-from tierscope.domain.tier_moves import Context, Verdict, judge, steady_intervals
+from tierscope.domain.tier_moves import Verdict, judge, steady_intervals
 from tierscope.storage.advice import Subject, read_stored
 from tierscope.storage.counters import read_live_keys
 from tierscope.storage.layouts import read_layouts
@@ -121,8 +121,7 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
 
 
 def _judge(part: HostLedger) -> Verdict:
-    context = Context(part.machine.top_bytes, part.machine.promote_limit_mib_per_s, part.ledger.total("limit_events"))
-    return judge(part.ledger, context)
+    return judge(part.ledger, part.machine.context(part.ledger.total("limit_events")))
 
 
 def _read_samples(session: ReadSession, host: SubjectHost, window: Window) -> Samples | None:

@@ -7,7 +7,6 @@ from typing import Literal
 
 from tierscope.domain.figures import AbsentStatus, Figure, Interval, Window, absent
 from tierscope.domain.tier_moves import (
-    Context,
     Sign,
     Verdict,
     bound_churn,
@@ -203,11 +202,7 @@ def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
 
 def _judge_all(parts: Sequence[HostLedger]) -> tuple[str, str, Verdict]:
     """The verdict that most hosts have, worded by the first of them, and that one's own."""
-    verdicts: list[Verdict] = []
-    for part in parts:
-        limit = part.ledger.total("limit_events")
-        context = Context(part.machine.top_bytes, part.machine.promote_limit_mib_per_s, limit)
-        verdicts.append(judge(part.ledger, context))
+    verdicts = [judge(part.ledger, part.machine.context(part.ledger.total("limit_events"))) for part in parts]
     if not verdicts:
         nothing = Verdict("not_enough_data", "No counters in the window.", "certain")
         return nothing.word, nothing.explanation, nothing

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from tierscope.core.database import ReadSession
 from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Window
-from tierscope.domain.host_facts import HostFacts, read_facts
 from tierscope.domain.tier_moves import Context, Ledger
 from tierscope.domain.tier_moves.states import (
     JUDGE_EVERY,
@@ -116,25 +115,16 @@ class _Subject:
     part: HostLedger
     around: HostLedger | None
     inventory: Mapping[str, Any] | None
-    facts: HostFacts
 
     def context(self, rows: Ledger, throughput: Floats | None) -> Context:
         """What is known beside some rows of the ledger."""
-        machine, facts = self.part.machine, self.facts
         known = throughput is not None and np.isfinite(throughput).any()
-        return Context(
-            dram_bytes=machine.top_bytes,
-            promote_limit_mib_per_s=machine.promote_limit_mib_per_s,
-            limit_events=rows.total("limit_events"),
-            balancing=facts.balancing,
-            demotion=facts.demotion,
-            throughput=throughput if known else None,
-            page_bytes=facts.page_bytes,
-        )
+        context = self.part.machine.context(rows.total("limit_events"))
+        return replace(context, throughput=throughput if known else None)
 
 
 def _subject(part: HostLedger, around: HostLedger | None, inventory: Mapping[str, Any] | None) -> _Subject:
-    return _Subject(part, around, inventory, read_facts(inventory))
+    return _Subject(part, around, inventory)
 
 
 def _coarser(rows: int) -> int:

@@ -12,8 +12,9 @@ WHOLE_FROM = 10.0
 def describe(chosen: CandidateView | None, refused: Sequence[str], *, loss_target: float) -> str:
     """One sentence."""
     if refused:
-        more = f" ({len(refused) - 1} more)" if len(refused) > 1 else ""
-        return f"No ratio is advised yet: {refused[0]}{more}."
+        others = len(refused) - 1
+        more = f" {others} more {'reason' if others == 1 else 'reasons'} below." if others else ""
+        return f"No ratio is advised yet: {refused[0].rstrip('.')}.{more}"
     target = percent(loss_target)
     if chosen is None:
         return f"All DRAM: no ratio keeps the loss at or below {target} with {UPPER_LEVEL:.0%} confidence."

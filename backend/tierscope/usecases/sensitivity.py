@@ -152,7 +152,7 @@ def _view(
     found = None if rows.panel is None else sensitivity.estimate(rows.panel)
     missing = None
     if rows.panel is None:
-        missing = absent("sensitivity.elasticity/1", "ratio", "not_collected", rows.lacking, window=window)
+        missing = absent("sensitivity.elasticity/1", "1", "not_collected", rows.lacking, window=window)
     points, fit = _scatter(rows)
     total = 0 if rows.panel is None else len(rows.panel.host)
     if len(points) < total:
@@ -193,21 +193,21 @@ def _inflation(found: Sensitivity | None) -> float | None:
 def _kind(kind: Kind, rows: PanelRows, found: Sensitivity | None, window: Window) -> KindView:
     name = "sensitivity.elasticity/1"
     if found is None or rows.panel is None:
-        nothing = absent(name, "ratio", "not_collected", rows.lacking, window=window, method="counters")
+        nothing = absent(name, "1", "not_collected", rows.lacking, window=window, method="counters")
         return KindView(kind, nothing, (rows.lacking,), None)
     correlation = sensitivity.level_correlations(rows.panel)[kind]
     elasticity = found.anon if kind == "anon" else found.file
     if elasticity is None:
         reasons = found.refused[kind]
         reason = f"Not enough variation to tell: {'; '.join(reasons)}."
-        nothing = absent(name, "ratio", "not_enough_data", reason, window=window, method="counters")
+        nothing = absent(name, "1", "not_enough_data", reason, window=window, method="counters")
         return KindView(kind, nothing, reasons, correlation)
     grade: Grade = "good" if found.errors == "clustered" else "partial"
     figure = Figure(
         name,
         "ok",
         elasticity.value,
-        "ratio",
+        "1",
         method="counters",
         window=window,
         interval=Interval(elasticity.lo, elasticity.hi, sensitivity.LEVEL, "confidence"),

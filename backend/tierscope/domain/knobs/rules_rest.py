@@ -62,7 +62,7 @@ def capacity(facts: Facts) -> Advice | None:
         effect="Swapping ends where memory suffices. By how much it falls short is not counted: the swapped pages that "
         "come back are a lower bound.",
         risk="Cost of the memory.",
-        verify="pswpin and pswpout stand still.",
+        verify="`pswpin` and `pswpout` stand still.",
         note="All memory tiers are full and pages come back from swap. No setting of the kernel makes memory: add some "
         "to the slower tier, or move services away. Until then keep swap less than half full.",
     )
@@ -83,7 +83,7 @@ def limits(facts: Facts) -> Advice | None:
         evidence=(Evidence("reclaim on behalf of cgroups", flows.limit_reclaimed_ratio, "share"), *reached),
         effect="Reclaim on behalf of the limit ends. What the service gains depends on what the limit took from it.",
         risk="A service without its limit can take memory from its neighbours.",
-        verify="high and max in memory.events stand still, and so does pgdemote_direct.",
+        verify="`high` and `max` in `memory.events` stand still, and so does `pgdemote_direct`.",
         note="memory.high, memory.max or memory.reclaim reclaim here, not a lack of memory."
         + (demotes if on else "")
         + " Raise memory.high of the group above what it uses, or stop the reclaim that was asked for.",
