@@ -33,7 +33,7 @@ COLD_PAGES = 7
 WARM_MS, COLD_MS = 150, 600
 PAGE = {
     "one service": "/v1/services/{id}?from=-7d",
-    "its heat": "/v1/services/{id}/heat?from=-7d",
+    "its heat": "/v1/services/{id}/heat?from=-7d&max_hosts=8",
     "its metrics": "/v1/services/{id}/metrics?from=-7d",
 }
 """What the page asks for at once as it opens."""

@@ -187,6 +187,18 @@ def test_enough_hosts_and_intervals_make_a_claim(database: Database) -> None:
     assert [host.hot_ratio.grade for host in view.hosts] == ["early"] * 3
 
 
+def test_only_the_largest_hosts_are_listed_where_few_are_asked_for(database: Database) -> None:
+    now = batches.now_ns()
+    larger = [100, *NEVER[1:]]
+    for i, never in enumerate([NEVER, larger, NEVER]):
+        send(database, enrol(database, name=f"node-{i}"), now, never=never)
+    whole, few = read(database, now), read(database, now, max_hosts=1)
+    assert [host.host_name for host in few.hosts] == ["node-1"]
+    assert len(whole.hosts) == 3
+    assert few.classes == whole.classes
+    assert read(database, now, max_hosts=0).hosts == ()
+
+
 def test_methods_are_never_joined(database: Database) -> None:
     now = batches.now_ns()
     host = enrol(database)

@@ -183,6 +183,9 @@ def read_heat(
     from_: From = None,
     to: To = None,
     max_points: MaxPoints = 500,
+    max_hosts: Annotated[
+        int | None, Query(ge=0, le=10_000, description="List so many hosts, the largest; default all of them.")
+    ] = None,
 ) -> Response:
     """Classes by scheme with method, window, coverage and interval; the age histogram; hosts; series over time."""
     view = reads.service(
@@ -195,5 +198,6 @@ def read_heat(
         from_=from_,
         to=to,
         max_points=max_points,
+        max_hosts=max_hosts,
     )
     return answer(request, ServiceHeat, view)

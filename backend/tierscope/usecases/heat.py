@@ -33,6 +33,7 @@ class HeatReads:
         from_: str | None,
         to: str | None,
         max_points: int,
+        max_hosts: int | None = None,
     ) -> HeatView:
         """Heat of a service by one method; others with data are named, never joined.
 
@@ -56,7 +57,16 @@ class HeatReads:
         rule = make_rule(scheme, threshold)
         others = sorted({_name(other) for other in found if other != chosen})
         view = make_view(
-            service, hosts, source, chosen, rule, window, max_points=max_points, others=tuple(others), wanted=method
+            service,
+            hosts,
+            source,
+            chosen,
+            rule,
+            window,
+            max_points=max_points,
+            max_hosts=max_hosts,
+            others=tuple(others),
+            wanted=method,
         )
         return replace(view, sampling=view_sampling(sampled, chosen, window, len(newest_us)))
 

@@ -1,5 +1,6 @@
 """The answer of heat: classes, kinds, page sizes, windows, ages, hosts and lines, as figures with their evidence."""
 
+import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -128,10 +129,14 @@ def make_view(
     window: Window,
     *,
     max_points: int,
+    max_hosts: int | None,
     others: tuple[str, ...],
     wanted: str | None,
 ) -> HeatView:
-    """The answer without what hardware samplers say; `source` None where nothing was measured."""
+    """The answer without what hardware samplers say; `source` None where nothing was measured.
+
+    `max_hosts`: that many of the hosts are listed, the largest ones; all figures are of all hosts.
+    """
     evidence = gather_evidence(source, method, rule, window, wanted)
     interval_s = 60.0 if method is None else method.interval_ns / 1e9
     interval_s *= 1 if source is None else source.longest_bucket
@@ -158,7 +163,7 @@ def make_view(
         cold_in_dram_bytes=evidence.placed("heat.cold_in_dram_bytes/1", None if placed is None else placed[1]),
         beside=view_beside(source, evidence),
         sampling=None,
-        hosts=() if source is None else _hosts(hosts, source, rule, evidence),
+        hosts=() if source is None else _hosts(hosts, source, rule, evidence, max_hosts),
         axis=grid.axis(),
         series=tuple(Series(name, name, "bytes", gaps_to_none(lines[:, i])) for i, name in enumerate(CLASSES)),
         other_methods=others,
@@ -219,13 +224,16 @@ def _ages(source: HeatSource | None) -> tuple[AgeView, ...]:
 
 
 def _hosts(
-    hosts: Mapping[int, SubjectHost], source: HeatSource, rule: Rule, evidence: Evidence
+    hosts: Mapping[int, SubjectHost], source: HeatSource, rule: Rule, evidence: Evidence, most: int | None
 ) -> tuple[HostView, ...]:
-    """The hosts with heat, each with its own evidence."""
+    """The hosts with heat, each with its own evidence; the largest ones where not all are asked for."""
     shares, resident = source.host_share(rule, HOT), source.host_resident()
     start, end = evidence.window.start.timestamp(), evidence.window.end.timestamp()
+    seen = source.observed(start, end)
+    if most is not None:
+        seen = heapq.nlargest(most, seen, key=lambda observed: resident.get(observed.host_id, 0.0))
     found = []
-    for observed in source.observed(start, end):
+    for observed in seen:
         host = hosts.get(observed.host_id)
         if host is None:
             continue

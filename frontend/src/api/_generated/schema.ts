@@ -5993,6 +5993,8 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description List so many hosts, the largest; default all of them. */
+                max_hosts?: number | null;
             };
             header?: never;
             path: {

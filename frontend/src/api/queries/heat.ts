@@ -8,6 +8,8 @@ export interface HeatChoice {
   threshold?: number | undefined
   kind?: 'anon' | 'file' | 'tmpfs' | undefined
   host?: string | undefined
+  /** List so many hosts, the largest; all of them unless set. */
+  max_hosts?: number | undefined
 }
 
 /** Heat of a service: classes, age histogram, windows, hosts, series. */

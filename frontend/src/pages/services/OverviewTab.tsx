@@ -25,6 +25,9 @@ import { ServiceMetricsCharts } from './ServiceMetricsCharts'
 import classes from './OverviewTab.module.css'
 import { SizesTable } from './SizesTable'
 
+/** Hosts that the overview lists; the Hosts tab has all. */
+const mostHosts = 8
+
 const route = getRouteApi('/services/$serviceId')
 
 interface OverviewTabProps {
@@ -38,8 +41,8 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
   const { scheme = 'recency', threshold, kind } = route.useSearch()
   const navigate = route.useNavigate()
   const { range, zoomTo } = useTimeRange()
-  const query = useQuery(heatQuery(serviceId, { scheme, threshold }, range))
-  const narrowed = useQuery(heatQuery(serviceId, { scheme, threshold, kind }, range))
+  const query = useQuery(heatQuery(serviceId, { scheme, threshold, max_hosts: mostHosts }, range))
+  const narrowed = useQuery(heatQuery(serviceId, { scheme, threshold, kind, max_hosts: mostHosts }, range))
   const load = loadStateOf(query)
   const heat = query.data
   const setScheme = (next: SchemeName, nextThreshold: number | undefined) =>
@@ -105,7 +108,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
       )}
       <div>
         <Panel title="Hosts" hint="with heat in this time range" flush>
-          <ServiceHostsTable hosts={heat?.hosts.slice(0, 8)} />
+          <ServiceHostsTable hosts={heat?.hosts} />
         </Panel>
       </div>
       <NotesList notes={heat?.grounding_notes} />
