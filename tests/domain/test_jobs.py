@@ -4,7 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tierscope.domain.jobs import COUNTERS, JOBS, Job, due_table
+from tierscope.domain.jobs import (
+    COUNTERS,
+    HEAT_1D,
+    HEAT_1H,
+    JOBS,
+    SERVICE_HEAT_1D,
+    SERVICE_HEAT_1H,
+    Job,
+    due_table,
+)
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -21,8 +30,14 @@ def test_the_ledger_is_rebuilt_while_its_bucket_is_open() -> None:
 @pytest.mark.parametrize("job", [job for job in JOBS if not job.open_buckets], ids=lambda job: job.kind)
 def test_other_buckets_wait_until_they_have_closed_and_uploads_are_in(job: Job) -> None:
     closed = NOON + timedelta(microseconds=job.width_us)
-    assert not is_due(job, NOON, closed + timedelta(seconds=60))
-    assert is_due(job, NOON, closed + timedelta(seconds=120))
+    assert job.wait >= timedelta(seconds=60)
+    assert not is_due(job, NOON, closed + job.wait - timedelta(seconds=1))
+    assert is_due(job, NOON, closed + job.wait + timedelta(seconds=1))
+
+
+def test_what_is_made_of_all_hosts_waits_for_their_own_buckets() -> None:
+    for of_all, of_one in ((SERVICE_HEAT_1H, HEAT_1H), (SERVICE_HEAT_1D, HEAT_1D)):
+        assert of_all.wait > of_one.wait
 
 
 def test_each_kind_has_its_moment() -> None:

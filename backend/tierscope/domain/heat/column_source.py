@@ -66,7 +66,11 @@ class ColumnSource:
                 for i, (found_kind, _, found_size) in enumerate(self.columns.groups)
                 if kind in (None, found_kind) and size in (None, found_size)
             ]
-            self._parts[kind, size] = ColumnSource(take_groups(self.columns, places)) if places else None
+            if len(places) == len(self.columns.groups):
+                # What was computed for all groups serves for a kind or a size that all of them are.
+                self._parts[kind, size] = self
+            else:
+                self._parts[kind, size] = ColumnSource(take_groups(self.columns, places)) if places else None
         return self._parts[kind, size]
 
     def observed(self, start_s: float, end_s: float) -> list[Observed]:
