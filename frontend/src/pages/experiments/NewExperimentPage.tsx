@@ -75,6 +75,7 @@ export function NewExperimentPage(): ReactNode {
               allowDeselect={false}
             />
             <NumberInput
+              size="xs"
               label="Difference that matters"
               suffix=" %"
               min={0.1}
@@ -83,6 +84,7 @@ export function NewExperimentPage(): ReactNode {
               onChange={(margin) => set({ margin })}
             />
             <NumberInput
+              size="xs"
               label="Canary hosts"
               min={1}
               max={1000}
@@ -90,6 +92,7 @@ export function NewExperimentPage(): ReactNode {
               onChange={(canary) => set({ canary })}
             />
             <NumberInput
+              size="xs"
               label="Change in"
               suffix=" h"
               min={0}
@@ -98,6 +101,7 @@ export function NewExperimentPage(): ReactNode {
               onChange={(startsIn) => set({ startsIn })}
             />
             <NumberInput
+              size="xs"
               label="Compared with the time before"
               suffix=" h"
               min={1}
@@ -106,6 +110,7 @@ export function NewExperimentPage(): ReactNode {
               onChange={(before) => set({ before })}
             />
             <NumberInput
+              size="xs"
               label="Runs for"
               suffix=" h"
               min={1}
@@ -114,6 +119,7 @@ export function NewExperimentPage(): ReactNode {
               onChange={(hours) => set({ hours })}
             />
             <NumberInput
+              size="xs"
               label="Left out to settle"
               suffix=" min"
               min={0}

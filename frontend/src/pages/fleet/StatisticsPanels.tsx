@@ -70,6 +70,7 @@ export function StatisticsPanels() {
   const load = loadStateOf(query)
   const found = query.data
   if (load.problem !== null && found === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const unknown = found?.missing != null
   const missing = found?.missing?.reason ?? 'Hosts are compared by the hour, in groups of like hosts.'
   return (
     <>
@@ -85,7 +86,7 @@ export function StatisticsPanels() {
           rows={found?.outliers}
           rowKey={(row) => `${row.host_id} ${row.metric}`}
           skeletonRows={3}
-          empty={<EmptyState title="No host stands apart" next={missing} />}
+          empty={<EmptyState title={unknown ? 'Not known yet' : 'No host stands apart'} next={missing} />}
         />
       </Panel>
       <Panel title="Changes of level" hint="per service, with the events near them" flush testId="fleet-changes">
@@ -95,7 +96,7 @@ export function StatisticsPanels() {
           rows={found?.changes}
           rowKey={(row) => `${row.service_id} ${row.metric} ${row.at} ${row.found_by}`}
           skeletonRows={3}
-          empty={<EmptyState title="No change of level was found" next={missing} />}
+          empty={<EmptyState title={unknown ? 'Not known yet' : 'No change of level was found'} next={missing} />}
         />
       </Panel>
       <Panel
