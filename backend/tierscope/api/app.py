@@ -5,7 +5,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.concurrency import run_in_threadpool
 from starlette.middleware.gzip import GZipMiddleware
 
 import tierscope
@@ -53,7 +52,6 @@ from tierscope.usecases.agents import Agents
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.events import Events
 from tierscope.usecases.ingest import Ingest
-from tierscope.usecases.readiness import Readiness
 from tierscope.usecases.slowdown_points import SlowdownPoints
 
 # The dashboard's catch-all comes last.
@@ -152,7 +150,6 @@ def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
         ingest_usecase = Ingest(database, limits=settings.limits, clock=clock)
         app.state.ingest = ingest_usecase
         ingest_usecase.start()
-        await run_in_threadpool(Readiness(database).prepare)
         try:
             yield
         finally:

@@ -1,7 +1,6 @@
 """Heat of whole services as stored: one row per service, method and hour or day, with all its hosts in columns."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -19,7 +18,6 @@ from tierscope.storage.binary import to_us
 ServiceTable = Literal["service_heat_1h", "service_heat_1d"]
 WIDTH_US: dict[ServiceTable, int] = {"service_heat_1h": HOUR_US, "service_heat_1d": DAY_US}
 ZSTD_LEVEL = 3
-_INFLATERS = 2
 _MOST_METHODS = 4
 """Methods that measure one service at a time."""
 _COLUMNS = ("service_id", "ts", "backend", "granularity", "interval_ns", "n_hosts", "built_at", "body", "counts")
@@ -118,17 +116,12 @@ def read_bodies(
     times = (buckets[0].start, buckets[-1].start)
     values = (service_id, *times, method.backend, method.granularity, method.interval_ns)
     wanted = {(bucket.start, bucket.built_at) for bucket in buckets}
-    # In binary, because the text form of a body is twice as long. Inflating leaves the interpreter to others, so that
-    # it goes on beside reading.
-    with session.driver.cursor(binary=True) as cursor, ThreadPoolExecutor(_INFLATERS) as pool:
-        found = [
-            (to_us(start) + WIDTH_US[table], pool.submit(_inflate, body, counts))
-            for start, built_at, body, counts in cursor.execute(query.encode(), values)
-            if (start, built_at) in wanted
-        ]
-    return [Packed(end_us, *opened.result()) for end_us, opened in found]
-
-
-def _inflate(body: bytes, counts: bytes | None) -> tuple[bytes, bytes | None]:
     inflate = zstandard.ZstdDecompressor()
-    return inflate.decompress(body), None if counts is None else inflate.decompress(counts)
+    found = []
+    # In binary, because the text form of a body is twice as long.
+    with session.driver.cursor(binary=True) as cursor:
+        for start, built_at, body, counts in cursor.execute(query.encode(), values):
+            if (start, built_at) in wanted:
+                opened = None if counts is None else inflate.decompress(counts)
+                found.append(Packed(to_us(start) + WIDTH_US[table], inflate.decompress(body), opened))
+    return found

@@ -108,9 +108,3 @@ def hosts_with_service(session: ReadSession, service_id: int) -> list[str]:
         " WHERE hs.service_id = :service AND h.revoked_at IS NULL ORDER BY h.name, h.id"
     )
     return [str(found) for found in session.execute(statement, {"service": service_id}).scalars()]
-
-
-def largest_services(session: ReadSession, most: int) -> list[int]:
-    """On how many hosts the services with most hosts were found, the largest first."""
-    statement = text("SELECT count(*) FROM host_services GROUP BY service_id ORDER BY count(*) DESC LIMIT :most")
-    return [int(n) for n in session.execute(statement, {"most": most}).scalars()]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from tierscope.domain.heat.resampling import bootstrap_median, prepare
+from tierscope.domain.heat.resampling import bootstrap_median
 
 Floats = npt.NDArray[np.float64]
 Grade = Literal["early", "partial", "good"]
@@ -65,13 +65,6 @@ def order_statistic_interval(n: int, level: float = LEVEL) -> tuple[int, float]:
 def estimate_median(values: Sequence[float], *, seed: int = SEED) -> Estimate:
     """Median over hosts with an interval over hosts."""
     return _estimate(tuple(sorted(values)), seed)
-
-
-def prepare_medians(counts: Sequence[int], *, seed: int = SEED) -> None:
-    """Draw the resamples for medians over so many hosts ahead of the first one."""
-    for n in counts:
-        if n >= BOOTSTRAP_MIN_HOSTS:
-            prepare(n, seed)
 
 
 @lru_cache(maxsize=4096)

@@ -38,11 +38,6 @@ def bootstrap_median(ordered: Floats, level: float, *, seed: int) -> tuple[float
     return float(lo), float(hi)
 
 
-def prepare(n: int, seed: int) -> None:
-    """Draw the resamples of n values now, so that the first figure over so many hosts does not wait for them."""
-    _middle_places(n, seed)
-
-
 @lru_cache(maxsize=256)
 def _middle_places(n: int, seed: int) -> tuple[Places, Places]:
     """The places of the two middle values (the same one twice where n is odd) of each of the resamples."""
