@@ -81,11 +81,11 @@ def _document(path: Path, found: Replays, *, series: bool) -> dict[str, Any]:
         },
         "costs": {name: getattr(found.costs, name) for name in found.costs.__dataclass_fields__},
         "cpu_seconds": found.cpu_seconds,
-        "runs": [_run(run, series=series) for run in found.runs],
+        "runs": [_run(run, found, series=series) for run in found.runs],
     }
 
 
-def _run(run: Run, *, series: bool) -> dict[str, Any]:
+def _run(run: Run, found: Replays, *, series: bool) -> dict[str, Any]:
     outcome, totals, machine = run.outcome, run.totals, run.outcome.machine
     document: dict[str, Any] = {
         "policy": outcome.policy.name,
@@ -101,7 +101,7 @@ def _run(run: Run, *, series: bool) -> dict[str, Any]:
         },
         "local_ratio": totals.local_ratio,
         "local_ratio_by_kind": dict(totals.local_ratio_by_kind),
-        "oracle_local_ratio": run.oracle_ratio,
+        "oracle_local_ratio": found.oracle_ratio,
         "totals": {
             name: getattr(totals, name)
             for name in totals.__dataclass_fields__
@@ -117,7 +117,7 @@ def _run(run: Run, *, series: bool) -> dict[str, Any]:
         "loss": _loss(run),
     }
     if series:
-        document["series"] = _series(run)
+        document["series"] = _series(run, found)
     return document
 
 
@@ -134,14 +134,14 @@ def _loss(run: Run) -> dict[str, Any]:
     return {"value": loss.median, "interval": interval, "method": loss.method, "reason": None}
 
 
-def _series(run: Run) -> dict[str, Any]:
+def _series(run: Run, found: Replays) -> dict[str, Any]:
     figures = run.outcome.figures
     by_place = figures.accesses.sum(axis=1)
     return {
         "local_accesses": by_place[:, 0].tolist(),
         "slow_accesses": by_place[:, 1].tolist(),
         "away_accesses": by_place[:, 2].tolist(),
-        "oracle_accesses": run.outcome.oracle_accesses.tolist(),
+        "oracle_accesses": found.oracle_accesses.tolist(),
         "promoted_pages": figures.promoted.sum(axis=1).tolist(),
         "demoted_pages": figures.demoted.sum(axis=1).tolist(),
         "dram_pages_by_kind": figures.used[:, 0].tolist(),

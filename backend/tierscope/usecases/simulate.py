@@ -5,6 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from tierscope.core.errors import BadRequest, ConfigurationError, Unprocessable
 from tierscope.domain.simulate import (
     POLICIES,
@@ -26,6 +29,8 @@ from tierscope.domain.simulate import (
 )
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.storage.traces import read_page_trace
+
+Floats = npt.NDArray[np.float64]
 
 ALL = "all"
 MACHINE_SETTINGS = ("slow_pages", "swap_pages", "watermark_scale_factor")
@@ -53,7 +58,6 @@ class Run:
     totals: Totals
     stall: Stall
     loss: Loss | None
-    oracle_ratio: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,14 @@ class Replays:
     interval_s: float
     cpu_seconds: float | None
     costs: Costs
+    oracle_accesses: Floats
+    """Accesses that the densest pages of each interval take: the bound of every run, [intervals]."""
     runs: tuple[Run, ...]
+
+    @property
+    def oracle_ratio(self) -> float | None:
+        """Share of all accesses that the bound serves; None without accesses."""
+        return float(self.oracle_accesses.sum()) / self.accesses if self.accesses else None
 
 
 def simulate_recording(path: Path, wanted: Wanted) -> Replays:
@@ -101,9 +112,8 @@ def simulate_recording(path: Path, wanted: Wanted) -> Replays:
                 trace, policy, machine, interval_s=interval_s, seed=wanted.seed, fault_s=costs.fault_seconds
             )
             totals = outcome.totals()
-            oracle = float(outcome.oracle_accesses.sum()) / trace.accesses if trace.accesses else None
             loss = estimate_loss(totals, costs, cpu_seconds=cpu_seconds)
-            return Run(outcome, totals, stall_time(totals, costs), loss, oracle)
+            return Run(outcome, totals, stall_time(totals, costs), loss)
 
         with ThreadPoolExecutor(max_workers=max(wanted.threads, 1)) as pool:
             runs = tuple(pool.map(run, policies))
@@ -119,6 +129,7 @@ def simulate_recording(path: Path, wanted: Wanted) -> Replays:
         interval_s=interval_s,
         cpu_seconds=cpu_seconds,
         costs=costs,
+        oracle_accesses=trace.oracle(machine.dram_pages),
         runs=runs,
     )
 

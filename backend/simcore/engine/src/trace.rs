@@ -101,6 +101,7 @@ pub struct Trace {
     row_accesses: Vec<u32>,
     accesses: u64,
     uniform: bool,
+    peak_units: u64,
 }
 
 impl Trace {
@@ -140,8 +141,10 @@ impl Trace {
             row_accesses: Vec::with_capacity(rows.page.len()),
             accesses: rows.accesses.iter().map(|&count| u64::from(count)).sum(),
             uniform: pages.units.iter().all(|&units| units == pages.units[0]),
+            peak_units: 0,
         };
         trace.fill_rows(intervals, rows, &numbers)?;
+        trace.peak_units = trace.find_peak();
         Ok(trace)
     }
 
@@ -167,6 +170,10 @@ impl Trace {
 
     /// Most units that were resident at once.
     pub fn peak_units(&self) -> u64 {
+        self.peak_units
+    }
+
+    fn find_peak(&self) -> u64 {
         let (mut resident, mut peak) = (0_u64, 0);
         for now in 0..self.intervals() {
             resident -= self

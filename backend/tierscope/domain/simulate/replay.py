@@ -79,17 +79,10 @@ class Outcome:
     interval_s: float
     seed: int | None
     figures: Figures
-    oracle_accesses: Floats
 
     def totals(self, first_interval: int = 0) -> Totals:
         """Sums from an interval on, so that the filling of memory can be left out."""
         return _totals(self, first_interval)
-
-    @property
-    def local_ratio_by_interval(self) -> Floats:
-        """Share of accesses that DRAM served, [t]; NaN without accesses."""
-        found = self.figures.accesses.sum(axis=1)
-        return _ratio(found[:, DRAM], found.sum(axis=1))
 
 
 def replay(
@@ -109,19 +102,18 @@ def replay(
     if not 0.0 < interval_s < float("inf"):
         raise ValueError("interval_s must be a number above 0")
     equipped = policy.equip(machine, trace.peak_units)
-    oracle = trace.oracle(equipped.dram_pages)
     if policy.kind.loop == "oracle":
-        return Outcome(policy, equipped, interval_s, seed, _oracle_figures(trace, oracle), oracle)
+        return Outcome(policy, equipped, interval_s, seed, _oracle_figures(trace, equipped.dram_pages))
     settings = policy.loop_settings(equipped, interval_s=interval_s, fault_s=fault_s)
     found = trace.simulate(policy.kind.loop, settings, seed=seed)
     figures = Figures(found.accesses, found.promoted, found.demoted, found.used, dict(found.figures()))
-    return Outcome(policy, equipped, interval_s, seed, figures, oracle)
+    return Outcome(policy, equipped, interval_s, seed, figures)
 
 
-def _oracle_figures(trace: "SimulationTrace", served: Floats) -> Figures:
+def _oracle_figures(trace: "SimulationTrace", dram_pages: int) -> Figures:
     """The bound as figures: what it serves, and the rest on the slower tier; of kinds nothing is said."""
     t, kinds = trace.intervals, len(KINDS)
-    all_dram = trace.oracle(2**60)
+    served, all_dram = trace.oracle(dram_pages), trace.oracle(2**60)
     accesses = np.zeros((t, kinds, 3), np.int64)
     accesses[:, 0, DRAM] = np.rint(served)
     accesses[:, 0, SLOW] = np.rint(all_dram) - np.rint(served)
@@ -173,8 +165,3 @@ def _totals(outcome: Outcome, first: int) -> Totals:
 
 def _share(part: float, whole: float) -> float | None:
     return float(part) / float(whole) if whole else None
-
-
-def _ratio(part: Ints, whole: Ints) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(whole > 0, part / whole, np.nan), np.float64)
