@@ -10,13 +10,13 @@ from datetime import date, datetime, timedelta
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession
-from tierscope.core.errors import Conflict, NotFound
+from tierscope.core.errors import Conflict
 from tierscope.domain.heat_plan import NO_PLAN, Chosen, HostPlan, choose_hosts, plan_host
 from tierscope.storage import access as stored_access
 from tierscope.storage import agent_plans as stored
 from tierscope.storage.agent_plans import PauseRow, PauseScope
 from tierscope.storage.agents import HostIdentity
-from tierscope.storage.subjects import find_host
+from tierscope.usecases.subjects import require_subject_host
 
 __all__ = ["AgentConfig", "AgentPlans", "PauseRow", "PauseState", "Switched", "read_pause_state"]
 
@@ -94,7 +94,7 @@ class AgentPlans:
         scope: PauseScope = "heat" if heat_only else "all"
         now = self._clock()
         with self._database.write() as transaction:
-            host_id = None if host is None else _require(transaction, host)
+            host_id = None if host is None else require_subject_host(transaction, host).id
             changed = stored.insert_pause(transaction, host_id=host_id, scope=scope, actor=actor, now=now)
             detail = {"scope": scope, "changed": int(changed)}
             row = stored_access.AuditRow(now, actor, "agents.pause", host or "*", detail)
@@ -111,7 +111,7 @@ class AgentPlans:
         scopes: tuple[PauseScope, ...] = ("heat",) if heat_only else ("all", "heat")
         now = self._clock()
         with self._database.write() as transaction:
-            host_id = None if host is None else _require(transaction, host)
+            host_id = None if host is None else require_subject_host(transaction, host).id
             if host_id is not None:
                 for row in stored.read_pauses(transaction, host_id=host_id):
                     if row.host_id is None and row.scope in scopes:
@@ -159,10 +159,3 @@ def _choose_all(session: ReadSession, now: datetime) -> Mapping[int, Mapping[str
         for host in service.hosts:
             found[host][service.name] = chosen
     return found
-
-
-def _require(session: ReadSession, public_id: str) -> int:
-    found = find_host(session, public_id)
-    if found is None:
-        raise NotFound(f"there is no host {public_id[:80]!r}", next_step="List hosts with GET /v1/hosts.")
-    return found.id

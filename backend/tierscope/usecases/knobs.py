@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from tierscope.core.database import ReadSession
-from tierscope.core.errors import NotFound
 from tierscope.domain.figures import Figure, Window
 from tierscope.domain.knobs import Facts, advise
 from tierscope.domain.knobs.bandwidth import bandwidth_keys
@@ -18,12 +17,13 @@ from tierscope.domain.tier_moves import Verdict, judge, steady_intervals
 from tierscope.storage.advice import Subject, read_stored
 from tierscope.storage.counters import read_live_keys
 from tierscope.storage.layouts import read_layouts
-from tierscope.storage.subjects import SubjectHost, find_host, layouts_in, newest_inventories
+from tierscope.storage.subjects import SubjectHost, layouts_in, newest_inventories
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.knob_groups import KnobState, read_knob_states
 from tierscope.usecases.knob_heat import HostHeat, less_unmovable, read_host_heat
 from tierscope.usecases.knob_views import Basis, KnobAdvice, UnknownView, WaitingView, first_of, view_given
 from tierscope.usecases.ledger_sources import HostLedger, read_ledgers
+from tierscope.usecases.subjects import require_subject_host
 from tierscope.usecases.windows import parse_window
 
 DEFAULT_WINDOW = timedelta(hours=6)
@@ -80,9 +80,7 @@ class KnobReads:
         now = self._context.clock()
         window = parse_window(from_, to, now=now, default=DEFAULT_WINDOW)
         with self._context.database.read() as session:
-            host = find_host(session, host_id)
-            if host is None:
-                raise NotFound(f"there is no host {host_id}")
+            host = require_subject_host(session, host_id)
             return _with_cards(session, host, advise_host(session, host, window, now))
 
 

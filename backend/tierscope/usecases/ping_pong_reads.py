@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from tierscope.core.errors import NotFound
 from tierscope.domain.axis import make_grid
 from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Figure, Series, TimeAxis, Window, absent
 from tierscope.domain.tier_moves.ping_pong import State
 from tierscope.domain.tier_moves.states import JUDGE_EVERY, gravest
-from tierscope.storage.subjects import find_host
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.ledger_view import WHOLE_HOSTS
 from tierscope.usecases.ping_pong import Kind, describe_ping_pong
@@ -19,7 +17,7 @@ from tierscope.usecases.ping_pong_cost import CostView, StopView, advise_stop, v
 from tierscope.usecases.ping_pong_hosts import HostHistory, busiest, read_histories
 from tierscope.usecases.ping_pong_series import view_series
 from tierscope.usecases.ping_pong_spans import SpanView, bucket_states, list_spans
-from tierscope.usecases.subjects import require_service_hosts
+from tierscope.usecases.subjects import require_service_hosts, require_subject_host
 from tierscope.usecases.windows import parse_window
 
 _SAMPLED = (
@@ -97,9 +95,7 @@ class PingPongReads:
         now = self._context.clock()
         window = parse_window(from_, to, now=now)
         with self._context.database.read() as session:
-            host = find_host(session, host_id)
-            if host is None:
-                raise NotFound(f"there is no host {host_id[:80]!r}")
+            host = require_subject_host(session, host_id)
             parts = read_histories(session, [host], window, None, now=now, whole_hosts=True)
             found = _Found(
                 subject=host_id,

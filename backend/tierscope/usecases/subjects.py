@@ -23,6 +23,18 @@ def require_host(session: ReadSession, public_id: str) -> HostRow:
     return row
 
 
+def require_subject_host(session: ReadSession, public_id: str) -> SubjectHost:
+    """Return the host with this id, by both its ids.
+
+    Raises:
+        NotFound: there is none.
+    """
+    host = subjects.find_host(session, public_id)
+    if host is None:
+        raise NotFound(f"there is no host {public_id[:80]!r}", next_step="List hosts with GET /v1/hosts.")
+    return host
+
+
 def require_service(session: ReadSession, public_id: str) -> SubjectService:
     """Return the service with this id.
 

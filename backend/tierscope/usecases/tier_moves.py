@@ -3,19 +3,17 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from tierscope.core.errors import NotFound
 from tierscope.domain.axis import Grid, make_grid
 from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Series, Window, gaps_to_none
 from tierscope.domain.tier_moves import COLUMNS, Column
 from tierscope.domain.tier_moves.flows import list_resets, rate_series, sum_series
-from tierscope.storage.subjects import find_host
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.gathered_moves import read_gathered, view_gathered
 from tierscope.usecases.ledger_sources import HostLedger, read_ledgers
 from tierscope.usecases.ledger_view import WHOLE_HOSTS, ColumnSums, LedgerEvidence, LedgerView, ResetView, view_column
 from tierscope.usecases.ping_pong import describe_ping_pong
-from tierscope.usecases.subjects import require_service_hosts
+from tierscope.usecases.subjects import require_service_hosts, require_subject_host
 from tierscope.usecases.windows import parse_window
 
 MAX_ROWS = 20_000
@@ -37,9 +35,7 @@ class LedgerReads:
         """
         window = parse_window(from_, to, now=self._context.clock())
         with self._context.database.read() as session:
-            host = find_host(session, host_id)
-            if host is None:
-                raise NotFound(f"there is no host {host_id}")
+            host = require_subject_host(session, host_id)
             parts = read_ledgers(session, [host], window)
         return _view(host_id, host.origin, parts, window, max_points)
 

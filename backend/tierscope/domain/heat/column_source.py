@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.axis import Grid
-from tierscope.domain.heat.aggregate import estimate_median
 from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Rule
 from tierscope.domain.heat.column_parts import MeanColumns, Parts, mean_columns, median_over_time, parts_over_time
 from tierscope.domain.heat.columns import HeatColumns, take_groups
@@ -16,7 +15,15 @@ from tierscope.domain.heat.panel import Margins, find_margins
 from tierscope.domain.heat.placement import Misplaced, find_misplaced
 from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS
 from tierscope.domain.heat.source import Observed, Placed
-from tierscope.domain.heat.summary import HostShares, HugePages, MeanClasses, ServiceShare, Written, widen_classes
+from tierscope.domain.heat.summary import (
+    HostShares,
+    HugePages,
+    MeanClasses,
+    ServiceShare,
+    Written,
+    share_over_hosts,
+    widen_classes,
+)
 
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -92,13 +99,7 @@ class ColumnSource:
         return self._keep(("share", rule, place), lambda: self._share(rule, place))
 
     def _share(self, rule: Rule, place: int) -> ServiceShare | None:
-        shares = list(self.host_share(rule, place).values())
-        if not shares:
-            return None
-        middle = estimate_median([share.value for share in shares])
-        lo = float(np.median([share.lo for share in shares]))
-        hi = float(np.median([share.hi for share in shares]))
-        return ServiceShare(middle, lo, hi, len(shares), any(share.sampled for share in shares))
+        return share_over_hosts(list(self.host_share(rule, place).values()))
 
     def host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
         """By host."""

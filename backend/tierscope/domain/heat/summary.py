@@ -100,7 +100,12 @@ def host_margins(series: HeatSeries, rule: Rule) -> Margins:
 
 def service_share(hosts: Sequence[HeatSeries], rule: Rule, place: int) -> ServiceShare | None:
     """The share of class `place` over hosts, None where no host has memory."""
-    shares = [share for share in (host_shares(series, rule, place) for series in hosts) if share is not None]
+    shares = (host_shares(series, rule, place) for series in hosts)
+    return share_over_hosts([share for share in shares if share is not None])
+
+
+def share_over_hosts(shares: Sequence[HostShares]) -> ServiceShare | None:
+    """The median over hosts with its interval, and the medians of their bounds; None without hosts."""
     if not shares:
         return None
     middle = estimate_median([share.value for share in shares])

@@ -8,8 +8,6 @@ GAIN_MIN = 0.02
 SLOW_ANON_MIN = 0.20
 """Share of anon memory on slower tiers from which promotion is worth its faults, where heat does not tell."""
 REFUSED_FACTOR = 3.0
-REFUSED_SHARE = 0.001
-"""Candidates below this share of resident memory a minute are noise, as in verdicts."""
 OTHER_CAUSES: frozenset[Word] = frozenset({"fits", "swap_pressure", "limit_reclaim", "not_enough_data"})
 """Verdicts whose cure is not promotion."""
 UNHEEDED: frozenset[Word] = frozenset({"spill", "stalled"})
