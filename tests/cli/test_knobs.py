@@ -109,7 +109,7 @@ def test_a_host_of_the_fleet_is_asked_by_its_id(database_url: str, monkeypatch: 
     assert text.startswith("Hot memory outside DRAM: not collected")
     assert "/proc/sys/vm/zone_reclaim_mode: 1 -> 0" in text
     assert run("knobs", "--host", host.id, "--format", "tmpfiles", expect=2)[0] == ""
-    assert "there is no host nobody" in run("knobs", "--host", "nobody", expect=1)[1]
+    assert "there is no host 'nobody'" in run("knobs", "--host", "nobody", expect=1)[1]
 
 
 @pytest.mark.parametrize(
