@@ -27,6 +27,13 @@ Permission = Literal[
     "write:events",
     "write:advice",  # dismiss or adopt it, add measurements of one's own
     "write:experiments",
+    "write:sweeps",  # start, cancel and delete sweeps of the simulator; upload traces
+    "write:scenarios",  # scenarios of cost, and the price book
+    "write:reports",
+    "write:rules",
+    "write:silences",  # acknowledge alerts, too
+    "read:routes",  # where alerts are sent; without secrets
+    "write:routes",
     "read:agents",
     "operate:agents",  # pause and resume them
     "write:agents",
@@ -41,10 +48,16 @@ _OPERATOR: frozenset[Permission] = _VIEWER | {
     "write:events",
     "write:advice",
     "write:experiments",
+    "write:sweeps",
+    "write:scenarios",
+    "write:reports",
+    "write:rules",
+    "write:silences",
+    "read:routes",
     "read:agents",
     "operate:agents",
 }
-_ADMIN: frozenset[Permission] = _OPERATOR | {"write:agents", "read:audit", "write:tokens"}
+_ADMIN: frozenset[Permission] = _OPERATOR | {"write:routes", "write:agents", "read:audit", "write:tokens"}
 ROLES: dict[str, frozenset[Permission]] = {"viewer": _VIEWER, "operator": _OPERATOR, "admin": _ADMIN}
 
 SELF_CHECKED: frozenset[Permission] = frozenset({"public", "agent"})

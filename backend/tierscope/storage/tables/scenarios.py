@@ -1,0 +1,5 @@
+"""Scenarios of cost and the price book."""
+
+from sqlalchemy import Table
+
+SCENARIOS: tuple[Table, ...] = ()

@@ -1,0 +1,21 @@
+"""Sweeps of the simulator: what was asked, its tasks and their results."""
+
+from alembic import op
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage.making import make_missing_table
+from tierscope.storage.partitions import storage_mode
+from tierscope.storage.tables.sweeps import SWEEPS
+
+revision = "0009"
+down_revision = "0008"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Adds the tables."""
+    connection = op.get_bind()
+    mode = storage_mode(WriteTransaction(connection))
+    for table in SWEEPS:
+        make_missing_table(connection, table, mode)

@@ -1,0 +1,21 @@
+"""Scenarios of cost and the price book."""
+
+from alembic import op
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage.making import make_missing_table
+from tierscope.storage.partitions import storage_mode
+from tierscope.storage.tables.scenarios import SCENARIOS
+
+revision = "0010"
+down_revision = "0009"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Adds the tables."""
+    connection = op.get_bind()
+    mode = storage_mode(WriteTransaction(connection))
+    for table in SCENARIOS:
+        make_missing_table(connection, table, mode)

@@ -1,0 +1,21 @@
+"""Capacity: forecasts, plans and scheduled reports."""
+
+from alembic import op
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage.making import make_missing_table
+from tierscope.storage.partitions import storage_mode
+from tierscope.storage.tables.capacity import CAPACITY
+
+revision = "0011"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Adds the tables."""
+    connection = op.get_bind()
+    mode = storage_mode(WriteTransaction(connection))
+    for table in CAPACITY:
+        make_missing_table(connection, table, mode)

@@ -1,0 +1,21 @@
+"""Alert rules, their states and history, and the packed minutes that backtests read."""
+
+from alembic import op
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage.making import make_missing_table
+from tierscope.storage.partitions import storage_mode
+from tierscope.storage.tables.alerts import ALERTS
+
+revision = "0012"
+down_revision = "0011"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Adds the tables."""
+    connection = op.get_bind()
+    mode = storage_mode(WriteTransaction(connection))
+    for table in ALERTS:
+        make_missing_table(connection, table, mode)

@@ -1,0 +1,21 @@
+"""Silences, routes, acknowledgements and notifications of alerts."""
+
+from alembic import op
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage.making import make_missing_table
+from tierscope.storage.partitions import storage_mode
+from tierscope.storage.tables.notifications import NOTIFICATIONS
+
+revision = "0013"
+down_revision = "0012"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Adds the tables."""
+    connection = op.get_bind()
+    mode = storage_mode(WriteTransaction(connection))
+    for table in NOTIFICATIONS:
+        make_missing_table(connection, table, mode)
