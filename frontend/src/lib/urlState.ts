@@ -99,26 +99,29 @@ export interface NewExperimentSearch extends TimeSearch {
   advice?: string | undefined
 }
 
-type Raw = Record<string, unknown>
+/** What the router makes of a query string. */
+export type RawSearch = Record<string, unknown>
 
-function text(raw: Raw, key: string, maximum = 512): string | undefined {
+/** A text that is not empty; numbers count as text. */
+export function text(raw: RawSearch, key: string, maximum = 512): string | undefined {
   const value = raw[key]
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' && value.length <= maximum ? value : undefined
 }
 
 /** A whole number from 1 to `maximum`. */
-function whole(raw: Raw, key: string, maximum: number): number | undefined {
+function whole(raw: RawSearch, key: string, maximum: number): number | undefined {
   const value = Number(raw[key])
   return Number.isInteger(value) && value >= 1 && value <= maximum ? value : undefined
 }
 
-function oneOf<T extends string>(raw: Raw, key: string, allowed: readonly T[]): T | undefined {
+/** One of the allowed words. */
+export function oneOf<T extends string>(raw: RawSearch, key: string, allowed: readonly T[]): T | undefined {
   return allowed.find((value) => value === raw[key])
 }
 
 /** The time range of a URL. */
-export function readTimeSearch(raw: Raw): TimeSearch {
+export function readTimeSearch(raw: RawSearch): TimeSearch {
   const from = text(raw, 'from', 40)
   const to = text(raw, 'to', 40)
   return {
@@ -130,7 +133,7 @@ export function readTimeSearch(raw: Raw): TimeSearch {
 }
 
 /** The service page's part of a URL. */
-export function readServiceSearch(raw: Raw): ServiceSearch {
+export function readServiceSearch(raw: RawSearch): ServiceSearch {
   const zoom = text(raw, 'zoom', 80)
   const sel = text(raw, 'sel', 80)
   return {
@@ -152,7 +155,7 @@ export function readServiceSearch(raw: Raw): ServiceSearch {
 }
 
 /** The host page's part of a URL. */
-export function readHostSearch(raw: Raw): HostSearch {
+export function readHostSearch(raw: RawSearch): HostSearch {
   return {
     ...readTimeSearch(raw),
     tab: oneOf(raw, 'tab', hostTabs),
@@ -163,12 +166,12 @@ export function readHostSearch(raw: Raw): HostSearch {
 }
 
 /** A list page's part of a URL. */
-export function readListSearch(raw: Raw): ListSearch {
+export function readListSearch(raw: RawSearch): ListSearch {
   return { ...readTimeSearch(raw), q: text(raw, 'q', 200), sort: text(raw, 'sort', 40), state: text(raw, 'state', 20) }
 }
 
 /** The advice page's part of a URL. */
-export function readAdviceSearch(raw: Raw): AdviceSearch {
+export function readAdviceSearch(raw: RawSearch): AdviceSearch {
   return {
     ...readTimeSearch(raw),
     kind: oneOf(raw, 'kind', adviceKinds),
@@ -177,7 +180,7 @@ export function readAdviceSearch(raw: Raw): AdviceSearch {
 }
 
 /** A new experiment's part of a URL. */
-export function readNewExperimentSearch(raw: Raw): NewExperimentSearch {
+export function readNewExperimentSearch(raw: RawSearch): NewExperimentSearch {
   return { ...readTimeSearch(raw), service: text(raw, 'service'), advice: text(raw, 'advice') }
 }
 
