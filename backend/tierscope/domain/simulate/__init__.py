@@ -12,6 +12,15 @@ from tierscope.domain.simulate.policies import (
     parse_settings,
 )
 from tierscope.domain.simulate.replay import Figures, Outcome, Totals, replay
+from tierscope.domain.simulate.service_workloads import (
+    SERVICES,
+    WORKLOAD_INTERVALS,
+    WORKLOAD_PAGES,
+    WORKLOADS,
+    Service,
+    make_workload,
+    workload_columns,
+)
 from tierscope.domain.simulate.trace import (
     TimedSample,
     TraceColumns,
@@ -26,6 +35,10 @@ __all__ = [
     "PATTERNS",
     "POLICIES",
     "POLICY_NAMES",
+    "SERVICES",
+    "WORKLOADS",
+    "WORKLOAD_INTERVALS",
+    "WORKLOAD_PAGES",
     "Costs",
     "Figures",
     "Loss",
@@ -35,6 +48,7 @@ __all__ = [
     "Policy",
     "PolicyName",
     "Population",
+    "Service",
     "SettingsError",
     "Stall",
     "TimedSample",
@@ -45,6 +59,7 @@ __all__ = [
     "generate",
     "make_pattern",
     "make_policy",
+    "make_workload",
     "of_page_trace",
     "of_recording",
     "of_sampled_pages",
@@ -52,4 +67,5 @@ __all__ = [
     "replay",
     "split_machine",
     "stall_time",
+    "workload_columns",
 ]
