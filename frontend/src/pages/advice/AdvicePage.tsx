@@ -10,6 +10,7 @@ import { Headline } from '../../ui/Headline'
 import { ProblemState } from '../../ui/ProblemState'
 import { useTimeRange } from '../shell/useTimeRange'
 import { AdviceCardPanel } from './AdviceCardPanel'
+import { Stack } from '../../ui/Stack'
 import classes from './AdvicePage.module.css'
 
 const route = getRouteApi('/advice')
@@ -68,7 +69,7 @@ export function AdvicePage(): ReactNode {
           </Group>
         }
       />
-      <div className={classes.stack}>
+      <Stack>
         {cards?.map((card) => (
           <AdviceCardPanel key={card.id} card={card} />
         ))}
@@ -82,7 +83,7 @@ export function AdvicePage(): ReactNode {
             }
           />
         )}
-      </div>
+      </Stack>
       <p className={classes.foot}>
         Nothing is changed on any host by this service: files and commands are for you and your own automation.
       </p>

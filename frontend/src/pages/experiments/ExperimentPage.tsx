@@ -18,6 +18,8 @@ import { ToneTag } from '../../ui/ToneTag'
 import { problemText } from '../ratio/problemText'
 import { useTimeRange } from '../shell/useTimeRange'
 import { ExperimentMetricPanel } from './ExperimentMetricPanel'
+import { Columns } from '../../ui/Columns'
+import { Stack } from '../../ui/Stack'
 import classes from './ExperimentPage.module.css'
 
 const route = getRouteApi('/experiments/$experimentId')
@@ -42,7 +44,7 @@ export function ExperimentPage(): ReactNode {
         aside={found === undefined ? undefined : <States experiment={found} />}
       />
       {found !== undefined && (
-        <div className={classes.stack}>
+        <Stack>
           <StateNote tone={toneOf(found)} testId="experiment-why">
             <Prose text={found.why} />
           </StateNote>
@@ -56,16 +58,16 @@ export function ExperimentPage(): ReactNode {
               load={load}
             />
           ))}
-          <div className={classes.two}>
+          <Columns joinAt={1100}>
             <PowerPanel experiment={found} />
             <Panel title="Arms" hint="hosts alike in service, hardware, kernel and agent" testId="experiment-arms">
               {found.arms.map((arm) => (
                 <ArmList key={arm.arm} arm={arm} />
               ))}
             </Panel>
-          </div>
+          </Columns>
           <NotesList notes={found.notes} />
-        </div>
+        </Stack>
       )}
     </div>
   )

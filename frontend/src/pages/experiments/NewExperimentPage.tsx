@@ -8,6 +8,7 @@ import { servicesQuery } from '../../api/queries/services'
 import { Headline } from '../../ui/Headline'
 import { Panel } from '../../ui/Panel'
 import { Prose } from '../../ui/Prose'
+import { Stack } from '../../ui/Stack'
 import { problemText } from '../ratio/problemText'
 import { blankEntry, requestOf } from './experimentEntry'
 import classes from './ExperimentPage.module.css'
@@ -45,106 +46,110 @@ export function NewExperimentPage(): ReactNode {
         }
         sentence="Some hosts get the change, like hosts do not; the difference of their differences says what it did."
       />
-      <form className={classes.stack} onSubmit={submit} aria-label="New experiment">
-        <Panel title="What is tried" hint="you make the change on the canary hosts, at the time of the change">
-          <div className={classes.form}>
-            <TextInput
-              label="Name"
-              required
-              maxLength={200}
-              value={entry.name}
-              onChange={(event) => set({ name: event.currentTarget.value })}
-            />
-            <Select
-              label="Service"
-              searchable
-              required
-              value={entry.service === '' ? null : entry.service}
-              onChange={(value) => set({ service: value ?? '', metric: undefined })}
-              data={(services.data?.items ?? []).map((found) => ({
-                value: found.id,
-                label: `${found.namespace}/${found.name}`,
-              }))}
-            />
-            <Select
-              label="Metric that decides"
-              value={entry.metric ?? plan.data?.metric ?? null}
-              onChange={(value) => set({ metric: value ?? undefined })}
-              data={(plan.data?.choices ?? []).map(({ metric, label }) => ({ value: metric, label }))}
-              disabled={plan.data === undefined}
-              allowDeselect={false}
-            />
-            <NumberInput
-              size="xs"
-              label="Difference that matters"
-              suffix=" %"
-              min={0.1}
-              max={50}
-              value={entry.margin}
-              onChange={(margin) => set({ margin })}
-            />
-            <NumberInput
-              size="xs"
-              label="Canary hosts"
-              min={1}
-              max={1000}
-              value={entry.canary}
-              onChange={(canary) => set({ canary })}
-            />
-            <NumberInput
-              size="xs"
-              label="Change in"
-              suffix=" h"
-              min={0}
-              max={720}
-              value={entry.startsIn}
-              onChange={(startsIn) => set({ startsIn })}
-            />
-            <NumberInput
-              size="xs"
-              label="Compared with the time before"
-              suffix=" h"
-              min={1}
-              max={720}
-              value={entry.before}
-              onChange={(before) => set({ before })}
-            />
-            <NumberInput
-              size="xs"
-              label="Runs for"
-              suffix=" h"
-              min={1}
-              max={720}
-              value={entry.hours}
-              onChange={(hours) => set({ hours })}
-            />
-            <NumberInput
-              size="xs"
-              label="Left out to settle"
-              suffix=" min"
-              min={0}
-              max={1440}
-              value={entry.settlingMinutes}
-              onChange={(settlingMinutes) => set({ settlingMinutes })}
-            />
-            <TextInput
-              className={classes.wide ?? ''}
-              label="Hypothesis (optional)"
-              maxLength={2000}
-              value={entry.hypothesis}
-              onChange={(event) => set({ hypothesis: event.currentTarget.value })}
-            />
-            <Button type="submit" disabled={!complete} loading={starting.isPending}>
-              Start experiment
-            </Button>
-            {starting.error !== null && (
-              <p className={classes.fault} role="alert">
-                <Prose text={problemText(starting.error)} />
-              </p>
-            )}
-          </div>
-        </Panel>
-        {entry.service !== '' && <PlanPanel plan={plan.data} load={loadStateOf(plan)} canary={Number(entry.canary)} />}
+      <form onSubmit={submit} aria-label="New experiment">
+        <Stack>
+          <Panel title="What is tried" hint="you make the change on the canary hosts, at the time of the change">
+            <div className={classes.form}>
+              <TextInput
+                label="Name"
+                required
+                maxLength={200}
+                value={entry.name}
+                onChange={(event) => set({ name: event.currentTarget.value })}
+              />
+              <Select
+                label="Service"
+                searchable
+                required
+                value={entry.service === '' ? null : entry.service}
+                onChange={(value) => set({ service: value ?? '', metric: undefined })}
+                data={(services.data?.items ?? []).map((found) => ({
+                  value: found.id,
+                  label: `${found.namespace}/${found.name}`,
+                }))}
+              />
+              <Select
+                label="Metric that decides"
+                value={entry.metric ?? plan.data?.metric ?? null}
+                onChange={(value) => set({ metric: value ?? undefined })}
+                data={(plan.data?.choices ?? []).map(({ metric, label }) => ({ value: metric, label }))}
+                disabled={plan.data === undefined}
+                allowDeselect={false}
+              />
+              <NumberInput
+                size="xs"
+                label="Difference that matters"
+                suffix=" %"
+                min={0.1}
+                max={50}
+                value={entry.margin}
+                onChange={(margin) => set({ margin })}
+              />
+              <NumberInput
+                size="xs"
+                label="Canary hosts"
+                min={1}
+                max={1000}
+                value={entry.canary}
+                onChange={(canary) => set({ canary })}
+              />
+              <NumberInput
+                size="xs"
+                label="Change in"
+                suffix=" h"
+                min={0}
+                max={720}
+                value={entry.startsIn}
+                onChange={(startsIn) => set({ startsIn })}
+              />
+              <NumberInput
+                size="xs"
+                label="Compared with the time before"
+                suffix=" h"
+                min={1}
+                max={720}
+                value={entry.before}
+                onChange={(before) => set({ before })}
+              />
+              <NumberInput
+                size="xs"
+                label="Runs for"
+                suffix=" h"
+                min={1}
+                max={720}
+                value={entry.hours}
+                onChange={(hours) => set({ hours })}
+              />
+              <NumberInput
+                size="xs"
+                label="Left out to settle"
+                suffix=" min"
+                min={0}
+                max={1440}
+                value={entry.settlingMinutes}
+                onChange={(settlingMinutes) => set({ settlingMinutes })}
+              />
+              <TextInput
+                className={classes.wide ?? ''}
+                label="Hypothesis (optional)"
+                maxLength={2000}
+                value={entry.hypothesis}
+                onChange={(event) => set({ hypothesis: event.currentTarget.value })}
+              />
+              <Button type="submit" disabled={!complete} loading={starting.isPending}>
+                Start experiment
+              </Button>
+              {starting.error !== null && (
+                <p className={classes.fault} role="alert">
+                  <Prose text={problemText(starting.error)} />
+                </p>
+              )}
+            </div>
+          </Panel>
+          {entry.service !== '' && (
+            <PlanPanel plan={plan.data} load={loadStateOf(plan)} canary={Number(entry.canary)} />
+          )}
+        </Stack>
       </form>
     </div>
   )

@@ -7,6 +7,7 @@ import { NotesList } from '../../ui/NotesList'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { Prose } from '../../ui/Prose'
+import { Columns } from '../../ui/Columns'
 import classes from './ExperimentPage.module.css'
 
 interface PlanPanelProps {
@@ -22,7 +23,7 @@ export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
   if (load.problem !== null && plan === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const missing = plan?.missing ?? null
   return (
-    <div className={classes.two}>
+    <Columns joinAt={1100}>
       <PowerChart plan={plan} load={load} canary={canary} height={260} />
       <Panel title="Hosts and spread" testId="experiment-plan">
         {plan !== undefined && (
@@ -72,6 +73,6 @@ export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
           </>
         )}
       </Panel>
-    </div>
+    </Columns>
   )
 }

@@ -7,16 +7,17 @@ import { LinesChart } from '../../charts/lines/LinesChart'
 import { MatrixChart } from '../../charts/matrix/MatrixChart'
 import { ServiceHeatChart } from '../../charts/serviceHeat/ServiceHeatChart'
 import { moveColours } from '../../lib/palette'
+import { Columns } from '../../ui/Columns'
 import { EmptyState } from '../../ui/EmptyState'
 import { Headline } from '../../ui/Headline'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
+import { Stack } from '../../ui/Stack'
 import { ServicesTable } from '../services/ServicesTable'
 import { EventsControl } from '../shell/EventsControl'
 import { useEventMarks } from '../shell/useEventMarks'
 import { useListSearch } from '../shell/useListSearch'
 import { useTimeRange } from '../shell/useTimeRange'
-import classes from './FleetPage.module.css'
 import { FleetStats } from './FleetStats'
 import { StatisticsPanels } from './StatisticsPanels'
 import { WorstHosts } from './WorstHosts'
@@ -45,56 +46,56 @@ export function FleetPage(): ReactNode {
   return (
     <div data-testid="page-fleet">
       <Headline kicker={<h1>Fleet</h1>} sentence={fleet?.headline} aside={<EventsControl events={events} />} />
-      <FleetStats fleet={fleet} />
-      {fleet?.hosts_total === 0 && (
-        <EmptyState
-          title="No host reports yet"
-          next={
-            <>
-              Install the agent on a host and enrol it with a join token:{' '}
-              <code>tierscope token create --role join</code>. <Link to="/status">Status</Link> shows the parts of this
-              installation.
-            </>
-          }
-        />
-      )}
-      <div className={classes.two}>
-        <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
-        <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
-        <LinesChart
-          name="fleet-moves"
-          title="Tier moves"
-          label="Tier moves of all hosts over time"
-          load={load}
-          axis={fleet?.moves_axis}
-          lines={moves}
-          marks={events.marks}
-          height={200}
-          evidence={fleet?.promotion_pages_per_s}
-          onTimeZoom={zoomTo}
-          emptyText={{
-            title: 'No tier moves in this time range',
-            next: 'Hosts with one tier have none. Widen the time range, or see Hosts for their tiers.',
-          }}
-        />
-        <LinesChart
-          name="fleet-psi"
-          title="Memory pressure"
-          label="Memory pressure of all hosts over time"
-          load={load}
-          axis={fleet?.moves_axis}
-          lines={pressure}
-          marks={events.marks}
-          height={200}
-          evidence={fleet?.psi_memory_some_ratio}
-          onTimeZoom={zoomTo}
-          emptyText={{
-            title: 'No pressure data in this time range',
-            next: 'Pressure stall information needs a kernel with CONFIG_PSI; see the collectors of a host.',
-          }}
-        />
-      </div>
-      <div className={classes.stack}>
+      <Stack>
+        <FleetStats fleet={fleet} />
+        {fleet?.hosts_total === 0 && (
+          <EmptyState
+            title="No host reports yet"
+            next={
+              <>
+                Install the agent on a host and enrol it with a join token:{' '}
+                <code>tierscope token create --role join</code>. <Link to="/status">Status</Link> shows the parts of
+                this installation.
+              </>
+            }
+          />
+        )}
+        <Columns stretch>
+          <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
+          <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
+          <LinesChart
+            name="fleet-moves"
+            title="Tier moves"
+            label="Tier moves of all hosts over time"
+            load={load}
+            axis={fleet?.moves_axis}
+            lines={moves}
+            marks={events.marks}
+            height={200}
+            evidence={fleet?.promotion_pages_per_s}
+            onTimeZoom={zoomTo}
+            emptyText={{
+              title: 'No tier moves in this time range',
+              next: 'Hosts with one tier have none. Widen the time range, or see Hosts for their tiers.',
+            }}
+          />
+          <LinesChart
+            name="fleet-psi"
+            title="Memory pressure"
+            label="Memory pressure of all hosts over time"
+            load={load}
+            axis={fleet?.moves_axis}
+            lines={pressure}
+            marks={events.marks}
+            height={200}
+            evidence={fleet?.psi_memory_some_ratio}
+            onTimeZoom={zoomTo}
+            emptyText={{
+              title: 'No pressure data in this time range',
+              next: 'Pressure stall information needs a kernel with CONFIG_PSI; see the collectors of a host.',
+            }}
+          />
+        </Columns>
         <Panel
           title="Services"
           hint={fleet === undefined ? undefined : `${fleet.services.length} in this time range`}
@@ -107,7 +108,7 @@ export function FleetPage(): ReactNode {
           <WorstHosts hosts={fleet?.worst_hosts} />
         </Panel>
         <StatisticsPanels />
-      </div>
+      </Stack>
     </div>
   )
 }

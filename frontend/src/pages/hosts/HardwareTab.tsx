@@ -4,7 +4,7 @@ import type { LoadState } from '../../lib/loadState'
 import { Panel } from '../../ui/Panel'
 import { BenchTable } from './BenchTable'
 import { CxlTable } from './CxlTable'
-import classes from './HostPage.module.css'
+import { Stack } from '../../ui/Stack'
 import { UnmovableTable } from './UnmovableTable'
 
 /** The host's memory hardware: what its tiers were measured to do, its CXL links, and what cannot move. */
@@ -12,7 +12,7 @@ export function HardwareTab({ host, load }: { host: HostDetail | undefined; load
   const hardware = host?.hardware
   const degraded = hardware?.cxl_devices.filter((device) => device.degraded === true).length ?? 0
   return (
-    <div className={classes.stack}>
+    <Stack>
       <Panel
         title="Measured memory tiers"
         hint={
@@ -37,6 +37,6 @@ export function HardwareTab({ host, load }: { host: HostDetail | undefined; load
       <Panel title="Unmovable memory" hint="what no tier move can take away" flush testId="unmovable">
         <UnmovableTable nodes={hardware?.unmovable} />
       </Panel>
-    </div>
+    </Stack>
   )
 }

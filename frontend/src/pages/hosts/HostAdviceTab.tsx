@@ -4,16 +4,16 @@ import { loadStateOf } from '../../api/queries/loadState'
 import { KnobAdviceView } from '../knobs/KnobAdviceView'
 import { NotesList } from '../../ui/NotesList'
 import { useTimeRange } from '../shell/useTimeRange'
-import classes from './HostPage.module.css'
+import { Stack } from '../../ui/Stack'
 
 /** Which settings of the host to change, and why. Nothing is ever changed from here. */
 export function HostAdviceTab({ hostId }: { hostId: string }) {
   const { range } = useTimeRange()
   const query = useQuery(knobAdviceQuery(hostId, range))
   return (
-    <div className={classes.stack}>
+    <Stack>
       <KnobAdviceView answer={query.data} load={loadStateOf(query)} />
       <NotesList notes={query.data?.notes} />
-    </div>
+    </Stack>
   )
 }

@@ -15,6 +15,8 @@ import { Term } from '../../ui/Term'
 import { useTimeRange } from '../shell/useTimeRange'
 import { FindingsList } from './FindingsList'
 import { HostFacts } from './HostFacts'
+import { Columns } from '../../ui/Columns'
+import { Stack } from '../../ui/Stack'
 import classes from './HostPage.module.css'
 import { HostServicesTable } from './HostServicesTable'
 import { Topology } from './Topology'
@@ -33,7 +35,7 @@ export function HostOverviewTab({ hostId, host, marks }: HostOverviewTabProps) {
   const lines = useMemo(() => counterLines(pressure.data, 'rate'), [pressure.data])
   const missing = pressure.data?.reason ?? 'Pressure stall information needs a kernel with CONFIG_PSI; see Setup.'
   return (
-    <div className={classes.stack}>
+    <Stack>
       <StatStrip label="Headline figures of the host" columns={6}>
         <Stat label="Memory" name="Memory" figure={host?.summary.memory_bytes} />
         <Stat
@@ -66,7 +68,7 @@ export function HostOverviewTab({ hostId, host, marks }: HostOverviewTabProps) {
           <FindingsList findings={host?.summary.findings} />
         </Panel>
       </div>
-      <div className={classes.two}>
+      <Columns stretch>
         <LedgerChart ledger={ledger.data} load={loadStateOf(ledger)} height={220} marks={marks} onTimeZoom={zoomTo} />
         <LinesChart
           name="host-psi"
@@ -81,15 +83,15 @@ export function HostOverviewTab({ hostId, host, marks }: HostOverviewTabProps) {
           onTimeZoom={zoomTo}
           emptyText={{ title: 'No pressure data in this time range', next: missing }}
         />
-      </div>
-      <div className={classes.two}>
+      </Columns>
+      <Columns stretch>
         <Panel title="Services on this host" flush>
           <HostServicesTable services={host?.services} />
         </Panel>
         <Panel title="Facts">
           <HostFacts host={host} />
         </Panel>
-      </div>
-    </div>
+      </Columns>
+    </Stack>
   )
 }

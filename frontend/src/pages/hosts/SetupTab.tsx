@@ -5,7 +5,7 @@ import type { HostDetail } from '../../api/_generated/schema'
 import { Panel } from '../../ui/Panel'
 import { AgentPanel } from './AgentPanel'
 import { CollectorsTable } from './CollectorsTable'
-import classes from './HostPage.module.css'
+import { Stack } from '../../ui/Stack'
 import { KnobsTable } from './KnobsTable'
 
 /** How the host is set up: its agent, what is collected and why not more, and the kernel's settings. */
@@ -17,7 +17,7 @@ export function SetupTab({ host }: { host: HostDetail | undefined }) {
     /\broot\b|CAP_|privilege/i.test(`${collector.enable_hint ?? ''} ${collector.reason ?? ''}`),
   )
   return (
-    <div className={classes.stack}>
+    <Stack>
       <AgentPanel agent={host?.agent} />
       <Panel
         title="Collectors"
@@ -48,6 +48,6 @@ export function SetupTab({ host }: { host: HostDetail | undefined }) {
       >
         <KnobsTable knobs={knobs} />
       </Panel>
-    </div>
+    </Stack>
   )
 }

@@ -16,6 +16,8 @@ import { Term } from '../../ui/Term'
 import { ToneTag } from '../../ui/ToneTag'
 import { KnobAdviceCard } from './KnobAdviceCard'
 import { KnobStates } from './KnobStates'
+import { Columns } from '../../ui/Columns'
+import { Stack } from '../../ui/Stack'
 import classes from './KnobAdviceView.module.css'
 
 interface KnobAdviceViewProps {
@@ -28,7 +30,7 @@ export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
   if (load.problem !== null && answer === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const verdict = answer === undefined ? null : verdictText(answer.verdict)
   return (
-    <div className={classes.stack} data-testid="knob-advice">
+    <Stack testId="knob-advice">
       <StatStrip label="Figures to act on" columns={2}>
         <Stat
           label={<Term name="hotOutside">Hot outside DRAM</Term>}
@@ -74,14 +76,14 @@ export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
       )}
       {answer !== undefined && <NotKnown answer={answer} />}
       <KnobStates knobs={answer?.knobs} />
-    </div>
+    </Stack>
   )
 }
 
 /** What was taken off, and which rules could not be judged. */
 function NotKnown({ answer }: { answer: HostKnobAdvice }) {
   return (
-    <div className={classes.two}>
+    <Columns>
       <Panel title="Taken off before" hint="memory that no setting moves">
         {answer.subtracted.length === 0 ? (
           <p className={classes.text}>Nothing.</p>
@@ -110,6 +112,6 @@ function NotKnown({ answer }: { answer: HostKnobAdvice }) {
           </ul>
         )}
       </Panel>
-    </div>
+    </Columns>
   )
 }

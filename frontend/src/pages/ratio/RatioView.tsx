@@ -6,6 +6,8 @@ import { Panel } from '../../ui/Panel'
 import { CandidatesTable } from './CandidatesTable'
 import { RatioAnswer } from './RatioAnswer'
 import { AssumptionsSection, ClassSection, EvidenceSection, FormulaSection } from './RatioEvidence'
+import { Columns } from '../../ui/Columns'
+import { Stack } from '../../ui/Stack'
 import classes from './RatioView.module.css'
 
 interface RatioViewProps {
@@ -16,15 +18,15 @@ interface RatioViewProps {
 /** Ratio advice: the answer in one sentence, every ratio judged, and below it all that the answer rests on. */
 export function RatioView({ ratio, load }: RatioViewProps) {
   return (
-    <div className={classes.stack} data-testid="ratio">
+    <Stack testId="ratio">
       <RatioAnswer ratio={ratio} load={load} />
       {(ratio === undefined || ratio.sweep !== null || ratio.candidates.length > 0) && (
-        <div className={classes.two}>
+        <Columns joinAt={1100}>
           <SweepChart ratio={ratio} load={load} height={320} />
           <Panel title="Ratios" hint="bytes are those of one host, the median one" flush testId="ratio-candidates">
             <CandidatesTable ratio={ratio} />
           </Panel>
-        </div>
+        </Columns>
       )}
       {ratio !== undefined && (
         <Accordion multiple variant="separated" chevronPosition="left" classNames={accordion}>
@@ -56,7 +58,7 @@ export function RatioView({ ratio, load }: RatioViewProps) {
           </Accordion.Item>
         </Accordion>
       )}
-    </div>
+    </Stack>
   )
 }
 

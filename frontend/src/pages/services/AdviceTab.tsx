@@ -8,6 +8,7 @@ import { PointsPanel } from '../ratio/PointsPanel'
 import { RatioView } from '../ratio/RatioView'
 import { useTimeRange } from '../shell/useTimeRange'
 import { NotesList } from '../../ui/NotesList'
+import { Stack } from '../../ui/Stack'
 import classes from './OverviewTab.module.css'
 import { useRatioChoice } from './useRatioChoice'
 
@@ -19,7 +20,7 @@ export function AdviceTab({ serviceId }: { serviceId: string }) {
   const ratio = query.data
   const target = choice.loss ?? ratio?.loss_target
   return (
-    <div className={classes.stack} data-testid="advice">
+    <Stack testId="advice">
       <Group gap={12} wrap="wrap">
         <Group gap={6}>
           <span className={classes.words} id="loss-target">
@@ -53,6 +54,6 @@ export function AdviceTab({ serviceId }: { serviceId: string }) {
       <RatioView ratio={ratio} load={loadStateOf(query)} />
       <PointsPanel serviceId={serviceId} ratio={ratio} />
       <NotesList notes={ratio?.notes} />
-    </div>
+    </Stack>
   )
 }

@@ -17,6 +17,8 @@ import { Prose } from '../../ui/Prose'
 import { StateNote } from '../../ui/StateNote'
 import { useTimeRange } from '../shell/useTimeRange'
 import { NotesList } from '../../ui/NotesList'
+import { Columns } from '../../ui/Columns'
+import { Stack } from '../../ui/Stack'
 import classes from './OverviewTab.module.css'
 import { useRatioChoice } from './useRatioChoice'
 
@@ -70,7 +72,7 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
   // Advice is given for all memory: upon one kind's curve it would mark the wrong place.
   const advice = kind === undefined ? (ratio.data ?? null) : null
   return (
-    <div className={classes.stack} data-testid="curve">
+    <Stack testId="curve">
       {curve?.n_pages !== 0 && <p className={classes.words}>{curve === undefined ? '\u00a0' : curveWords(curve)}</p>}
       {curve !== undefined && curve.missing !== null && curve.curves.length > 0 && (
         <StateNote tone="neutral" testId="curve-missing">
@@ -105,7 +107,7 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
           />
         }
       />
-      <div className={classes.two}>
+      <Columns>
         <Panel title="At the ratios of machines" flush>
           <DataTable
             label="Served at the ratios of machines"
@@ -138,9 +140,9 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
             }
           />
         </Panel>
-      </div>
+      </Columns>
       <NotesList notes={curve?.notes} />
-    </div>
+    </Stack>
   )
 }
 

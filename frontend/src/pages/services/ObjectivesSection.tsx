@@ -16,7 +16,8 @@ import { Term } from '../../ui/Term'
 import { ToneTag } from '../../ui/ToneTag'
 import { useTimeRange } from '../shell/useTimeRange'
 import { NotesList } from '../../ui/NotesList'
-import classes from './OverviewTab.module.css'
+import { Columns } from '../../ui/Columns'
+import { Stack } from '../../ui/Stack'
 
 const comparisonColumns: Column<Comparison>[] = [
   { key: 'point', header: 'Point', cell: (row) => <Prose text={row.point} /> },
@@ -53,7 +54,7 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
   const target = objectives?.target_per_min
   const service = objectives?.service_class
   return (
-    <div className={classes.stack} data-testid="objectives">
+    <Stack testId="objectives">
       <StatStrip label="Service levels of cold memory" columns={3}>
         <Stat
           label={<Term name="promotionRate">Promotion rate</Term>}
@@ -71,7 +72,7 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
           figure={objectives?.slow_residency_ratio}
         />
       </StatStrip>
-      <div className={classes.two}>
+      <Columns>
         <LinesChart
           name="promotion-rate"
           title="Promotion rate"
@@ -125,7 +126,7 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
             next: objectives?.slow_access_ratio.reason ?? 'Heat by tier is needed: see the Hosts tab.',
           }}
         />
-      </div>
+      </Columns>
       {objectives !== undefined && objectives.comparisons.length > 0 && (
         <Panel title="Beside published points" hint="other services on other machines: an orientation, no target" flush>
           <DataTable
@@ -137,6 +138,6 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
         </Panel>
       )}
       <NotesList notes={objectives?.notes} />
-    </div>
+    </Stack>
   )
 }

@@ -22,6 +22,8 @@ import { SamplingPanel } from './SamplingPanel'
 import { SchemeControl } from './SchemeControl'
 import { ServiceHostsTable } from './ServiceHostsTable'
 import { ServiceMetricsCharts } from './ServiceMetricsCharts'
+import { Columns } from '../../ui/Columns'
+import { Stack } from '../../ui/Stack'
 import classes from './OverviewTab.module.css'
 import { SizesTable } from './SizesTable'
 
@@ -54,7 +56,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
     void navigate({ search: (before) => ({ ...before, kind: next }), resetScroll: false })
   if (load.problem !== null && heat === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   return (
-    <div className={classes.stack}>
+    <Stack>
       <div className={classes.scheme}>
         <SchemeControl scheme={scheme} threshold={threshold} onChange={setScheme} />
         <p className={classes.words} data-testid="scheme-words">
@@ -84,7 +86,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
         }
       />
       <ServiceMetricsCharts serviceId={serviceId} marks={marks} />
-      <div className={classes.two}>
+      <Columns>
         <AgeHistogramChart
           buckets={heat?.age_histogram}
           evidence={heat?.classes[0]?.bytes}
@@ -93,13 +95,13 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
           hint="Bytes by intervals since last activity."
         />
         <WindowBarsChart windows={heat?.by_window} load={load} height={230} />
-      </div>
-      <div className={classes.two}>
+      </Columns>
+      <Columns>
         <Panel title="By page kind" flush>
           <KindsTable kinds={heat?.by_kind} />
         </Panel>
         <BesidePanel beside={heat?.beside} />
-      </div>
+      </Columns>
       {heat !== undefined && heat.sampling !== null && <SamplingPanel sampling={heat.sampling} />}
       {heat !== undefined && heat.by_size.length > 1 && (
         <Panel title="By page size" hint="one touch makes a whole huge page hot" flush testId="heat-by-size">
@@ -112,7 +114,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
         </Panel>
       </div>
       <NotesList notes={heat?.grounding_notes} />
-    </div>
+    </Stack>
   )
 }
 

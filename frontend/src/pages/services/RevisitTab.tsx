@@ -13,6 +13,7 @@ import { StatStrip } from '../../ui/StatStrip'
 import { useTimeRange } from '../shell/useTimeRange'
 import { NotesList } from '../../ui/NotesList'
 import { ObjectivesSection } from './ObjectivesSection'
+import { Stack } from '../../ui/Stack'
 import classes from './OverviewTab.module.css'
 
 const route = getRouteApi('/services/$serviceId')
@@ -38,7 +39,7 @@ export function RevisitTab({ serviceId, marks }: { serviceId: string; marks: Cha
       resetScroll: false,
     })
   return (
-    <div className={classes.stack} data-testid="revisit">
+    <Stack testId="revisit">
       <div className={classes.scheme}>
         <SegmentedControl
           aria-label="Clock"
@@ -98,7 +99,7 @@ export function RevisitTab({ serviceId, marks }: { serviceId: string; marks: Cha
       />
       <NotesList notes={revisit?.notes} />
       <ObjectivesSection serviceId={serviceId} marks={marks} />
-    </div>
+    </Stack>
   )
 }
 

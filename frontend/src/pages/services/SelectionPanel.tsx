@@ -14,6 +14,7 @@ import type { Box } from '../../lib/urlState'
 import { EmptyState } from '../../ui/EmptyState'
 import { Panel } from '../../ui/Panel'
 import { MappingList } from './MappingList'
+import { Stack } from '../../ui/Stack'
 import classes from './SelectionPanel.module.css'
 
 const route = getRouteApi('/services/$serviceId')
@@ -76,7 +77,7 @@ export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: 
     ['not collected', cells.notCollectedShare],
   ] as const
   return (
-    <div className={classes.stack} data-testid="selection-panel">
+    <Stack testId="selection-panel">
       <Panel
         title="Selection"
         hint={<span title={`${formatUtc(first)} – ${formatUtc(last)}`}>{formatWindow(first, last)}</span>}
@@ -114,6 +115,6 @@ export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: 
       <Panel title="Mappings" hint={`${cells.mappings.length} in the selection`} flush>
         <MappingList mappings={cells.mappings} />
       </Panel>
-    </div>
+    </Stack>
   )
 }

@@ -11,6 +11,7 @@ import { useTimeRange } from '../shell/useTimeRange'
 import { ElasticityPanel } from './ElasticityPanel'
 import { HeatIndexPanel } from './HeatIndexPanel'
 import { NotesList } from '../../ui/NotesList'
+import { Stack } from '../../ui/Stack'
 import classes from './OverviewTab.module.css'
 import { StabilitySection } from './StabilitySection'
 
@@ -27,7 +28,7 @@ export function SensitivityTab({ serviceId, marks }: { serviceId: string; marks:
   const names = useMemo(() => new Map(hosts.data?.items.map((host) => [host.id, host.name])), [hosts.data])
   const sensitivity = query.data
   return (
-    <div className={classes.stack} data-testid="sensitivity">
+    <Stack testId="sensitivity">
       <div className={classes.wide}>
         <SensitivityChart
           sensitivity={sensitivity}
@@ -49,13 +50,13 @@ export function SensitivityTab({ serviceId, marks }: { serviceId: string; marks:
             />
           }
         />
-        <div className={classes.stack}>
+        <Stack>
           <ElasticityPanel sensitivity={sensitivity} load={loadStateOf(query)} />
           <HeatIndexPanel index={sensitivity?.heat_index} />
-        </div>
+        </Stack>
       </div>
       <NotesList notes={sensitivity?.notes} />
       <StabilitySection serviceId={serviceId} marks={marks} />
-    </div>
+    </Stack>
   )
 }

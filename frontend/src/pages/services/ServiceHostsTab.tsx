@@ -8,7 +8,7 @@ import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { HostsTable } from '../hosts/HostsTable'
 import { useTimeRange } from '../shell/useTimeRange'
-import classes from './OverviewTab.module.css'
+import { Stack } from '../../ui/Stack'
 import { ServiceHostsTable } from './ServiceHostsTable'
 
 const route = getRouteApi('/services/$serviceId')
@@ -25,7 +25,7 @@ export function ServiceHostsTab({ serviceId }: { serviceId: string }) {
   if (load.problem !== null && hosts.data === undefined)
     return <ProblemState problem={load.problem} onRetry={load.retry} />
   return (
-    <div className={classes.stack}>
+    <Stack>
       <Panel title="Hosts that measure heat" flush>
         {heatLoad.problem !== null && heat.data === undefined ? (
           <ProblemState problem={heatLoad.problem} onRetry={heatLoad.retry} />
@@ -40,6 +40,6 @@ export function ServiceHostsTab({ serviceId }: { serviceId: string }) {
       >
         <HostsTable hosts={hosts.data?.items} sort={sort} onSort={setSort} />
       </Panel>
-    </div>
+    </Stack>
   )
 }

@@ -17,7 +17,8 @@ import { Timestamp } from '../../ui/Timestamp'
 import { ToneTag, type Tone } from '../../ui/ToneTag'
 import { useTimeRange } from '../shell/useTimeRange'
 import { NotesList } from '../../ui/NotesList'
-import classes from './OverviewTab.module.css'
+import { Columns } from '../../ui/Columns'
+import { Stack } from '../../ui/Stack'
 
 const hotSetTones: Record<NonNullable<HotSetOverlap['state']>, Tone> = {
   stable: 'good',
@@ -88,7 +89,7 @@ export function StabilitySection({ serviceId, marks }: { serviceId: string; mark
   )
   const allMarks = useMemo(() => withWarmUp(stability, marks), [stability, marks])
   return (
-    <div className={classes.stack} data-testid="stability">
+    <Stack testId="stability">
       <LinesChart
         name="stability"
         title="Share of memory by kind"
@@ -119,7 +120,7 @@ export function StabilitySection({ serviceId, marks }: { serviceId: string; mark
           next: stability?.missing?.reason ?? 'Widen the time range.',
         }}
       />
-      <div className={classes.two}>
+      <Columns>
         <Panel title="Steadiness of the mix" flush>
           <DataTable
             label="Steadiness by page kind"
@@ -145,8 +146,8 @@ export function StabilitySection({ serviceId, marks }: { serviceId: string; mark
             }
           />
         </Panel>
-      </div>
+      </Columns>
       <NotesList notes={stability?.notes} />
-    </div>
+    </Stack>
   )
 }

@@ -51,7 +51,7 @@ export function StatusPage(): ReactNode {
           note="see Hosts for each"
         />
       </StatStrip>
-      <div className={classes.two}>
+      <div className={classes.three}>
         <Panel title="Components" hint="parts of this installation" flush>
           <ComponentsTable components={status?.components} />
         </Panel>

@@ -7,6 +7,7 @@ import type { LoadState } from '../../lib/loadState'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { LedgerColumns } from './LedgerColumns'
+import { Stack } from '../../ui/Stack'
 import classes from './LedgerView.module.css'
 import { PingPongPanel } from './PingPongPanel'
 import { PingPongSection } from './PingPongSection'
@@ -29,7 +30,7 @@ export function LedgerView({ ledger, load, pingPong, pingPongLoad, marks, onTime
   if (load.problem !== null && ledger === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const warnings = [...new Set(ledger?.columns.flatMap((column) => column.total.warnings))]
   return (
-    <div className={classes.stack}>
+    <Stack>
       {warnings.map((warning) => (
         <p key={warning} className={classes.warning} role="note">
           {warning}
@@ -71,6 +72,6 @@ export function LedgerView({ ledger, load, pingPong, pingPongLoad, marks, onTime
         <LedgerColumns columns={ledger?.columns} />
       </Panel>
       {ledger !== undefined && ledger.resets.length > 0 && <ResetsList resets={ledger.resets} />}
-    </div>
+    </Stack>
   )
 }
