@@ -1,5 +1,6 @@
 """All tables, as SQLAlchemy Core objects. Ids are 64-bit integers inside; `public_id` is what others see."""
 
+from tierscope.storage.tables.alerts import ALERTS, alert_changes, alert_rules, alert_states, alerts
 from tierscope.storage.tables.plain import (
     advice,
     audit,
@@ -47,6 +48,8 @@ from tierscope.storage.tables.time import (
     metrics_1d,
     metrics_1h,
     metrics_10m,
+    rule_days,
+    rule_inputs,
     self_reports,
     service_heat_1d,
     service_heat_1h,
@@ -59,12 +62,17 @@ from tierscope.storage.tables.time import (
 )
 
 __all__ = [
+    "ALERTS",
     "FLAG_CLOCK_CORRECTED",
     "FLAG_PARTIAL",
     "TIER_MOVE_COLUMNS",
     "TIME_TABLES",
     "TimeTable",
     "advice",
+    "alert_changes",
+    "alert_rules",
+    "alert_states",
+    "alerts",
     "audit",
     "boots",
     "counters_live",
@@ -96,6 +104,8 @@ __all__ = [
     "metrics_1h",
     "metrics_10m",
     "pauses",
+    "rule_days",
+    "rule_inputs",
     "self_reports",
     "service_aliases",
     "service_features",

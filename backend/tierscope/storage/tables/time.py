@@ -37,7 +37,7 @@ class TimeTable:
     written_at_ingest: bool
 
 
-def _table(name: str, *columns: Column[Any], service: bool) -> Table:
+def _table(name: str, *columns: Column[Any] | Index, service: bool) -> Table:
     key = ["host_id", "service_id"] if service else ["host_id"]
     return Table(
         name,
@@ -303,6 +303,27 @@ fleet_sketches = Table(
     Index(None, "group_id", "ts"),
 )
 
+rule_inputs = _table(
+    # What alert rules judge, as it was when it became complete: rows are added, never changed. service_id 0 = the host.
+    "rule_inputs",
+    _int("layout_id"),  # layouts.id: the names of vals
+    _float("dt_seconds"),
+    _float("lag_seconds"),  # from the interval's end to when its row was made
+    _array("vals", Double),  # an element is null where absent
+    Index(None, "ts"),
+    service=True,
+)
+
+rule_days = _table(
+    # The same, packed per day: a part for each name, so that a read takes only those that it needs.
+    "rule_days",
+    _int("layout_id"),
+    Column("n", Integer, nullable=False),
+    _array("offsets", Integer),  # of the parts in body: times, lengths, lags, then the names; and the end
+    _bytes("body"),
+    service=True,
+)
+
 # Live tables are kept for the whole window in which late data is taken, so that a bucket is rebuilt from all its rows.
 TIME_TABLES = (
     TimeTable(counters_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
@@ -311,6 +332,8 @@ TIME_TABLES = (
     TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=400, written_at_ingest=False),
     TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
     TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=35, written_at_ingest=False),
+    TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=3, written_at_ingest=False),
+    TimeTable(rule_days, chunk_days=10, chunk_hours=240, keep_days=36, written_at_ingest=False),
     TimeTable(heat_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
     TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=False),
     TimeTable(heat_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
