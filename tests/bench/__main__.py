@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import collection, fold, heat, idle, ingest, recorded, rollup, sampling, service_page
+from bench import collection, fold, heat, idle, ingest, recorded, rollup, sampling, service_page, simulate
 from bench.figures import Section, machine, render
 
 BEGIN = "<!-- measured: begin -->"
 END = "<!-- measured: end -->"
 
 
-PARTS = ("idle", "collection", "heat", "sampling", "fold", "ingest", "rollup", "page")
+PARTS = ("idle", "collection", "heat", "sampling", "fold", "simulate", "ingest", "rollup", "page")
 
 
 def main() -> int:
@@ -57,6 +57,8 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
             return [sampling.measure()]
         case "fold":
             return [fold.measure()]
+        case "simulate":
+            return [simulate.measure()]
         case "rollup":
             return [rollup.measure()]
         case "page":
