@@ -244,6 +244,7 @@ def test_density_by_kind_and_the_index(database: Database) -> None:
     assert anon.bytes_ratio.value == pytest.approx(0.4)
     assert anon.accesses_ratio.value == pytest.approx(1600 / 2200)
     assert anon.density.value == pytest.approx(1600 / 2200 / 0.4)
+    assert anon.density.unit == "1", "a density is no share: it may be far above one"
     index = view.log2_density_anon_file
     assert index.value == pytest.approx(2.0)
     assert index.interval is not None

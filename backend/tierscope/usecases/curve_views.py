@@ -173,7 +173,7 @@ def view_densities(pages: PagesOfHosts, evidence: Evidence) -> tuple[tuple[Densi
             KINDS[item.kind],
             _figure(evidence, "curve.bytes_ratio/1", "ratio", item.bytes_ratio),
             _figure(evidence, "curve.accesses_ratio/1", "ratio", item.accesses_ratio),
-            _figure(evidence, DENSITY, "ratio", item.density),
+            _figure(evidence, DENSITY, "1", item.density),
         )
         for item in found.kinds
         if KINDS[item.kind]
