@@ -1,4 +1,4 @@
-"""`tierscope simulate`: what placement policies would have done with a recorded page trace."""
+"""`tierscope simulate`: what placement policies would have done with a page trace or a synthetic workload."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import typer
 from tierscope.cli.exits import BAD_USAGE, fail, print_json
 
 if TYPE_CHECKING:
-    from tierscope.usecases.simulate import Replays, Run
+    from tierscope.usecases.simulate import Replays, Run, Wanted
 
 SCHEMA = "tierscope.simulate/1"
 MAX_THREADS = 64
+WORKLOAD = "workload:"
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    path: Annotated[Path, typer.Argument(help="A page trace (Parquet).")],
+    path: Annotated[str, typer.Argument(help="A page trace (Parquet), or workload:NAME for a synthetic one.")],
     *,
     policy: Annotated[list[str], typer.Option("--policy", "-p", help="A policy, more than once, or all.")],
     dram_share: Annotated[
@@ -35,28 +36,30 @@ def simulate(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Draw the times of hint faults; without it they come as expected.")
     ] = None,
+    pages: Annotated[int | None, typer.Option(min=1, help="Pages of a synthetic workload (50000).")] = None,
+    intervals: Annotated[int | None, typer.Option(min=1, help="Intervals of a synthetic workload (60).")] = None,
     threads: Annotated[int, typer.Option(min=1, max=MAX_THREADS, help="Policies replayed at once.")] = 1,
     series: Annotated[bool, typer.Option("--series", help="Print the intervals as well (with --json).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/simulate-json.md).")] = False,
 ) -> None:
     """Replay a page trace under placement policies: local accesses, tier moves, ping-pong, stall and loss.
 
+    Synthetic workloads are web1, cache1, cache2, data_warehouse, ads, zipf, scan, phase_change, growth and ping_pong.
     Simulated: nothing on this host is looked at or changed.
     """
     from tierscope.core.errors import BadRequest
     from tierscope.domain.simulate import SettingsError, parse_settings
-    from tierscope.usecases.simulate import Wanted, simulate_recording
+    from tierscope.usecases.simulate import Wanted
 
-    if not path.is_file():
-        fail(f"{path} is no file", next_step="name a page trace (Parquet)", status=BAD_USAGE)
     if (dram_share is None) == (dram_pages is None):
         fail("the size of DRAM is not said", next_step="add --dram-share X or --dram-pages N", status=BAD_USAGE)
     try:
         values = parse_settings(settings or [])
     except SettingsError as error:
         fail(str(error), next_step="write --set key=value", status=BAD_USAGE)
+    wanted = Wanted(policy, dram_share, dram_pages, values, seed, threads)
     try:
-        found = simulate_recording(path, Wanted(policy, dram_share, dram_pages, values, seed, threads))
+        found = _replay(path, wanted, pages, intervals)
     except BadRequest as error:
         fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
     if as_json:
@@ -65,11 +68,27 @@ def simulate(
         typer.echo(_describe(found))
 
 
-def _document(path: Path, found: Replays, *, series: bool) -> dict[str, Any]:
+def _replay(path: str, wanted: Wanted, pages: int | None, intervals: int | None) -> Replays:
+    """The replays of a file or a workload. Only a workload has a size to choose."""
+    from tierscope.domain.simulate import WORKLOAD_INTERVALS, WORKLOAD_PAGES
+    from tierscope.usecases.simulate import simulate_recording, simulate_workload
+
+    if path.startswith(WORKLOAD):
+        name = path.removeprefix(WORKLOAD)
+        return simulate_workload(name, wanted, pages=pages or WORKLOAD_PAGES, intervals=intervals or WORKLOAD_INTERVALS)
+    if pages is not None or intervals is not None:
+        fail(f"{path} has a size of its own", next_step="leave out --pages and --intervals", status=BAD_USAGE)
+    if not Path(path).is_file():
+        fail(f"{path} is no file", next_step="name a page trace (Parquet) or workload:NAME", status=BAD_USAGE)
+    return simulate_recording(Path(path), wanted)
+
+
+def _document(path: str, found: Replays, *, series: bool) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "simulated": True,
-        "path": str(path),
+        "path": path,
+        "workload": path.removeprefix(WORKLOAD) if path.startswith(WORKLOAD) else None,
         "trace": {
             "intervals": found.intervals,
             "interval_seconds": found.interval_s,

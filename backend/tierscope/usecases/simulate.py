@@ -1,9 +1,10 @@
-"""Replay a recorded page trace under placement policies, without a database."""
+"""Replay a recorded page trace or a synthetic workload under placement policies, without a database."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from tierscope.domain.simulate import (
     Totals,
     estimate_loss,
     make_policy,
+    make_workload,
     of_recording,
     replay,
     split_machine,
@@ -30,12 +32,18 @@ from tierscope.domain.simulate import (
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.storage.traces import read_page_trace
 
+if TYPE_CHECKING:
+    from tierscope_simcore import SimulationTrace
+
 Floats = npt.NDArray[np.float64]
 
 ALL = "all"
 MACHINE_SETTINGS = ("slow_pages", "swap_pages", "watermark_scale_factor")
 COST_SETTINGS = tuple(field.name for field in fields(Costs))
 OTHER_SETTINGS = ("interval_s", "cpu_seconds")
+BASE_PAGE_BYTES = 4096
+WORKLOAD_SEED = 0
+"""Seed of a workload when none is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +108,36 @@ def simulate_recording(path: Path, wanted: Wanted) -> Replays:
         ) from error
     except RuntimeError as error:
         raise ConfigurationError(str(error), next_step="Run `make simcore`.") from error
+    return replay_all(trace, recording.page_size_bytes, wanted)
+
+
+def simulate_workload(name: str, wanted: Wanted, *, pages: int, intervals: int) -> Replays:
+    """Replay a synthetic workload of so many pages and intervals; the seed that draws hint faults makes it as well.
+
+    Raises:
+        BadRequest: the workload, a policy, a setting or a size cannot be.
+        ConfigurationError: the compiled core is not built.
+    """
+    seed = WORKLOAD_SEED if wanted.seed is None else wanted.seed
+    try:
+        trace = make_workload(name, seed=seed, pages=pages, intervals=intervals)
+    except ValueError as error:
+        raise BadRequest(str(error), next_step="docs/simulate-json.md lists the workloads and their sizes.") from error
+    except RuntimeError as error:
+        raise ConfigurationError(str(error), next_step="Run `make simcore`.") from error
+    return replay_all(trace, BASE_PAGE_BYTES, wanted)
+
+
+def replay_all(trace: "SimulationTrace", page_bytes: int, wanted: Wanted) -> Replays:
+    """Replay a trace under every policy asked for.
+
+    Raises:
+        BadRequest: a policy, a setting or the size of DRAM cannot be.
+    """
     try:
         shared, own = _split_settings(wanted)
         costs = Costs(**{name: shared[name] for name in COST_SETTINGS if name in shared})
-        machine = _machine(wanted, shared, trace.peak_units, recording.page_size_bytes)
+        machine = _machine(wanted, shared, trace.peak_units, page_bytes)
         policies = [make_policy(name, own[name]) for name in _names(wanted)]
         interval_s, cpu_seconds = shared.get("interval_s", INTERVAL_SECONDS), shared.get("cpu_seconds")
 
@@ -125,7 +159,7 @@ def simulate_recording(path: Path, wanted: Wanted) -> Replays:
         touched=trace.touched,
         accesses=trace.accesses,
         peak_pages=trace.peak_units,
-        page_bytes=recording.page_size_bytes,
+        page_bytes=page_bytes,
         interval_s=interval_s,
         cpu_seconds=cpu_seconds,
         costs=costs,
