@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,13 +17,15 @@ from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.domain.curve import DRAM_SHARES, Pages, cross_fitted_curve, density_curve
+from tierscope.domain.curve_bands import ServedBand
 from tierscope.domain.figures import Window
 from tierscope.domain.ratio import RATIOS
 from tierscope.storage.subjects import find_service
 from tierscope.usecases import curve_sources
 from tierscope.usecases.context import ReadContext
-from tierscope.usecases.curve import CurveReads, ServedCurve, ServedView, read_served
-from tierscope.usecases.curve_pages import NoCurve
+from tierscope.usecases.curve import CurveReads, ServedView, serve
+from tierscope.usecases.curve_pages import NoCurve, PagesOfHosts, scale_hosts
+from tierscope.usecases.curve_sources import read_curve_samples
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -72,17 +75,31 @@ def service_of(database: Database) -> str:
         return str(session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one())
 
 
-def served(database: Database, *, shares: Sequence[float] | None = None) -> ServedCurve | NoCurve:
+@dataclass(frozen=True)
+class Found:
+    """The lower bound of the curve of all hosts, with its band and what it was made from."""
+
+    served: np.ndarray
+    band: ServedBand
+    pages: PagesOfHosts
+
+
+def served(database: Database, *, shares: Sequence[float] | None = None) -> Found | NoCurve:
     with database.read() as session:
         service = find_service(session, service_of(database))
         assert service is not None
-        window = Window(now() - timedelta(hours=6), now())
-        return read_served(session, service.id, window, now(), dram_ratios=shares)
+        samples = read_curve_samples(session, service.id, Window(now() - timedelta(hours=6), now())).samples
+        assert samples is not None
+    pages = scale_hosts(samples, {})
+    if isinstance(pages, NoCurve):
+        return pages
+    band = serve(pages, DRAM_SHARES if shares is None else np.array(sorted(shares)))
+    return band if isinstance(band, NoCurve) else Found(band.low, band, pages)
 
 
-def found_curve(database: Database, *, shares: Sequence[float] | None = None) -> ServedCurve:
+def found_curve(database: Database, *, shares: Sequence[float] | None = None) -> Found:
     found = served(database, shares=shares)
-    assert isinstance(found, ServedCurve), found
+    assert isinstance(found, Found), found
     return found
 
 
@@ -114,7 +131,12 @@ def test_a_whole_trace_gives_its_own_curve_exactly(database: Database) -> None:
     send(database, enrol(database), make_memory(accesses), backend=TRACE)
     found = found_curve(database)
     np.testing.assert_allclose(found.served, truth(accesses), rtol=1e-12)
-    assert (found.lo, found.level, found.measure, found.n_intervals) == (None, None, "accesses", 120)
+    assert (found.band.lo, found.band.level, found.pages.samples.counts, found.pages.n_intervals) == (
+        None,
+        None,
+        True,
+        120,
+    )
     view = read(database)
     assert view.curves[0].estimator == "in_sample_exact"
     assert view.n_accesses == accesses.sum()
@@ -126,11 +148,11 @@ def test_blocks_join_by_page_at_the_lowest_rate(database: Database) -> None:
     memory = make_memory(accesses)
     send(database, enrol(database), memory, backend=TRACE, ratios=(0.5, 0.125, 0.5))
     found = found_curve(database)
-    assert found.n_pages == memory.selected(0.125).sum()
+    assert found.pages.n_pages == memory.selected(0.125).sum()
     np.testing.assert_allclose(found.served, fitted(memory, memory.selected(0.125)), rtol=1e-9)
-    assert found.lo is not None
-    assert found.hi is not None
-    inside = (np.array(found.lo) <= truth(accesses)) & (truth(accesses) <= np.array(found.hi))
+    assert found.band.lo is not None
+    assert found.band.hi is not None
+    inside = (found.band.lo <= truth(accesses)) & (truth(accesses) <= found.band.hi)
     assert inside.all()
 
 
@@ -147,7 +169,7 @@ def test_hosts_are_weighed_by_traffic_scaled_by_their_own_rate(database: Databas
     of_busy, of_quiet = busy.sum() / 60, quiet[memory.selected(0.5)].sum() / 60 / 0.5
     both = (of_busy * 40 * 150 / (40 * 150 + 160 * 3) + of_quiet * 0.2) / (of_busy + of_quiet)
     assert found.served[0] == pytest.approx(both)
-    assert found.n_hosts == 2
+    assert len(found.pages.hosts) == 2
 
 
 def test_groups_of_one_host_share_its_dram_each_scaled_by_its_rate(database: Database) -> None:
@@ -188,7 +210,7 @@ def test_unseen_traffic_of_samplers_lowers_the_bound(database: Database) -> None
     found = found_curve(database)
     totals = accesses.sum(axis=1)
     unseen = (totals == 1).sum() / totals.sum()
-    assert found.coverage == pytest.approx(1 - unseen)
+    assert found.pages.traffic_coverage == pytest.approx(1 - unseen)
     np.testing.assert_allclose(found.served, (1 - unseen) * fitted(memory, totals > 0), rtol=1e-9)
     view = read(database)
     assert view.curves[0].served[-1] == pytest.approx(1.0)
@@ -202,7 +224,7 @@ def test_missed_intervals_say_nothing(database: Database) -> None:
     send(database, enrol(database), make_memory(accesses), backend=TRACE, missed=missed)
     found = found_curve(database)
     np.testing.assert_allclose(found.served, truth(np.delete(accesses, list(missed), axis=1)), rtol=1e-12)
-    assert (found.n_intervals, found.observed_ratio) == (50, pytest.approx(50 / 60))
+    assert (found.pages.n_intervals, found.pages.samples.coverage) == (50, pytest.approx(50 / 60))
 
 
 def test_repeated_blocks_count_once_and_bodies_are_read_once(
@@ -213,11 +235,11 @@ def test_repeated_blocks_count_once_and_bodies_are_read_once(
     send(database, host, memory, backend=TRACE)
     send(database, host, memory, backend=TRACE, seq=5)
     first = found_curve(database)
-    assert first.n_samples == accesses.sum()
+    assert first.pages.n_samples == accesses.sum()
     bodies: list[int] = []
     whole = curve_sources.read_samples
     monkeypatch.setattr(curve_sources, "read_samples", lambda *args: bodies.append(len(args[2])) or whole(*args))
-    assert found_curve(database) == first
+    np.testing.assert_array_equal(found_curve(database).served, first.served)
     assert bodies == [0]
 
 
@@ -264,9 +286,6 @@ def test_figures_stand_at_the_ratios_that_are_sold(database: Database) -> None:
         assert figure.value is not None
         assert figure.interval.lo <= figure.value <= figure.interval.hi
         assert (figure.grade, figure.n_hosts, figure.n_intervals) == ("early", 1, 60)
-    exact = found_curve(database, shares=[share for _, share in RATIOS])
-    assert exact.at(0.5)[0] == pytest.approx(exact.served[exact.dram_ratios.index(0.5)])
-    assert exact.at(0.0) == (0.0, 0.0, 0.0)
 
 
 def test_gaps_give_the_lru_curve_without_page_samples(database: Database) -> None:

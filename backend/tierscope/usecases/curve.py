@@ -1,13 +1,11 @@
 """Reads of served accesses against DRAM size: what page samples, and reuse gaps, say of a service."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.core.database import ReadSession
 from tierscope.domain.curve import DRAM_SHARES
 from tierscope.domain.curve_bands import ServedBand, serve_by_sample, serve_exactly
 from tierscope.domain.figures import Figure, Window, absent
@@ -25,7 +23,6 @@ from tierscope.usecases.curve_views import (
     SERVED,
     CurveView,
     DensityView,
-    Measure,
     RatioView,
     absent_ratios,
     gather,
@@ -43,64 +40,6 @@ Floats = npt.NDArray[np.float64]
 _ALL_SHARES: Floats = np.unique(np.concatenate([DRAM_SHARES, [share for _, share in RATIOS]]))
 
 
-@dataclass(frozen=True, slots=True)
-class ServedCurve:
-    """Share of accesses served at shares of DRAM, as a lower bound with its band: what advice is made from.
-
-    `served` counts no traffic that samples missed. `lo`, `hi` and `level` are None where the curve is exact.
-    `measure`: shares of accesses, or of active intervals of pages where the back end counts none. `coverage`: share of
-    the traffic on pages with samples, None where nothing is missed; `observed_ratio`: share of intervals observed.
-    """
-
-    dram_ratios: tuple[float, ...]
-    served: tuple[float, ...]
-    lo: tuple[float, ...] | None
-    hi: tuple[float, ...] | None
-    level: float | None
-    measure: Measure
-    method: str
-    n_hosts: int
-    n_pages: int
-    n_samples: int
-    n_intervals: int
-    coverage: float | None
-    observed_ratio: float
-
-    def at(self, dram_ratio: float) -> tuple[float, float, float]:
-        """Served share at any share of DRAM with its band, by lines between the points; nothing without DRAM."""
-        x = np.concatenate([[0.0], self.dram_ratios])
-        found = [
-            float(np.interp(dram_ratio, x, np.concatenate([[0.0], values])))
-            for values in (self.served, self.lo or self.served, self.hi or self.served)
-        ]
-        return found[0], found[1], found[2]
-
-
-def read_served(
-    session: ReadSession,
-    service_id: int,
-    window: Window,
-    now: datetime,
-    *,
-    host_ids: Sequence[int] | None = None,
-    dram_ratios: Sequence[float] | None = None,
-) -> ServedCurve | NoCurve:
-    """What DRAM of a share of the service's memory serves at least; `service_id` and `host_ids` are numbers.
-
-    Hosts place their own pages: the curve is the mean of theirs, weighted by traffic.
-    """
-    found = read_curve_samples(session, service_id, window, host_ids=host_ids)
-    if found.samples is None:
-        return NoCurve("not_collected", NOT_SAMPLED)
-    heat = read_heat(session, service_id, list(found.samples.hosts), window, now=now)
-    pages = scale_hosts(found.samples, heat.get(found.samples.method, {}))
-    if isinstance(pages, NoCurve):
-        return pages
-    shares = DRAM_SHARES if dram_ratios is None else np.array(sorted(dram_ratios), np.float64)
-    band = serve(pages, shares)
-    return band if isinstance(band, NoCurve) else _served_curve(pages, shares.tolist(), band)
-
-
 def serve(pages: PagesOfHosts, shares: Floats) -> ServedBand | NoCurve:
     """The curve of these hosts: in-sample where it is exact, else cross-fitted."""
     hosts = list(pages.hosts.values())
@@ -108,25 +47,6 @@ def serve(pages: PagesOfHosts, shares: Floats) -> ServedBand | NoCurve:
     if band is None:
         return NoCurve("not_enough_data", "No accesses in every other interval: a longer window is needed.")
     return band
-
-
-def _served_curve(pages: PagesOfHosts, shares: Sequence[float], band: ServedBand) -> ServedCurve:
-    samples = pages.samples
-    return ServedCurve(
-        dram_ratios=tuple(shares),
-        served=tuple(band.low.tolist()),
-        lo=None if band.lo is None else tuple(band.lo.tolist()),
-        hi=None if band.hi is None else tuple(band.hi.tolist()),
-        level=band.level,
-        measure="accesses" if samples.counts else "page_intervals",
-        method=samples.method.family,
-        n_hosts=len(pages.hosts),
-        n_pages=pages.n_pages,
-        n_samples=pages.n_samples,
-        n_intervals=pages.n_intervals,
-        coverage=pages.traffic_coverage,
-        observed_ratio=samples.coverage,
-    )
 
 
 @dataclass(frozen=True, slots=True)
