@@ -1,6 +1,7 @@
 """All tables, as SQLAlchemy Core objects. Ids are 64-bit integers inside; `public_id` is what others see."""
 
 from tierscope.storage.tables.alerts import ALERTS, alert_changes, alert_rules, alert_states, alerts
+from tierscope.storage.tables.capacity import CAPACITY, capacity_forecasts, capacity_groups, report_runs, reports
 from tierscope.storage.tables.plain import (
     advice,
     audit,
@@ -31,12 +32,21 @@ from tierscope.storage.tables.plain import (
     tokens,
     users,
 )
+from tierscope.storage.tables.sweeps import (
+    SWEEPS,
+    replayed_placements,
+    sweep_runs,
+    sweep_tasks,
+    sweeps,
+    trace_uploads,
+)
 from tierscope.storage.tables.time import (
     FLAG_CLOCK_CORRECTED,
     FLAG_PARTIAL,
     TIER_MOVE_COLUMNS,
     TIME_TABLES,
     TimeTable,
+    capacity_days,
     counters_live,
     counters_packed,
     fleet_sketches,
@@ -63,8 +73,10 @@ from tierscope.storage.tables.time import (
 
 __all__ = [
     "ALERTS",
+    "CAPACITY",
     "FLAG_CLOCK_CORRECTED",
     "FLAG_PARTIAL",
+    "SWEEPS",
     "TIER_MOVE_COLUMNS",
     "TIME_TABLES",
     "TimeTable",
@@ -75,6 +87,9 @@ __all__ = [
     "alerts",
     "audit",
     "boots",
+    "capacity_days",
+    "capacity_forecasts",
+    "capacity_groups",
     "counters_live",
     "counters_packed",
     "events",
@@ -104,6 +119,9 @@ __all__ = [
     "metrics_1h",
     "metrics_10m",
     "pauses",
+    "replayed_placements",
+    "report_runs",
+    "reports",
     "rule_days",
     "rule_inputs",
     "self_reports",
@@ -115,11 +133,15 @@ __all__ = [
     "services",
     "slowdown_points",
     "streams",
+    "sweep_runs",
+    "sweep_tasks",
+    "sweeps",
     "tier_moves",
     "tile_columns",
     "tile_epochs",
     "tiles",
     "tokens",
+    "trace_uploads",
     "traces",
     "users",
 ]
