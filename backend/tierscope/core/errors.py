@@ -20,8 +20,10 @@
     ├── Unprocessable              422 invalid
     │   ├── Unreadable             422 unreadable
     │   ├── UnknownVersion         422 unknown-version
+    │   ├── OutgoingRefused        422 outgoing-refused
     │   └── TooManyGaps            422 too-many-gaps
     ├── TooMany                    429 too-many
+    ├── OutgoingFailed             502 outgoing-failed
     ├── Unavailable                503 unavailable
     │   ├── Busy                   503 busy
     │   └── SlowQuery              503 slow-query
@@ -232,6 +234,14 @@ class TooManyGaps(Unprocessable):
     default_next_step = "Start a new stream: remove the agent's spool directory."
 
 
+class OutgoingRefused(Unprocessable):
+    """The service will not call this address."""
+
+    slug = "outgoing-refused"
+    title = "The service does not call this address"
+    default_next_step = "If it is meant, add its network or host:port to TIERSCOPE_OUTGOING__ALLOW."
+
+
 class TooMany(TierscopeError):
     """One caller sends more than its share."""
 
@@ -239,6 +249,15 @@ class TooMany(TierscopeError):
     slug = "too-many"
     title = "Too many requests"
     default_next_step = "Wait as long as Retry-After says."
+
+
+class OutgoingFailed(TierscopeError):
+    """Another service that was called did not answer, or not as it should."""
+
+    status = 502
+    slug = "outgoing-failed"
+    title = "Another service did not take the call"
+    default_next_step = "Check that the other service runs and can be reached from here."
 
 
 class Unavailable(TierscopeError):

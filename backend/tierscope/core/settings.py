@@ -58,6 +58,33 @@ class Limits(BaseModel):
     read_statement_seconds: float = Field(default=5.0, gt=0)
 
 
+class Outgoing(BaseModel):
+    """Calls that the service makes by itself: notifications and reports. Internal addresses only where listed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    allow: Names = Field(default=(), description="Networks, addresses or host:port that may be called though internal.")
+    ca_file: Path | None = Field(default=None, description="More certificate authorities to trust, as PEM.")
+    connect_seconds: float = Field(default=5.0, gt=0)
+    total_seconds: float = Field(default=15.0, gt=0, description="From looking up the name to the end of the answer.")
+    answer_bytes: int = Field(default=64 << 10, gt=0, description="As much of an answer is read.")
+    secrets_dir: Path | None = Field(default=None, description="The one directory that receivers' secret files are in.")
+
+
+class Mail(BaseModel):
+    """The mail server that notifications and reports go through. Without a host no mail can be sent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str | None = None
+    port: int = Field(default=587, gt=0, le=65535)
+    tls: Literal["starttls", "tls", "none"] = "starttls"
+    user: str | None = None
+    password_file: Path | None = Field(default=None, description="A 0600 file that holds the password alone.")
+    sender: str = Field(default="tierscope@localhost", description="The address in From.")
+    total_seconds: float = Field(default=30.0, gt=0, description="For each step of the conversation with the server.")
+
+
 class Settings(BaseSettings):
     """All settings of the service. Secrets are held so that printing the object does not show them."""
 
@@ -86,6 +113,11 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_json: bool = False
     limits: Limits = Limits()
+    outgoing: Outgoing = Outgoing()
+    mail: Mail = Mail()
+    public_url: str | None = Field(
+        default=None, description="The dashboard's address as people reach it, for links in notifications and reports."
+    )
 
     @classmethod
     def settings_customise_sources(
