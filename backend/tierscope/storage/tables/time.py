@@ -324,6 +324,33 @@ rule_days = _table(
     service=True,
 )
 
+CAPACITY_BYTES = (
+    "capacity_bytes",
+    "dram_bytes",
+    "used_bytes",
+    "resident_bytes",
+    "hot_bytes",
+    "cold_bytes",
+    "untouched_bytes",
+    "stranded_bytes",
+)
+
+capacity_days = Table(
+    # A day of a service or of a host group: domain/capacity/days.py. ts = the day's start; null = not collected.
+    "capacity_days",
+    metadata,
+    Column("kind", Text, nullable=False),  # service | host_group
+    Column("subject", Text, nullable=False),  # a service's public id, or `<grouping>=<value>`
+    Column("ts", Instant, nullable=False),
+    Column("n_hosts", Integer, nullable=False),
+    Column("n_hours", Integer, nullable=False),  # with values of at least 90 % of the hosts
+    Column("heat_hosts", Integer, nullable=False),
+    Column("heat_method", Text),
+    Column("resident_source", Text),
+    *(_float(name, null=True) for name in CAPACITY_BYTES),
+    Index(None, "kind", "subject", "ts"),
+)
+
 # Live tables are kept for the whole window in which late data is taken, so that a bucket is rebuilt from all its rows.
 TIME_TABLES = (
     TimeTable(counters_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
@@ -346,6 +373,7 @@ TIME_TABLES = (
     TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=True),
     TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=False),
     TimeTable(traces, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
+    TimeTable(capacity_days, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
     TimeTable(fleet_sketches, chunk_days=10, chunk_hours=240, keep_days=400, written_at_ingest=False),
     TimeTable(self_reports, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
 )
