@@ -32,6 +32,7 @@ from tierscope.storage.tables.plain import (
     tokens,
     users,
 )
+from tierscope.storage.tables.scenarios import SCENARIOS, prices, scenarios
 from tierscope.storage.tables.sweeps import (
     SWEEPS,
     replayed_placements,
@@ -76,6 +77,7 @@ __all__ = [
     "CAPACITY",
     "FLAG_CLOCK_CORRECTED",
     "FLAG_PARTIAL",
+    "SCENARIOS",
     "SWEEPS",
     "TIER_MOVE_COLUMNS",
     "TIME_TABLES",
@@ -119,11 +121,13 @@ __all__ = [
     "metrics_1h",
     "metrics_10m",
     "pauses",
+    "prices",
     "replayed_placements",
     "report_runs",
     "reports",
     "rule_days",
     "rule_inputs",
+    "scenarios",
     "self_reports",
     "service_aliases",
     "service_features",

@@ -1,0 +1,272 @@
+"""The answer to a what-if: cost per host and for the fleet, what an option saves, and what to check about it."""
+
+import math
+from dataclasses import dataclass
+
+from tierscope.domain.tco.analysis import (
+    BreakEven,
+    Distribution,
+    TornadoBar,
+    draw_savings,
+    find_break_evens,
+    rank_inputs,
+)
+from tierscope.domain.tco.costs import (
+    KILOHOURS_PER_YEAR,
+    HostCost,
+    PartName,
+    capacity_factor,
+    cost_host,
+)
+from tierscope.domain.tco.draws import as_given, own_as_given
+from tierscope.domain.tco.published import SUSPICIOUS_SAVING
+from tierscope.domain.tco.scenario import Design, Scenario
+
+_SLACK = 1e-9
+"""Rounding error that must not buy a host."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartResult:
+    """A part of a host's cost."""
+
+    name: PartName
+    capex: float
+    annual: float
+    watts: float
+
+
+@dataclass(frozen=True, slots=True)
+class EnduranceResult:
+    """How a swap drive wears; `drive_life_years` None where nothing is written."""
+
+    written_tb_per_year: float
+    drive_writes_per_day: float
+    drive_life_years: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PerHost:
+    """The cost of one host. `work` is its throughput over that of one that loses nothing."""
+
+    parts: tuple[PartResult, ...]
+    capex: float
+    annual: float
+    watts: float
+    kwh_per_year: float
+    memory_gb: float
+    loss: float
+    work: float
+    annual_per_work: float
+    endurance: EnduranceResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetYear:
+    """One year of a fleet: hosts for that year's demand, and their cost."""
+
+    year: int
+    hosts: int
+    annual: float
+    saving: float
+
+
+@dataclass(frozen=True, slots=True)
+class FleetResult:
+    """A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
+
+    `total` is the cost over all years, `present_value` the same discounted to today; None with straight-line costs,
+    which have no price of money in them.
+    """
+
+    hosts: int
+    extra_hosts: int
+    capex: float
+    annual: float
+    watts: float
+    saving: float
+    saving_ratio: float
+    years: tuple[FleetYear, ...]
+    total: float
+    total_saving: float
+    present_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step from the baseline's cost per unit of work to the option's."""
+
+    part: str
+    delta: float
+
+
+@dataclass(frozen=True, slots=True)
+class OptionResult:
+    """What an option costs and saves per year and unit of work. `distribution` None where it was not asked for."""
+
+    name: str
+    per_host: PerHost
+    saving: float
+    saving_ratio: float
+    fleet: FleetResult
+    break_even: tuple[BreakEven, ...]
+    tornado: tuple[TornadoBar, ...]
+    waterfall: tuple[Step, ...]
+    distribution: Distribution | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineResult:
+    """What the hosts of today cost."""
+
+    name: str
+    per_host: PerHost
+    fleet: FleetResult
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A scenario, costed."""
+
+    baseline: BaselineResult
+    options: tuple[OptionResult, ...]
+
+
+def evaluate(scenario: Scenario, *, draws: int, seed: int) -> Evaluation:
+    """Cost a scenario; with `draws` 0 without distributions."""
+    cases = as_given(scenario)
+    costs = [cost_host(design, scenario, cases, own_as_given(design)) for design in scenario.designs]
+    hosts = [_per_host(design, cost, scenario) for design, cost in zip(scenario.designs, costs, strict=True)]
+    base = hosts[0]
+    base_fleet = _fleet(scenario, base, base)
+    spread = draw_savings(scenario, draws=draws, seed=seed) if draws else (None,) * len(scenario.options)
+    options = tuple(
+        _option(scenario, design, base, host, distribution)
+        for design, host, distribution in zip(scenario.options, hosts[1:], spread, strict=True)
+    )
+    return Evaluation(BaselineResult(scenario.baseline.name, base, base_fleet), options)
+
+
+def _per_host(design: Design, cost: HostCost, scenario: Scenario) -> PerHost:
+    parts = tuple(
+        PartResult(part.name, float(part.capex[0]), float(part.annual[0]), float(part.watts[0])) for part in cost.parts
+    )
+    wear = cost.endurance
+    endurance = None
+    if wear is not None:
+        life = float(wear.drive_life_years[0])
+        endurance = EnduranceResult(
+            float(wear.written_tb_per_year[0]),
+            float(wear.drive_writes_per_day[0]),
+            life if math.isfinite(life) else None,
+        )
+    watts = float(cost.watts[0])
+    return PerHost(
+        parts=parts,
+        capex=float(cost.capex[0]),
+        annual=float(cost.annual[0]),
+        watts=watts,
+        kwh_per_year=watts * KILOHOURS_PER_YEAR * scenario.inputs["pue"].value,
+        memory_gb=design.memory_gb,
+        loss=design.loss.value,
+        work=float(cost.work[0]),
+        annual_per_work=float(cost.annual_per_work[0]),
+        endurance=endurance,
+    )
+
+
+def _option(
+    scenario: Scenario, design: Design, base: PerHost, host: PerHost, distribution: Distribution | None
+) -> OptionResult:
+    saving = base.annual_per_work - host.annual_per_work
+    ratio = saving / base.annual_per_work if base.annual_per_work > 0.0 else 0.0
+    return OptionResult(
+        name=design.name,
+        per_host=host,
+        saving=saving,
+        saving_ratio=ratio,
+        fleet=_fleet(scenario, base, host),
+        break_even=find_break_evens(scenario, design),
+        tornado=rank_inputs(scenario, design),
+        waterfall=_waterfall(scenario, design, base, host),
+        distribution=distribution,
+        warnings=_warnings(scenario, design, host, ratio),
+    )
+
+
+def hosts_for(baseline_hosts: float, base_work: float, work: float) -> int:
+    """Hosts that do the work of so many of the baseline's."""
+    return math.ceil(baseline_hosts * base_work / work - _SLACK)
+
+
+def _fleet(scenario: Scenario, base: PerHost, host: PerHost) -> FleetResult:
+    years, total, total_base, present = [], 0.0, 0.0, 0.0
+    rate = scenario.finance.discount_rate
+    for year in range(1, scenario.fleet.years + 1):
+        demand = math.ceil(scenario.fleet.hosts * (1.0 + scenario.fleet.growth_per_year) ** (year - 1) - _SLACK)
+        needed = hosts_for(demand, base.work, host.work)
+        annual, before = needed * host.annual, demand * base.annual
+        years.append(FleetYear(year, needed, annual, before - annual))
+        total, total_base = total + annual, total_base + before
+        present += annual / (1.0 + rate) ** year
+    hosts = hosts_for(scenario.fleet.hosts, base.work, host.work)
+    before = scenario.fleet.hosts * base.annual
+    saving = before - hosts * host.annual
+    return FleetResult(
+        hosts=hosts,
+        extra_hosts=hosts - scenario.fleet.hosts,
+        capex=hosts * host.capex,
+        annual=hosts * host.annual,
+        watts=hosts * host.watts,
+        saving=saving,
+        saving_ratio=saving / before if before > 0.0 else 0.0,
+        years=tuple(years),
+        total=total,
+        total_saving=total_base - total,
+        present_value=present if scenario.finance.method == "crf" else None,
+    )
+
+
+def _waterfall(scenario: Scenario, design: Design, base: PerHost, host: PerHost) -> tuple[Step, ...]:
+    """Parts as they differ per host, then what lost throughput and more memory per host do; the sum is -saving."""
+    before = {part.name: part.annual for part in base.parts}
+    after = {part.name: part.annual for part in host.parts}
+    names = dict.fromkeys((*before, *after))
+    steps = [Step(name, after.get(name, 0.0) - before.get(name, 0.0)) for name in names]
+    credited = capacity_factor(design, scenario)
+    throughput = host.work / credited
+    lost_before = base.annual_per_work - base.annual
+    steps.append(Step("lost_throughput", host.annual / throughput - host.annual - lost_before))
+    if design.credit == "more":
+        steps.append(Step("more_memory_per_host", host.annual_per_work - host.annual / throughput))
+    return tuple(steps)
+
+
+def _warnings(scenario: Scenario, design: Design, host: PerHost, saving_ratio: float) -> tuple[str, ...]:
+    found = []
+    if saving_ratio > SUSPICIOUS_SAVING:
+        found.append(
+            f"Check inputs: it claims to save {saving_ratio:.1%} per host. Published savings reach 7 % of the cost of"
+            f" DRAM and 5.4 % of the cost of a server; above {SUSPICIOUS_SAVING:.0%} an input is usually wrong."
+        )
+    base = scenario.baseline.memory_gb
+    if design.memory_gb < base * (1.0 - _SLACK):
+        found.append(
+            f"Holds {design.memory_gb:,.0f} GB where the baseline holds {base:,.0f} GB: part of the saving is memory"
+            " that is missing, not memory that is cheaper."
+        )
+    elif design.credit == "same" and design.memory_gb > base * (1.0 + _SLACK):
+        found.append(
+            f"Holds {design.memory_gb:,.0f} GB, more than the baseline's {base:,.0f} GB, and is not credited for it;"
+            " set capacity to `more` where memory is what limits a host."
+        )
+    if host.endurance is not None and design.swap is not None:
+        rated = scenario.inputs["drive_writes_per_day"].value
+        if host.endurance.drive_writes_per_day > rated * scenario.inputs["waf_rated"].value:
+            life = host.endurance.drive_life_years
+            found.append(
+                f"Swap writes {host.endurance.drive_writes_per_day:.2f} drive sizes a day to flash and the drive is"
+                f" rated for {rated:g}: it lasts {life or 0.0:.1f} years."
+            )
+    return tuple(found)
