@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_engine::{
     HintTime, HotPageSelection, Interleave, Interval, Memory, Offload, Pages, Params, Policy, Rows,
-    Swap, SwapDevice, Tpp, Trace, Watermarks, oracle_accesses, simulate,
+    Scan, Swap, SwapDevice, Tpp, Trace, Watermarks, oracle_accesses, simulate,
 };
 
 use crate::sampled_trace::PageTrace;
@@ -222,10 +222,13 @@ impl Settings<'_> {
                 automatic_threshold: self.is_on("automatic_threshold")?,
                 free_fast_path_units: self.count("free_fast_path_units")?,
                 allocation_demotes: self.is_on("allocation_demotes")?,
+                needs_free: self.is_on("promotion_needs_free")?,
+                threshold_intervals: self.weight("threshold_intervals")?,
             }),
             "autotiering" => Policy::AutoTiering {
                 reserve_units: self.count("reserve_units")?,
                 refill_units: self.count("refill_units")?,
+                exchange_units: self.count("exchange_units")?,
             },
             "tpp" => Policy::Tpp(Tpp {
                 type_aware: self.is_on("type_aware")?,
@@ -279,6 +282,10 @@ impl Settings<'_> {
             memory: self.memory()?,
             offload,
             interval_s: self.number("interval_s")?,
+            scan: Scan {
+                pass_intervals: self.number("scan_pass_intervals")?,
+                size_pages: self.weight("scan_size_pages")?,
+            },
             hint_time: seed.map_or(HintTime::Expected, |seed| HintTime::Drawn { seed }),
             round_trip_intervals: [
                 self.weight("round_trip_short_intervals")?,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 ALL = "all"
-MACHINE_SETTINGS = ("slow_pages", "swap_pages", "watermark_scale_factor")
+MACHINE_SETTINGS = ("slow_pages", "swap_pages", "watermark_scale_factor", "scan_pass_s", "scan_size_mb")
 COST_SETTINGS = tuple(field.name for field in fields(Costs))
 OTHER_SETTINGS = ("interval_s", "cpu_seconds")
 BASE_PAGE_BYTES = 4096
@@ -219,4 +219,6 @@ def _machine(wanted: Wanted, shared: Mapping[str, float], peak_pages: int, page_
         page_bytes=page_bytes,
         swap_pages=int(shared.get("swap_pages", 0)),
         watermark_scale_factor=shared.get("watermark_scale_factor", split.watermark_scale_factor),
+        scan_pass_s=shared.get("scan_pass_s"),
+        scan_size_mb=shared.get("scan_size_mb", split.scan_size_mb),
     )

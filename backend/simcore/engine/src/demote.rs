@@ -18,7 +18,9 @@ impl State<'_> {
             }
             Policy::Tpp(_) => self.demote_below(marks.low + 1, marks.high),
             Policy::HotPageSelection(hot) => {
-                if candidates > 0
+                if hot.needs_free && self.out.failed_promotions > 0 {
+                    self.demote_below(marks.promo, marks.promo);
+                } else if candidates > 0
                     || (hot.allocation_demotes && self.free(Tier::Dram) <= marks.low as i64)
                 {
                     self.demote_below(marks.high, marks.promo);
@@ -27,6 +29,7 @@ impl State<'_> {
             Policy::AutoTiering {
                 reserve_units,
                 refill_units,
+                ..
             } => self.refill(reserve_units + marks.low, refill_units),
             Policy::AllDram
             | Policy::FirstTouch

@@ -22,8 +22,8 @@ mod victims;
 pub use metrics::{Interval, Outcome, Place};
 pub use oracle::oracle_accesses;
 pub use params::{
-    HintTime, HotPageSelection, Interleave, Memory, Offload, Params, ParamsError, Policy, Swap,
-    SwapDevice, Tpp, Watermarks,
+    HintTime, HotPageSelection, Interleave, Memory, Offload, Params, ParamsError, Policy, Scan,
+    Swap, SwapDevice, Tpp, Watermarks,
 };
 pub use run::{IdentityError, simulate};
 pub use swap::{offload_units, writes_of_evictions};

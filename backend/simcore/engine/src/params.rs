@@ -57,6 +57,23 @@ pub struct Swap {
     pub units: u64,
 }
 
+/// How the scanner that arms hint faults goes over the pages, in order of birth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scan {
+    /// Intervals that one pass takes; at 1 or less every page is scanned in every interval.
+    pub pass_intervals: f64,
+    /// Pages scanned at once (`scan_size_mb`), where a pass is longer than an interval.
+    pub size_pages: u32,
+}
+
+impl Scan {
+    /// Every page once in every interval.
+    pub const EVERY_INTERVAL: Self = Self {
+        pass_intervals: 1.0,
+        size_pages: 1,
+    };
+}
+
 /// Sizes of what pages can lie on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
@@ -88,10 +105,14 @@ pub struct HotPageSelection {
     pub limit_units_per_s: f64,
     /// Whether the kernel moves the threshold towards the limit.
     pub automatic_threshold: bool,
+    /// Intervals after which it does (`scan_period_max_ms`).
+    pub threshold_intervals: u32,
     /// Free DRAM above the promo watermark at which every touched page is promoted: max(1 GiB, 1/16 of the node).
     pub free_fast_path_units: u64,
     /// Whether allocation below the low watermark wakes demotion too, as a kernel with `demotion_enabled` does.
     pub allocation_demotes: bool,
+    /// Whether promotion is refused unless the high watermark stays free, which wakes demotion up to promo instead.
+    pub needs_free: bool,
 }
 
 /// Transparent page placement.
@@ -126,6 +147,8 @@ pub enum Policy {
         reserve_units: u64,
         /// Units by which the reserve is refilled in an interval.
         refill_units: u64,
+        /// Most units that are exchanged in an interval.
+        exchange_units: u64,
     },
     /// Transparent page placement.
     Tpp(Tpp),
@@ -153,8 +176,10 @@ pub struct Params {
     pub memory: Memory,
     /// Offloading, if any.
     pub offload: Option<Offload>,
-    /// Length of an interval, in which every page is scanned once.
+    /// Length of an interval.
     pub interval_s: f64,
+    /// How pages are scanned.
+    pub scan: Scan,
     /// How hint faults are timed.
     pub hint_time: HintTime,
     /// Longest distance, in intervals, of a demotion and a promotion that make a round trip; a short and a long one.
@@ -177,6 +202,10 @@ impl Params {
     /// Names the setting and what it must be.
     pub fn check(&self) -> Result<(), ParamsError> {
         positive("interval_s", self.interval_s)?;
+        positive("the pass of the scanner", self.scan.pass_intervals)?;
+        if self.scan.size_pages == 0 {
+            return refuse("scan_size_mb", "at least one page");
+        }
         self.memory.check()?;
         self.policy.check(self.memory.dram_units)?;
         if let Some(offload) = self.offload {
@@ -213,6 +242,9 @@ impl Policy {
             }
             Self::HotPageSelection(hot) => {
                 positive("hot_threshold_ms", hot.threshold_s)?;
+                if hot.threshold_intervals == 0 {
+                    return refuse("scan_period_max_ms", "at least one interval");
+                }
                 if hot.limit_units_per_s.is_finite() && hot.limit_units_per_s >= 0.0 {
                     Ok(())
                 } else {

@@ -2,7 +2,7 @@
 
 use crate::hints::hint_seconds;
 use crate::params::{HotPageSelection, Policy};
-use crate::state::{NEVER, PROMOTED, State, Tier};
+use crate::state::{NEVER, PROMOTED, Page, State, Tier};
 use crate::victims::{Victim, Wanted};
 
 /// Intervals that a page's score looks back on.
@@ -33,11 +33,24 @@ impl Fault {
 }
 
 impl State<'_> {
-    /// The hint fault of a touched page of the slower tier; None where the policy takes none, or none came in time.
-    pub(crate) fn hint(&self, page: u32, accesses: u32, active: bool) -> Option<Fault> {
-        let how = self.params.hint_time;
-        let seconds = hint_seconds(how, page, self.now, accesses, self.params.interval_s)?;
-        Some(Fault::new(seconds, page, active))
+    /// The hint fault of a touched page of the slower tier; None where it was touched since the scan, or too late.
+    pub(crate) fn hint(&self, page: u32, accesses: u32, before: Page) -> Option<Fault> {
+        let (now, interval_s) = (self.now, self.params.interval_s);
+        let scanned = self.params.scan.last_at(page, self.trace.pages(), now)?;
+        let found = hint_seconds(self.params.hint_time, page, now, accesses, interval_s);
+        let seconds = if scanned == now {
+            found?
+        } else {
+            // Pages of DRAM are not scanned, and the first touch after a scan took its fault.
+            let was_armed =
+                scanned > before.last && (before.demoted == NEVER || scanned > before.demoted);
+            if !was_armed {
+                return None;
+            }
+            let since = f64::from(now - scanned) * interval_s;
+            found.unwrap_or(interval_s as f32) + since as f32
+        };
+        Some(Fault::new(seconds, page, before.is_active(now)))
     }
 
     /// Whether the policy looks for hot pages on the slower tier at all.
@@ -73,7 +86,7 @@ impl State<'_> {
                     self.promote_while_free(faults);
                 }
             }
-            Policy::AutoTiering { .. } => self.exchange(faults),
+            Policy::AutoTiering { exchange_units, .. } => self.exchange(faults, exchange_units),
             Policy::AllDram | Policy::FirstTouch | Policy::Interleave(_) => {}
         }
         0
@@ -102,7 +115,11 @@ impl State<'_> {
     /// Hot pages within the limit, earliest first; every touched page while DRAM has plenty free.
     fn promote_hot(&mut self, faults: &mut [Fault], hot: HotPageSelection) -> u64 {
         sort(faults);
-        let plenty = (self.params.memory.watermarks.promo + hot.free_fast_path_units) as i64;
+        let marks = self.params.memory.watermarks;
+        let (plenty, high) = (
+            (marks.promo + hot.free_fast_path_units) as i64,
+            marks.high as i64,
+        );
         let (mut candidates, mut tokens) = (0, hot.tokens(self.params.interval_s));
         for fault in faults.iter() {
             let units = self.trace.size(fault.page());
@@ -115,25 +132,34 @@ impl State<'_> {
                 break;
             }
             candidates += units;
-            if tokens >= units as f64 {
-                tokens -= units as f64;
-                self.move_up(fault.page());
-            } else {
+            if tokens < units as f64 {
                 self.out.limited += units;
+                continue;
+            }
+            tokens -= units as f64;
+            if hot.needs_free && self.free(Tier::Dram) <= high + units as i64 {
+                self.out.failed_promotions += units;
+            } else {
+                self.move_up(fault.page());
             }
         }
         candidates
     }
 
-    /// Promotes into the reserve; when that is used up, exchanges with the coldest page if it is colder.
-    fn exchange(&mut self, faults: &mut [Fault]) {
+    /// Promotes into the reserve; when that is used up, exchanges with the coldest page if it is colder, up to a limit.
+    fn exchange(&mut self, faults: &mut [Fault], most_units: u64) {
         sort(faults);
+        let mut left = most_units as i64;
         self.coldest.begin();
         let mut recent: Option<Recent> = None;
         for fault in faults.iter() {
             let (page, units) = (fault.page(), self.trace.size(fault.page()) as i64);
             if self.free(Tier::Dram) >= units {
                 self.move_up(page);
+                continue;
+            }
+            if left < units {
+                self.out.failed_promotions += units as u64;
                 continue;
             }
             let score = self.pages[page as usize].history.count_ones() as usize;
@@ -143,6 +169,7 @@ impl State<'_> {
             });
             match victim {
                 Some(victim) if score > 0 && self.fits_after(victim, units) => {
+                    left -= units;
                     self.move_up(page);
                     self.move_down(victim);
                 }

@@ -94,7 +94,7 @@ impl State<'_> {
             Tier::Slow => {
                 let was_there = before.last < self.now;
                 if was_there && self.has_hints() {
-                    faults.extend(self.hint(page, row.accesses, before.is_active(self.now)));
+                    faults.extend(self.hint(page, row.accesses, before));
                 }
                 Place::Slow
             }
@@ -138,9 +138,14 @@ impl State<'_> {
         if let Policy::HotPageSelection(hot) = self.params.policy
             && hot.automatic_threshold
         {
-            let target = hot.tokens(self.params.interval_s);
-            self.threshold_s =
-                adjusted_threshold(self.threshold_s, hot.threshold_s, candidates as f64, target);
+            self.threshold_candidates += candidates;
+            if !(self.now + 1).is_multiple_of(hot.threshold_intervals) {
+                return;
+            }
+            let found = std::mem::take(&mut self.threshold_candidates) as f64;
+            let seconds = self.params.interval_s * f64::from(hot.threshold_intervals);
+            let target = hot.tokens(seconds);
+            self.threshold_s = adjusted_threshold(self.threshold_s, hot.threshold_s, found, target);
         }
     }
 

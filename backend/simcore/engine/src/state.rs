@@ -104,6 +104,8 @@ pub(crate) struct State<'t> {
     /// Position in the turn of interleaving.
     pub turn: u64,
     pub threshold_s: f64,
+    /// Candidates since the threshold was last looked at.
+    pub threshold_candidates: u64,
     pub now: u32,
     /// Pages promoted in this interval, in order of promotion.
     pub promoted: Vec<u32>,
@@ -132,6 +134,7 @@ impl<'t> State<'t> {
             coldest: victims(),
             turn: 0,
             threshold_s,
+            threshold_candidates: 0,
             now: 0,
             promoted: Vec::new(),
             lowered: Vec::new(),

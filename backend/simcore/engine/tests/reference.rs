@@ -9,8 +9,8 @@
 mod traces;
 
 use proptest::prelude::*;
-use tierscope_engine::{Memory, Params, Place, Policy, expected_hint_seconds, simulate};
-use traces::{Columns, columns, machines, policies};
+use tierscope_engine::{Memory, Params, Place, Policy, Scan, expected_hint_seconds, simulate};
+use traces::{Columns, columns, machines, policies, scans};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum At {
@@ -28,16 +28,24 @@ struct Page {
     active: bool,
     promoted: bool,
     birth: usize,
+    /// When the scanner armed it; its next touch takes a hint fault.
+    armed: Option<u32>,
+    /// Whether each of the last 8 intervals touched it, the current one first.
+    touched: [bool; 8],
 }
 
 struct Simple<'a> {
     columns: &'a Columns,
     memory: Memory,
     policy: Policy,
+    scan: Scan,
     pages: Vec<Page>,
     now: u32,
     turn: u32,
     threshold_s: f64,
+    threshold_candidates: u64,
+    /// Hot pages that found no free page in this interval.
+    refused: u64,
 }
 
 /// DRAM, slow and away accesses, promotions and demotions of one interval.
@@ -90,6 +98,7 @@ impl Simple<'_> {
             }
             Policy::Tpp(tpp) if tpp.type_aware && self.columns.kinds[page] != 0 => At::Slow,
             Policy::Tpp(tpp) => above(if tpp.decoupled { marks.high } else { marks.low }, left),
+            Policy::AutoTiering { reserve_units, .. } => above(marks.low + reserve_units, left),
             Policy::Interleave(weights) => {
                 let place = self.turn % (weights.dram_weight + weights.slow_weight);
                 if place < weights.dram_weight {
@@ -98,7 +107,7 @@ impl Simple<'_> {
                     At::Slow
                 }
             }
-            _ => unreachable!("not modelled"),
+            Policy::AllDram => unreachable!("not modelled"),
         };
         self.turn += 1;
         let second = if first == At::Dram {
@@ -119,28 +128,62 @@ impl Simple<'_> {
         Some(at)
     }
 
-    fn demote_until(&mut self, free: u64) -> u64 {
+    fn lower(&mut self, page: usize) {
+        self.pages[page].at = At::Slow;
+        self.pages[page].active = false;
+        self.pages[page].armed = None;
+    }
+
+    /// Frees up to so many pages until so much is free. Returns those that were demoted, not dropped.
+    fn demote_until(&mut self, free: u64, most: u64) -> u64 {
         let mut demoted = 0;
-        while self.free(At::Dram) < free as i64 {
-            if self.free(At::Slow) >= 1 {
-                let Some(&victim) = self.victims(At::Dram, true, false).first() else {
-                    break;
-                };
-                self.pages[victim].at = At::Slow;
-                self.pages[victim].active = false;
-                demoted += 1;
-            } else {
-                let Some(&victim) = self.victims(At::Dram, true, true).first() else {
-                    break;
-                };
+        for _ in 0..most {
+            if self.free(At::Dram) >= free as i64 {
+                break;
+            }
+            let drops = self.free(At::Slow) < 1;
+            let Some(&victim) = self.victims(At::Dram, true, drops).first() else {
+                break;
+            };
+            if drops {
                 self.pages[victim].at = At::Dropped;
+            } else {
+                self.lower(victim);
+                demoted += 1;
             }
         }
         demoted
     }
 
+    /// The scanner comes to the pages of the slower tier whose time falls into this interval.
+    fn arm(&mut self) {
+        let (pages, pass) = (self.pages.len() as f64, self.scan.pass_intervals);
+        for page in 0..self.pages.len() {
+            let birth = self.pages[page].birth as u32;
+            let place = f64::from(birth - birth % self.scan.size_pages) / pages;
+            let comes =
+                (0..=self.now).any(|turn| ((f64::from(turn) + place) * pass) as u32 == self.now);
+            if self.pages[page].at == At::Slow && (comes || pass <= 1.0) {
+                self.pages[page].armed = Some(self.now);
+            }
+        }
+    }
+
+    fn touch(&mut self, page: usize) {
+        let now = self.now;
+        let state = &mut self.pages[page];
+        state.active |= state.last < now;
+        state.last = now;
+        state.touched[0] = true;
+    }
+
     fn interval(&mut self) -> Found {
         let now = self.now;
+        self.arm();
+        for page in &mut self.pages {
+            page.touched.rotate_right(1);
+            page.touched[0] = false;
+        }
         for page in 0..self.pages.len() {
             if self.columns.last[page] + 1 == now {
                 self.pages[page].at = At::Absent;
@@ -170,12 +213,10 @@ impl Simple<'_> {
             match self.pages[page].at {
                 At::Dram => dram += count,
                 At::Slow => {
-                    if self.pages[page].last < now {
-                        faults.push((
-                            expected_hint_seconds(accesses, 60.0),
-                            page,
-                            self.is_active(page),
-                        ));
+                    if let Some(scanned) = self.pages[page].armed.take() {
+                        let within = expected_hint_seconds(accesses, 60.0) as f32;
+                        let seconds = within + 60.0 * (now - scanned) as f32;
+                        faults.push((f64::from(seconds), page, self.is_active(page)));
                     }
                     slow += count;
                 }
@@ -190,18 +231,14 @@ impl Simple<'_> {
                     self.pages[page].at = at.unwrap_or(self.pages[page].at);
                 }
             }
-            if self.pages[page].last < now {
-                self.pages[page].active = true;
-            }
-            self.pages[page].last = now;
+            self.touch(page);
         }
         faults.sort_by(|a, b| {
-            (a.0 as f32)
-                .total_cmp(&(b.0 as f32))
+            a.0.total_cmp(&b.0)
                 .then(self.pages[a.1].birth.cmp(&self.pages[b.1].birth))
         });
-        let (promoted, candidates) = self.promote(&faults);
-        let demoted = self.demote(candidates);
+        let (promoted, candidates, exchanged) = self.promote(&faults);
+        let demoted = exchanged + self.demote(candidates);
         let mut kept = promoted.len();
         while self.free(At::Dram) < 0 {
             kept -= 1;
@@ -213,9 +250,33 @@ impl Simple<'_> {
         (dram, slow, away, kept as u64, demoted)
     }
 
-    fn promote(&mut self, faults: &[(f64, usize, bool)]) -> (Vec<usize>, u64) {
+    /// The coldest page of DRAM by the intervals that touched it, the longest untouched first.
+    fn coldest(&self) -> Option<(usize, usize)> {
+        let score = |page: usize| {
+            self.pages[page]
+                .touched
+                .iter()
+                .filter(|&&touched| touched)
+                .count()
+        };
+        let found = self.victims(At::Dram, true, false).into_iter();
+        let coldest = found.min_by_key(|&page| {
+            let idle = self.now - self.pages[page].last >= 8;
+            (
+                !idle,
+                score(page),
+                self.pages[page].last,
+                self.pages[page].birth,
+            )
+        });
+        coldest.map(|page| (page, score(page)))
+    }
+
+    /// Pages that went up, candidates, and pages that made room for them.
+    fn promote(&mut self, faults: &[(f64, usize, bool)]) -> (Vec<usize>, u64, u64) {
         let marks = self.memory.watermarks;
-        let (mut promoted, mut candidates) = (Vec::new(), 0);
+        let (mut promoted, mut candidates, mut exchanged) = (Vec::new(), 0, 0);
+        self.refused = 0;
         let mut tokens = match self.policy {
             Policy::HotPageSelection(hot) => hot.limit_units_per_s * 60.0,
             _ => 0.0,
@@ -228,12 +289,33 @@ impl Simple<'_> {
                 Policy::HotPageSelection(hot) => {
                     if self.free(At::Dram) > (marks.promo + hot.free_fast_path_units) as i64 {
                         true
-                    } else if f64::from(seconds as f32) < self.threshold_s {
+                    } else if seconds < self.threshold_s {
                         candidates += 1;
                         tokens -= 1.0;
-                        tokens >= 0.0
+                        let lacks = hot.needs_free && self.free(At::Dram) <= marks.high as i64 + 1;
+                        self.refused += u64::from(tokens >= 0.0 && lacks);
+                        tokens >= 0.0 && !lacks
                     } else {
                         false
+                    }
+                }
+                Policy::AutoTiering { exchange_units, .. } => {
+                    let score = self.pages[page]
+                        .touched
+                        .iter()
+                        .filter(|&&touched| touched)
+                        .count();
+                    if self.free(At::Dram) >= 1 {
+                        true
+                    } else if exchanged >= exchange_units {
+                        false
+                    } else {
+                        let victim = self.coldest().filter(|found| found.1 < score);
+                        if let Some((victim, _)) = victim {
+                            self.lower(victim);
+                            exchanged += 1;
+                        }
+                        victim.is_some()
                     }
                 }
                 _ => false,
@@ -244,27 +326,38 @@ impl Simple<'_> {
                 promoted.push(page);
             }
         }
-        (promoted, candidates)
+        (promoted, candidates, exchanged)
     }
 
     fn demote(&mut self, candidates: u64) -> u64 {
         let (marks, free) = (self.memory.watermarks, self.free(At::Dram));
         match self.policy {
-            Policy::Tpp(tpp) if tpp.decoupled => self.demote_until(tpp.demotion_watermark),
-            Policy::Tpp(_) if free <= marks.low as i64 => self.demote_until(marks.high),
+            Policy::Tpp(tpp) if tpp.decoupled => {
+                self.demote_until(tpp.demotion_watermark, u64::MAX)
+            }
+            Policy::Tpp(_) if free <= marks.low as i64 => self.demote_until(marks.high, u64::MAX),
+            Policy::AutoTiering {
+                reserve_units,
+                refill_units,
+                ..
+            } => self.demote_until(marks.low + reserve_units, refill_units),
             Policy::HotPageSelection(hot) => {
                 let woken = candidates > 0 || (hot.allocation_demotes && free <= marks.low as i64);
-                if hot.automatic_threshold {
-                    let target = hot.limit_units_per_s * 60.0;
+                self.threshold_candidates += candidates;
+                if hot.automatic_threshold && (self.now + 1) % hot.threshold_intervals == 0 {
+                    let seconds = 60.0 * f64::from(hot.threshold_intervals);
                     self.threshold_s = tierscope_engine::adjusted_threshold(
                         self.threshold_s,
                         hot.threshold_s,
-                        candidates as f64,
-                        target,
+                        self.threshold_candidates as f64,
+                        hot.limit_units_per_s * seconds,
                     );
+                    self.threshold_candidates = 0;
                 }
-                if woken && free < marks.high as i64 {
-                    self.demote_until(marks.promo)
+                if self.refused > 0 {
+                    self.demote_until(marks.promo, u64::MAX)
+                } else if woken && free < marks.high as i64 {
+                    self.demote_until(marks.promo, u64::MAX)
                 } else {
                     0
                 }
@@ -295,7 +388,6 @@ fn order_of_birth(columns: &Columns) -> Vec<usize> {
 fn modelled() -> impl Strategy<Value = Policy> {
     policies().prop_map(|policy| match policy {
         Policy::AllDram => Policy::FirstTouch,
-        Policy::AutoTiering { .. } => Policy::NumaBalancing,
         other => other,
     })
 }
@@ -304,13 +396,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn the_simple_one_agrees(columns in columns(1), policy in modelled(), mut memory in machines()) {
+    fn the_simple_one_agrees(columns in columns(1), policy in modelled(), mut memory in machines(), scan in scans()) {
         memory.swap = None;
         let params = Params {
             policy,
             memory,
             offload: None,
             interval_s: 60.0,
+            scan,
             hint_time: tierscope_engine::HintTime::Expected,
             round_trip_intervals: [1, 10],
         };
@@ -319,9 +412,28 @@ proptest! {
             Policy::HotPageSelection(hot) => hot.threshold_s,
             _ => 0.0,
         };
-        let page = |birth| Page { at: At::Absent, last: 0, active: false, promoted: false, birth };
+        let page = |birth| Page {
+            at: At::Absent,
+            last: 0,
+            active: false,
+            promoted: false,
+            birth,
+            armed: None,
+            touched: [false; 8],
+        };
         let pages = births.into_iter().map(page).collect();
-        let mut simple = Simple { columns: &columns, memory, policy, pages, now: 0, turn: 0, threshold_s };
+        let mut simple = Simple {
+            columns: &columns,
+            memory,
+            policy,
+            scan,
+            pages,
+            now: 0,
+            turn: 0,
+            threshold_s,
+            threshold_candidates: 0,
+            refused: 0,
+        };
         let outcome = simulate(&columns.trace(), params).map_err(|error| TestCaseError::fail(error.to_string()))?;
         for (now, interval) in outcome.intervals.iter().enumerate() {
             simple.now = now as u32;

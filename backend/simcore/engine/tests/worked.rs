@@ -8,8 +8,8 @@
 
 use tierscope_engine::{
     HintTime, HotPageSelection, Interleave, Memory, Offload, Outcome, Pages, Params, Place, Policy,
-    Rows, SwapDevice, Tpp, Trace, Watermarks, adjusted_threshold, offload_units, oracle_accesses,
-    simulate, writes_of_evictions,
+    Rows, Scan, SwapDevice, Tpp, Trace, Watermarks, adjusted_threshold, offload_units,
+    oracle_accesses, simulate, writes_of_evictions,
 };
 
 const ANON: u8 = 0;
@@ -66,6 +66,7 @@ fn params(policy: Policy) -> Params {
         },
         offload: None,
         interval_s: 60.0,
+        scan: Scan::EVERY_INTERVAL,
         hint_time: HintTime::Expected,
         round_trip_intervals: [1, 10],
     }
@@ -78,6 +79,8 @@ fn hot(threshold_s: f64, limit_units_per_s: f64) -> Policy {
         automatic_threshold: false,
         free_fast_path_units: 1 << 18,
         allocation_demotes: false,
+        needs_free: false,
+        threshold_intervals: 1,
     })
 }
 

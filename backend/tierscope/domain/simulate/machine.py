@@ -10,11 +10,18 @@ SLACK_RATIO = 0.05
 WATERMARK_SCALE_FACTOR = 10
 """Kernel default of `vm.watermark_scale_factor`, in ten-thousandths of a zone."""
 FAST_PATH_BYTES = 1 << 30
+MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Sizes in base pages. `swap` None: off. `watermark_scale_factor` as in the kernel, 10 = 0.1 % a step."""
+    """Sizes in base pages. `swap` None: off. `watermark_scale_factor` as in the kernel, 10 = 0.1 % a step.
+
+    `sampled_ratio`: share of a machine's pages that the trace has. What the kernel holds in absolute numbers (rates and
+    sizes of a whole machine) is as much smaller. `zone_watermarks`: low, high and promo in pages as the host's
+    /proc/zoneinfo has them; None takes them from the scale factor. `scan_pass_s`: seconds in which the kernel's scanner
+    comes to every page once, in pieces of `scan_size_mb` (of 2^20 bytes); None is once in every interval.
+    """
 
     dram_pages: int
     slow_pages: int
@@ -22,6 +29,10 @@ class Machine:
     swap: SwapDevice | None = None
     swap_pages: int = 0
     watermark_scale_factor: float = WATERMARK_SCALE_FACTOR
+    sampled_ratio: float = 1.0
+    zone_watermarks: tuple[int, int, int] | None = None
+    scan_pass_s: float | None = None
+    scan_size_mb: float = 256
 
     def __post_init__(self) -> None:
         """Refuse what no machine has.
@@ -35,17 +46,30 @@ class Machine:
             raise ValueError("the slower tier and swap cannot be smaller than nothing")
         if not 0 <= self.watermark_scale_factor <= 2500:  # noqa: PLR2004 - four steps must fit into DRAM
             raise ValueError("watermark_scale_factor must be 0..2500")
+        if self.scan_pass_s is not None and not 0 < self.scan_pass_s < float("inf"):
+            raise ValueError("scan_pass_s must be a number of seconds above 0")
+        if not 0 < self.scan_size_mb <= 1e6:  # noqa: PLR2004 - a terabyte at once
+            raise ValueError("scan_size_mb must be above 0 and at most 1000000")
+        if not 0.0 < self.sampled_ratio <= 1.0:
+            raise ValueError("sampled_ratio must be above 0 and at most 1")
 
     @property
     def watermarks(self) -> tuple[int, int, int]:
-        """Low, high and promo in pages: two, three and four steps of the scale factor."""
+        """Low, high and promo in pages: the host's, else two, three and four steps of the scale factor."""
+        if self.zone_watermarks is not None:
+            return self.zone_watermarks
         step = self.dram_pages * self.watermark_scale_factor / 10_000
         return int(2 * step), int(3 * step), int(4 * step)
 
     @property
+    def scan_size_pages(self) -> int:
+        """Pages that the scanner takes at once."""
+        return max(int(self.scan_size_mb * MIB * self.sampled_ratio / self.page_bytes), 1)
+
+    @property
     def fast_path_pages(self) -> int:
         """Free DRAM above the promo watermark that lifts the threshold: max(1 GiB, 1/16 of the node)."""
-        return max(FAST_PATH_BYTES // self.page_bytes, self.dram_pages // 16)
+        return max(int(FAST_PATH_BYTES * self.sampled_ratio) // self.page_bytes, self.dram_pages // 16)
 
 
 def split_machine(peak_pages: int, dram_ratio: float, *, page_bytes: int = 4096) -> Machine:

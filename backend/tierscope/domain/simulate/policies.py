@@ -1,7 +1,7 @@
 """Placement policies by name, with their settings as kernels and papers name them, and defaults with their source."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from tierscope.domain.simulate.machine import Machine
@@ -54,7 +54,13 @@ _LIMIT = Setting(
 _ALLOCATION_DEMOTES = Setting(
     "allocation_demotes", 0, 0, 1, "switch", "kernel with demotion_enabled: low free memory wakes demotion, too"
 )
-_HOT = (_HOT_THRESHOLD, _LIMIT, _ALLOCATION_DEMOTES)
+_NEEDS_FREE = Setting(
+    "promotion_needs_free", 0, 0, 1, "switch", "kernel: refused unless the high watermark stays free (short intervals)"
+)
+_THRESHOLD_PERIOD = Setting(
+    "scan_period_max_ms", 60_000, 1, 1e8, "ms", "kernel; the automatic threshold is looked at once in so long"
+)
+_HOT = (_HOT_THRESHOLD, _LIMIT, _ALLOCATION_DEMOTES, _NEEDS_FREE)
 _WEIGHTS = (
     Setting("dram_weight", 1, 1, 255, "pages", "A even interleave"),
     Setting("slow_weight", 1, 1, 255, "pages", "A even interleave"),
@@ -66,6 +72,7 @@ _WEIGHTED = (
 _RESERVE = (
     Setting("reserve_ratio", 0.01, 0, 1, "ratio of DRAM", "A"),
     Setting("refill_ratio", 0.001, 0, 1, "ratio of DRAM per interval", "A"),
+    Setting("exchange_ratio", 0.001, 0, 1, "ratio of DRAM per interval", "A tuned to V05"),
 )
 
 
@@ -105,7 +112,9 @@ POLICIES: Mapping[PolicyName, PolicyKind] = {
     "weighted_interleave": PolicyKind("Weighted interleave", "interleave", _WEIGHTED),
     "numa_balancing": PolicyKind("NUMA balancing", "numa_balancing"),
     "hot_page_selection": PolicyKind("Hot-page selection", "hot_page_selection", _HOT),
-    "hot_page_selection_auto": PolicyKind("Hot-page selection, automatic threshold", "hot_page_selection", _HOT),
+    "hot_page_selection_auto": PolicyKind(
+        "Hot-page selection, automatic threshold", "hot_page_selection", (*_HOT, _THRESHOLD_PERIOD)
+    ),
     "autotiering": PolicyKind("AutoTiering", "autotiering", _RESERVE),
     "tpp": PolicyKind("TPP", "tpp", _tpp(type_aware=0)),
     "tpp_type_aware": PolicyKind("TPP, type-aware", "tpp", _tpp(type_aware=1)),
@@ -137,14 +146,8 @@ class Policy:
         swap = kind.swap or machine.swap
         ratio = self.settings.get("swap_ratio")
         swap_pages = machine.swap_pages if ratio is None or machine.swap_pages else int(ratio * peak_pages)
-        return Machine(
-            dram_pages=machine.dram_pages,
-            slow_pages=machine.slow_pages if kind.has_slow_tier else 0,
-            page_bytes=machine.page_bytes,
-            swap=swap,
-            swap_pages=swap_pages,
-            watermark_scale_factor=machine.watermark_scale_factor,
-        )
+        slow_pages = machine.slow_pages if kind.has_slow_tier else 0
+        return replace(machine, slow_pages=slow_pages, swap=swap, swap_pages=swap_pages)
 
     def loop_settings(self, machine: Machine, *, interval_s: float, fault_s: float) -> dict[str, float]:
         """What the compiled loop needs, in its own units: pages and seconds."""
@@ -163,12 +166,17 @@ class Policy:
             "dram_weight": of("dram_weight", 1),
             "slow_weight": of("slow_weight", 1),
             "hot_threshold_s": of("hot_threshold_ms", 1000) / 1000,
-            "limit_units_per_s": of(_LIMIT.name, _LIMIT.default) * MIB / machine.page_bytes,
+            "limit_units_per_s": of(_LIMIT.name, _LIMIT.default) * MIB / machine.page_bytes * machine.sampled_ratio,
             "automatic_threshold": float(self.name == "hot_page_selection_auto"),
             "free_fast_path_units": machine.fast_path_pages,
             "allocation_demotes": of("allocation_demotes", 0),
+            "promotion_needs_free": of("promotion_needs_free", 0),
+            "threshold_intervals": max(round(of(_THRESHOLD_PERIOD.name, 60_000) / 1000 / interval_s), 1),
+            "scan_pass_intervals": (machine.scan_pass_s or interval_s) / interval_s,
+            "scan_size_pages": machine.scan_size_pages,
             "reserve_units": int(of("reserve_ratio", 0) * machine.dram_pages),
             "refill_units": int(of("refill_ratio", 0) * machine.dram_pages),
+            "exchange_units": int(of("exchange_ratio", 0) * machine.dram_pages),
             "type_aware": of("type_aware", 0),
             "decoupled": of("decoupled", 1),
             "active_lru_filter": of("active_lru_filter", 1),
@@ -177,7 +185,7 @@ class Policy:
             "offload_step_s": of("offload_step_s", 6),
             "offload_reclaim_ratio": of("reclaim_ratio", 0.0005),
             "offload_pressure_target": of("psi_target", 0.001),
-            "swap_fault_s": fault_s,
+            "swap_fault_s": fault_s / machine.sampled_ratio,  # as long as all pages of the machine would stall
             "round_trip_short_intervals": max(round(60 / interval_s), 1),
             "round_trip_long_intervals": max(round(600 / interval_s), 1),
         }

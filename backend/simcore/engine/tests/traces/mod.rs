@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use tierscope_engine::{
-    HintTime, HotPageSelection, Interleave, Memory, Offload, Pages, Params, Policy, Rows, Swap,
-    SwapDevice, Tpp, Trace, Watermarks,
+    HintTime, HotPageSelection, Interleave, Memory, Offload, Pages, Params, Policy, Rows, Scan,
+    Swap, SwapDevice, Tpp, Trace, Watermarks,
 };
 
 /// Columns of a trace.
@@ -85,6 +85,8 @@ pub(crate) fn policies() -> impl Strategy<Value = Policy> {
         any::<bool>(),
         0_u64..40,
         any::<bool>(),
+        any::<bool>(),
+        1_u32..4,
     );
     let tpp = (any::<bool>(), any::<bool>(), any::<bool>(), 0_u64..4);
     prop_oneof![
@@ -98,8 +100,18 @@ pub(crate) fn policies() -> impl Strategy<Value = Policy> {
         }),
         Just(Policy::NumaBalancing),
         hot.prop_map(
-            |(tenths, limit, automatic_threshold, free_fast_path_units, allocation_demotes)| {
+            |(
+                tenths,
+                limit,
+                automatic_threshold,
+                free_fast_path_units,
+                allocation_demotes,
+                needs_free,
+                threshold_intervals,
+            )| {
                 Policy::HotPageSelection(HotPageSelection {
+                    needs_free,
+                    threshold_intervals,
                     threshold_s: f64::from(tenths) / 10.0,
                     limit_units_per_s: f64::from(limit) / 60.0,
                     automatic_threshold,
@@ -108,10 +120,11 @@ pub(crate) fn policies() -> impl Strategy<Value = Policy> {
                 })
             }
         ),
-        (0_u64..3, 0_u64..3).prop_map(|(reserve_units, refill_units)| {
+        (0_u64..3, 0_u64..3, 0_u64..5).prop_map(|(reserve_units, refill_units, exchange_units)| {
             Policy::AutoTiering {
                 reserve_units,
                 refill_units,
+                exchange_units,
             }
         }),
         tpp.prop_map(
@@ -154,6 +167,15 @@ pub(crate) fn machines() -> impl Strategy<Value = Memory> {
     )
 }
 
+/// A scanner that comes to every page in every interval, or less often and in pieces.
+pub(crate) fn scans() -> impl Strategy<Value = Scan> {
+    let slow = (1_u32..60, 1_u32..8).prop_map(|(tenths, size_pages)| Scan {
+        pass_intervals: f64::from(tenths) / 10.0,
+        size_pages,
+    });
+    prop_oneof![Just(Scan::EVERY_INTERVAL), slow]
+}
+
 /// Any simulation.
 pub(crate) fn params() -> impl Strategy<Value = Params> {
     let offload = prop_oneof![
@@ -169,14 +191,15 @@ pub(crate) fn params() -> impl Strategy<Value = Params> {
         Just(HintTime::Expected),
         any::<u64>().prop_map(|seed| HintTime::Drawn { seed })
     ];
-    (policies(), machines(), offload, hint).prop_map(|(policy, memory, offload, hint_time)| {
-        Params {
+    (policies(), machines(), offload, hint, scans()).prop_map(
+        |(policy, memory, offload, hint_time, scan)| Params {
+            scan,
             policy,
             memory,
             offload,
             interval_s: 60.0,
             hint_time,
             round_trip_intervals: [1, 10],
-        }
-    })
+        },
+    )
 }
