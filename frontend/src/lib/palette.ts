@@ -45,6 +45,9 @@ export const stateColours = { ok: '#3f9c74', warn: '#d9922b', crit: '#c8352b' } 
 /** Directions of tier moves: towards DRAM in its colour, away from it in CXL's. */
 export const moveColours = { promotion: '#12927f', demotion: '#8f6bc8', other: '#8d98a3', failed: '#c2410c' } as const
 
+/** What a change does to cost: apart in hue and lightness from tiers and severities; signs tell them apart too. */
+export const costColours = { less: '#3477a8', more: '#c7781e', total: '#6f8494' } as const
+
 /** Neutral series colours (after Okabe and Ito), for counters and other lines without a meaning of their own. */
 export const seriesColours = [
   '#0f8fb3',

@@ -1,0 +1,29 @@
+import { useMemo } from 'react'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { costBarsFigure, partColour, partsOf, type CostBar } from './figure'
+
+interface CostBarsChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint'> {
+  /** Undefined while there is no answer. */
+  bars: CostBar[] | undefined
+  currency: string
+}
+
+/** Scenarios side by side: what a host of each costs in a year. */
+export function CostBarsChart({ bars, currency, ...panel }: CostBarsChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(
+    () => (bars === undefined ? null : costBarsFigure(bars, currency, theme)),
+    [bars, currency, theme],
+  )
+  return (
+    <ChartPanel
+      {...panel}
+      name="cost-bars"
+      title="Yearly cost of a host"
+      label="Yearly cost of a host by part, scenarios side by side"
+      figure={figure}
+      legend={partsOf(bars ?? []).map((part, index) => ({ label: part, colour: partColour(part, index) }))}
+    />
+  )
+}

@@ -1,0 +1,29 @@
+import { useMemo } from 'react'
+import { costColours } from '../../lib/palette'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { costWaterfallFigure, type CostSteps } from './figure'
+
+interface CostWaterfallChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint'> {
+  /** Undefined while there is no answer. */
+  cost: CostSteps | undefined
+}
+
+/** Which parts make an option cheaper or dearer than the baseline. */
+export function CostWaterfallChart({ cost, ...panel }: CostWaterfallChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => (cost === undefined ? null : costWaterfallFigure(cost, theme)), [cost, theme])
+  return (
+    <ChartPanel
+      {...panel}
+      name="cost-waterfall"
+      title="Where the difference comes from"
+      label="Yearly cost from the baseline to the option, by part"
+      figure={figure}
+      legend={[
+        { label: 'costs less', colour: costColours.less },
+        { label: 'costs more', colour: costColours.more },
+      ]}
+    />
+  )
+}

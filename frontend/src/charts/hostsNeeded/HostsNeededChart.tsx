@@ -1,0 +1,28 @@
+import { useMemo } from 'react'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { hostsNeededFigure, planColours, type NeededHosts } from './figure'
+
+interface HostsNeededChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint' | 'empty'> {
+  /** Undefined while there is no answer. */
+  quarters: NeededHosts[] | undefined
+}
+
+/** How many hosts each quarter needs, with and without slow tiers. */
+export function HostsNeededChart({ quarters, ...panel }: HostsNeededChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => (quarters === undefined ? null : hostsNeededFigure(quarters, theme)), [quarters, theme])
+  return (
+    <ChartPanel
+      {...panel}
+      name="hosts-needed"
+      title="Hosts needed"
+      label="Hosts needed per quarter, with and without tiering"
+      figure={figure}
+      legend={[
+        { label: 'without tiering', colour: planColours.without },
+        { label: 'with tiering', colour: planColours.with },
+      ]}
+    />
+  )
+}

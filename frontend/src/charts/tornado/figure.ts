@@ -1,0 +1,104 @@
+import type { Data } from 'plotly.js'
+import { plotText } from '../../lib/escape'
+import { formatMoneyChange } from '../../lib/money'
+import { translucent, type ChartTheme } from '../../lib/palette'
+import { axis, baseLayout } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+
+/** The saving with one input at its lowest and at its highest, all others as they are. Per host and year. */
+export interface Swing {
+  label: string
+  /** The input at both ends, in words with its unit. */
+  low: string
+  high: string
+  saving_low: number
+  saving_high: number
+}
+
+/** How far each input alone moves the saving, the strongest on top. */
+export interface Swings {
+  currency: string
+  saving: number
+  swings: Swing[]
+}
+
+const mostSwings = 12
+
+/** Colours of an input's two ends: one hue in two strengths, because neither end is the better one. */
+export const swingColours = { low: translucent('#2b6293', 0.45), high: '#2b6293' } as const
+
+/** Swings from the strongest to the weakest; those without any effect are left out. */
+export function strongest(swings: Swing[]): Swing[] {
+  const size = (swing: Swing) => Math.abs(swing.saving_high - swing.saving_low)
+  return swings
+    .filter((swing) => size(swing) > 0)
+    .sort((a, b) => size(b) - size(a))
+    .slice(0, mostSwings)
+}
+
+/** Horizontal bars from the saving as it is to the saving at either end of each input, the strongest input on top. */
+export function tornadoFigure({ currency, saving, swings }: Swings, theme: ChartTheme): ChartFigure {
+  const shown = strongest(swings)
+  const rows = shown.map((_, index) => shown.length - 1 - index)
+  const end = (side: 'low' | 'high'): Data => {
+    const at = (swing: Swing) => (side === 'low' ? swing.saving_low : swing.saving_high)
+    return {
+      type: 'bar',
+      orientation: 'h',
+      name: side,
+      y: rows,
+      base: shown.map(() => saving),
+      x: shown.map((swing) => at(swing) - saving),
+      customdata: shown.map(
+        (swing) =>
+          `${plotText(swing.label)} at ${plotText(swing[side])}: saving ${formatMoneyChange(at(swing), currency)} a year`,
+      ),
+      hovertemplate: '%{customdata}<extra></extra>',
+      marker: { color: swingColours[side], line: { width: 0 } },
+    }
+  }
+  const vertical = (x: number, colour: string, dash: 'solid' | 'dot') => ({
+    type: 'line' as const,
+    xref: 'x' as const,
+    yref: 'paper' as const,
+    x0: x,
+    x1: x,
+    y0: 0,
+    y1: 1,
+    line: { color: colour, width: 1.2, dash },
+  })
+  return {
+    data: [end('low'), end('high')],
+    layout: {
+      ...baseLayout(theme),
+      margin: { l: 158, r: 20, t: 8, b: 44, pad: 4 },
+      hovermode: 'closest',
+      dragmode: false,
+      barmode: 'overlay',
+      bargap: 0.35,
+      shapes: [vertical(saving, theme.text, 'solid'), vertical(0, theme.dimmed, 'dot')],
+      xaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        nticks: 5,
+        zeroline: false,
+        title: { text: `saving, ${plotText(currency)} per host and year`, font: { size: 11 }, standoff: 6 },
+      },
+      yaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        rangemode: 'normal',
+        showgrid: false,
+        zeroline: false,
+        range: [-0.6, Math.max(1, shown.length) - 0.4],
+        tickvals: rows,
+        ticktext: shown.map(({ label }) => plotText(label)),
+        tickfont: { size: 11, color: theme.text },
+      },
+    },
+    table: {
+      columns: ['input', 'low', `saving at low (${currency})`, 'high', `saving at high (${currency})`],
+      rows: shown.map((swing) => [swing.label, swing.low, swing.saving_low, swing.high, swing.saving_high]),
+    },
+  }
+}

@@ -1,0 +1,27 @@
+/** Amounts of money in the scenario's own currency: no currency is converted into another. */
+
+/** An amount as people read it: `$3,672`, `$8.01`, `$1.23 M`; cents only below 100. */
+export function formatMoney(amount: number, currency: string): string {
+  const magnitude = Math.abs(amount)
+  const decimals = magnitude >= 99.5 || magnitude === 0 ? 0 : magnitude < 0.995 ? 3 : 2
+  const [scaled, suffix] =
+    magnitude >= 999_500_000 ? [amount / 1e9, ' bn'] : magnitude >= 999_500 ? [amount / 1e6, ' M'] : [amount, '']
+  return `${currencyText(scaled, currency, suffix === '' ? decimals : 2)}${suffix}`
+}
+
+/** An amount with its sign, for differences: `+$206`, `−$1,234`. */
+export function formatMoneyChange(amount: number, currency: string): string {
+  return amount > 0 ? `+${formatMoney(amount, currency)}` : formatMoney(amount, currency)
+}
+
+function currencyText(amount: number, currency: string, decimals: number): string {
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
+  try {
+    return amount
+      .toLocaleString('en-US', { style: 'currency', currency, currencyDisplay: 'narrowSymbol', ...digits })
+      .replace('-', '−')
+  } catch {
+    // Not an ISO code: the price book may hold any name.
+    return `${amount.toLocaleString('en-US', digits).replace('-', '−')} ${currency}`
+  }
+}
