@@ -10,6 +10,7 @@ from tierscope.domain.notifications.matchers import Labels
 
 MAX_ALERTS = 200
 """At most so many alerts are written out in one notification; how many more there are is said."""
+_NOTHING: Labels = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ class Notification:
 def common(maps: Iterable[Labels]) -> dict[str, str]:
     """The labels that all have, with the same value."""
     rest = iter(maps)
-    shared: dict[str, str] = {**next(rest, {})}
+    shared: dict[str, str] = {}
+    shared.update(next(rest, _NOTHING))
     for labels in rest:
         shared = {name: value for name, value in shared.items() if labels.get(name) == value}
     return shared

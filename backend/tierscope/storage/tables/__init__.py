@@ -2,6 +2,16 @@
 
 from tierscope.storage.tables.alerts import ALERTS, alert_changes, alert_rules, alert_states, alerts
 from tierscope.storage.tables.capacity import CAPACITY, capacity_forecasts, capacity_groups, report_runs, reports
+from tierscope.storage.tables.notifications import (
+    NOTIFICATIONS,
+    alert_acknowledgements,
+    alert_routing,
+    notification_groups,
+    notification_members,
+    notifications,
+    notifier,
+    silences,
+)
 from tierscope.storage.tables.plain import (
     advice,
     audit,
@@ -77,13 +87,16 @@ __all__ = [
     "CAPACITY",
     "FLAG_CLOCK_CORRECTED",
     "FLAG_PARTIAL",
+    "NOTIFICATIONS",
     "SCENARIOS",
     "SWEEPS",
     "TIER_MOVE_COLUMNS",
     "TIME_TABLES",
     "TimeTable",
     "advice",
+    "alert_acknowledgements",
     "alert_changes",
+    "alert_routing",
     "alert_rules",
     "alert_states",
     "alerts",
@@ -120,6 +133,10 @@ __all__ = [
     "metrics_1d",
     "metrics_1h",
     "metrics_10m",
+    "notification_groups",
+    "notification_members",
+    "notifications",
+    "notifier",
     "pauses",
     "prices",
     "replayed_placements",
@@ -135,6 +152,7 @@ __all__ = [
     "service_heat_1h",
     "service_moves_1h",
     "services",
+    "silences",
     "slowdown_points",
     "streams",
     "sweep_runs",
