@@ -16,15 +16,24 @@ interface Answer<T> {
   response: Response
 }
 
-/** The data of an answer. Throws ApiProblem with the cause and the next step where there is none. */
-export async function dataOf<T>(request: Promise<Answer<T>>): Promise<T> {
-  let answer: Answer<T>
+async function answerOf<T>(request: Promise<Answer<T>>): Promise<Answer<T>> {
   try {
-    answer = await request
+    return await request
   } catch (failure) {
     if (failure instanceof DOMException && failure.name === 'AbortError') throw failure
     throw unreachable()
   }
+}
+
+/** The data of an answer. Throws ApiProblem with the cause and the next step where there is none. */
+export async function dataOf<T>(request: Promise<Answer<T>>): Promise<T> {
+  const answer = await answerOf(request)
   if (answer.data === undefined) throw problemOf(answer.response.status, answer.error)
   return answer.data
+}
+
+/** Waits for a change that is answered without data. Throws ApiProblem where it was refused. */
+export async function doneBy(request: Promise<Answer<unknown>>): Promise<void> {
+  const answer = await answerOf(request)
+  if (!answer.response.ok) throw problemOf(answer.response.status, answer.error)
 }

@@ -87,6 +87,7 @@ export interface Sweep {
   dram_ratios: number[]
   settings: Record<string, number>
   search: Record<string, number[]>
+  seed: number
   status: 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
   tasks: SweepTask[]
   done: number

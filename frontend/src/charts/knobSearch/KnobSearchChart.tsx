@@ -1,0 +1,39 @@
+import { useMemo, type ReactNode } from 'react'
+import type { KnobSearch } from '../../api/simulatorShapes'
+import { seriesColour } from '../../lib/palette'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { knobSearchFigure } from './figure'
+
+interface KnobSearchChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
+  search: KnobSearch
+  /** The setting on the axis. */
+  setting: string
+  title: ReactNode
+  hint: ReactNode
+  controls?: ReactNode
+  wrap?: (plot: ReactNode) => ReactNode
+}
+
+/** How the loss depends on a setting, and how much that setting matters near its best. */
+export function KnobSearchChart({ search, setting, ...panel }: KnobSearchChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(() => knobSearchFigure(search, setting, theme), [search, setting, theme])
+  const drawable = search.points.some((point) => point.loss !== null)
+  return (
+    <ChartPanel
+      {...panel}
+      name={`knob-search-${search.policy}-${search.dram_ratio.toFixed(3)}`}
+      label={`Loss over ${setting}`}
+      figure={figure}
+      empty={
+        drawable ? null : { title: 'No run of this search is done yet', next: 'Points appear as runs are finished.' }
+      }
+      legend={[
+        { label: 'runs; line: the least loss at each value', colour: seriesColour(0) },
+        { label: '★ best', colour: theme.accent },
+        { label: 'shaded: nearly the best' },
+      ]}
+    />
+  )
+}

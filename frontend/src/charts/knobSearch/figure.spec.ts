@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { chartThemes } from '../../lib/palette'
+import { sweepResults } from '../../mock-api/sweeps'
+import { flatnessText, knobSearchFigure } from './figure'
+
+const [search] = sweepResults('sweep-1').searches
+if (search === undefined) throw new Error('the mock has no search')
+
+describe('a knob search', () => {
+  it('marks the best by its sign and draws the least loss at each value', () => {
+    const [line, runs] = knobSearchFigure(search, 'demote_scale_factor', chartThemes.dark).data as unknown as {
+      x: number[]
+      marker: { symbol: string[] }
+    }[]
+    expect(line?.x).toEqual([100, 200, 400])
+    expect(runs?.marker.symbol).toEqual(['circle', 'star', 'circle'])
+  })
+
+  it('says how flat the best is', () => {
+    expect(flatnessText(search)).toBe(
+      'Moderately flat: 1 of 3 settings lose at most 0.05 % more than the best: demote_scale_factor 200.',
+    )
+    expect(flatnessText({ ...search, best: null })).toBeNull()
+  })
+
+  it('spreads values over decades on a logarithmic axis', () => {
+    const points = search.points.map((point, index) => ({ ...point, settings: { limit: 10 ** (index + 1) } }))
+    const wide = knobSearchFigure({ ...search, keys: ['limit'], points }, 'limit', chartThemes.dark)
+    expect(wide.layout.xaxis?.type).toBe('log')
+  })
+})

@@ -1,0 +1,126 @@
+import type { Data } from 'plotly.js'
+import type { KnobSearch } from '../../api/simulatorShapes'
+import { plotText } from '../../lib/escape'
+import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
+import { settingsText } from '../../lib/simulate'
+import { formatRatio, threeDigits } from '../../lib/units'
+import { axis, baseLayout } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+
+/** What the flatness of an optimum means, in one sentence; null where nothing was found. */
+export function flatnessText(search: KnobSearch): string | null {
+  const flat = search.flatness
+  if (search.best === null || flat === null) return null
+  const spans = Object.entries(flat.spans).map(
+    ([key, [lo, hi]]) => `${key} ${lo === hi ? threeDigits(lo) : `${threeDigits(lo)} to ${threeDigits(hi)}`}`,
+  )
+  const span = spans.length === 0 ? '' : `: ${spans.join(', ')}`
+  const share = flat.n === 0 ? 0 : flat.n_within / flat.n
+  const word = share >= 0.5 ? 'Flat' : share >= 0.2 ? 'Moderately flat' : 'Sharp'
+  return `${word}: ${flat.n_within} of ${flat.n} settings lose at most ${formatRatio(flat.within_ratio)} more than the best${span}.`
+}
+
+/** The values of a setting that were tried, in order. */
+export function triedValues(search: KnobSearch, key: string): number[] {
+  const values = new Set(search.points.flatMap((point) => point.settings[key] ?? []))
+  return [...values].sort((a, b) => a - b)
+}
+
+/** Whether values span so much that a linear axis would crowd them. */
+function isWide(values: number[]): boolean {
+  const [lowest, highest] = [values[0] ?? 0, values.at(-1) ?? 0]
+  return lowest > 0 && highest / lowest >= 20
+}
+
+function hoverText(point: KnobSearch['points'][number]): string {
+  const moves = point.tier_move_mb_per_s === null ? 'not known' : `${threeDigits(point.tier_move_mb_per_s)} MB/s`
+  return `${plotText(settingsText(point.settings))}<br>loss ${formatRatio(point.loss ?? 0)}<br>tier moves ${moves}`
+}
+
+/**
+ * Loss over one setting of a knob search: every run as a point, the best over the other settings as a line, and the
+ * span within which the loss is nearly the best, shaded.
+ */
+export function knobSearchFigure(search: KnobSearch, key: string, theme: ChartTheme): ChartFigure {
+  const points = search.points.filter((point) => point.loss !== null && point.settings[key] !== undefined)
+  const values = triedValues(search, key)
+  const colour = seriesColour(0)
+  const least = values.map((value) =>
+    Math.min(...points.filter((point) => point.settings[key] === value).map((point) => point.loss ?? Infinity)),
+  )
+  const span = search.flatness?.spans[key]
+  const isBest = (point: KnobSearch['points'][number]) => point.run_id === search.best?.run_id
+  const data: Data[] = [
+    {
+      type: 'scatter',
+      mode: 'lines',
+      name: 'least loss at this value',
+      x: values,
+      y: least.map((loss) => (Number.isFinite(loss) ? loss * 100 : null)),
+      hoverinfo: 'skip',
+      line: { color: colour, width: 1.5 },
+    },
+    {
+      type: 'scatter',
+      mode: 'markers',
+      name: 'runs',
+      x: points.map((point) => point.settings[key] ?? null),
+      y: points.map((point) => (point.loss ?? 0) * 100),
+      customdata: points.map(hoverText),
+      hovertemplate: '%{customdata}<extra></extra>',
+      marker: {
+        color: points.map((point) => (isBest(point) ? theme.accent : colour)),
+        symbol: points.map((point) => (isBest(point) ? 'star' : 'circle')),
+        size: points.map((point) => (isBest(point) ? 14 : 7)),
+      },
+    },
+  ]
+  return {
+    data,
+    layout: {
+      ...baseLayout(theme),
+      hovermode: 'closest',
+      dragmode: false,
+      margin: { l: 56, r: 20, t: 10, b: 46, pad: 0 },
+      shapes:
+        span === undefined
+          ? []
+          : [
+              {
+                type: 'rect',
+                xref: 'x',
+                yref: 'paper',
+                x0: span[0],
+                x1: span[1],
+                y0: 0,
+                y1: 1,
+                line: { width: 0 },
+                fillcolor: translucent(theme.accent, 0.14),
+                layer: 'below',
+              },
+            ],
+      annotations: [],
+      xaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        type: isWide(values) ? 'log' : 'linear',
+        title: { text: plotText(key), font: { size: 11 }, standoff: 6 },
+      },
+      yaxis: {
+        ...axis(theme),
+        fixedrange: true,
+        rangemode: 'tozero',
+        nticks: 6,
+        title: { text: 'estimated loss, %', font: { size: 11 }, standoff: 6 },
+      },
+    },
+    table: {
+      columns: [...search.keys, 'loss (ratio)', 'tier moves (MB/s)'],
+      rows: search.points.map((point) => [
+        ...search.keys.map((name) => point.settings[name] ?? null),
+        point.loss,
+        point.tier_move_mb_per_s,
+      ]),
+    },
+  }
+}

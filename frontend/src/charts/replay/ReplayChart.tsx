@@ -1,0 +1,48 @@
+import { useMemo } from 'react'
+import type { RunSeries, SweepHeat } from '../../api/simulatorShapes'
+import { kindColour, moveColours, stateColours } from '../../lib/palette'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { replayFigure, replayHeight, replayRows } from './figure'
+
+interface ReplayChartProps extends Pick<ChartPanelProps, 'load'> {
+  series: RunSeries | undefined
+  /** Null where the heat could not be had; the run is drawn without it. */
+  heat: SweepHeat | null
+  intervalSeconds: number
+  title: string
+}
+
+/** One run, interval by interval, under the heat of its trace. */
+export function ReplayChart({ series, heat, intervalSeconds, title, load }: ReplayChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(
+    () => (series === undefined ? null : replayFigure(series, heat, intervalSeconds, theme)),
+    [series, heat, intervalSeconds, theme],
+  )
+  const rows = series === undefined ? 3 : replayRows(series).length
+  const kinds = series === undefined ? [] : Object.keys(series.local_ratio_by_kind)
+  return (
+    <ChartPanel
+      name="replay"
+      title={title}
+      label={`Replay of ${title}`}
+      hint="simulated, interval by interval, under the heat of the trace"
+      load={load}
+      figure={figure}
+      height={replayHeight(rows, heat !== null || series === undefined)}
+      empty={
+        series !== undefined && series.interval.length === 0
+          ? { title: 'This run has no intervals', next: 'Start the sweep again with a longer trace.' }
+          : null
+      }
+      legend={[
+        { label: 'local share of all', colour: kindColour('all') },
+        ...kinds.map((kind) => ({ label: `of ${kind}`, colour: kindColour(kind) })),
+        { label: 'promoted', colour: moveColours.promotion },
+        { label: 'demoted', colour: moveColours.demotion },
+        { label: 'ping-pong', colour: stateColours.warn },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,248 @@
+import type { Data, Layout } from 'plotly.js'
+import type { RunSeries, SweepHeat } from '../../api/simulatorShapes'
+import { plotText } from '../../lib/escape'
+import { inferno, kindColour, moveColours, seriesColour, stateColours, type ChartTheme } from '../../lib/palette'
+import { scaleFor } from '../../lib/units'
+import { axis as axisStyle, baseLayout } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+import { heatTicks } from './heatTicks'
+
+/** One row of the replay: its lines share an axis. */
+interface Row {
+  name: string
+  title: string
+  lines: { name: string; values: (number | null)[]; colour: string; dash?: 'dot' | 'dash' }[]
+  percent?: boolean
+  format: string
+}
+
+function peak(values: (number | null)[]): number {
+  return values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0)
+}
+
+/** Whether anything is above zero. */
+function isUsed(values: (number | null)[]): boolean {
+  return values.some((value) => value !== null && value > 0)
+}
+
+const asPercent = (values: (number | null)[]) => values.map((value) => (value === null ? null : value * 100))
+
+function bytesRow(name: string, title: string, values: (number | null)[], colour: string): Row {
+  const scale = scaleFor('bytes', peak(values))
+  return {
+    name,
+    title: `${title}, ${scale.unit}`,
+    lines: [{ name, values: values.map((value) => (value === null ? null : value / scale.divisor)), colour }],
+    format: `%{y:,.3~g} ${scale.unit}`,
+  }
+}
+
+/** The rows that a run has: swap only where it was written to. */
+export function replayRows(series: RunSeries): Row[] {
+  const kinds = Object.entries(series.local_ratio_by_kind).filter(([, values]) =>
+    values.some((value) => value !== null),
+  )
+  return [
+    {
+      name: 'local share',
+      title: 'local share, %',
+      percent: true,
+      format: '%{y:.3~g} %',
+      lines: [
+        { name: 'all', values: asPercent(series.local_ratio), colour: kindColour('all') },
+        ...kinds.map(([kind, values]) => ({ name: kind, values: asPercent(values), colour: kindColour(kind) })),
+      ],
+    },
+    {
+      name: 'tier moves',
+      title: 'pages/interval',
+      format: '%{y:,.3~s} pages',
+      lines: [
+        { name: 'promoted', values: series.promoted_pages, colour: moveColours.promotion },
+        { name: 'demoted', values: series.demoted_pages, colour: moveColours.demotion },
+        { name: 'ping-pong', values: series.ping_pong_pages, colour: stateColours.warn, dash: 'dot' },
+        ...(isUsed(series.failed_promotion_pages)
+          ? [
+              {
+                name: 'failed promotions',
+                values: series.failed_promotion_pages,
+                colour: moveColours.failed,
+                dash: 'dash' as const,
+              },
+            ]
+          : []),
+      ],
+    },
+    bytesRow('DRAM free', 'DRAM free', series.dram_free_bytes, seriesColour(0)),
+    ...(isUsed(series.swap_written_bytes)
+      ? [bytesRow('written to swap', 'swap writes', series.swap_written_bytes, seriesColour(5))]
+      : []),
+  ]
+}
+
+/** Heights in pixels: the heat, then each row, with gaps between them. */
+const heatHeight = 200
+const rowHeight = 112
+const gap = 20
+const margins = { l: 104, r: 84, t: 6, b: 44 }
+
+/** The height of the whole replay. */
+export function replayHeight(rows: number, withHeat: boolean): number {
+  return margins.t + margins.b + (withHeat ? heatHeight + gap : 0) + rows * rowHeight + (rows - 1) * gap
+}
+
+function heatTrace(heat: SweepHeat, minutes: number[], bottom: number, theme: ChartTheme): Data {
+  return {
+    type: 'heatmap',
+    x: minutes,
+    y: heat.rows.map((_, index) => index),
+    z: heat.accesses,
+    zmin: 0,
+    colorscale: inferno,
+    hoverongaps: false,
+    customdata: heat.rows.map((row) =>
+      minutes.map(() => `${plotText(row.label)}, ${plotText(row.kind)}, ${row.pages.toLocaleString('en-US')} pages`),
+    ),
+    hovertemplate: '%{customdata}<br>2<sup>%{z:.1f}</sup> accesses<extra>trace</extra>',
+    colorbar: {
+      title: { text: 'accesses', side: 'right', font: { size: 11 } },
+      thickness: 8,
+      outlinewidth: 0,
+      len: 1 - bottom,
+      y: (1 + bottom) / 2,
+      xpad: 8,
+      tickfont: { size: 11, color: theme.dimmed },
+      ...heatTicks(heat.accesses),
+    },
+  }
+}
+
+/** Where bands of one kind begin, as ticks of the heat's axis. */
+function kindTicks(heat: SweepHeat): { tickvals: number[]; ticktext: string[] } {
+  const kinds = [...new Set(heat.rows.map((row) => row.kind))]
+  const middles = kinds.map((kind) => {
+    const places = heat.rows.flatMap((row, index) => (row.kind === kind ? [index] : []))
+    return ((places[0] ?? 0) + (places.at(-1) ?? 0)) / 2
+  })
+  return { tickvals: middles, ticktext: kinds.map(plotText) }
+}
+
+/**
+ * One run over the time of its trace: the trace's heat on top, under it what the policy made of it. All rows share one
+ * time axis in minutes from the trace's beginning.
+ */
+export function replayFigure(
+  series: RunSeries,
+  heat: SweepHeat | null,
+  intervalSeconds: number,
+  theme: ChartTheme,
+): ChartFigure {
+  const rows = replayRows(series)
+  const minutesOf = (intervals: number[]) => intervals.map((interval) => (interval * intervalSeconds) / 60)
+  const minutes = minutesOf(series.interval)
+  const inner = replayHeight(rows.length, heat !== null) - margins.t - margins.b
+  const data: Data[] = []
+  const axes: Record<string, Partial<Layout['yaxis']>> = {}
+  const heatBottom = heat === null ? 1 : 1 - heatHeight / inner
+  if (heat !== null) {
+    data.push(heatTrace(heat, minutesOf(heat.interval), heatBottom, theme))
+    axes['yaxis'] = {
+      ...axisStyle(theme),
+      domain: [heatBottom, 1],
+      fixedrange: true,
+      showgrid: false,
+      zeroline: false,
+      range: [heat.rows.length - 0.5, -0.5],
+      tickmode: 'array',
+      ...kindTicks(heat),
+      title: { text: 'trace', font: { size: 11 }, standoff: 4 },
+    }
+  }
+  rows.forEach((row, index) => {
+    const top = (heat === null ? inner : inner - heatHeight - gap) - index * (rowHeight + gap)
+    const name = heat === null && index === 0 ? 'y' : `y${index + 2}`
+    axes[name.replace('y', 'yaxis')] = {
+      ...axisStyle(theme),
+      domain: [Math.max(0, (top - rowHeight) / inner), Math.min(1, top / inner)],
+      fixedrange: true,
+      rangemode: 'tozero',
+      nticks: 4,
+      title: { text: row.title, font: { size: 11 }, standoff: 4 },
+      ...(row.percent === true ? { range: [0, 102] } : {}),
+      ...(row.lines.every((line) => !isUsed(line.values)) ? { range: [0, 1] } : {}),
+    }
+    for (const line of row.lines) {
+      data.push({
+        type: 'scatter',
+        mode: 'lines',
+        name: line.name,
+        x: minutes,
+        y: line.values,
+        yaxis: name as 'y2',
+        connectgaps: false,
+        hovertemplate: row.format,
+        line: { color: line.colour, width: line.name === 'all' ? 2.2 : 1.5, dash: line.dash ?? 'solid' },
+      })
+    }
+  })
+  return {
+    data,
+    layout: {
+      ...baseLayout(theme),
+      ...axes,
+      margin: { ...margins, pad: 0 },
+      dragmode: 'zoom',
+      // One hover line through all rows.
+      hoversubplots: 'axis',
+      xaxis: {
+        ...axisStyle(theme),
+        range: [0, (minutes.at(-1) ?? 0) + intervalSeconds / 60],
+        showgrid: false,
+        anchor: 'free',
+        position: 0,
+        ticks: 'outside',
+        ticklen: 4,
+        showspikes: true,
+        spikemode: 'across',
+        spikethickness: 1,
+        spikedash: 'solid',
+        spikecolor: theme.line,
+        title: { text: 'minutes into the trace', font: { size: 11 }, standoff: 6 },
+        hoverformat: '.3~f',
+      },
+    } as Partial<Layout>,
+    get table() {
+      return replayTable(series, minutes)
+    },
+  }
+}
+
+function replayTable(series: RunSeries, minutes: number[]) {
+  const kinds = Object.entries(series.local_ratio_by_kind)
+  return {
+    columns: [
+      'minutes into the trace',
+      'local share (ratio)',
+      ...kinds.map(([kind]) => `local share, ${kind} (ratio)`),
+      'promoted (pages)',
+      'demoted (pages)',
+      'ping-pong (pages)',
+      'failed promotions (pages)',
+      'DRAM free (B)',
+      'written to swap (B)',
+      'tier moves (MB/s)',
+    ],
+    rows: minutes.map((minute, index) => [
+      minute,
+      series.local_ratio[index] ?? null,
+      ...kinds.map(([, values]) => values[index] ?? null),
+      series.promoted_pages[index] ?? null,
+      series.demoted_pages[index] ?? null,
+      series.ping_pong_pages[index] ?? null,
+      series.failed_promotion_pages[index] ?? null,
+      series.dram_free_bytes[index] ?? null,
+      series.swap_written_bytes[index] ?? null,
+      series.tier_move_mb_per_s[index] ?? null,
+    ]),
+  }
+}

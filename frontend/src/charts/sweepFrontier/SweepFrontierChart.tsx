@@ -1,0 +1,47 @@
+import { useCallback, useMemo } from 'react'
+import type { SweepResults } from '../../api/simulatorShapes'
+import { useChartTheme } from '../../ui/useChartTheme'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { frontierFigure, frontierPolicies, pricedCells, runAt } from './figure'
+
+interface SweepFrontierChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
+  results: SweepResults | undefined
+  chosenRun: string | undefined
+  onRun: (runId: string) => void
+}
+
+/** What memory would cost, and what throughput would be lost, for every run of a sweep. */
+export function SweepFrontierChart({ results, chosenRun, onRun, ...panel }: SweepFrontierChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(
+    () => (results === undefined ? null : frontierFigure(results, chosenRun, theme)),
+    [results, chosenRun, theme],
+  )
+  const open = useCallback(
+    (point: { x: unknown; y: unknown }) => {
+      const run = runAt(results?.cells ?? [], point.x, point.y)
+      if (run !== null) onRun(run)
+    },
+    [results, onRun],
+  )
+  return (
+    <ChartPanel
+      {...panel}
+      name="sweep-frontier"
+      title="Cost against loss"
+      label="Cost of memory against estimated loss"
+      hint="simulated; the line joins the runs that no other beats on both"
+      figure={figure}
+      empty={
+        results !== undefined && pricedCells(results.cells).length === 0
+          ? { title: 'Nothing to place yet', next: 'Points appear as soon as runs with a loss and a price are done.' }
+          : null
+      }
+      legend={[
+        ...frontierPolicies(results?.cells ?? []).map(({ label, colour }) => ({ label, colour })),
+        { label: '— frontier' },
+      ]}
+      onPointClick={open}
+    />
+  )
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { chartThemes } from '../../lib/palette'
+import { sweepResults } from '../../mock-api/sweeps'
+import { frontierFigure, frontierPolicies, runAt } from './figure'
+
+const results = sweepResults('sweep-1')
+const figure = frontierFigure(results, 'tpp-0.50', chartThemes.light)
+const traces = figure.data as unknown as { name: string; x: number[]; y: number[]; marker?: { size: number[] } }[]
+
+describe('the frontier of cost against loss', () => {
+  it('places runs with a loss only, zero included', () => {
+    const tpp = traces.find(({ name }) => name === 'TPP')
+    expect(tpp?.y).toContain(0)
+    expect(figure.table.rows.some((row) => row[3] === null)).toBe(false)
+  })
+
+  it('joins the runs that nothing beats, by price', () => {
+    const line = traces[0]
+    expect(line?.x).toEqual([...(line?.x ?? [])].sort((a, b) => a - b))
+    expect(line?.x).toHaveLength(2)
+  })
+
+  it('gives each policy a sign and a colour of its own', () => {
+    expect(new Set(frontierPolicies(results.cells).map(({ colour }) => colour)).size).toBe(2)
+  })
+
+  it('finds the run of a point that was clicked', () => {
+    const tpp = traces.find(({ name }) => name === 'TPP')
+    expect(runAt(results.cells, tpp?.x[0], tpp?.y[0])).toBe('tpp-0.67')
+    expect(runAt(results.cells, 3, 4)).toBeNull()
+  })
+})
