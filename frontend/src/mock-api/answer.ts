@@ -14,6 +14,7 @@ import { objectives, revisit } from './revisit'
 import { sensitivity, stability } from './sensitivity'
 import { serviceMetrics } from './serviceMetrics'
 import { serviceDetail, services } from './services'
+import { simulatorPolicies, simulatorSources, sweep, sweepHeat, sweepResults, sweepRun, sweeps } from './sweeps'
 import { catalogue, status } from './status'
 import { ledger } from './tierMoves'
 import { tilesBody } from './tiles'
@@ -56,6 +57,13 @@ const routes: [RegExp, Handler][] = [
     /^\/v1\/experiments\/([^/]+)$/,
     (id) => (experiment(id) === undefined ? notFound(`experiment ${id}`) : json(experiment(id))),
   ],
+  [/^\/v1\/simulator\/policies$/, () => json(simulatorPolicies)],
+  [/^\/v1\/simulator\/sources$/, () => json(simulatorSources)],
+  [/^\/v1\/sweeps$/, () => json({ items: sweeps, next_cursor: null })],
+  [/^\/v1\/sweeps\/([^/]+)$/, (id) => (sweep(id) === undefined ? notFound(`sweep ${id}`) : json(sweep(id)))],
+  [/^\/v1\/sweeps\/([^/]+)\/results$/, (id) => json(sweepResults(id))],
+  [/^\/v1\/sweeps\/[^/]+\/runs\/([^/]+)$/, (id) => json(sweepRun(id))],
+  [/^\/v1\/sweeps\/([^/]+)\/heat$/, () => json(sweepHeat())],
   [/^\/v1\/status$/, () => json(status())],
   [/^\/v1\/metrics$/, () => json(catalogue())],
   [/^\/v1\/hosts$/, () => json({ items: hosts, next_cursor: null })],
