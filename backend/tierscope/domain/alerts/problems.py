@@ -1,0 +1,20 @@
+"""What is wrong with a rule: where, why, and what to do."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RuleProblem:
+    """`at`: the field, with the column in a condition: `expression:12`."""
+
+    at: str
+    message: str
+    next_step: str
+
+
+class RuleError(Exception):
+    """A rule that cannot be used."""
+
+    def __init__(self, problem: RuleProblem) -> None:
+        super().__init__(f"{problem.at}: {problem.message}")
+        self.problem = problem
