@@ -59,8 +59,16 @@ class NotificationRow:
 
 
 _COLUMNS = (
-    "n.id, n.public_id, n.group_key, n.group_labels, n.receiver, n.kind, n.reason, n.status, n.firing, n.resolved,"
-    " n.more_alerts, n.created_at, n.attempts, n.next_attempt_at, n.ended_at, n.last_status_code, n.last_error"
+    "SELECT n.id, n.public_id, n.group_key, n.group_labels, n.receiver, n.kind, n.reason, n.status, n.firing,"
+    " n.resolved, n.more_alerts, n.created_at, n.attempts, n.next_attempt_at, n.ended_at, n.last_status_code,"
+    " n.last_error"
+)
+_LOG = f"{_COLUMNS} FROM notifications n"
+_WHOLE = f"{_COLUMNS}, n.alerts FROM notifications n"
+# The first of each group that is not delivered: what a group says stays in order, also when one of it fails.
+_FIRST = (
+    "(SELECT DISTINCT ON (group_key) id, receiver, next_attempt_at FROM notifications WHERE status = 'waiting'"
+    " ORDER BY group_key, id) f"
 )
 
 
@@ -94,21 +102,17 @@ def waiting_groups(session: ReadSession) -> set[str]:
 
 def due_receivers(session: ReadSession, now: datetime) -> list[str]:
     """Receivers with something to send now."""
-    statement = text(f"SELECT DISTINCT receiver FROM ({_FIRST}) f WHERE next_attempt_at <= :now ORDER BY receiver")
+    statement = text(
+        "SELECT DISTINCT receiver FROM (SELECT DISTINCT ON (group_key) receiver, next_attempt_at FROM notifications"
+        " WHERE status = 'waiting' ORDER BY group_key, id) f WHERE next_attempt_at <= :now ORDER BY receiver"
+    )
     return list(session.execute(statement, {"now": now}).scalars())
-
-
-# The first of each group that is not delivered: what a group says stays in order, also when one of it fails.
-_FIRST = (
-    "SELECT DISTINCT ON (group_key) id, receiver, next_attempt_at FROM notifications WHERE status = 'waiting'"
-    " ORDER BY group_key, id"
-)
 
 
 def due_notifications(session: ReadSession, receiver: str, now: datetime, limit: int) -> list[NotificationRow]:
     """What is to be sent to a receiver now, in the order in which it was said; of each group the first alone."""
     statement = text(
-        f"SELECT {_COLUMNS}, n.alerts FROM notifications n JOIN ({_FIRST}) f ON f.id = n.id"
+        f"{_WHOLE} JOIN {_FIRST} ON f.id = n.id"
         " WHERE f.receiver = :receiver AND f.next_attempt_at <= :now ORDER BY n.id LIMIT :limit"
     )
     rows = session.execute(statement, {"receiver": receiver, "now": now, "limit": limit})
@@ -173,9 +177,7 @@ def list_notifications(
     wanted += [] if receiver is None else ["n.receiver = :receiver"]
     wanted += [] if alert is None else ["n.alerts @> jsonb_build_array(jsonb_build_object('id', CAST(:alert AS text)))"]
     wanted += [] if before is None else ["n.id < :before"]
-    statement = text(
-        f"SELECT {_COLUMNS} FROM notifications n WHERE {' AND '.join(wanted)} ORDER BY n.id DESC LIMIT :limit"
-    )
+    statement = text(f"{_LOG} WHERE {' AND '.join(wanted)} ORDER BY n.id DESC LIMIT :limit")
     values = {"status": status, "receiver": receiver, "alert": alert, "before": before, "limit": limit}
     bound = {name: value for name, value in values.items() if f":{name}" in str(statement)}
     return [_row(row, ()) for row in session.execute(statement, bound)]
@@ -183,7 +185,7 @@ def list_notifications(
 
 def find_notification(session: ReadSession, public_id: str) -> NotificationRow | None:
     """One notification with its alerts."""
-    statement = text(f"SELECT {_COLUMNS}, n.alerts FROM notifications n WHERE n.public_id = :id")
+    statement = text(f"{_WHOLE} WHERE n.public_id = :id")
     return next((_row(row, row.alerts) for row in session.execute(statement, {"id": public_id})), None)
 
 

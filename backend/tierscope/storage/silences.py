@@ -75,7 +75,7 @@ def list_silences(
     }
     wanted = ["true"] if status is None else [states[status]]
     wanted += [] if before is None else ["id < :before"]
-    statement = text(f"{_SELECT} WHERE {' AND '.join(wanted)} ORDER BY id DESC LIMIT :limit")  # noqa: S608 - our own words
+    statement = text(f"{_SELECT} WHERE {' AND '.join(wanted)} ORDER BY id DESC LIMIT :limit")
     values = {"now": now, "before": before, "limit": limit}
     bound = {name: value for name, value in values.items() if f":{name}" in str(statement)}
     return [_row(row) for row in session.execute(statement, bound)]
@@ -96,7 +96,8 @@ def silences_in_force(session: ReadSession, now: datetime) -> list[Silence]:
 def end_silence(transaction: WriteTransaction, public_id: str, now: datetime) -> None:
     """End a silence that is not over."""
     statement = text(
-        "UPDATE silences SET ends_at = :now, starts_at = least(starts_at, :now) WHERE public_id = :id AND ends_at > :now"
+        "UPDATE silences SET ends_at = :now, starts_at = least(starts_at, :now)"
+        " WHERE public_id = :id AND ends_at > :now"
     )
     transaction.execute(statement, {"id": public_id, "now": now})
 

@@ -10,7 +10,6 @@ from tierscope.domain.notifications.matchers import Labels
 
 MAX_ALERTS = 200
 """At most so many alerts are written out in one notification; how many more there are is said."""
-_NOTHING: Labels = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +94,8 @@ class Notification:
 
 def common(maps: Iterable[Labels]) -> dict[str, str]:
     """The labels that all have, with the same value."""
-    rest = iter(maps)
-    shared: dict[str, str] = {}
-    shared.update(next(rest, _NOTHING))
-    for labels in rest:
-        shared = {name: value for name, value in shared.items() if labels.get(name) == value}
-    return shared
+    pairs = [set(labels.items()) for labels in maps]
+    return dict(sorted(set.intersection(*pairs))) if pairs else {}
 
 
 def title(notification: Notification) -> str:
@@ -113,7 +108,8 @@ def title(notification: Notification) -> str:
     shared = common(alert.labels for alert in notification.alerts)
     names = sorted({alert.labels.get("alertname", "") for alert in notification.alerts})
     about = names[0] if len(names) == 1 else f"{len(names)} alerts"
-    labels = {**notification.group_labels, **{name: shared[name] for name in ("service", "host") if name in shared}}
+    labels: dict[str, str] = {name: value for name, value in shared.items() if name in ("service", "host")}
+    labels.update(notification.group_labels)
     details = ", ".join(f"{name}={value}" for name, value in sorted(labels.items()) if name != "alertname" and value)
     mark = "[SIMULATED] " if shared.get("origin") == "simulated" else ""
     test = "[TEST] " if notification.reason == "test" else ""
