@@ -612,6 +612,162 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The price book
+         * @description All prices by item: those of this installation, then published presets. The book is small: one page.
+         */
+        get: operations["list_prices_v1_prices_get"];
+        put?: never;
+        /**
+         * Add a price
+         * @description Add a price. Confirmed, it replaces the one in force for its item and currency.
+         */
+        post: operations["create_price_v1_prices_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prices/{price_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a price
+         * @description Remove a price; a published one is only no longer confirmed.
+         */
+        delete: operations["delete_price_v1_prices__price_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prices/{price_id}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stand for a price
+         * @description Confirm a price, published ones too: from now on it is the one in force for its item and currency.
+         */
+        post: operations["confirm_price_v1_prices__price_id__confirm_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/scenarios": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Scenarios, newest first
+         * @description List stored scenarios.
+         */
+        get: operations["list_scenarios_v1_scenarios_get"];
+        put?: never;
+        /**
+         * Store a scenario
+         * @description Store a scenario. A file that cannot be read answers 422 with the path of every fault.
+         */
+        post: operations["create_scenario_v1_scenarios_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/scenarios/defaults": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A scenario to start from
+         * @description A complete scenario with published defaults, and the ranges of its inputs.
+         */
+        get: operations["read_defaults_v1_scenarios_defaults_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/scenarios/schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * JSON schema of scenario files
+         * @description The schema that editors check scenario files against.
+         */
+        get: operations["read_schema_v1_scenarios_schema_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/scenarios/{scenario_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One scenario
+         * @description One scenario as values and as a file.
+         */
+        get: operations["read_scenario_v1_scenarios__scenario_id__get"];
+        /**
+         * Change a scenario
+         * @description Replace a scenario. 409 where somebody changed it since it was read.
+         */
+        put: operations["change_scenario_v1_scenarios__scenario_id__put"];
+        post?: never;
+        /**
+         * Delete a scenario
+         * @description Delete a scenario; the audit trail keeps what it said.
+         */
+        delete: operations["delete_scenario_v1_scenarios__scenario_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/services": {
         parameters: {
             query?: never;
@@ -984,6 +1140,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tco/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stored scenarios side by side
+         * @description Answers of stored scenarios in one currency, and where the scenarios differ.
+         */
+        get: operations["compare_scenarios_v1_tco_compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tco/evaluate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cost a scenario
+         * @description Cost per host and for the fleet, savings, break-even points, what matters most, and how sure it is.
+         *
+         *     Nothing is stored. A missing price or loss is no error: `missing` says what, where it belongs, and what to do.
+         */
+        post: operations["evaluate_scenario_v1_tco_evaluate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -1308,6 +1506,18 @@ export interface components {
             seed?: number | null;
         };
         /**
+         * Baseline
+         * @description The hosts of today.
+         */
+        Baseline: {
+            fit: components["schemas"]["MemoryFit"] | null;
+            fleet: components["schemas"]["Fleet"];
+            loss: components["schemas"]["LossSource"];
+            /** Name */
+            name: string;
+            per_host: components["schemas"]["PerHost"];
+        };
+        /**
          * BenchFigure
          * @description One measured figure: median and spread (10th and 90th percentile) of its repetitions.
          */
@@ -1361,6 +1571,34 @@ export interface components {
             sampled_pages: components["schemas"]["Figure"];
             /** Written */
             written: components["schemas"]["WrittenWindow"][];
+        };
+        /**
+         * Bin
+         * @description Draws whose saving lies in [lo, hi).
+         */
+        Bin: {
+            /** Hi */
+            hi: number;
+            /** Lo */
+            lo: number;
+            /** N */
+            n: number;
+        };
+        /**
+         * BreakEven
+         * @description Where the saving is zero, all else as given. Null: none in range, or no such memory; `why` says which.
+         */
+        BreakEven: {
+            /** Cxl Price */
+            cxl_price: number | null;
+            /** Ddr4 Price */
+            ddr4_price: number | null;
+            /** Dram Price */
+            dram_price: number | null;
+            /** Loss */
+            loss: number | null;
+            /** Why */
+            why: string[];
         };
         /**
          * Catalogue
@@ -1448,6 +1686,17 @@ export interface components {
             sees: string | null;
         };
         /**
+         * ComparedScenario
+         * @description A stored scenario beside others.
+         */
+        ComparedScenario: {
+            answer: components["schemas"]["TcoAnswer"];
+            /** Id */
+            id: string;
+            /** Version */
+            version: number;
+        };
+        /**
          * Comparison
          * @description A number that a paper states, and the same of this service. Published points are no targets.
          */
@@ -1479,6 +1728,26 @@ export interface components {
              * @enum {string}
              */
             status: "healthy" | "degraded" | "down" | "absent" | "unknown";
+        };
+        /**
+         * CostPart
+         * @description A part of a host's cost.
+         */
+        CostPart: {
+            /**
+             * Annual
+             * @description Share of the price that a year bears; for energy and wear what a year costs.
+             */
+            annual: number;
+            /** Capex */
+            capex: number;
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "base" | "dram" | "cxl_media" | "ddr4_reused" | "cxl_controllers" | "swap_drive" | "other" | "energy" | "wear";
+            /** Watts */
+            watts: number;
         };
         /**
          * CounterAnswer
@@ -1675,6 +1944,76 @@ export interface components {
             note: string;
         };
         /**
+         * Difference
+         * @description A place in which the scenarios differ; values in their order, null where one says nothing.
+         */
+        Difference: {
+            /** Path */
+            path: string;
+            /** Values */
+            values: (string | null)[];
+        };
+        /**
+         * Distribution
+         * @description The saving per year and unit of work over random draws of all ranges.
+         */
+        Distribution: {
+            /** Bins */
+            bins: components["schemas"]["Bin"][];
+            /** Draws */
+            draws: number;
+            /** P10 */
+            p10: number;
+            /** P50 */
+            p50: number;
+            /** P90 */
+            p90: number;
+            /**
+             * P Positive
+             * @description Share of draws in which the option saves.
+             */
+            p_positive: number;
+            /** Seed */
+            seed: number;
+        };
+        /**
+         * Endurance
+         * @description How a swap drive wears.
+         */
+        Endurance: {
+            /**
+             * Drive Life Years
+             * @description Null where nothing is written.
+             */
+            drive_life_years: number | null;
+            /**
+             * Drive Writes Per Day
+             * @description Written to flash, in drive sizes a day.
+             */
+            drive_writes_per_day: number;
+            /**
+             * Written Tb Per Year
+             * @description Written by the host, TB of 10^12 bytes.
+             */
+            written_tb_per_year: number;
+        };
+        /**
+         * EnduranceDocument
+         * @description How swap drives wear. Left out: published defaults.
+         */
+        EnduranceDocument: {
+            /** @description Rated drive sizes a day (DWPD). */
+            drive_writes_per_day?: components["schemas"]["RangeDocument"] | null;
+            /** @description Years that the rating holds for. */
+            drive_years?: components["schemas"]["RangeDocument"] | null;
+            /** @description Write amplification that the rating assumes. */
+            waf_rated?: components["schemas"]["RangeDocument"] | null;
+            /** @description Write amplification of a block SSD. */
+            waf_ssd?: components["schemas"]["RangeDocument"] | null;
+            /** @description Write amplification of a zoned SSD. */
+            waf_zns?: components["schemas"]["RangeDocument"] | null;
+        };
+        /**
          * EnrolAnswer
          * @description The host's id and its credential, shown this once.
          */
@@ -1777,6 +2116,19 @@ export interface components {
             name: string;
             /** Why */
             why: string;
+        };
+        /**
+         * ExpanderDocument
+         * @description Memory behind CXL controllers.
+         */
+        ExpanderDocument: {
+            /**
+             * Devices
+             * @default 1
+             */
+            devices: number;
+            /** Gb */
+            gb: number;
         };
         /**
          * Experiment
@@ -2126,6 +2478,28 @@ export interface components {
             window: components["schemas"]["Window"] | null;
         };
         /**
+         * FinanceDocument
+         * @description How capital is spread over the years: in equal parts, or with the price of money (capital recovery factor).
+         */
+        FinanceDocument: {
+            /**
+             * Discount Rate
+             * @default 0.08
+             */
+            discount_rate: number;
+            /**
+             * Life Years
+             * @default 5
+             */
+            life_years: number;
+            /**
+             * Method
+             * @default straight_line
+             * @enum {string}
+             */
+            method: "straight_line" | "crf";
+        };
+        /**
          * Finding
          * @description Something wrong or noteworthy on a host, with its cause and what to do about it.
          */
@@ -2148,6 +2522,61 @@ export interface components {
             severity: "info" | "warning" | "critical";
             /** Since */
             since: string | null;
+        };
+        /**
+         * Fleet
+         * @description A fleet that does the baseline's work, in whole hosts.
+         */
+        Fleet: {
+            /** Annual */
+            annual: number;
+            /** Capex */
+            capex: number;
+            /**
+             * Extra Hosts
+             * @description Beyond the baseline's, to make up for lost throughput; negative: fewer.
+             */
+            extra_hosts: number;
+            /** Hosts */
+            hosts: number;
+            /**
+             * Present Value
+             * @description Of all years, discounted; null with straight-line costs.
+             */
+            present_value: number | null;
+            /** Saving */
+            saving: number;
+            /** Saving Ratio */
+            saving_ratio: number;
+            /** Total */
+            total: number;
+            /** Total Saving */
+            total_saving: number;
+            /** Watts */
+            watts: number;
+            /** Years */
+            years: components["schemas"]["FleetYear"][];
+        };
+        /**
+         * FleetDocument
+         * @description Hosts of the baseline today, growth of demand a year (0.2 = 20 %), and the years to look at.
+         */
+        FleetDocument: {
+            /**
+             * Growth Per Year
+             * @default 0
+             */
+            growth_per_year: number;
+            /**
+             * Hosts
+             * @default 1
+             */
+            hosts: number;
+            /**
+             * Years
+             * @default 5
+             */
+            years: number;
         };
         /**
          * FleetOverview
@@ -2216,6 +2645,20 @@ export interface components {
             /** Outliers */
             outliers: components["schemas"]["Outlier"][];
             window: components["schemas"]["Window"];
+        };
+        /**
+         * FleetYear
+         * @description One year of a fleet; year 1 is today's demand.
+         */
+        FleetYear: {
+            /** Annual */
+            annual: number;
+            /** Hosts */
+            hosts: number;
+            /** Saving */
+            saving: number;
+            /** Year */
+            year: number;
         };
         /**
          * Group
@@ -2358,6 +2801,39 @@ export interface components {
             summary: components["schemas"]["HostSummary"];
             /** Swaps */
             swaps: components["schemas"]["SwapInfo"][];
+        };
+        /**
+         * HostDocument
+         * @description One host: a machine with its memory, and the share of throughput that slow memory costs.
+         */
+        HostDocument: {
+            cxl?: components["schemas"]["ExpanderDocument"] | null;
+            ddr4_reused?: components["schemas"]["ExpanderDocument"] | null;
+            /** Dram Gb */
+            dram_gb: number;
+            /**
+             * Loss
+             * @default {
+             *       "kind": "number",
+             *       "value": 0
+             *     }
+             */
+            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"];
+            /** Name */
+            name: string;
+            /**
+             * Other Capex
+             * @description Anything else that is bought for a host of this kind.
+             * @default 0
+             */
+            other_capex: number;
+            /**
+             * Sku
+             * @description Name of one of `skus`.
+             */
+            sku: string;
+            swap?: components["schemas"]["SwapDocument"] | null;
+            zswap?: components["schemas"]["ZswapDocument"] | null;
         };
         /**
          * HostHeat
@@ -2551,6 +3027,24 @@ export interface components {
             too_late: number;
             /** Warnings */
             warnings: string[];
+        };
+        /**
+         * InputRange
+         * @description What an input may sensibly be, by its path in a scenario (`[]` = of each option).
+         */
+        InputRange: {
+            /** Highest */
+            highest: number;
+            /** Label */
+            label: string;
+            /** Lowest */
+            lowest: number;
+            /** Path */
+            path: string;
+            /** Step */
+            step: number;
+            /** Unit */
+            unit: string;
         };
         /**
          * InstallationStatus
@@ -2982,6 +3476,38 @@ export interface components {
             silhouette: number | null;
         };
         /**
+         * LossSource
+         * @description Where a loss of throughput is from.
+         */
+        LossSource: {
+            /**
+             * Distribution
+             * @enum {string}
+             */
+            distribution: "triangular" | "log_normal_odds" | "certain";
+            /**
+             * High
+             * @description High end of the range, or the 95th percentile of a belief.
+             */
+            high: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "number" | "service" | "sweep";
+            /**
+             * Low
+             * @description Low end of the range, or the 5th percentile of a belief.
+             */
+            low: number;
+            /** Simulated */
+            simulated: boolean;
+            /** Source */
+            source: string;
+            /** Value */
+            value: number;
+        };
+        /**
          * MatchedEvent
          * @description An event within 15 minutes of a change.
          */
@@ -2994,6 +3520,29 @@ export interface components {
             kind: string;
             /** Text */
             text: string;
+        };
+        /**
+         * MemoryFit
+         * @description Whether a host holds what the work needs; null where that is not known.
+         */
+        MemoryFit: {
+            /**
+             * Dram Holds Hot
+             * @description Whether DRAM holds 1.1 times the hot bytes.
+             */
+            dram_holds_hot: boolean | null;
+            /** Holds Required */
+            holds_required: boolean | null;
+        };
+        /**
+         * MemoryNeed
+         * @description What the work needs on one host.
+         */
+        MemoryNeed: {
+            hot_bytes: components["schemas"]["Figure"];
+            required_bytes: components["schemas"]["Figure"];
+            /** Source */
+            source: string;
         };
         /**
          * Metric
@@ -3054,6 +3603,31 @@ export interface components {
             metric: string;
         };
         /**
+         * MissingInput
+         * @description Something without which nothing is costed.
+         */
+        MissingInput: {
+            /** Next Step */
+            next_step: string;
+            /**
+             * Path
+             * @description Where it belongs in the scenario.
+             */
+            path: string;
+            /**
+             * Presets
+             * @description Published prices that could be confirmed.
+             */
+            presets: components["schemas"]["Price"][];
+            /**
+             * What
+             * @description Such as `dram price`.
+             */
+            what: string;
+            /** Why */
+            why: string;
+        };
+        /**
          * MoveCost
          * @description What tier moves cost over the window.
          */
@@ -3087,6 +3661,17 @@ export interface components {
             figure: components["schemas"]["Figure"];
             /** Metric */
             metric: string;
+        };
+        /**
+         * NewScenario
+         * @description A scenario to store: `spec`, or `yaml`. `name`, where given, replaces the one inside.
+         */
+        NewScenario: {
+            /** Name */
+            name?: string | null;
+            spec?: components["schemas"]["ScenarioDocument"] | null;
+            /** Yaml */
+            yaml?: string | null;
         };
         /**
          * NewToken
@@ -3186,6 +3771,38 @@ export interface components {
             write_latency_ns: number | null;
         };
         /**
+         * NumberLoss
+         * @description A share of throughput that somebody states, with its ends.
+         */
+        NumberLoss: {
+            /** High */
+            high?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "number";
+            /** Low */
+            low?: number | null;
+            /** Value */
+            value: number;
+        };
+        /**
+         * NumberNeed
+         * @description Memory that a host's work needs, as somebody states it.
+         */
+        NumberNeed: {
+            /** Hot Gb */
+            hot_gb?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "number";
+            /** Required Gb */
+            required_gb: number;
+        };
+        /**
          * ObjectiveClass
          * @description What limits the service; null with the reason where it is not known.
          */
@@ -3222,6 +3839,66 @@ export interface components {
             /** Target Per Min */
             target_per_min: number;
             window: components["schemas"]["Window"];
+        };
+        /**
+         * Option
+         * @description Hosts as they could be. `saving` is per year and unit of work.
+         */
+        Option: {
+            break_even: components["schemas"]["BreakEven"];
+            /** @description Null where only the fast parts were asked for. */
+            distribution: components["schemas"]["Distribution"] | null;
+            fit: components["schemas"]["MemoryFit"] | null;
+            fleet: components["schemas"]["Fleet"];
+            /** Hosts Needed */
+            hosts_needed: number;
+            loss: components["schemas"]["LossSource"];
+            /** Name */
+            name: string;
+            per_host: components["schemas"]["PerHost"];
+            /** Saving */
+            saving: number;
+            /** Saving Ratio */
+            saving_ratio: number;
+            /** Tornado */
+            tornado: components["schemas"]["TornadoBar"][];
+            /** Warnings */
+            warnings: string[];
+            /** Waterfall */
+            waterfall: components["schemas"]["WaterfallStep"][];
+        };
+        /**
+         * OptionDocument
+         * @description A host as it could be. `capacity` says what more memory than the baseline's is worth: nothing, or more work.
+         */
+        OptionDocument: {
+            /**
+             * Capacity
+             * @default same
+             * @enum {string}
+             */
+            capacity: "same" | "more";
+            cxl?: components["schemas"]["ExpanderDocument"] | null;
+            ddr4_reused?: components["schemas"]["ExpanderDocument"] | null;
+            /** Dram Gb */
+            dram_gb: number;
+            /** Loss */
+            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"];
+            /** Name */
+            name: string;
+            /**
+             * Other Capex
+             * @description Anything else that is bought for a host of this kind.
+             * @default 0
+             */
+            other_capex: number;
+            /**
+             * Sku
+             * @description Name of one of `skus`.
+             */
+            sku: string;
+            swap?: components["schemas"]["SwapDocument"] | null;
+            zswap?: components["schemas"]["ZswapDocument"] | null;
         };
         /**
          * Outlier
@@ -3283,6 +3960,20 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Page[Price] */
+        Page_Price_: {
+            /** Items */
+            items: components["schemas"]["Price"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** Page[ScenarioItem] */
+        Page_ScenarioItem_: {
+            /** Items */
+            items: components["schemas"]["ScenarioItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[ServiceSummary] */
         Page_ServiceSummary_: {
             /** Items */
@@ -3325,6 +4016,43 @@ export interface components {
             paused: boolean;
             /** Since */
             since: string | null;
+        };
+        /**
+         * PerHost
+         * @description The cost of one host.
+         */
+        PerHost: {
+            /** Annual */
+            annual: number;
+            /**
+             * Annual Per Work
+             * @description Cost per year and unit of work: what options are compared by.
+             */
+            annual_per_work: number;
+            /** Capex */
+            capex: number;
+            endurance: components["schemas"]["Endurance"] | null;
+            /**
+             * Kwh Per Year
+             * @description With the building's overhead (PUE).
+             */
+            kwh_per_year: number;
+            /** Loss */
+            loss: number;
+            /**
+             * Memory Gb
+             * @description What the host can hold over all tiers, GB of 2^30 bytes.
+             */
+            memory_gb: number;
+            /** Parts */
+            parts: components["schemas"]["CostPart"][];
+            /** Watts */
+            watts: number;
+            /**
+             * Work
+             * @description Throughput over that of a host that loses nothing.
+             */
+            work: number;
         };
         /**
          * PingPong
@@ -3435,6 +4163,18 @@ export interface components {
             why: string | null;
         };
         /**
+         * PowerDocument
+         * @description Power. Left out: published defaults.
+         */
+        PowerDocument: {
+            controller_w?: components["schemas"]["RangeDocument"] | null;
+            cxl_w_per_gb?: components["schemas"]["RangeDocument"] | null;
+            ddr4_w_per_gb?: components["schemas"]["RangeDocument"] | null;
+            dram_w_per_gb?: components["schemas"]["RangeDocument"] | null;
+            /** @description Power of the building over that of its machines. */
+            pue?: components["schemas"]["RangeDocument"] | null;
+        };
+        /**
          * PowerPoint
          * @description The smallest effect that so many hosts in each arm find.
          */
@@ -3443,6 +4183,159 @@ export interface components {
             detectable_effect_ratio: number;
             /** Hosts Per Arm */
             hosts_per_arm: number;
+        };
+        /**
+         * Price
+         * @description A price with source and date. Scenarios that state none take the one in force, in their currency.
+         */
+        Price: {
+            /** Confirmed At */
+            confirmed_at: string | null;
+            /** Confirmed By */
+            confirmed_by: string | null;
+            /**
+             * Currency
+             * @description ISO 4217, such as USD.
+             */
+            currency: string;
+            /**
+             * Date
+             * Format: date
+             */
+            date: string;
+            /**
+             * Grounding
+             * @description L literature, A assumption, `owner` where people of this installation state it.
+             */
+            grounding: string;
+            /** High */
+            high: number;
+            /** Id */
+            id: string;
+            /**
+             * In Force
+             * @description Whether scenarios take it.
+             */
+            in_force: boolean;
+            /**
+             * Item
+             * @enum {string}
+             */
+            item: "dram" | "cxl_media" | "ddr4_reused" | "cxl_controller" | "ssd" | "electricity";
+            /** Label */
+            label: string;
+            /**
+             * Low
+             * @description Low end of its range; equal to the value where it is certain.
+             */
+            low: number;
+            /**
+             * Preset
+             * @description Published; it counts once somebody confirms it.
+             */
+            preset: boolean;
+            /** Source */
+            source: string;
+            /**
+             * Unit
+             * @description `per GB` (memory: 2^30 bytes, SSD: 10^9), `per device`, `per kWh`.
+             */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * PriceDocument
+         * @description A price with where it is from and the day it held on. Its currency, where given, must be the scenario's.
+         */
+        PriceDocument: {
+            /** Currency */
+            currency?: string | null;
+            /**
+             * Date
+             * Format: date
+             */
+            date: string;
+            /** High */
+            high?: number | null;
+            /** Low */
+            low?: number | null;
+            /** Source */
+            source: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * PriceRequest
+         * @description A price to add.
+         */
+        PriceRequest: {
+            /**
+             * Confirm
+             * @description Whether you stand for it at once.
+             * @default true
+             */
+            confirm: boolean;
+            /**
+             * Currency
+             * @description ISO 4217, such as USD.
+             */
+            currency: string;
+            /**
+             * Date
+             * Format: date
+             */
+            date: string;
+            /** High */
+            high?: number | null;
+            /**
+             * Item
+             * @enum {string}
+             */
+            item: "dram" | "cxl_media" | "ddr4_reused" | "cxl_controller" | "ssd" | "electricity";
+            /** Low */
+            low?: number | null;
+            /**
+             * Source
+             * @description Such as a contract.
+             */
+            source: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * PricesDocument
+         * @description Prices. Left out: the confirmed one of the price book, else the published default; none for DRAM.
+         *
+         *     Memory behind CXL without a price of its own costs what DRAM costs.
+         */
+        PricesDocument: {
+            /** @description Controller with board, per device. */
+            cxl_controller?: components["schemas"]["PriceDocument"] | null;
+            /** @description Memory behind CXL, per GB. */
+            cxl_media?: components["schemas"]["PriceDocument"] | null;
+            /** @description What reused DDR4 would fetch, per GB. */
+            ddr4_reused?: components["schemas"]["PriceDocument"] | null;
+            /** @description Per GB (2^30 bytes). */
+            dram?: components["schemas"]["PriceDocument"] | null;
+            /** @description Per kWh. */
+            electricity?: components["schemas"]["PriceDocument"] | null;
+            /** @description Per GB (10^9 bytes). */
+            ssd?: components["schemas"]["PriceDocument"] | null;
+        };
+        /**
+         * PublishedSaving
+         * @description A published saving, to hold the result against.
+         */
+        PublishedSaving: {
+            /** High Ratio */
+            high_ratio: number;
+            /** Low Ratio */
+            low_ratio: number;
+            /** Source */
+            source: string;
+            /** What */
+            what: string;
         };
         /**
          * Quantiles
@@ -3457,6 +4350,18 @@ export interface components {
             p90: number;
             /** P99 */
             p99: number;
+        };
+        /**
+         * RangeDocument
+         * @description A value and how far it may be off: low and high ends of a triangular distribution. Left out = certain.
+         */
+        RangeDocument: {
+            /** High */
+            high?: number | null;
+            /** Low */
+            low?: number | null;
+            /** Value */
+            value: number;
         };
         /**
          * Ratio
@@ -3790,6 +4695,120 @@ export interface components {
             throughput: number;
         };
         /**
+         * ScenarioChange
+         * @description A change: the version that was read, and `spec` or `yaml` as they are to be.
+         */
+        ScenarioChange: {
+            spec?: components["schemas"]["ScenarioDocument"] | null;
+            /** Version */
+            version: number;
+            /** Yaml */
+            yaml?: string | null;
+        };
+        /**
+         * ScenarioDefaults
+         * @description A complete scenario to start from. It has no price of DRAM: one must be stated or confirmed.
+         */
+        ScenarioDefaults: {
+            /** Dram Presets */
+            dram_presets: components["schemas"]["Price"][];
+            /** Ranges */
+            ranges: components["schemas"]["InputRange"][];
+            spec: components["schemas"]["ScenarioDocument"];
+            /** Yaml */
+            yaml: string;
+        };
+        /**
+         * ScenarioDocument
+         * @description A what-if of cost: hosts of today, hosts as they could be, prices and how sure they are.
+         */
+        ScenarioDocument: {
+            baseline: components["schemas"]["HostDocument"];
+            /**
+             * Currency
+             * @description ISO 4217, such as USD.
+             * @default USD
+             */
+            currency: string;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** @default {} */
+            endurance: components["schemas"]["EnduranceDocument"];
+            /**
+             * @default {
+             *       "discount_rate": 0.08,
+             *       "life_years": 5,
+             *       "method": "straight_line"
+             *     }
+             */
+            finance: components["schemas"]["FinanceDocument"];
+            /**
+             * @default {
+             *       "growth_per_year": 0,
+             *       "hosts": 1,
+             *       "years": 5
+             *     }
+             */
+            fleet: components["schemas"]["FleetDocument"];
+            /**
+             * Format
+             * @default tierscope.scenario/1
+             * @constant
+             */
+            format: "tierscope.scenario/1";
+            /**
+             * Memory
+             * @description What the work needs: designs that hold less are pointed out.
+             */
+            memory?: (components["schemas"]["NumberNeed"] | components["schemas"]["ServiceNeed"]) | null;
+            /** Name */
+            name: string;
+            /** Options */
+            options: components["schemas"]["OptionDocument"][];
+            /** @default {} */
+            power: components["schemas"]["PowerDocument"];
+            /** @default {} */
+            prices: components["schemas"]["PricesDocument"];
+            /** Skus */
+            skus: components["schemas"]["SkuDocument"][];
+        };
+        /**
+         * ScenarioItem
+         * @description A stored scenario in the list.
+         */
+        ScenarioItem: {
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Changed By */
+            changed_by: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Currency */
+            currency: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Options
+             * @description Names of its options.
+             */
+            options: string[];
+            /** Version */
+            version: number;
+        };
+        /**
          * SchemeInfo
          * @description The scheme in force, in words and thresholds (intervals), and what was snapped to bucket edges.
          */
@@ -4034,6 +5053,24 @@ export interface components {
             window: components["schemas"]["Window"];
         };
         /**
+         * ServiceLoss
+         * @description What ratio advice believes of a service at a DRAM share; without one at the share that this host has.
+         */
+        ServiceLoss: {
+            /** Dram Ratio */
+            dram_ratio?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "service";
+            /**
+             * Service
+             * @description Service id, or namespace/name.
+             */
+            service: string;
+        };
+        /**
          * ServiceMatrixRow
          * @description One service over time: cold share per bucket, null where not measured.
          */
@@ -4078,6 +5115,22 @@ export interface components {
             /** Warnings */
             warnings: string[];
             window: components["schemas"]["Window"];
+        };
+        /**
+         * ServiceNeed
+         * @description Memory that a service was measured to need on its median host.
+         */
+        ServiceNeed: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "service";
+            /**
+             * Service
+             * @description Service id, or namespace/name.
+             */
+            service: string;
         };
         /**
          * ServiceSummary
@@ -4134,7 +5187,7 @@ export interface components {
             /** Name */
             name: string | null;
             /** Permissions */
-            permissions: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "write:advice" | "write:experiments" | "read:agents" | "operate:agents" | "write:agents" | "read:audit" | "write:tokens")[];
+            permissions: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "write:advice" | "write:experiments" | "write:sweeps" | "write:scenarios" | "write:reports" | "write:rules" | "write:silences" | "read:routes" | "write:routes" | "read:agents" | "operate:agents" | "write:agents" | "read:audit" | "write:tokens")[];
             /** Role */
             role: ("viewer" | "operator" | "admin") | null;
         };
@@ -4179,6 +5232,18 @@ export interface components {
              */
             page_size_bytes: number | null;
             resident_bytes: components["schemas"]["Figure"];
+        };
+        /**
+         * SkuDocument
+         * @description A machine without its memory: chassis, processors, network.
+         */
+        SkuDocument: {
+            /** Name */
+            name: string;
+            /** Price */
+            price: number;
+            /** Watts */
+            watts: number;
         };
         /**
          * SlowdownPointItem
@@ -4317,6 +5382,41 @@ export interface components {
             why: string;
         };
         /**
+         * StoredScenario
+         * @description A stored scenario.
+         */
+        StoredScenario: {
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Changed By */
+            changed_by: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            spec: components["schemas"]["ScenarioDocument"];
+            /**
+             * Version
+             * @description Send it with a change: a change made from an older version is refused.
+             */
+            version: number;
+            /**
+             * Yaml
+             * @description The file as it was written, or one that says the same.
+             */
+            yaml: string;
+        };
+        /**
          * Subtracted
          * @description Memory that no tier move can change.
          */
@@ -4339,6 +5439,37 @@ export interface components {
             what: string;
             /** Why */
             why: string;
+        };
+        /**
+         * SwapDocument
+         * @description A drive to swap to. `paid`: `capex` where it is bought for this, `wear` where it is there anyway; never both.
+         */
+        SwapDocument: {
+            /** Gb */
+            gb: number;
+            /**
+             * Kind
+             * @default ssd
+             * @enum {string}
+             */
+            kind: "ssd" | "zns";
+            /**
+             * Paid
+             * @enum {string}
+             */
+            paid: "capex" | "wear";
+            /** @description Mean over the year, MB (10^6 bytes) per second. */
+            swap_out_mb_per_s: components["schemas"]["RangeDocument"];
+            /**
+             * Used Gb
+             * @description Memory that lives on the drive.
+             */
+            used_gb: number;
+            /**
+             * Watts
+             * @default 0
+             */
+            watts: number;
         };
         /**
          * SwapInfo
@@ -4384,6 +5515,91 @@ export interface components {
             heat_only: boolean;
             /** Host Id */
             host_id: string | null;
+        };
+        /**
+         * TcoAnswer
+         * @description Answer of /v1/tco/evaluate. `baseline` is null and `options` empty while something is missing.
+         */
+        TcoAnswer: {
+            baseline: components["schemas"]["Baseline"] | null;
+            /** Currency */
+            currency: string;
+            /** Inputs */
+            inputs: components["schemas"]["TcoInput"][];
+            memory: components["schemas"]["MemoryNeed"] | null;
+            /** Missing */
+            missing: components["schemas"]["MissingInput"][];
+            /** Name */
+            name: string;
+            /** Notes */
+            notes: string[];
+            /** Options */
+            options: components["schemas"]["Option"][];
+            /**
+             * Price Date
+             * @description The day that the price of DRAM held on.
+             */
+            price_date: string | null;
+            /** Sanity */
+            sanity: components["schemas"]["PublishedSaving"][];
+        };
+        /**
+         * TcoComparison
+         * @description Scenarios side by side.
+         */
+        TcoComparison: {
+            /** Currency */
+            currency: string;
+            /** Differences */
+            differences: components["schemas"]["Difference"][];
+            /** Scenarios */
+            scenarios: components["schemas"]["ComparedScenario"][];
+        };
+        /**
+         * TcoInput
+         * @description An input as it was used.
+         */
+        TcoInput: {
+            /** Date */
+            date: string | null;
+            /** Grounding */
+            grounding: string;
+            /** High */
+            high: number;
+            /** Label */
+            label: string;
+            /** Low */
+            low: number;
+            /** Name */
+            name: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "scenario" | "price_book" | "default" | "follows_dram";
+            /** Source */
+            source: string;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * TcoRequest
+         * @description A scenario to cost. The same seed gives the same draws.
+         */
+        TcoRequest: {
+            /**
+             * Draws
+             * @default 10000
+             */
+            draws: number;
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            spec: components["schemas"]["ScenarioDocument"];
         };
         /**
          * TileGrid
@@ -4510,6 +5726,25 @@ export interface components {
             uses_left: number | null;
         };
         /**
+         * TornadoBar
+         * @description The saving with one input at the ends of its range; widest reach first.
+         */
+        TornadoBar: {
+            /** High */
+            high: number;
+            /**
+             * Input
+             * @description Name of an input of the answer, `loss` or `swap_out_mb_per_s`.
+             */
+            input: string;
+            /** Low */
+            low: number;
+            /** Saving High */
+            saving_high: number;
+            /** Saving Low */
+            saving_low: number;
+        };
+        /**
          * TouchedWindow
          * @description Memory touched within w intervals by loads, pages without a sample included: an interval, a lower bound, or none.
          *
@@ -4590,6 +5825,16 @@ export interface components {
             why: string;
         };
         /**
+         * WaterfallStep
+         * @description A step from the baseline's cost per unit of work to the option's; all steps add up to minus the saving.
+         */
+        WaterfallStep: {
+            /** Delta */
+            delta: number;
+            /** Part */
+            part: string;
+        };
+        /**
          * Window
          * @description The stretch of time a figure speaks of: half-open [start, end), UTC.
          */
@@ -4625,6 +5870,18 @@ export interface components {
             ratio: components["schemas"]["Figure"];
         };
         /**
+         * ZswapDocument
+         * @description A pool of compressed memory inside DRAM, and the share of CPU time that compressing takes.
+         */
+        ZswapDocument: {
+            /** Compression Ratio */
+            compression_ratio: number;
+            /** Cpu Ratio */
+            cpu_ratio: number;
+            /** Pool Gb */
+            pool_gb: number;
+        };
+        /**
          * LeadingFigures
          * @description The two figures that people act on.
          */
@@ -4656,15 +5913,20 @@ export type Alive = components['schemas']['Alive'];
 export type Arm = components['schemas']['Arm'];
 export type AuditItem = components['schemas']['AuditItem'];
 export type AutoArms = components['schemas']['AutoArms'];
+export type Baseline = components['schemas']['Baseline'];
 export type BenchFigure = components['schemas']['BenchFigure'];
 export type BenchSkip = components['schemas']['BenchSkip'];
 export type BesideHeat = components['schemas']['BesideHeat'];
+export type Bin = components['schemas']['Bin'];
+export type BreakEven = components['schemas']['BreakEven'];
 export type Catalogue = components['schemas']['Catalogue'];
 export type Change = components['schemas']['Change'];
 export type ClassFigures = components['schemas']['ClassFigures'];
 export type CollectorInfo = components['schemas']['CollectorInfo'];
+export type ComparedScenario = components['schemas']['ComparedScenario'];
 export type Comparison = components['schemas']['Comparison'];
 export type ComponentStatus = components['schemas']['ComponentStatus'];
+export type CostPart = components['schemas']['CostPart'];
 export type CounterAnswer = components['schemas']['CounterAnswer'];
 export type CounterName = components['schemas']['CounterName'];
 export type CounterNames = components['schemas']['CounterNames'];
@@ -4672,12 +5934,17 @@ export type CounterSeries = components['schemas']['CounterSeries'];
 export type Curve = components['schemas']['Curve'];
 export type CxlDevice = components['schemas']['CxlDevice'];
 export type DecisionRequest = components['schemas']['DecisionRequest'];
+export type Difference = components['schemas']['Difference'];
+export type Distribution = components['schemas']['Distribution'];
+export type Endurance = components['schemas']['Endurance'];
+export type EnduranceDocument = components['schemas']['EnduranceDocument'];
 export type EnrolAnswer = components['schemas']['EnrolAnswer'];
 export type EnrolRequest = components['schemas']['EnrolRequest'];
 export type Event = components['schemas']['Event'];
 export type EventItem = components['schemas']['EventItem'];
 export type EventRequest = components['schemas']['EventRequest'];
 export type Excluded = components['schemas']['Excluded'];
+export type ExpanderDocument = components['schemas']['ExpanderDocument'];
 export type Experiment = components['schemas']['Experiment'];
 export type ExperimentItem = components['schemas']['ExperimentItem'];
 export type ExperimentMetric = components['schemas']['ExperimentMetric'];
@@ -4685,9 +5952,13 @@ export type ExperimentPlan = components['schemas']['ExperimentPlan'];
 export type ExperimentRequest = components['schemas']['ExperimentRequest'];
 export type Feature = components['schemas']['Feature'];
 export type Figure = components['schemas']['Figure'];
+export type FinanceDocument = components['schemas']['FinanceDocument'];
 export type Finding = components['schemas']['Finding'];
+export type Fleet = components['schemas']['Fleet'];
+export type FleetDocument = components['schemas']['FleetDocument'];
 export type FleetOverview = components['schemas']['FleetOverview'];
 export type FleetStatistics = components['schemas']['FleetStatistics'];
+export type FleetYear = components['schemas']['FleetYear'];
 export type Group = components['schemas']['Group'];
 export type GroupKey = components['schemas']['GroupKey'];
 export type GroupMetric = components['schemas']['GroupMetric'];
@@ -4696,6 +5967,7 @@ export type Hardware = components['schemas']['Hardware'];
 export type HeatConfig = components['schemas']['HeatConfig'];
 export type HeatIndex = components['schemas']['HeatIndex'];
 export type HostDetail = components['schemas']['HostDetail'];
+export type HostDocument = components['schemas']['HostDocument'];
 export type HostHeat = components['schemas']['HostHeat'];
 export type HostKnobAdvice = components['schemas']['HostKnobAdvice'];
 export type HostRef = components['schemas']['HostRef'];
@@ -4705,6 +5977,7 @@ export type HostSummary = components['schemas']['HostSummary'];
 export type HotSetOverlap = components['schemas']['HotSetOverlap'];
 export type HugePages = components['schemas']['HugePages'];
 export type IngestAnswer = components['schemas']['IngestAnswer'];
+export type InputRange = components['schemas']['InputRange'];
 export type InstallationStatus = components['schemas']['InstallationStatus'];
 export type InterleaveWeights = components['schemas']['InterleaveWeights'];
 export type Interval = components['schemas']['Interval'];
@@ -4727,33 +6000,52 @@ export type LoadedPoint = components['schemas']['LoadedPoint'];
 export type LoginRequest = components['schemas']['LoginRequest'];
 export type Lookalike = components['schemas']['Lookalike'];
 export type Lookalikes = components['schemas']['Lookalikes'];
+export type LossSource = components['schemas']['LossSource'];
 export type MatchedEvent = components['schemas']['MatchedEvent'];
+export type MemoryFit = components['schemas']['MemoryFit'];
+export type MemoryNeed = components['schemas']['MemoryNeed'];
 export type Metric = components['schemas']['Metric'];
 export type MetricChoice = components['schemas']['MetricChoice'];
 export type MetricRequest = components['schemas']['MetricRequest'];
+export type MissingInput = components['schemas']['MissingInput'];
 export type MoveCost = components['schemas']['MoveCost'];
 export type MovingLoss = components['schemas']['MovingLoss'];
 export type NamedFigure = components['schemas']['NamedFigure'];
+export type NewScenario = components['schemas']['NewScenario'];
 export type NewToken = components['schemas']['NewToken'];
 export type NewTokenRequest = components['schemas']['NewTokenRequest'];
 export type NodeBench = components['schemas']['NodeBench'];
 export type NodeInfo = components['schemas']['NodeInfo'];
+export type NumberLoss = components['schemas']['NumberLoss'];
+export type NumberNeed = components['schemas']['NumberNeed'];
 export type ObjectiveClass = components['schemas']['ObjectiveClass'];
 export type Objectives = components['schemas']['Objectives'];
+export type Option = components['schemas']['Option'];
+export type OptionDocument = components['schemas']['OptionDocument'];
 export type Outlier = components['schemas']['Outlier'];
 export type PageAdviceCard = components['schemas']['Page_AdviceCard_'];
 export type PageAuditItem = components['schemas']['Page_AuditItem_'];
 export type PageEventItem = components['schemas']['Page_EventItem_'];
 export type PageExperimentItem = components['schemas']['Page_ExperimentItem_'];
 export type PageHostSummary = components['schemas']['Page_HostSummary_'];
+export type PagePrice = components['schemas']['Page_Price_'];
+export type PageScenarioItem = components['schemas']['Page_ScenarioItem_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
 export type Pause = components['schemas']['Pause'];
 export type PauseInfo = components['schemas']['PauseInfo'];
+export type PerHost = components['schemas']['PerHost'];
 export type PingPong = components['schemas']['PingPong'];
 export type PingPongHistory = components['schemas']['PingPongHistory'];
 export type Power = components['schemas']['Power'];
+export type PowerDocument = components['schemas']['PowerDocument'];
 export type PowerPoint = components['schemas']['PowerPoint'];
+export type Price = components['schemas']['Price'];
+export type PriceDocument = components['schemas']['PriceDocument'];
+export type PriceRequest = components['schemas']['PriceRequest'];
+export type PricesDocument = components['schemas']['PricesDocument'];
+export type PublishedSaving = components['schemas']['PublishedSaving'];
 export type Quantiles = components['schemas']['Quantiles'];
+export type RangeDocument = components['schemas']['RangeDocument'];
 export type Ratio = components['schemas']['Ratio'];
 export type RatioAssumption = components['schemas']['RatioAssumption'];
 export type RatioCandidate = components['schemas']['RatioCandidate'];
@@ -4767,6 +6059,10 @@ export type RevisitCurve = components['schemas']['RevisitCurve'];
 export type Sampling = components['schemas']['Sampling'];
 export type ScatterFit = components['schemas']['ScatterFit'];
 export type ScatterPoint = components['schemas']['ScatterPoint'];
+export type ScenarioChange = components['schemas']['ScenarioChange'];
+export type ScenarioDefaults = components['schemas']['ScenarioDefaults'];
+export type ScenarioDocument = components['schemas']['ScenarioDocument'];
+export type ScenarioItem = components['schemas']['ScenarioItem'];
 export type SchemeInfo = components['schemas']['SchemeInfo'];
 export type Sensitivity = components['schemas']['Sensitivity'];
 export type Series = components['schemas']['Series'];
@@ -4775,28 +6071,38 @@ export type ServedCurve = components['schemas']['ServedCurve'];
 export type ServiceClass = components['schemas']['ServiceClass'];
 export type ServiceDetail = components['schemas']['ServiceDetail'];
 export type ServiceHeat = components['schemas']['ServiceHeat'];
+export type ServiceLoss = components['schemas']['ServiceLoss'];
 export type ServiceMatrixRow = components['schemas']['ServiceMatrixRow'];
 export type ServiceMetrics = components['schemas']['ServiceMetrics'];
+export type ServiceNeed = components['schemas']['ServiceNeed'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
 export type Session = components['schemas']['Session'];
 export type Shrunk = components['schemas']['Shrunk'];
 export type Sign = components['schemas']['Sign'];
 export type SizeHeat = components['schemas']['SizeHeat'];
+export type SkuDocument = components['schemas']['SkuDocument'];
 export type SlowdownPointItem = components['schemas']['SlowdownPointItem'];
 export type SlowdownPointRequest = components['schemas']['SlowdownPointRequest'];
 export type Stability = components['schemas']['Stability'];
 export type StartedExperiment = components['schemas']['StartedExperiment'];
 export type StateSpan = components['schemas']['StateSpan'];
 export type StopMoving = components['schemas']['StopMoving'];
+export type StoredScenario = components['schemas']['StoredScenario'];
 export type Subtracted = components['schemas']['Subtracted'];
 export type SubtractedMemory = components['schemas']['SubtractedMemory'];
+export type SwapDocument = components['schemas']['SwapDocument'];
 export type SwapInfo = components['schemas']['SwapInfo'];
 export type SwitchAnswer = components['schemas']['SwitchAnswer'];
 export type SwitchRequest = components['schemas']['SwitchRequest'];
+export type TcoAnswer = components['schemas']['TcoAnswer'];
+export type TcoComparison = components['schemas']['TcoComparison'];
+export type TcoInput = components['schemas']['TcoInput'];
+export type TcoRequest = components['schemas']['TcoRequest'];
 export type TileGrid = components['schemas']['TileGrid'];
 export type TileRow = components['schemas']['TileRow'];
 export type TimeAxis = components['schemas']['TimeAxis'];
 export type TokenInfo = components['schemas']['TokenInfo'];
+export type TornadoBar = components['schemas']['TornadoBar'];
 export type TouchedWindow = components['schemas']['TouchedWindow'];
 export type Trends = components['schemas']['Trends'];
 export type UnknownRule = components['schemas']['UnknownRule'];
@@ -4804,9 +6110,11 @@ export type Unmovable = components['schemas']['Unmovable'];
 export type ValidationError = components['schemas']['ValidationError'];
 export type WaitingAdvice = components['schemas']['WaitingAdvice'];
 export type WarmUpEnd = components['schemas']['WarmUpEnd'];
+export type WaterfallStep = components['schemas']['WaterfallStep'];
 export type Window = components['schemas']['Window'];
 export type WindowHeat = components['schemas']['WindowHeat'];
 export type WrittenWindow = components['schemas']['WrittenWindow'];
+export type ZswapDocument = components['schemas']['ZswapDocument'];
 export type TierscopeApiKnobsLeadingFigures = components['schemas']['tierscope__api__knobs__LeadingFigures'];
 export type TierscopeApiRatioLeadingFigures = components['schemas']['tierscope__api__ratio__LeadingFigures'];
 export type $defs = Record<string, never>;
@@ -5861,6 +7169,323 @@ export interface operations {
             };
         };
     };
+    list_prices_v1_prices_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Price_"];
+                };
+            };
+        };
+    };
+    create_price_v1_prices_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PriceRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Price"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_price_v1_prices__price_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                price_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    confirm_price_v1_prices__price_id__confirm_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                price_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Price"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_scenarios_v1_scenarios_get: {
+        parameters: {
+            query?: {
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ScenarioItem_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    create_scenario_v1_scenarios_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewScenario"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredScenario"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_defaults_v1_scenarios_defaults_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScenarioDefaults"];
+                };
+            };
+        };
+    };
+    read_schema_v1_scenarios_schema_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    read_scenario_v1_scenarios__scenario_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scenario_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredScenario"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    change_scenario_v1_scenarios__scenario_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scenario_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScenarioChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredScenario"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_scenario_v1_scenarios__scenario_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scenario_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     list_services_v1_services_get: {
         parameters: {
             query?: {
@@ -6596,6 +8221,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InstallationStatus"];
+                };
+            };
+        };
+    };
+    compare_scenarios_v1_tco_compare_get: {
+        parameters: {
+            query: {
+                /** @description Ids of 2 to 8 stored scenarios. */
+                scenario: string[];
+                seed?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TcoComparison"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    evaluate_scenario_v1_tco_evaluate_post: {
+        parameters: {
+            query?: {
+                /** @description `fast` leaves the random draws out: for sliders. */
+                parts?: "all" | "fast";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TcoRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TcoAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };
