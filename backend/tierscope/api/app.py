@@ -27,14 +27,17 @@ from tierscope.api import (
     login,
     objectives,
     ping_pong,
+    prices,
     ratio,
     revisit,
+    scenarios,
     sensitivity,
     service_metrics,
     services,
     slowdown_points,
     stability,
     status,
+    tco,
     tier_moves,
     tiles,
 )
@@ -53,6 +56,8 @@ from tierscope.usecases.context import ReadContext
 from tierscope.usecases.events import Events
 from tierscope.usecases.ingest import Ingest
 from tierscope.usecases.slowdown_points import SlowdownPoints
+from tierscope.usecases.tco import TcoReads
+from tierscope.usecases.tco_losses import ServiceFacts
 
 # The dashboard's catch-all comes last.
 ROUTERS = (
@@ -81,6 +86,9 @@ ROUTERS = (
     ratio.router,
     slowdown_points.router,
     advice.router,
+    prices.router,
+    scenarios.router,
+    tco.router,
     tiles.router,
     status.router,
     frontend.router,
@@ -147,6 +155,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
         app.state.events = Events(database, clock=clock)
         app.state.advice = Advice(database, clock=clock)
         app.state.slowdown_points = SlowdownPoints(database, clock=clock)
+        app.state.tco = TcoReads(app.state.reads, ServiceFacts(app.state.reads))
         ingest_usecase = Ingest(database, limits=settings.limits, clock=clock)
         app.state.ingest = ingest_usecase
         ingest_usecase.start()

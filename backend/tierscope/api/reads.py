@@ -1,5 +1,7 @@
 """Dependencies that hand a request the use case it reads through, on the application's database and clock."""
 
+from typing import cast
+
 from fastapi import Request
 
 from tierscope.usecases.counters import CounterReads
@@ -13,13 +15,16 @@ from tierscope.usecases.hosts import HostReads
 from tierscope.usecases.knobs import KnobReads
 from tierscope.usecases.objectives import ObjectiveReads
 from tierscope.usecases.ping_pong_reads import PingPongReads
+from tierscope.usecases.prices import Prices
 from tierscope.usecases.ratio import RatioReads
 from tierscope.usecases.revisit import RevisitReads
+from tierscope.usecases.scenarios import Scenarios
 from tierscope.usecases.sensitivity import SensitivityReads
 from tierscope.usecases.service_metrics import ServiceMetricReads
 from tierscope.usecases.services import ServiceReads
 from tierscope.usecases.stability import StabilityReads
 from tierscope.usecases.status import StatusReads
+from tierscope.usecases.tco import TcoReads
 from tierscope.usecases.tier_moves import LedgerReads
 from tierscope.usecases.tiles import TileReads
 
@@ -123,3 +128,20 @@ def experiment_writes(request: Request) -> ExperimentWrites:
 def fleet_statistics_reads(request: Request) -> FleetStatisticsReads:
     """Reads of statistics over many hosts."""
     return FleetStatisticsReads(request.app.state.reads)
+
+
+def price_book(request: Request) -> Prices:
+    """The price book."""
+    context = request.app.state.reads
+    return Prices(context.database, clock=context.clock)
+
+
+def scenario_store(request: Request) -> Scenarios:
+    """Stored scenarios."""
+    context = request.app.state.reads
+    return Scenarios(context.database, clock=context.clock)
+
+
+def tco_reads(request: Request) -> TcoReads:
+    """What-if of cost; one for the application, because it keeps the advice that it read."""
+    return cast("TcoReads", request.app.state.tco)

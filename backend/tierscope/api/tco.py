@@ -1,0 +1,55 @@
+"""What-if of cost: evaluate a scenario, compare stored ones."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
+
+from tierscope.api.answers import answer
+from tierscope.api.figures import Model
+from tierscope.api.permissions import requires
+from tierscope.api.reads import tco_reads
+from tierscope.api.tco_answers import TcoAnswer, TcoComparison
+from tierscope.usecases.scenario_documents import ScenarioDocument
+from tierscope.usecases.tco import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS, TcoReads
+
+
+class TcoRequest(Model):
+    """A scenario to cost. The same seed gives the same draws."""
+
+    spec: ScenarioDocument
+    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63)
+    draws: int = Field(default=DEFAULT_DRAWS, ge=100, le=MOST_DRAWS)
+
+
+router = APIRouter(prefix="/v1/tco", tags=["tco"], dependencies=[Depends(requires("read:fleet"))])
+
+Reads = Annotated[TcoReads, Depends(tco_reads)]
+
+
+@router.post("/evaluate", response_model=TcoAnswer, summary="Cost a scenario")
+def evaluate_scenario(
+    request: Request,
+    reads: Reads,
+    body: TcoRequest,
+    parts: Annotated[
+        Literal["all", "fast"], Query(description="`fast` leaves the random draws out: for sliders.")
+    ] = "all",
+) -> Response:
+    """Cost per host and for the fleet, savings, break-even points, what matters most, and how sure it is.
+
+    Nothing is stored. A missing price or loss is no error: `missing` says what, where it belongs, and what to do.
+    """
+    draws = 0 if parts == "fast" else body.draws
+    return answer(request, TcoAnswer, reads.evaluate(body.spec, draws=draws, seed=body.seed))
+
+
+@router.get("/compare", response_model=TcoComparison, summary="Stored scenarios side by side")
+def compare_scenarios(
+    request: Request,
+    reads: Reads,
+    scenario: Annotated[list[str], Query(description="Ids of 2 to 8 stored scenarios.")],
+    seed: Annotated[int, Query(ge=0, lt=2**63)] = DEFAULT_SEED,
+) -> Response:
+    """Answers of stored scenarios in one currency, and where the scenarios differ."""
+    return answer(request, TcoComparison, reads.compare(scenario, seed=seed))
