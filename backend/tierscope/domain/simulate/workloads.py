@@ -45,8 +45,8 @@ def generate(populations: Sequence[Population], *, pages: int, intervals: int, s
     if pages < 1 or intervals < 1:
         raise ValueError("a workload has at least one page and one interval")
     total = sum(population.share for population in populations)
-    if total <= 0:
-        raise ValueError("the shares of the populations are all 0")
+    if total <= 0 or any(population.share < 0 for population in populations):
+        raise ValueError("a population has a share below 0, or all have none")
     streams = np.random.SeedSequence(seed).spawn(len(populations))
     parts = [
         _populate(population, round(pages * population.share / total), intervals, np.random.default_rng(stream))
