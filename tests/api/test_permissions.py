@@ -80,6 +80,19 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/experiments/plan": "read:fleet",
     "GET /v1/experiments/{experiment_id}": "read:fleet",
     "POST /v1/experiments/{experiment_id}/end": "write:experiments",
+    "GET /v1/simulator/policies": "read:fleet",
+    "GET /v1/simulator/sources": "read:fleet",
+    "POST /v1/simulator/uploads": "write:sweeps",
+    "DELETE /v1/simulator/uploads/{upload_id}": "write:sweeps",
+    "GET /v1/sweeps": "read:fleet",
+    "POST /v1/sweeps": "write:sweeps",
+    "GET /v1/sweeps/{sweep_id}": "read:fleet",
+    "DELETE /v1/sweeps/{sweep_id}": "write:sweeps",
+    "POST /v1/sweeps/{sweep_id}/cancel": "write:sweeps",
+    "POST /v1/sweeps/{sweep_id}/resume": "write:sweeps",
+    "GET /v1/sweeps/{sweep_id}/results": "read:fleet",
+    "GET /v1/sweeps/{sweep_id}/runs/{run_id}": "read:fleet",
+    "GET /v1/sweeps/{sweep_id}/heat": "read:tiles",
     "POST /v1/agents/join-tokens": "write:agents",
     "POST /v1/agents/{host_id}/revoke": "write:agents",
     "POST /v1/agents/pause": "operate:agents",
@@ -89,6 +102,17 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/tokens": "write:tokens",
     "DELETE /v1/tokens/{token_id}": "write:tokens",
     "GET /v1/audit": "read:audit",
+    "POST /v1/alerts/{alert_id}/acknowledge": "write:silences",
+    "DELETE /v1/alerts/{alert_id}/acknowledge": "write:silences",
+    "GET /v1/silences": "read:fleet",
+    "POST /v1/silences": "write:silences",
+    "GET /v1/silences/{silence_id}": "read:fleet",
+    "POST /v1/silences/{silence_id}/expire": "write:silences",
+    "GET /v1/alert-routes": "read:routes",
+    "PUT /v1/alert-routes": "write:routes",
+    "POST /v1/alert-routes/test": "write:routes",
+    "GET /v1/notifications": "read:routes",
+    "POST /v1/notifications/{notification_id}/retry": "write:silences",
 }
 ROLE_NAMES: tuple[Role, ...] = ("viewer", "operator", "admin")
 ALLOWED = {
@@ -97,6 +121,10 @@ ALLOWED = {
     "write:events": {"operator", "admin"},
     "write:advice": {"operator", "admin"},
     "write:experiments": {"operator", "admin"},
+    "write:sweeps": {"operator", "admin"},
+    "write:silences": {"operator", "admin"},
+    "read:routes": {"operator", "admin"},
+    "write:routes": {"admin"},
     "operate:agents": {"operator", "admin"},
     "write:agents": {"admin"},
     "write:tokens": {"admin"},
@@ -149,7 +177,17 @@ def test_every_endpoint_answers_every_role_as_the_table_says(client: httpx.Clien
     wrong = []
     for endpoint in CHECKED:
         method, path = endpoint.split(" ")
-        names = ("host_id", "service_id", "token_id", "experiment_id", "point_id", "advice_id")
+        names = (
+            "host_id",
+            "service_id",
+            "token_id",
+            "experiment_id",
+            "point_id",
+            "advice_id",
+            "alert_id",
+            "silence_id",
+            "notification_id",
+        )
         path = path.format(**dict.fromkeys(names, "none"))
         for caller in ("anonymous", *ROLE_NAMES, "forger"):
             headers = {"Authorization": f"Bearer {tokens.get(caller, 'x')}"} if caller != "anonymous" else {}

@@ -13,17 +13,24 @@ from tierscope.usecases.fleet_statistics.reads import FleetStatisticsReads
 from tierscope.usecases.heat import HeatReads
 from tierscope.usecases.hosts import HostReads
 from tierscope.usecases.knobs import KnobReads
+from tierscope.usecases.notifications.reads import NotificationLog
 from tierscope.usecases.objectives import ObjectiveReads
 from tierscope.usecases.ping_pong_reads import PingPongReads
 from tierscope.usecases.prices import Prices
 from tierscope.usecases.ratio import RatioReads
 from tierscope.usecases.revisit import RevisitReads
+from tierscope.usecases.routes import AlertRoutes
 from tierscope.usecases.scenarios import Scenarios
 from tierscope.usecases.sensitivity import SensitivityReads
 from tierscope.usecases.service_metrics import ServiceMetricReads
 from tierscope.usecases.services import ServiceReads
+from tierscope.usecases.silences import Silences
 from tierscope.usecases.stability import StabilityReads
 from tierscope.usecases.status import StatusReads
+from tierscope.usecases.sweeps.reads import SweepReads
+from tierscope.usecases.sweeps.sources import SimulatorReads
+from tierscope.usecases.sweeps.uploads import TraceUploads
+from tierscope.usecases.sweeps.writes import SweepWrites
 from tierscope.usecases.tco import TcoReads
 from tierscope.usecases.tier_moves import LedgerReads
 from tierscope.usecases.tiles import TileReads
@@ -145,3 +152,42 @@ def scenario_store(request: Request) -> Scenarios:
 def tco_reads(request: Request) -> TcoReads:
     """What-if of cost; one for the application, because it keeps the advice that it read."""
     return cast("TcoReads", request.app.state.tco)
+
+
+def simulator_reads(request: Request) -> SimulatorReads:
+    """Reads of policies, and of what can be replayed."""
+    return SimulatorReads(request.app.state.reads)
+
+
+def sweep_reads(request: Request) -> SweepReads:
+    """Reads of sweeps."""
+    return SweepReads(request.app.state.reads)
+
+
+def sweep_writes(request: Request) -> SweepWrites:
+    """Starts and ends of sweeps."""
+    context = request.app.state.reads
+    return SweepWrites(context.database, clock=context.clock)
+
+
+def trace_uploads(request: Request) -> TraceUploads:
+    """Uploaded page traces."""
+    context = request.app.state.reads
+    return TraceUploads(context.database, clock=context.clock)
+
+
+def silences_of(request: Request) -> Silences:
+    """Silences and acknowledgements."""
+    context = request.app.state.reads
+    return Silences(context.database, clock=context.clock)
+
+
+def alert_routes(request: Request) -> AlertRoutes:
+    """Where alerts are sent."""
+    return AlertRoutes(request.app.state.reads)
+
+
+def notification_log(request: Request) -> NotificationLog:
+    """What was sent."""
+    context = request.app.state.reads
+    return NotificationLog(context.database, clock=context.clock)

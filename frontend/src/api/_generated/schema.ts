@@ -264,6 +264,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/alert-routes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receivers, routes and inhibitions
+         * @description Where alerts are sent, without secrets.
+         */
+        get: operations["read_alert_routes_v1_alert_routes_get"];
+        /**
+         * Replace receivers, routes and inhibitions
+         * @description Alerts that fire now go through the new routes; groups that are the same do not speak again.
+         */
+        put: operations["replace_alert_routes_v1_alert_routes_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alert-routes/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test to a receiver
+         * @description A made-up alert, sent now and once. It stands in the log.
+         */
+        post: operations["test_alert_route_v1_alert_routes_test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alerts/{alert_id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that someone looks after an alert
+         * @description It is not repeated any more; its end is told, and it is told again should it come again.
+         */
+        post: operations["acknowledge_alert_v1_alerts__alert_id__acknowledge_post"];
+        /**
+         * Take an acknowledgement back
+         * @description It is repeated again while it fires.
+         */
+        delete: operations["unacknowledge_alert_v1_alerts__alert_id__acknowledge_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -606,6 +674,46 @@ export interface paths {
         get: operations["read_catalogue_v1_metrics_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Notifications, newest first
+         * @description The delivery log, kept 90 days.
+         */
+        get: operations["list_notifications_v1_notifications_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notifications/{notification_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a notification that was given up again
+         * @description It goes back into the outbox, with all its attempts before it.
+         */
+        post: operations["retry_notification_v1_notifications__notification_id__retry_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1100,6 +1208,150 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/silences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Silences, newest first
+         * @description List silences.
+         */
+        get: operations["list_silences_v1_silences_get"];
+        put?: never;
+        /**
+         * Silence alerts for a time
+         * @description Notifications of matching alerts are held back; the alerts are shown all the same.
+         */
+        post: operations["create_silence_v1_silences_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/silences/{silence_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One silence
+         * @description A silence with the open alerts that it matches.
+         */
+        get: operations["read_silence_v1_silences__silence_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/silences/{silence_id}/expire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a silence now
+         * @description Alerts that still fire are sent again; a silence that is over stays as it is.
+         */
+        post: operations["expire_silence_v1_silences__silence_id__expire_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/simulator/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Policies and settings
+         * @description Placement policies with their settings, defaults and where these come from.
+         */
+        get: operations["list_policies_v1_simulator_policies_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/simulator/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What can be replayed
+         * @description Services with page samples, synthetic workloads and uploaded traces.
+         */
+        get: operations["list_sources_v1_simulator_sources_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/simulator/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a page trace
+         * @description Store a page trace (Parquet, at most 64 MiB). A bad one is refused, and the row named.
+         */
+        post: operations["upload_trace_v1_simulator_uploads_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/simulator/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove an uploaded trace
+         * @description Remove a trace that no sweep replays.
+         */
+        delete: operations["delete_upload_v1_simulator_uploads__upload_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/slowdown-points/{point_id}": {
         parameters: {
             query?: never;
@@ -1132,6 +1384,154 @@ export interface paths {
          * @description Each component with its health and the reason.
          */
         get: operations["read_status_v1_status_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sweeps, newest first
+         * @description List sweeps with their progress.
+         */
+        get: operations["list_sweeps_v1_sweeps_get"];
+        put?: never;
+        /**
+         * Start a sweep
+         * @description Queue a sweep. Workers replay it, one policy at a time; look at it for its progress.
+         */
+        post: operations["create_sweep_v1_sweeps_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps/{sweep_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One sweep
+         * @description What was asked, and how far it is.
+         */
+        get: operations["read_sweep_v1_sweeps__sweep_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a sweep
+         * @description Remove a sweep with all its results, finished or not.
+         */
+        delete: operations["delete_sweep_v1_sweeps__sweep_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps/{sweep_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a sweep
+         * @description Stop it between runs. What is finished stays.
+         */
+        post: operations["cancel_sweep_v1_sweeps__sweep_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps/{sweep_id}/heat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Heat of the trace of a sweep
+         * @description Bands of the trace's pages, ordered by kind and first use, over time: to be seen beside the replay.
+         */
+        get: operations["read_heat_v1_sweeps__sweep_id__heat_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps/{sweep_id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Results of a sweep
+         * @description The grid, the bound, the frontier of cost against loss, and the searches, of the runs finished so far.
+         */
+        get: operations["read_results_v1_sweeps__sweep_id__results_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps/{sweep_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a sweep
+         * @description Go on with cancelled and failed policies. Finished runs are not repeated.
+         */
+        post: operations["resume_sweep_v1_sweeps__sweep_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps/{sweep_id}/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One run of a sweep
+         * @description A finished run with its totals and its series.
+         */
+        get: operations["read_run_v1_sweeps__sweep_id__runs__run_id__get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1230,6 +1630,32 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AcknowledgeRequest
+         * @description What whoever looks after the alert says.
+         */
+        AcknowledgeRequest: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+        };
+        /**
+         * Acknowledgement
+         * @description Who looks after an alert.
+         */
+        Acknowledgement: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** Note */
+            note: string;
+        };
         /**
          * AdviceCard
          * @description One piece of advice; identical knob advice to hosts of one service is one card.
@@ -1444,6 +1870,135 @@ export interface components {
             samples_taken: components["schemas"]["Figure"];
             spool_bytes: components["schemas"]["Figure"];
             throttles: components["schemas"]["Figure"];
+        };
+        /**
+         * AlertRoute
+         * @description Alerts that meet all matchers go to the receiver. What is null is as in the route around it.
+         */
+        "AlertRoute-Input": {
+            /**
+             * Continue
+             * @description Try the routes after this one too.
+             * @default false
+             */
+            continue: boolean;
+            /**
+             * Group By
+             * @description Labels; `...` = every alert by itself. Outermost: alertname.
+             */
+            group_by?: string[] | null;
+            /**
+             * Group Interval Seconds
+             * @description Outermost: 300.
+             */
+            group_interval_seconds?: number | null;
+            /**
+             * Group Wait Seconds
+             * @description Outermost: 30.
+             */
+            group_wait_seconds?: number | null;
+            /**
+             * Matchers
+             * @default []
+             */
+            matchers: components["schemas"]["LabelMatcher"][];
+            /** Receiver */
+            receiver?: string | null;
+            /**
+             * Repeat Interval Seconds
+             * @description Outermost: 14400.
+             */
+            repeat_interval_seconds?: number | null;
+            /**
+             * Routes
+             * @default []
+             */
+            routes: components["schemas"]["AlertRoute-Input"][];
+        };
+        /**
+         * AlertRoute
+         * @description Alerts that meet all matchers go to the receiver. What is null is as in the route around it.
+         */
+        "AlertRoute-Output": {
+            /**
+             * Continue
+             * @description Try the routes after this one too.
+             * @default false
+             */
+            continue: boolean;
+            /**
+             * Group By
+             * @description Labels; `...` = every alert by itself. Outermost: alertname.
+             */
+            group_by?: string[] | null;
+            /**
+             * Group Interval Seconds
+             * @description Outermost: 300.
+             */
+            group_interval_seconds?: number | null;
+            /**
+             * Group Wait Seconds
+             * @description Outermost: 30.
+             */
+            group_wait_seconds?: number | null;
+            /**
+             * Matchers
+             * @default []
+             */
+            matchers: components["schemas"]["LabelMatcher"][];
+            /** Receiver */
+            receiver?: string | null;
+            /**
+             * Repeat Interval Seconds
+             * @description Outermost: 14400.
+             */
+            repeat_interval_seconds?: number | null;
+            /**
+             * Routes
+             * @default []
+             */
+            routes: components["schemas"]["AlertRoute-Output"][];
+        };
+        /**
+         * AlertRoutesRequest
+         * @description The whole configuration. With `version`, as it was read, nothing is lost that somebody else changed meanwhile.
+         */
+        AlertRoutesRequest: {
+            /**
+             * Inhibitions
+             * @default []
+             */
+            inhibitions: components["schemas"]["Inhibition"][];
+            /**
+             * Receivers
+             * @default []
+             */
+            receivers: components["schemas"]["ReceiverRequest"][];
+            /**
+             * Routes
+             * @default []
+             */
+            routes: components["schemas"]["AlertRoute-Input"][];
+            /** Version */
+            version?: number | null;
+        };
+        /**
+         * AlertRouting
+         * @description The configuration in force; version 0 = none was stored yet, and nothing is sent.
+         */
+        AlertRouting: {
+            /** Inhibitions */
+            inhibitions: components["schemas"]["Inhibition"][];
+            /** Receivers */
+            receivers: components["schemas"]["Receiver"][];
+            /** Routes */
+            routes: components["schemas"]["AlertRoute-Output"][];
+            /** Updated At */
+            updated_at: string | null;
+            /** Updated By */
+            updated_by: string | null;
+            /** Version */
+            version: number;
         };
         /**
          * Alive
@@ -2524,6 +3079,36 @@ export interface components {
             since: string | null;
         };
         /**
+         * Flatness
+         * @description How flat the optimum is.
+         */
+        Flatness: {
+            /**
+             * At Edge
+             * @description Keys whose best value is the last that was tried: better ones may follow.
+             */
+            at_edge: string[];
+            /** N */
+            n: number;
+            /** N Within */
+            n_within: number;
+            /**
+             * Spans
+             * @description How far each key can go without losing more.
+             */
+            spans: {
+                [key: string]: [
+                    number,
+                    number
+                ];
+            };
+            /**
+             * Within Ratio
+             * @description Settings are as good where they lose at most so much more, relatively.
+             */
+            within_ratio: number;
+        };
+        /**
          * Fleet
          * @description A fleet that does the baseline's work, in whole hosts.
          */
@@ -2661,6 +3246,22 @@ export interface components {
             year: number;
         };
         /**
+         * FrontierPoint
+         * @description A run that no other one beats in both cost and loss.
+         */
+        FrontierPoint: {
+            /** Cost Ratio */
+            cost_ratio: number;
+            /** Dram Ratio */
+            dram_ratio: number;
+            /** Loss */
+            loss: number;
+            /** Policy */
+            policy: string;
+            /** Run Id */
+            run_id: string;
+        };
+        /**
          * Group
          * @description Like-for-like hosts.
          */
@@ -2741,6 +3342,21 @@ export interface components {
             hypervisor: string | null;
             /** Unmovable */
             unmovable: components["schemas"]["Unmovable"][];
+        };
+        /**
+         * HeatBand
+         * @description A band of pages of one kind, in order of first use.
+         */
+        HeatBand: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "anon" | "file" | "tmpfs";
+            /** Label */
+            label: string;
+            /** Pages */
+            pages: number;
         };
         /**
          * HeatConfig
@@ -3027,6 +3643,21 @@ export interface components {
             too_late: number;
             /** Warnings */
             warnings: string[];
+        };
+        /**
+         * Inhibition
+         * @description Alerts of the target are held back while one of the source fires with the same values of `equal`.
+         */
+        Inhibition: {
+            /**
+             * Equal
+             * @default []
+             */
+            equal: string[];
+            /** Source Matchers */
+            source_matchers: components["schemas"]["LabelMatcher"][];
+            /** Target Matchers */
+            target_matchers: components["schemas"]["LabelMatcher"][];
         };
         /**
          * InputRange
@@ -3338,6 +3969,22 @@ export interface components {
             group_norm: string | null;
             /** Path */
             path: string;
+        };
+        /**
+         * LabelMatcher
+         * @description A condition on a label; one that is not there is the empty text. Expressions must match the whole value.
+         */
+        LabelMatcher: {
+            /** Name */
+            name: string;
+            /**
+             * Op
+             * @default =
+             * @enum {string}
+             */
+            op: "=" | "!=" | "=~" | "!~";
+            /** Value */
+            value: string;
         };
         /**
          * Ledger
@@ -3771,6 +4418,63 @@ export interface components {
             write_latency_ns: number | null;
         };
         /**
+         * Notification
+         * @description One notification to one receiver about one group of alerts.
+         */
+        Notification: {
+            /** Attempts */
+            attempts: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Delivered At */
+            delivered_at: string | null;
+            /** Firing */
+            firing: number;
+            /** Given Up At */
+            given_up_at: string | null;
+            /** Group Labels */
+            group_labels: {
+                [key: string]: string;
+            };
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "webhook" | "mail" | "slack" | "pagerduty" | "alertmanager" | "apprise";
+            /** Next Attempt At */
+            next_attempt_at: string | null;
+            /**
+             * Reason
+             * @enum {string}
+             */
+            reason: "firing" | "resolved" | "repeat" | "test";
+            /** Receiver */
+            receiver: string;
+            /** Resolved */
+            resolved: number;
+            /**
+             * Said
+             * @description Why the last attempt failed, or what is to be known though it was taken.
+             */
+            said: string | null;
+            /**
+             * Status
+             * @description `dead`: given up; it can be tried again.
+             * @enum {string}
+             */
+            status: "waiting" | "delivered" | "dead";
+            /**
+             * Status Code
+             * @description HTTP status of the last answer, where there was a failure with one.
+             */
+            status_code: number | null;
+        };
+        /**
          * NumberLoss
          * @description A share of throughput that somebody states, with its ends.
          */
@@ -3901,6 +4605,16 @@ export interface components {
             zswap?: components["schemas"]["ZswapDocument"] | null;
         };
         /**
+         * OraclePoint
+         * @description The bound of all policies: the densest pages of each interval in DRAM.
+         */
+        OraclePoint: {
+            /** Dram Ratio */
+            dram_ratio: number;
+            /** Local Ratio */
+            local_ratio: number | null;
+        };
+        /**
          * Outlier
          * @description A host beyond 3.5 robust standard deviations of its group, on one side, hours in a row.
          */
@@ -3960,6 +4674,13 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Page[Notification] */
+        Page_Notification_: {
+            /** Items */
+            items: components["schemas"]["Notification"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[Price] */
         Page_Price_: {
             /** Items */
@@ -3978,6 +4699,20 @@ export interface components {
         Page_ServiceSummary_: {
             /** Items */
             items: components["schemas"]["ServiceSummary"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** Page[Silence] */
+        Page_Silence_: {
+            /** Items */
+            items: components["schemas"]["Silence"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** Page[Sweep] */
+        Page_Sweep_: {
+            /** Items */
+            items: components["schemas"]["Sweep"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -4580,6 +5315,97 @@ export interface components {
             reason: string | null;
         };
         /**
+         * Receiver
+         * @description A receiver as it is shown. What its settings hold are references, never values of secrets.
+         */
+        Receiver: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "webhook" | "mail" | "slack" | "pagerduty" | "alertmanager" | "apprise";
+            /** Name */
+            name: string;
+            /** Secrets */
+            secrets: components["schemas"]["ReceiverSecret"][];
+            settings: components["schemas"]["ReceiverSettings"];
+        };
+        /**
+         * ReceiverRequest
+         * @description A receiver.
+         */
+        ReceiverRequest: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "webhook" | "mail" | "slack" | "pagerduty" | "alertmanager" | "apprise";
+            /** Name */
+            name: string;
+            settings: components["schemas"]["ReceiverSettings"];
+        };
+        /**
+         * ReceiverSecret
+         * @description A secret that a receiver names, and whether it has a value where this process runs.
+         */
+        ReceiverSecret: {
+            /** Field */
+            field: string;
+            /** Is Set */
+            is_set: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "environment" | "file";
+        };
+        /**
+         * ReceiverSettings
+         * @description Settings of a receiver; docs/howto/alert-routes.md says which kind takes which.
+         *
+         *     A secret is never written here: `${TIERSCOPE_SECRET_...}` names a variable of the service's environment, a field
+         *     that ends in `_file` names a file in its directory of secrets.
+         */
+        ReceiverSettings: {
+            /** Channel */
+            channel?: string | null;
+            /** Password */
+            password?: string | null;
+            /** Password File */
+            password_file?: string | null;
+            /**
+             * Resend Seconds
+             * @description Of Alertmanager: how often alerts are sent again.
+             */
+            resend_seconds?: number | null;
+            /** Routing Key */
+            routing_key?: string | null;
+            /** Routing Key File */
+            routing_key_file?: string | null;
+            /**
+             * Send Resolved
+             * @description Absent = true.
+             */
+            send_resolved?: boolean | null;
+            /**
+             * To
+             * @description Mail addresses.
+             */
+            to?: string[] | null;
+            /** Token */
+            token?: string | null;
+            /** Token File */
+            token_file?: string | null;
+            /** Url */
+            url?: string | null;
+            /** Url File */
+            url_file?: string | null;
+            /** User */
+            user?: string | null;
+        };
+        /**
          * Revisit
          * @description Answer of /v1/services/{id}/revisit.
          */
@@ -4647,6 +5473,52 @@ export interface components {
             method: string;
             /** Share */
             share: (number | null)[];
+        };
+        /**
+         * SampledHost
+         * @description A host that uploaded samples of a service's pages.
+         */
+        SampledHost: {
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /** Host Id */
+            host_id: string;
+            /** N Intervals */
+            n_intervals: number;
+            /** N Pages */
+            n_pages: number;
+            /** Name */
+            name: string;
+            /**
+             * Sampled Ratio
+             * @description Share of the service's pages that is in the sample.
+             */
+            sampled_ratio: number;
+            /**
+             * To
+             * Format: date-time
+             */
+            to: string;
+        };
+        /**
+         * SampledService
+         * @description A service with page samples of the last seven days.
+         */
+        SampledService: {
+            /** Hosts */
+            hosts: components["schemas"]["SampledHost"][];
+            /** Name */
+            name: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Service Id */
+            service_id: string;
         };
         /**
          * Sampling
@@ -4828,6 +5700,36 @@ export interface components {
             threshold_intervals: number | null;
             /** Warm */
             warm: string | null;
+        };
+        /**
+         * SearchBest
+         * @description The best of what was tried: the smallest loss, and of equal ones the fewest tier moves.
+         */
+        SearchBest: {
+            /** Loss */
+            loss: number;
+            /** Run Id */
+            run_id: string;
+            /** Settings */
+            settings: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * SearchPoint
+         * @description Settings that were tried.
+         */
+        SearchPoint: {
+            /** Loss */
+            loss: number | null;
+            /** Run Id */
+            run_id: string;
+            /** Settings */
+            settings: {
+                [key: string]: number;
+            };
+            /** Tier Move Mb Per S */
+            tier_move_mb_per_s: number | null;
         };
         /**
          * Sensitivity
@@ -5192,6 +6094,39 @@ export interface components {
             role: ("viewer" | "operator" | "admin") | null;
         };
         /**
+         * Setting
+         * @description Something that can be set. Switches are 0 and 1.
+         */
+        Setting: {
+            /** Default */
+            default: number;
+            /** Highest */
+            highest: number;
+            /** Lowest */
+            lowest: number;
+            /** Name */
+            name: string;
+            /**
+             * Source
+             * @description kernel, S source paper, R not re-checked, A assumption.
+             */
+            source: string;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * SharesByKind
+         * @description Local share by page kind over the intervals.
+         */
+        SharesByKind: {
+            /** Anon */
+            anon: (number | null)[];
+            /** File */
+            file: (number | null)[];
+            /** Tmpfs */
+            tmpfs: (number | null)[];
+        };
+        /**
          * Shrunk
          * @description The median of a small group, drawn towards that of all hosts of the service: w = n / (n + 5).
          */
@@ -5216,6 +6151,100 @@ export interface components {
             unit: string;
             /** Value */
             value: number;
+        };
+        /**
+         * Silence
+         * @description A silence. `matches`: ids of the open alerts that it matches, none once it has expired.
+         */
+        Silence: {
+            /** Comment */
+            comment: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /** Id */
+            id: string;
+            /** Matchers */
+            matchers: components["schemas"]["LabelMatcher"][];
+            /** Matches */
+            matches: string[];
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "active" | "expired";
+        };
+        /**
+         * SilenceRequest
+         * @description Alerts that meet all matchers are not sent from `starts_at` (absent = now) to `ends_at`.
+         */
+        SilenceRequest: {
+            /**
+             * Comment
+             * @default
+             */
+            comment: string;
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /** Matchers */
+            matchers: components["schemas"]["LabelMatcher"][];
+            /** Starts At */
+            starts_at?: string | null;
+        };
+        /**
+         * SimulatorPolicies
+         * @description All policies, and the settings that all of them share.
+         */
+        SimulatorPolicies: {
+            /** Cost Settings */
+            cost_settings: components["schemas"]["Setting"][];
+            /** Machine Settings */
+            machine_settings: components["schemas"]["Setting"][];
+            /** Policies */
+            policies: components["schemas"]["SimulatorPolicy"][];
+        };
+        /**
+         * SimulatorPolicy
+         * @description A placement policy.
+         */
+        SimulatorPolicy: {
+            /** Has Slow Tier */
+            has_slow_tier: boolean;
+            /** Label */
+            label: string;
+            /** Name */
+            name: string;
+            /** Settings */
+            settings: components["schemas"]["Setting"][];
+        };
+        /**
+         * SimulatorSources
+         * @description What can be replayed.
+         */
+        SimulatorSources: {
+            /** Services */
+            services: components["schemas"]["SampledService"][];
+            /** Uploads */
+            uploads: components["schemas"]["TraceUpload"][];
+            /** Workloads */
+            workloads: components["schemas"]["Workload"][];
         };
         /**
          * SizeHeat
@@ -5339,6 +6368,22 @@ export interface components {
             service_id: string;
             warm_up_end: components["schemas"]["WarmUpEnd"];
             window: components["schemas"]["Window"];
+        };
+        /**
+         * StallSeconds
+         * @description Seconds that the mean host waits beyond DRAM, by cause.
+         */
+        StallSeconds: {
+            /** Faults */
+            faults: number;
+            /** Hint Faults */
+            hint_faults: number;
+            /** Slow Accesses */
+            slow_accesses: number;
+            /** Tier Moves */
+            tier_moves: number;
+            /** Total */
+            total: number;
         };
         /**
          * StartedExperiment
@@ -5494,6 +6539,466 @@ export interface components {
             zoned: string | null;
         };
         /**
+         * Sweep
+         * @description A sweep as asked, and how far it is.
+         */
+        Sweep: {
+            cost: components["schemas"]["SweepCost"];
+            /** Cpu Seconds */
+            cpu_seconds: number | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Done */
+            done: number;
+            /** Dram Ratios */
+            dram_ratios: number[];
+            /** Finished At */
+            finished_at: string | null;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Origin
+             * @constant
+             */
+            origin: "simulated";
+            /** Policies */
+            policies: string[];
+            /** Progress Ratio */
+            progress_ratio: number;
+            /** Search */
+            search: {
+                [key: string]: number[];
+            };
+            /** Seed */
+            seed: number | null;
+            /** Settings */
+            settings: {
+                [key: string]: number;
+            };
+            source: components["schemas"]["SweepSource"];
+            /** Started At */
+            started_at: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "done" | "failed" | "cancelled";
+            /** Tasks */
+            tasks: components["schemas"]["SweepTask"][];
+            /** Total */
+            total: number;
+        };
+        /**
+         * SweepCell
+         * @description One run. Rates are those of the mean host, scaled up to all its pages.
+         */
+        SweepCell: {
+            /**
+             * Cost Ratio
+             * @description Price of its memory over that of all DRAM.
+             */
+            cost_ratio: number;
+            demoted_pages_per_s: components["schemas"]["Figure"];
+            /** Dram Ratio */
+            dram_ratio: number;
+            /**
+             * Error
+             * @description Why it has no figures.
+             */
+            error: string | null;
+            /** Label */
+            label: string;
+            /** @description Share of accesses that DRAM served. */
+            local_ratio: components["schemas"]["Figure"];
+            /** @description Loss of throughput against all DRAM. */
+            loss: components["schemas"]["Figure"];
+            major_faults_per_s: components["schemas"]["Figure"];
+            /** @description Promoted pages that were demoted within ten minutes before. */
+            ping_pong_ratio: components["schemas"]["Figure"];
+            /** Policy */
+            policy: string;
+            promoted_pages_per_s: components["schemas"]["Figure"];
+            /** Run Id */
+            run_id: string;
+            /** Settings */
+            settings: {
+                [key: string]: number;
+            };
+            tier_move_mb_per_s: components["schemas"]["Figure"];
+        };
+        /**
+         * SweepCost
+         * @description Price of a byte over that of DRAM.
+         */
+        SweepCost: {
+            /** Slow Price Ratio */
+            slow_price_ratio: number;
+            /** Swap Price Ratio */
+            swap_price_ratio: number;
+        };
+        /**
+         * SweepCostRequest
+         * @description Prices for the frontier, per byte and over that of DRAM.
+         */
+        SweepCostRequest: {
+            /**
+             * Slow Price Ratio
+             * @default 0.5
+             */
+            slow_price_ratio: number;
+            /**
+             * Swap Price Ratio
+             * @default 0.03
+             */
+            swap_price_ratio: number;
+        };
+        /**
+         * SweepHeat
+         * @description Heat of the trace: log2 of 1 + accesses by band and column; null where no page of the band was there.
+         */
+        SweepHeat: {
+            /** Accesses */
+            accesses: (number | null)[][];
+            /**
+             * Host Name
+             * @description The host that is shown, of several.
+             */
+            host_name: string | null;
+            /**
+             * Interval
+             * @description The first interval of each column, from 0.
+             */
+            interval: number[];
+            /**
+             * Log2
+             * @constant
+             */
+            log2: true;
+            /**
+             * Origin
+             * @constant
+             */
+            origin: "simulated";
+            /**
+             * Reason
+             * @description Why there is none yet.
+             */
+            reason: string | null;
+            /** Rows */
+            rows: components["schemas"]["HeatBand"][];
+            /** Sweep Id */
+            sweep_id: string;
+        };
+        /**
+         * SweepRequest
+         * @description A new sweep: every policy at every DRAM share, and all combinations of the values of `search`.
+         */
+        SweepRequest: {
+            /**
+             * @default {
+             *       "slow_price_ratio": 0.5,
+             *       "swap_price_ratio": 0.03
+             *     }
+             */
+            cost: components["schemas"]["SweepCostRequest"];
+            /**
+             * Cpu Seconds
+             * @description Processor time of the trace, of all hosts.
+             */
+            cpu_seconds?: number | null;
+            /**
+             * Dram Ratios
+             * @description DRAM as a share of the peak, 0..1.
+             */
+            dram_ratios: number[];
+            /** Name */
+            name: string;
+            /** Policies */
+            policies: string[];
+            /**
+             * Search
+             * @description Values to try, by setting.
+             * @default {}
+             */
+            search: {
+                [key: string]: number[];
+            };
+            /**
+             * Seed
+             * @description Null: hint faults come at their expected time; workloads take 0.
+             */
+            seed?: number | null;
+            /**
+             * Settings
+             * @description Of policies, machine and costs.
+             * @default {}
+             */
+            settings: {
+                [key: string]: number;
+            };
+            source: components["schemas"]["SweepSourceRequest"];
+        };
+        /**
+         * SweepResults
+         * @description What a sweep has found so far. Facts of the trace are null until a worker has read it.
+         */
+        SweepResults: {
+            /**
+             * Cells
+             * @description With the settings as asked; those of searches stand in `searches`.
+             */
+            cells: components["schemas"]["SweepCell"][];
+            /**
+             * Frontier
+             * @description Over all runs, by rising cost.
+             */
+            frontier: components["schemas"]["FrontierPoint"][];
+            /** Interval Seconds */
+            interval_seconds: number | null;
+            /** Intervals */
+            intervals: number | null;
+            /** N Hosts */
+            n_hosts: number | null;
+            /** Notes */
+            notes: string[];
+            /** Oracle */
+            oracle: components["schemas"]["OraclePoint"][];
+            /**
+             * Origin
+             * @constant
+             */
+            origin: "simulated";
+            /**
+             * Pages
+             * @description Pages in the trace, of all hosts.
+             */
+            pages: number | null;
+            /**
+             * Peak Bytes
+             * @description Memory of the mean host at its peak.
+             */
+            peak_bytes: number | null;
+            /**
+             * Sampled Ratio
+             * @description Share of the pages that the trace has; null: it has them all.
+             */
+            sampled_ratio: number | null;
+            /** Searches */
+            searches: components["schemas"]["SweepSearch"][];
+            /** Sweep Id */
+            sweep_id: string;
+            window: components["schemas"]["Window"] | null;
+        };
+        /**
+         * SweepRun
+         * @description One run with all its totals, of the mean host, and its series.
+         */
+        SweepRun: {
+            /**
+             * Cost Ratio
+             * @description Price of its memory over that of all DRAM.
+             */
+            cost_ratio: number;
+            demoted_pages_per_s: components["schemas"]["Figure"];
+            /** Dram Ratio */
+            dram_ratio: number;
+            /**
+             * Error
+             * @description Why it has no figures.
+             */
+            error: string | null;
+            /** Label */
+            label: string;
+            /** @description Share of accesses that DRAM served. */
+            local_ratio: components["schemas"]["Figure"];
+            /** Local Ratio By Kind */
+            local_ratio_by_kind: {
+                [key: string]: number | null;
+            } | null;
+            /** @description Loss of throughput against all DRAM. */
+            loss: components["schemas"]["Figure"];
+            major_faults_per_s: components["schemas"]["Figure"];
+            /**
+             * Origin
+             * @constant
+             */
+            origin: "simulated";
+            /** @description Promoted pages that were demoted within ten minutes before. */
+            ping_pong_ratio: components["schemas"]["Figure"];
+            /** Policy */
+            policy: string;
+            promoted_pages_per_s: components["schemas"]["Figure"];
+            /** Run Id */
+            run_id: string;
+            /**
+             * Searched
+             * @description Whether its settings come from the search.
+             */
+            searched: boolean;
+            series: components["schemas"]["SweepRunSeries"] | null;
+            /** Settings */
+            settings: {
+                [key: string]: number;
+            };
+            stall_seconds: components["schemas"]["StallSeconds"] | null;
+            /** Sweep Id */
+            sweep_id: string;
+            tier_move_mb_per_s: components["schemas"]["Figure"];
+            /** Totals */
+            totals: {
+                [key: string]: number | null;
+            } | null;
+        };
+        /**
+         * SweepRunSeries
+         * @description Figures of intervals, of the mean host. Long traces have intervals in a row joined: pages and bytes are sums.
+         */
+        SweepRunSeries: {
+            /** Demoted Pages */
+            demoted_pages: (number | null)[];
+            /** Dram Free Bytes */
+            dram_free_bytes: (number | null)[];
+            /** Failed Promotion Pages */
+            failed_promotion_pages: (number | null)[];
+            /**
+             * Interval
+             * @description The first interval of each point, from 0.
+             */
+            interval: number[];
+            /** Local Ratio */
+            local_ratio: (number | null)[];
+            local_ratio_by_kind: components["schemas"]["SharesByKind"];
+            /** Ping Pong Pages */
+            ping_pong_pages: (number | null)[];
+            /** Promoted Pages */
+            promoted_pages: (number | null)[];
+            /** Swap Written Bytes */
+            swap_written_bytes: (number | null)[];
+            /** Tier Move Mb Per S */
+            tier_move_mb_per_s: (number | null)[];
+        };
+        /**
+         * SweepSearch
+         * @description The knob search of one policy at one DRAM share.
+         */
+        SweepSearch: {
+            best: components["schemas"]["SearchBest"] | null;
+            /** Dram Ratio */
+            dram_ratio: number;
+            flatness: components["schemas"]["Flatness"] | null;
+            /** Keys */
+            keys: string[];
+            /** Label */
+            label: string;
+            /** Points */
+            points: components["schemas"]["SearchPoint"][];
+            /** Policy */
+            policy: string;
+        };
+        /**
+         * SweepSource
+         * @description What a sweep replays.
+         */
+        SweepSource: {
+            /**
+             * Host Id
+             * @description Null: all sampled hosts of the service.
+             */
+            host_id: string | null;
+            /** Intervals */
+            intervals: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "service" | "workload" | "upload";
+            /**
+             * Name
+             * @description For people.
+             */
+            name: string;
+            /** Pages */
+            pages: number | null;
+            /** Service Id */
+            service_id: string | null;
+            /** Upload Id */
+            upload_id: string | null;
+            /** @description Of a service's page samples. */
+            window: components["schemas"]["Window"] | null;
+            /** Workload */
+            workload: string | null;
+        };
+        /**
+         * SweepSourceRequest
+         * @description What to replay: sampled pages of a service, a synthetic workload, or an uploaded trace.
+         */
+        SweepSourceRequest: {
+            /**
+             * From
+             * @description Of a service: RFC 3339 or `-24h`. Default: a day.
+             */
+            from?: string | null;
+            /**
+             * Host Id
+             * @description Null: all sampled hosts of the service.
+             */
+            host_id?: string | null;
+            /**
+             * Intervals
+             * @description Of a workload; null: 60.
+             */
+            intervals?: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "service" | "workload" | "upload";
+            /**
+             * Pages
+             * @description Of a workload; null: 50,000.
+             */
+            pages?: number | null;
+            /** Service Id */
+            service_id?: string | null;
+            /**
+             * To
+             * @description Default: the newest sample.
+             */
+            to?: string | null;
+            /** Upload Id */
+            upload_id?: string | null;
+            /** Workload */
+            workload?: string | null;
+        };
+        /**
+         * SweepTask
+         * @description One policy of a sweep.
+         */
+        SweepTask: {
+            /** Done */
+            done: number;
+            /** Error */
+            error: string | null;
+            /** Label */
+            label: string;
+            /** Policy */
+            policy: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "done" | "failed" | "cancelled";
+            /** Total */
+            total: number;
+        };
+        /**
          * SwitchAnswer
          * @description How many pauses began or ended, and those that hold now.
          */
@@ -5600,6 +7105,29 @@ export interface components {
              */
             seed: number;
             spec: components["schemas"]["ScenarioDocument"];
+        };
+        /**
+         * TestAnswer
+         * @description What became of the test.
+         */
+        TestAnswer: {
+            /** Delivered */
+            delivered: boolean;
+            /** Notification Id */
+            notification_id: string;
+            /**
+             * Said
+             * @description Why it failed, or what is to be known though it was taken.
+             */
+            said: string | null;
+        };
+        /**
+         * TestRequest
+         * @description Which receiver to try.
+         */
+        TestRequest: {
+            /** Receiver */
+            receiver: string;
         };
         /**
          * TileGrid
@@ -5757,6 +7285,31 @@ export interface components {
             touched_bytes: components["schemas"]["Figure"];
         };
         /**
+         * TraceUpload
+         * @description An uploaded page trace.
+         */
+        TraceUpload: {
+            /** Accesses */
+            accesses: number;
+            /** Bytes */
+            bytes: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Id */
+            id: string;
+            /** Intervals */
+            intervals: number;
+            /** Name */
+            name: string;
+            /** Pages */
+            pages: number;
+        };
+        /**
          * Trends
          * @description A placebo change between two windows before the real one; null where it cannot be told.
          */
@@ -5860,6 +7413,23 @@ export interface components {
             intervals: number;
         };
         /**
+         * Workload
+         * @description A synthetic workload: seeded, and labelled as simulated wherever it shows.
+         */
+        Workload: {
+            /** Label */
+            label: string;
+            /** Name */
+            name: string;
+            /**
+             * Simulated
+             * @constant
+             */
+            simulated: true;
+            /** Source */
+            source: string;
+        };
+        /**
          * WrittenWindow
          * @description Memory written within w intervals, from write tracking: shown beside heat, never as heat.
          */
@@ -5904,11 +7474,17 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type AcknowledgeRequest = components['schemas']['AcknowledgeRequest'];
+export type Acknowledgement = components['schemas']['Acknowledgement'];
 export type AdviceCard = components['schemas']['AdviceCard'];
 export type AdviceDetail = components['schemas']['AdviceDetail'];
 export type AgeBucket = components['schemas']['AgeBucket'];
 export type AgentConfigAnswer = components['schemas']['AgentConfigAnswer'];
 export type AgentInfo = components['schemas']['AgentInfo'];
+export type AlertRouteInput = components['schemas']['AlertRoute-Input'];
+export type AlertRouteOutput = components['schemas']['AlertRoute-Output'];
+export type AlertRoutesRequest = components['schemas']['AlertRoutesRequest'];
+export type AlertRouting = components['schemas']['AlertRouting'];
 export type Alive = components['schemas']['Alive'];
 export type Arm = components['schemas']['Arm'];
 export type AuditItem = components['schemas']['AuditItem'];
@@ -5954,16 +7530,19 @@ export type Feature = components['schemas']['Feature'];
 export type Figure = components['schemas']['Figure'];
 export type FinanceDocument = components['schemas']['FinanceDocument'];
 export type Finding = components['schemas']['Finding'];
+export type Flatness = components['schemas']['Flatness'];
 export type Fleet = components['schemas']['Fleet'];
 export type FleetDocument = components['schemas']['FleetDocument'];
 export type FleetOverview = components['schemas']['FleetOverview'];
 export type FleetStatistics = components['schemas']['FleetStatistics'];
 export type FleetYear = components['schemas']['FleetYear'];
+export type FrontierPoint = components['schemas']['FrontierPoint'];
 export type Group = components['schemas']['Group'];
 export type GroupKey = components['schemas']['GroupKey'];
 export type GroupMetric = components['schemas']['GroupMetric'];
 export type HttpValidationError = components['schemas']['HTTPValidationError'];
 export type Hardware = components['schemas']['Hardware'];
+export type HeatBand = components['schemas']['HeatBand'];
 export type HeatConfig = components['schemas']['HeatConfig'];
 export type HeatIndex = components['schemas']['HeatIndex'];
 export type HostDetail = components['schemas']['HostDetail'];
@@ -5977,6 +7556,7 @@ export type HostSummary = components['schemas']['HostSummary'];
 export type HotSetOverlap = components['schemas']['HotSetOverlap'];
 export type HugePages = components['schemas']['HugePages'];
 export type IngestAnswer = components['schemas']['IngestAnswer'];
+export type Inhibition = components['schemas']['Inhibition'];
 export type InputRange = components['schemas']['InputRange'];
 export type InstallationStatus = components['schemas']['InstallationStatus'];
 export type InterleaveWeights = components['schemas']['InterleaveWeights'];
@@ -5993,6 +7573,7 @@ export type KnobEvidence = components['schemas']['KnobEvidence'];
 export type KnobFiles = components['schemas']['KnobFiles'];
 export type KnobInfo = components['schemas']['KnobInfo'];
 export type KnobState = components['schemas']['KnobState'];
+export type LabelMatcher = components['schemas']['LabelMatcher'];
 export type Ledger = components['schemas']['Ledger'];
 export type LedgerColumn = components['schemas']['LedgerColumn'];
 export type LedgerReset = components['schemas']['LedgerReset'];
@@ -6016,21 +7597,26 @@ export type NewToken = components['schemas']['NewToken'];
 export type NewTokenRequest = components['schemas']['NewTokenRequest'];
 export type NodeBench = components['schemas']['NodeBench'];
 export type NodeInfo = components['schemas']['NodeInfo'];
+export type Notification = components['schemas']['Notification'];
 export type NumberLoss = components['schemas']['NumberLoss'];
 export type NumberNeed = components['schemas']['NumberNeed'];
 export type ObjectiveClass = components['schemas']['ObjectiveClass'];
 export type Objectives = components['schemas']['Objectives'];
 export type Option = components['schemas']['Option'];
 export type OptionDocument = components['schemas']['OptionDocument'];
+export type OraclePoint = components['schemas']['OraclePoint'];
 export type Outlier = components['schemas']['Outlier'];
 export type PageAdviceCard = components['schemas']['Page_AdviceCard_'];
 export type PageAuditItem = components['schemas']['Page_AuditItem_'];
 export type PageEventItem = components['schemas']['Page_EventItem_'];
 export type PageExperimentItem = components['schemas']['Page_ExperimentItem_'];
 export type PageHostSummary = components['schemas']['Page_HostSummary_'];
+export type PageNotification = components['schemas']['Page_Notification_'];
 export type PagePrice = components['schemas']['Page_Price_'];
 export type PageScenarioItem = components['schemas']['Page_ScenarioItem_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
+export type PageSilence = components['schemas']['Page_Silence_'];
+export type PageSweep = components['schemas']['Page_Sweep_'];
 export type Pause = components['schemas']['Pause'];
 export type PauseInfo = components['schemas']['PauseInfo'];
 export type PerHost = components['schemas']['PerHost'];
@@ -6054,8 +7640,14 @@ export type RatioPosterior = components['schemas']['RatioPosterior'];
 export type RatioSensitivity = components['schemas']['RatioSensitivity'];
 export type RatioSweep = components['schemas']['RatioSweep'];
 export type Ready = components['schemas']['Ready'];
+export type Receiver = components['schemas']['Receiver'];
+export type ReceiverRequest = components['schemas']['ReceiverRequest'];
+export type ReceiverSecret = components['schemas']['ReceiverSecret'];
+export type ReceiverSettings = components['schemas']['ReceiverSettings'];
 export type Revisit = components['schemas']['Revisit'];
 export type RevisitCurve = components['schemas']['RevisitCurve'];
+export type SampledHost = components['schemas']['SampledHost'];
+export type SampledService = components['schemas']['SampledService'];
 export type Sampling = components['schemas']['Sampling'];
 export type ScatterFit = components['schemas']['ScatterFit'];
 export type ScatterPoint = components['schemas']['ScatterPoint'];
@@ -6064,6 +7656,8 @@ export type ScenarioDefaults = components['schemas']['ScenarioDefaults'];
 export type ScenarioDocument = components['schemas']['ScenarioDocument'];
 export type ScenarioItem = components['schemas']['ScenarioItem'];
 export type SchemeInfo = components['schemas']['SchemeInfo'];
+export type SearchBest = components['schemas']['SearchBest'];
+export type SearchPoint = components['schemas']['SearchPoint'];
 export type Sensitivity = components['schemas']['Sensitivity'];
 export type Series = components['schemas']['Series'];
 export type ServedAtRatio = components['schemas']['ServedAtRatio'];
@@ -6077,13 +7671,21 @@ export type ServiceMetrics = components['schemas']['ServiceMetrics'];
 export type ServiceNeed = components['schemas']['ServiceNeed'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
 export type Session = components['schemas']['Session'];
+export type Setting = components['schemas']['Setting'];
+export type SharesByKind = components['schemas']['SharesByKind'];
 export type Shrunk = components['schemas']['Shrunk'];
 export type Sign = components['schemas']['Sign'];
+export type Silence = components['schemas']['Silence'];
+export type SilenceRequest = components['schemas']['SilenceRequest'];
+export type SimulatorPolicies = components['schemas']['SimulatorPolicies'];
+export type SimulatorPolicy = components['schemas']['SimulatorPolicy'];
+export type SimulatorSources = components['schemas']['SimulatorSources'];
 export type SizeHeat = components['schemas']['SizeHeat'];
 export type SkuDocument = components['schemas']['SkuDocument'];
 export type SlowdownPointItem = components['schemas']['SlowdownPointItem'];
 export type SlowdownPointRequest = components['schemas']['SlowdownPointRequest'];
 export type Stability = components['schemas']['Stability'];
+export type StallSeconds = components['schemas']['StallSeconds'];
 export type StartedExperiment = components['schemas']['StartedExperiment'];
 export type StateSpan = components['schemas']['StateSpan'];
 export type StopMoving = components['schemas']['StopMoving'];
@@ -6092,18 +7694,34 @@ export type Subtracted = components['schemas']['Subtracted'];
 export type SubtractedMemory = components['schemas']['SubtractedMemory'];
 export type SwapDocument = components['schemas']['SwapDocument'];
 export type SwapInfo = components['schemas']['SwapInfo'];
+export type Sweep = components['schemas']['Sweep'];
+export type SweepCell = components['schemas']['SweepCell'];
+export type SweepCost = components['schemas']['SweepCost'];
+export type SweepCostRequest = components['schemas']['SweepCostRequest'];
+export type SweepHeat = components['schemas']['SweepHeat'];
+export type SweepRequest = components['schemas']['SweepRequest'];
+export type SweepResults = components['schemas']['SweepResults'];
+export type SweepRun = components['schemas']['SweepRun'];
+export type SweepRunSeries = components['schemas']['SweepRunSeries'];
+export type SweepSearch = components['schemas']['SweepSearch'];
+export type SweepSource = components['schemas']['SweepSource'];
+export type SweepSourceRequest = components['schemas']['SweepSourceRequest'];
+export type SweepTask = components['schemas']['SweepTask'];
 export type SwitchAnswer = components['schemas']['SwitchAnswer'];
 export type SwitchRequest = components['schemas']['SwitchRequest'];
 export type TcoAnswer = components['schemas']['TcoAnswer'];
 export type TcoComparison = components['schemas']['TcoComparison'];
 export type TcoInput = components['schemas']['TcoInput'];
 export type TcoRequest = components['schemas']['TcoRequest'];
+export type TestAnswer = components['schemas']['TestAnswer'];
+export type TestRequest = components['schemas']['TestRequest'];
 export type TileGrid = components['schemas']['TileGrid'];
 export type TileRow = components['schemas']['TileRow'];
 export type TimeAxis = components['schemas']['TimeAxis'];
 export type TokenInfo = components['schemas']['TokenInfo'];
 export type TornadoBar = components['schemas']['TornadoBar'];
 export type TouchedWindow = components['schemas']['TouchedWindow'];
+export type TraceUpload = components['schemas']['TraceUpload'];
 export type Trends = components['schemas']['Trends'];
 export type UnknownRule = components['schemas']['UnknownRule'];
 export type Unmovable = components['schemas']['Unmovable'];
@@ -6113,6 +7731,7 @@ export type WarmUpEnd = components['schemas']['WarmUpEnd'];
 export type WaterfallStep = components['schemas']['WaterfallStep'];
 export type Window = components['schemas']['Window'];
 export type WindowHeat = components['schemas']['WindowHeat'];
+export type Workload = components['schemas']['Workload'];
 export type WrittenWindow = components['schemas']['WrittenWindow'];
 export type ZswapDocument = components['schemas']['ZswapDocument'];
 export type TierscopeApiKnobsLeadingFigures = components['schemas']['tierscope__api__knobs__LeadingFigures'];
@@ -6473,6 +8092,156 @@ export interface operations {
             header?: never;
             path: {
                 host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_alert_routes_v1_alert_routes_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRouting"];
+                };
+            };
+        };
+    };
+    replace_alert_routes_v1_alert_routes_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertRoutesRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRouting"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    test_alert_route_v1_alert_routes_test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    acknowledge_alert_v1_alerts__alert_id__acknowledge_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Acknowledgement"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    unacknowledge_alert_v1_alerts__alert_id__acknowledge_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: string;
             };
             cookie?: never;
         };
@@ -7165,6 +8934,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Catalogue"];
+                };
+            };
+        };
+    };
+    list_notifications_v1_notifications_get: {
+        parameters: {
+            query?: {
+                status?: ("waiting" | "delivered" | "dead") | null;
+                receiver?: string | null;
+                /** @description Alert id. */
+                alert?: string | null;
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Notification_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    retry_notification_v1_notifications__notification_id__retry_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                notification_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Notification"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };
@@ -8176,6 +10014,240 @@ export interface operations {
             };
         };
     };
+    list_silences_v1_silences_get: {
+        parameters: {
+            query?: {
+                status?: ("pending" | "active" | "expired") | null;
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Silence_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    create_silence_v1_silences_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SilenceRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_silence_v1_silences__silence_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                silence_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    expire_silence_v1_silences__silence_id__expire_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                silence_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Silence"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_policies_v1_simulator_policies_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulatorPolicies"];
+                };
+            };
+        };
+    };
+    list_sources_v1_simulator_sources_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulatorSources"];
+                };
+            };
+        };
+    };
+    upload_trace_v1_simulator_uploads_post: {
+        parameters: {
+            query: {
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TraceUpload"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_upload_v1_simulator_uploads__upload_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     delete_slowdown_point_v1_slowdown_points__point_id__delete: {
         parameters: {
             query?: never;
@@ -8221,6 +10293,294 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InstallationStatus"];
+                };
+            };
+        };
+    };
+    list_sweeps_v1_sweeps_get: {
+        parameters: {
+            query?: {
+                /** @description Service id. */
+                service?: string | null;
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Sweep_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    create_sweep_v1_sweeps_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SweepRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sweep"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_sweep_v1_sweeps__sweep_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sweep"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_sweep_v1_sweeps__sweep_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    cancel_sweep_v1_sweeps__sweep_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sweep"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_heat_v1_sweeps__sweep_id__heat_get: {
+        parameters: {
+            query?: {
+                rows?: number;
+                columns?: number;
+            };
+            header?: never;
+            path: {
+                sweep_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepHeat"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_results_v1_sweeps__sweep_id__results_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepResults"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    resume_sweep_v1_sweeps__sweep_id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sweep"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_run_v1_sweeps__sweep_id__runs__run_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep_id: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepRun"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };
