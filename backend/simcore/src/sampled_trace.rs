@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tierscope_import::page_trace::{Access, PageTraceReader};
+use tierscope_import::page_trace::{Access, PageTraceReader, TraceLimits};
 use tierscope_import::trace_sample::{SampledTraceFolder, Sampling};
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::{HeatRow, PageKind, WINDOWS};
@@ -42,19 +42,25 @@ pub(crate) struct PageTrace {
 
 #[pymethods]
 impl PageTrace {
-    /// Reads a trace; `merged` intervals of it in a row become one. Raises `ValueError` with the cause.
+    /// Reads a trace; `merged` intervals of it in a row become one. More rows than `max_rows` are refused before they
+    /// are read. Raises `ValueError` with the cause.
     #[new]
     #[allow(
         clippy::needless_pass_by_value,
         reason = "arguments from Python are owned"
     )]
-    #[pyo3(signature = (path, merged = 1))]
-    fn new(py: Python<'_>, path: PathBuf, merged: usize) -> PyResult<Self> {
+    #[pyo3(signature = (path, merged = 1, max_rows = None))]
+    fn new(py: Python<'_>, path: PathBuf, merged: usize, max_rows: Option<u64>) -> PyResult<Self> {
         if merged == 0 {
             return Err(PyValueError::new_err("merged must be 1 or more intervals"));
         }
         let read = py.detach(|| {
-            let reader = PageTraceReader::open(&path)?;
+            let usual = TraceLimits::default();
+            let limits = TraceLimits {
+                rows: max_rows.unwrap_or(usual.rows),
+                ..usual
+            };
+            let reader = PageTraceReader::open_with(&path, limits)?;
             let intervals = reader.intervals().collect::<Result<Vec<_>, _>>()?;
             Ok((
                 reader.page_size_bytes(),

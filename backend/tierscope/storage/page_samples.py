@@ -49,6 +49,46 @@ def hosts_with_samples(session: ReadSession, service_id: int, start: datetime, e
     return [int(found) for found in session.execute(statement, values).scalars()]
 
 
+@dataclass(frozen=True, slots=True)
+class SampledHostRow:
+    """What a host sampled of a service, by public ids: most pages of a block, intervals of all, from and to when."""
+
+    service_id: str
+    service_name: str
+    origin: str
+    host_id: str
+    host_name: str
+    n_pages: int
+    n_intervals: int
+    sampled_ratio: float
+    first_at: datetime
+    last_at: datetime
+
+
+def sampled_hosts(session: ReadSession, since: datetime) -> list[SampledHostRow]:
+    """Hosts with blocks since a moment, by service and host name."""
+    statement = text(
+        "SELECT s.public_id AS service_id, s.namespace || '/' || s.name AS service_name, s.origin,"
+        " h.public_id AS host_id, h.name AS host_name, t.n_pages, t.n_intervals, t.sampled_ratio, t.first_at, t.last_at"
+        " FROM (SELECT service_id, host_id, max(n_pages)::int AS n_pages, sum(n_intervals)::int AS n_intervals,"
+        "  avg(sampled_ratio)::float8 AS sampled_ratio, min(ts) AS first_at, max(ts) AS last_at FROM"
+        "  (SELECT service_id, host_id, ts, sum(n_pages) AS n_pages, max(n_intervals) AS n_intervals,"
+        "   min(sampled_ratio) AS sampled_ratio FROM traces WHERE ts > :since GROUP BY service_id, host_id, ts) b"
+        "  GROUP BY service_id, host_id) t"
+        " JOIN services s ON s.id = t.service_id JOIN hosts h ON h.id = t.host_id"
+        " ORDER BY 2, s.id, h.name, h.id"
+    )
+    return [SampledHostRow(**row) for row in session.execute(statement, {"since": since}).mappings()]
+
+
+def newest_sample(session: ReadSession, service_id: int, host_id: int | None) -> datetime | None:
+    """When the newest block of a service ended, on one host or any; None where there is none."""
+    statement = text(
+        "SELECT max(ts) FROM traces WHERE service_id = :service AND (CAST(:host AS bigint) IS NULL OR host_id = :host)"
+    )
+    return session.execute(statement, {"service": service_id, "host": host_id}).scalar_one_or_none()
+
+
 def list_samples(
     session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int]
 ) -> list[SampleHead]:

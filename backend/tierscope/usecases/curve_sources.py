@@ -31,7 +31,7 @@ _CACHED_BYTES = 96 << 20
 _CACHED_HOSTS_BYTES = 48 << 20
 # Every so many hours: none of these shares a factor with 24, so that all hours of the day are met.
 _STRIDES = (1, 5, 7, 11, 13, 17, 19, 23, 25, 29, 31, 35, 37, 41, 43, 47)
-_TOUCHED_ONLY = frozenset({"pebs", "ibs", "spe", "trace"})
+TOUCHED_ONLY = frozenset({"pebs", "ibs", "spe", "trace"})
 """Back ends that list pages with accesses alone: when such a page is freed is not known."""
 
 
@@ -76,7 +76,7 @@ def read_curve_samples(
         notes.append(f"{MAX_HOSTS} of {len(hosts)} hosts with page samples were taken.")
         hosts = spread_hosts(hosts)
     heads = list_samples(session, service_id, window.start, window.end, hosts) if hosts else []
-    chosen = _choose(heads, method)
+    chosen = choose_sampled_method(heads, method)
     others = tuple(sorted({BACKENDS[head.method.backend] for head in heads if head.method != chosen}))
     if chosen is None:
         return FoundSamples(None, others)
@@ -93,7 +93,7 @@ def spread_hosts(hosts: Sequence[int], most: int = MAX_HOSTS) -> list[int]:
     return [hosts[i * len(hosts) // most] for i in range(most)]
 
 
-def _choose(heads: Sequence[SampleHead], wanted: str | None) -> Method | None:
+def choose_sampled_method(heads: Sequence[SampleHead], wanted: str | None) -> Method | None:
     """The method asked for, else one that counts accesses for an hour or longer, else that with most intervals."""
     intervals: dict[Method, int] = defaultdict(int)
     counting = set()
@@ -140,7 +140,7 @@ def _join(
     for host, some in by_host.items():
         sample = joined[host]
         if sample is None:
-            sample = _join_host(some, blocks, stay_resident=BACKENDS[method.backend] in _TOUCHED_ONLY)
+            sample = _join_host(some, blocks, stay_resident=BACKENDS[method.backend] in TOUCHED_ONLY)
             if sample is None:
                 continue
             kept.hosts.put((service_id, tuple(some)), sample)

@@ -6,6 +6,7 @@ ADVICE_SECONDS = 300
 """Advice is refreshed hourly, and sooner where there are new hosts and services to judge."""
 EXPERIMENTS_SECONDS = 300
 FLEET_STATISTICS_SECONDS = 300
+SWEEPS_SECONDS = 5
 
 SCHEDULE = {
     "rebuild.drain": {
@@ -32,5 +33,10 @@ SCHEDULE = {
         "task": "fleet_statistics.update",
         "schedule": FLEET_STATISTICS_SECONDS,
         "options": {"expires": FLEET_STATISTICS_SECONDS},
+    },
+    "sweeps.run": {
+        "task": "sweeps.run",
+        "schedule": SWEEPS_SECONDS,
+        "options": {"expires": SWEEPS_SECONDS},
     },
 }

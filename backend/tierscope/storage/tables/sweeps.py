@@ -69,7 +69,7 @@ sweep_tasks = Table(
     Column("error", Text),
     Column("holder", Text),  # a random word of the worker that works on it
     Column("lease_until", Instant),
-    Column("takes", Integer, nullable=False, server_default="0"),  # how often a worker began or went on with it
+    Column("takes", Integer, nullable=False, server_default="0"),  # by workers, since a run was stored
     CheckConstraint("status IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="status"),
     UniqueConstraint("sweep_id", "policy"),
 )

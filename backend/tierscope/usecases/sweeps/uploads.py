@@ -1,0 +1,122 @@
+"""Uploaded page traces: checked when they come, kept as they came."""
+
+import re
+import secrets
+import tempfile
+from pathlib import Path
+
+from tierscope.core.clock import Clock, utc_now
+from tierscope.core.database import Database
+from tierscope.core.errors import ConfigurationError, Conflict, NotFound, Unprocessable
+from tierscope.domain.simulate import of_recording
+from tierscope.storage import trace_uploads as stored
+from tierscope.storage.access import AuditRow, append_audit
+from tierscope.storage.trace_uploads import UploadRow
+from tierscope.storage.traces import read_page_trace
+from tierscope.usecases.sweeps.load import MAX_UPLOAD_ROWS
+from tierscope.usecases.sweeps.views import UploadView
+
+MAX_UPLOAD_BYTES = 64 << 20
+MAX_UPLOADS = 50
+_FORMAT = "Give a page trace in Parquet, as docs/simulate-json.md describes it."
+
+
+class TraceUploads:
+    """Adds and removes uploaded traces."""
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def create(self, name: str, body: bytes, *, actor: str) -> UploadView:
+        """Store a trace.
+
+        Raises:
+            Unprocessable: it is no page trace, or has too many rows; the row is named where one is wrong.
+            Conflict: there are as many as there may be.
+            ConfigurationError: the compiled core is not built.
+        """
+        if not name or "\0" in name:
+            raise Unprocessable("the name of a trace is text without NUL characters")
+        now = self._clock()
+        pages, intervals, touched, accesses = _measure(body)
+        public_id = "u" + secrets.token_hex(8)
+        with self._database.write() as transaction:
+            if stored.count_uploads(transaction) >= MAX_UPLOADS:
+                raise Conflict(
+                    f"{MAX_UPLOADS} traces are stored, which is the most there may be",
+                    next_step="Remove one that is no longer needed.",
+                )
+            values = {
+                "public_id": public_id,
+                "name": name,
+                "pages": pages,
+                "intervals": intervals,
+                "touched_pages": touched,
+                "accesses": accesses,
+                "body": body,
+                "author": actor,
+                "created_at": now,
+            }
+            stored.insert_upload(transaction, values)
+            append_audit(
+                transaction, AuditRow(now, actor, "trace_upload.create", public_id, {"name": name, "bytes": len(body)})
+            )
+        with self._database.read() as session:
+            row = stored.find_upload(session, public_id)
+        if row is None:
+            raise NotFound("the trace was removed at once")
+        return view_upload(row)
+
+    def delete(self, upload_id: str, *, actor: str) -> None:
+        """Remove a trace.
+
+        Raises:
+            NotFound: there is no such trace.
+            Conflict: a sweep replays it.
+        """
+        with self._database.write() as transaction:
+            row = stored.find_upload(transaction, upload_id)
+            if row is None:
+                raise NotFound(
+                    f"there is no uploaded trace {upload_id[:80]!r}",
+                    next_step="List them with GET /v1/simulator/sources.",
+                )
+            using = stored.sweeps_of_upload(transaction, row.id)
+            if using:
+                raise Conflict(
+                    f"the sweep {using[0]!r} replays this trace", next_step="Remove its sweeps first, then the trace."
+                )
+            stored.delete_upload(transaction, row.id)
+            append_audit(
+                transaction, AuditRow(self._clock(), actor, "trace_upload.delete", upload_id, {"name": row.name})
+            )
+
+
+def view_upload(row: UploadRow) -> UploadView:
+    """An upload as it is shown."""
+    return UploadView(
+        id=row.public_id,
+        name=row.name,
+        bytes=row.bytes,
+        pages=row.pages,
+        intervals=row.intervals,
+        accesses=row.accesses,
+        created_by=row.author,
+        created_at=row.created_at,
+    )
+
+
+def _measure(body: bytes) -> tuple[int, int, int, int]:
+    """Pages, intervals, touched pages and accesses of a trace; Unprocessable where it is none."""
+    with tempfile.TemporaryDirectory(prefix="tierscope-") as folder:
+        path = Path(folder) / "trace.parquet"
+        path.write_bytes(body)
+        try:
+            trace = of_recording(read_page_trace(path, max_rows=MAX_UPLOAD_ROWS))
+        except ValueError as error:
+            cause = re.sub(re.escape(str(path)) + r":?\s*", "", str(error)) or "the file cannot be read"
+            raise Unprocessable(cause, next_step=_FORMAT) from error
+        except RuntimeError as error:
+            raise ConfigurationError(str(error), next_step="Run `make simcore`.") from error
+    return trace.pages, trace.intervals, trace.touched, trace.accesses
