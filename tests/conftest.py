@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 pytest_plugins = ["fixtures.servers"]
+
+
+class OneDemo(LoadScopeScheduling):
+    """Modules go to processes as a whole, and all browser tests to one, because they share a slow demonstration."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """Spread tests over processes by `OneDemo`, where they are spread by module."""
+    return OneDemo(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
