@@ -1,7 +1,7 @@
 """Where the notifier stands: how far it has read changes of alerts, and its groups with what their receivers know."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -71,11 +71,6 @@ def write_notifier(transaction: WriteTransaction, state: NotifierState, now: dat
     transaction.execute(statement, values)
 
 
-def last_change(session: ReadSession) -> int:
-    """The number of the newest change; 0 where there is none."""
-    return int(session.execute(text("SELECT coalesce(max(id), 0) FROM alert_changes")).scalar_one())
-
-
 def read_changes(session: ReadSession, after: int, limit: int) -> tuple[list[AlertEvent], int]:
     """Changes behind a position that are to be told, and the number of the last one looked at."""
     statement = text(
@@ -103,18 +98,41 @@ def read_firing(session: ReadSession) -> list[AlertEvent]:
     return [event for event in events if event.state == "firing"]
 
 
+def read_lost(session: ReadSession, now: datetime, position: int) -> list[AlertEvent]:
+    """Alerts that groups still hold as firing though they are over or gone, and no change behind `position` tells.
+
+    A rule or a host that is removed can take its alerts away without a change; nobody is to wait for their end.
+    """
+    statement = text(
+        "SELECT DISTINCT ON (m.alert_id) m.body, a.resolved_at FROM notification_members m"
+        " LEFT JOIN alerts a ON a.public_id = m.alert_id WHERE m.state = 'firing'"
+        " AND (a.id IS NULL OR a.resolved_at IS NOT NULL)"
+        " AND NOT EXISTS (SELECT 1 FROM alert_changes c WHERE c.alert_id = a.id AND c.id > :position)"
+    )
+    rows = session.execute(statement, {"position": position})
+    ended = ((SentAlert.read(row.body), row.resolved_at or now) for row in rows)
+    return [AlertEvent(0, at, "resolved", replace(alert, ends_at=at)) for alert, at in ended]
+
+
 def read_groups(
-    session: ReadSession, *, keys: Iterable[str] = (), now: datetime | None = None, every: bool = False
+    session: ReadSession,
+    *,
+    keys: Iterable[str] = (),
+    fingerprints: Iterable[str] = (),
+    now: datetime | None = None,
+    every: bool = False,
 ) -> list[StoredGroup]:
-    """Groups: those of these keys, those that may have something to say at `now`, or all of them."""
+    """Groups of these keys, those that hold these alerts, those that may have something to say at `now`; or all."""
     statement = text(
         "SELECT g.id, g.key, g.receiver, g.timing, g.keeps_alive, g.labels, g.notified_at FROM notification_groups g"
-        " WHERE :every OR g.key = ANY(:keys) OR (CAST(:now AS timestamptz) IS NOT NULL AND ("
+        " WHERE :every OR g.key = ANY(:keys) OR EXISTS (SELECT 1 FROM notification_members m WHERE m.group_id = g.id"
+        " AND m.fingerprint = ANY(:fingerprints)) OR (CAST(:now AS timestamptz) IS NOT NULL AND ("
         " g.notified_at + make_interval(secs => CAST(g.timing->>'repeat_interval_seconds' AS double precision)) <= :now"
         " OR EXISTS (SELECT 1 FROM notification_members m WHERE m.group_id = g.id"
         " AND (m.state = 'resolved' OR m.told_alert_id IS DISTINCT FROM m.alert_id)))) ORDER BY g.id"
     )
-    rows = session.execute(statement, {"keys": list(keys), "now": now, "every": every}).all()
+    values = {"keys": list(keys), "fingerprints": list(fingerprints), "now": now, "every": every}
+    rows = session.execute(statement, values).all()
     members = _read_members(session, [row.id for row in rows])
     return [_group(row, members.get(row.id, [])) for row in rows]
 
@@ -123,7 +141,7 @@ def write_group(transaction: WriteTransaction, stored: StoredGroup, before: Stor
     """Store what has changed of a group since it was read as `before`; one without members is gone."""
     group = stored.group
     if not group.members:
-        transaction.execute(delete(notification_groups).where(notification_groups.c.key == group.key))
+        drop_group(transaction, group.key)
         return
     known = {
         "timing": asdict(group.timing),
@@ -153,10 +171,9 @@ def write_group(transaction: WriteTransaction, stored: StoredGroup, before: Stor
         transaction.execute(write, changed)
 
 
-def drop_groups_of(transaction: WriteTransaction, receivers: Sequence[str]) -> None:
-    """Forget the groups of receivers that are gone."""
-    statement = text("DELETE FROM notification_groups WHERE NOT receiver = ANY(:receivers)")
-    transaction.execute(statement, {"receivers": list(receivers)})
+def drop_group(transaction: WriteTransaction, key: str) -> None:
+    """Forget a group: nobody is told more of it."""
+    transaction.execute(delete(notification_groups).where(notification_groups.c.key == key))
 
 
 def _read_members(session: ReadSession, groups: Sequence[int]) -> dict[int, list[tuple[Member, SentAlert]]]:

@@ -153,6 +153,15 @@ def mark_failed(
     transaction.execute(statement, values)
 
 
+def postpone(transaction: WriteTransaction, receiver: str, until: datetime) -> None:
+    """A receiver does not answer: nothing is sent to it before `until`."""
+    statement = text(
+        "UPDATE notifications SET next_attempt_at = :until"
+        " WHERE status = 'waiting' AND receiver = :receiver AND next_attempt_at < :until"
+    )
+    transaction.execute(statement, {"receiver": receiver, "until": until})
+
+
 def revive(transaction: WriteTransaction, public_id: str, now: datetime) -> bool:
     """Put a notification that was given up back into the outbox; False where it is not among those."""
     statement = text(

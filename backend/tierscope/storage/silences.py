@@ -160,6 +160,15 @@ def acknowledgements_of(session: ReadSession, alert_ids: Sequence[str]) -> dict[
     return {row.public_id: Acknowledgement(row.at, row.by, row.note) for row in rows}
 
 
+def acknowledged_alerts(session: ReadSession) -> frozenset[str]:
+    """Public ids of the open alerts that someone looks after."""
+    statement = text(
+        "SELECT a.public_id FROM alert_acknowledgements k JOIN alerts a ON a.id = k.alert_id"
+        " WHERE a.resolved_at IS NULL"
+    )
+    return frozenset(session.execute(statement).scalars())
+
+
 def _row(row: Any) -> SilenceRow:  # noqa: ANN401 - a row of the driver
     silence = Silence(row.public_id, read_matchers(row.matchers), row.starts_at, row.ends_at)
     return SilenceRow(row.id, silence, row.comment, row.created_by, row.created_at)

@@ -6,6 +6,7 @@ ADVICE_SECONDS = 300
 """Advice is refreshed hourly, and sooner where there are new hosts and services to judge."""
 EXPERIMENTS_SECONDS = 300
 FLEET_STATISTICS_SECONDS = 300
+NOTIFICATIONS_SECONDS = 5
 SWEEPS_SECONDS = 5
 
 SCHEDULE = {
@@ -38,5 +39,10 @@ SCHEDULE = {
         "task": "sweeps.run",
         "schedule": SWEEPS_SECONDS,
         "options": {"expires": SWEEPS_SECONDS},
+    },
+    "notifications.deliver": {
+        "task": "notifications.deliver",
+        "schedule": NOTIFICATIONS_SECONDS,
+        "options": {"expires": NOTIFICATIONS_SECONDS},
     },
 }

@@ -7,9 +7,17 @@ from typing import Any
 
 from tierscope.domain.notifications.groups import Reason
 from tierscope.domain.notifications.matchers import Labels
+from tierscope.domain.notifications.receivers import Kind
 
-MAX_ALERTS = 200
-"""At most so many alerts are written out in one notification; how many more there are is said."""
+MAX_ALERTS: Mapping[Kind, int] = {
+    "webhook": 5000,
+    "alertmanager": 500,
+    "mail": 200,
+    "slack": 200,
+    "pagerduty": 200,
+    "apprise": 200,
+}
+"""At most so many alerts in one notification. How many more there are is said; Alertmanager gets all, in several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Literal
 
 from tierscope.domain.notifications.routes import Timing
 
+_NEVER_SECONDS = 1e9
 MemberState = Literal["firing", "resolved"]
 Reason = Literal["firing", "resolved", "repeat", "test"]
 
@@ -84,6 +85,12 @@ def take_change(group: Group, *, fingerprint: str, alert_id: str, state: MemberS
     told = None if before is None else before.told_alert_id
     members[fingerprint] = Member(fingerprint, alert_id, "firing", at, told)
     return replace(group, members=members)
+
+
+def retire(group: Group) -> Group:
+    """The group after its route went away: it says the end of what it said, and nothing more."""
+    told = {name: member for name, member in group.members.items() if member.told_alert_id is not None}
+    return replace(group, members=told, timing=replace(group.timing, repeat_interval_seconds=_NEVER_SECONDS))
 
 
 def changes_due_at(group: Group, hushed: Hushed, now: datetime) -> datetime | None:

@@ -13,9 +13,10 @@ from tierscope.domain.notifications.content import Notification, SentAlert, comm
 
 _NO_TIME = "0001-01-01T00:00:00Z"
 """How Alertmanager writes that something has not ended."""
-_SLACK_TEXT = 3000
 _PAGERDUTY_SUMMARY = 1024
-_PAGERDUTY_LINES = 20
+_LINES = 20
+"""Alerts that a message for people writes out; how many more there are is said."""
+_LINE_CHARACTERS = 300
 _KEEP_ALIVE_TIMES = 4
 _SEVERITIES = ("critical", "warning", "info")
 _COLOURS = {"critical": "#c62828", "warning": "#ef6c00", "info": "#1565c0", "resolved": "#2e7d32"}
@@ -58,7 +59,7 @@ def webhook_payload(notification: Notification) -> Document:
 def slack_payload(notification: Notification, *, channel: str | None) -> Document:
     """A message for Slack's incoming webhooks and those that take the same. Names from hosts cannot address people."""
     colour = _COLOURS[worst_severity(notification.firing)] if notification.is_firing else _COLOURS["resolved"]
-    said = "\n".join(_escape_slack(line) for line in _all_lines(notification))[:_SLACK_TEXT]
+    said = "\n".join(_escape_slack(line) for line in _all_lines(notification))
     heading = _escape_slack(title(notification))
     message: Document = {
         "text": heading,
@@ -91,8 +92,8 @@ def pagerduty_payload(notification: Notification, *, routing_key: str) -> Docume
             "class": shared.get("alertname", ""),
             "group": shared.get("service", ""),
             "custom_details": {
-                "firing": lines(notification, notification.firing[:_PAGERDUTY_LINES]),
-                "resolved": lines(notification, notification.resolved[:_PAGERDUTY_LINES]),
+                "firing": lines(notification, notification.firing[:_LINES]),
+                "resolved": lines(notification, notification.resolved[:_LINES]),
                 "labels": shared,
                 "more_alerts": notification.more_alerts,
             },
@@ -131,8 +132,10 @@ def worst_severity(alerts: Sequence[SentAlert]) -> str:
 
 
 def _all_lines(notification: Notification) -> list[str]:
-    said = [*lines(notification, notification.firing), *lines(notification, notification.resolved)]
-    return [*said, f"and {notification.more_alerts} more alerts"] if notification.more_alerts else said
+    alerts = [*notification.firing, *notification.resolved]
+    said = [line[:_LINE_CHARACTERS] for line in lines(notification, alerts[:_LINES])]
+    more = len(alerts) - len(said) + notification.more_alerts
+    return [*said, f"and {more} more alerts"] if more else said
 
 
 def _escape_slack(text: str) -> str:

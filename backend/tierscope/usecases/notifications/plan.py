@@ -1,0 +1,227 @@
+"""What is to be said now: changes of alerts go through the routes into groups, and groups that are due speak.
+
+All of it is one transaction: the position behind the changes that were read moves together with the groups and the
+outbox, so that a notifier that dies at any moment neither loses a change nor takes one in twice.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from tierscope.core.database import WriteTransaction
+from tierscope.domain.notifications.content import MAX_ALERTS, SentAlert
+from tierscope.domain.notifications.groups import (
+    Group,
+    Hushed,
+    Member,
+    Utterance,
+    retire,
+    speak,
+    speak_before,
+    take_change,
+)
+from tierscope.domain.notifications.receivers import Receiver
+from tierscope.domain.notifications.routes import Destination
+from tierscope.domain.notifications.routing import Routing
+from tierscope.domain.notifications.silences import FiringAlert, Muting
+from tierscope.storage import notification_groups as stored
+from tierscope.storage.notification_groups import AlertEvent, NotifierState, StoredGroup
+from tierscope.storage.notifications import NewNotification, insert_notification, waiting_groups
+from tierscope.storage.routes import StoredRouting, read_stored_routing
+from tierscope.storage.silences import acknowledged_alerts, silences_in_force
+
+BATCH = 5000
+"""Changes that are taken in at once; the rest follows in the next run."""
+
+
+@dataclass(slots=True)
+class Planned:
+    """What one run of planning did: changes taken in, notifications put into the outbox, whether more wait."""
+
+    changes: int = 0
+    notifications: int = 0
+    more: bool = False
+
+
+@dataclass(slots=True)
+class Plan:
+    """One run: the groups that it touches, as they were and as they are."""
+
+    transaction: WriteTransaction
+    now: datetime
+    routing: Routing
+    hushed: Hushed = field(default_factory=Hushed)
+    before: dict[str, StoredGroup] = field(default_factory=dict)
+    groups: dict[str, StoredGroup] = field(default_factory=dict)
+    planned: Planned = field(default_factory=Planned)
+    waiting: set[str] = field(default_factory=set)
+
+    def load(self, groups: Iterable[StoredGroup]) -> None:
+        """Takes in groups as they are stored; those that are here already stay as they are."""
+        for group in groups:
+            if group.group.key not in self.groups:
+                self.before[group.group.key] = self.groups[group.group.key] = group
+
+    def take(self, event: AlertEvent) -> None:
+        """Takes in one change: a new alert goes where the routes lead, an old one is over wherever it was said."""
+        if event.state == "resolved":
+            for key, group in list(self.groups.items()):
+                if event.alert.fingerprint in group.group.members:
+                    self._change(key, event)
+            return
+        for destination in self.routing.destinations(event.alert.labels):
+            self._change(self._group_of(destination, event.alert), event)
+
+    def _group_of(self, destination: Destination, alert: SentAlert) -> str:
+        key = destination.group_key(alert.labels)
+        if key not in self.groups:
+            receiver = self.routing.receiver(destination.receiver)
+            keeps_alive = receiver is not None and receiver.keeps_alive
+            group = Group(key, destination.timing, keeps_alive=keeps_alive)
+            labels = destination.group_labels(alert.labels)
+            self.groups[key] = StoredGroup(destination.receiver, labels, group, {})
+        return key
+
+    def _change(self, key: str, event: AlertEvent) -> None:
+        held = self.groups[key]
+        group, said = speak_before(held.group, event.at, self.hushed)
+        self._put(held, group, said)
+        held = self.groups[key]
+        fingerprint = event.alert.fingerprint
+        changed = take_change(
+            held.group, fingerprint=fingerprint, alert_id=event.alert.id, state=event.state, at=event.at
+        )
+        if changed is not held.group:
+            self.groups[key] = replace(held, group=changed, alerts={**held.alerts, fingerprint: event.alert})
+
+    def speak(self) -> None:
+        """Lets every group say what is due now."""
+        for held in list(self.groups.values()):
+            group, said = speak(held.group, self.now, self.hushed)
+            self._put(held, group, said)
+
+    def _put(self, held: StoredGroup, group: Group, said: Utterance | None) -> None:
+        self.groups[group.key] = replace(held, group=group)
+        receiver = self.routing.receiver(held.receiver)
+        if said is None or receiver is None:
+            return
+        if said.reason == "repeat" and group.key in self.waiting:
+            return  # what waits to be sent says the same
+        for new in make_notifications(receiver, held, said):
+            if insert_notification(self.transaction, new):
+                self.planned.notifications += 1
+                self.waiting.add(group.key)
+
+    def store(self) -> None:
+        """Writes what has changed."""
+        for key, group in self.groups.items():
+            before = self.before.get(key)
+            if group is not before and (before is None or group.group != before.group):
+                stored.write_group(self.transaction, group, before)
+
+
+def plan_notifications(transaction: WriteTransaction, now: datetime) -> Planned:
+    """Takes in what has changed and puts what is due into the outbox."""
+    state = stored.read_notifier(transaction) or NotifierState(0, 0)
+    configured = read_stored_routing(transaction)
+    events, position = stored.read_changes(transaction, state.position, BATCH)
+    plan = Plan(transaction, now, configured.routing, waiting=waiting_groups(transaction))
+    plan.planned.changes = len(events)
+    plan.planned.more = position - state.position >= BATCH
+    if configured.version != state.routing_version:
+        _reroute(plan, configured)
+        events = [*stored.read_firing(transaction), *events]
+    keys = {
+        destination.group_key(event.alert.labels)
+        for event in events
+        if event.state == "firing"
+        for destination in plan.routing.destinations(event.alert.labels)
+    }
+    fingerprints = [event.alert.fingerprint for event in events]
+    plan.load(stored.read_groups(transaction, keys=keys, fingerprints=fingerprints, now=now))
+    if not plan.planned.more:
+        events = [*events, *stored.read_lost(transaction, now, position)]
+        plan.load(stored.read_groups(transaction, fingerprints=[event.alert.fingerprint for event in events]))
+    plan.hushed = _hushed(plan, events)
+    for event in events:
+        plan.take(event)
+    plan.speak()
+    plan.store()
+    stored.write_notifier(transaction, NotifierState(position, configured.version), now)
+    return plan.planned
+
+
+def _reroute(plan: Plan, configured: StoredRouting) -> None:
+    """The routes have changed: groups take their new timing. One that no route leads to any more only says its end."""
+    for held in stored.read_groups(plan.transaction, every=True):
+        receiver = configured.routing.receiver(held.receiver)
+        if receiver is None:
+            stored.drop_group(plan.transaction, held.group.key)
+            continue
+        places = {
+            destination.group_key(alert.labels): destination.timing
+            for alert in held.alerts.values()
+            for destination in configured.routing.destinations(alert.labels)
+        }
+        timing = places.get(held.group.key)
+        plan.load([held])
+        plan.groups[held.group.key] = replace(
+            held, group=retire(held.group) if timing is None else replace(held.group, timing=timing)
+        )
+
+
+def _hushed(plan: Plan, events: Sequence[AlertEvent]) -> Hushed:
+    """What is muted at a moment. Sources of inhibitions are those that fire now."""
+    transaction = plan.transaction
+    since = min([plan.now, *(event.at for event in events)])
+    silences = silences_in_force(transaction, since)
+    inhibitions = plan.routing.inhibitions
+    firing = stored.read_firing(transaction) if inhibitions else []
+    sources = [FiringAlert(event.alert.id, event.alert.labels) for event in firing]
+    at_moment: dict[datetime, Muting] = {}
+    labels = {event.alert.id: event.alert.labels for event in events}
+    for held in plan.groups.values():
+        labels.update({alert.id: alert.labels for alert in held.alerts.values()})
+
+    def muted(member: Member, at: datetime) -> bool:
+        if not silences and not sources:
+            return False
+        muting = at_moment.get(at)
+        if muting is None:
+            muting = at_moment.setdefault(at, Muting(at, silences, inhibitions, sources))
+        return bool(muting.judge(member.alert_id, labels.get(member.alert_id, {})))
+
+    return Hushed(muted, acknowledged_alerts(transaction))
+
+
+def make_notifications(receiver: Receiver, held: StoredGroup, said: Utterance) -> list[NewNotification]:
+    """What a group says as notifications: one, or several where a receiver must get all of very many alerts."""
+    resolved = said.resolved if receiver.sends_resolved else ()
+    alerts = [held.alerts[fingerprint] for fingerprint in (*said.firing, *resolved)]
+    if not alerts:
+        return []
+    size = MAX_ALERTS[receiver.kind]
+    parts = [alerts[at : at + size] for at in range(0, len(alerts), size)] if receiver.keeps_alive else [alerts[:size]]
+    told = ",".join(alert.id for alert in alerts)
+    content = f"{held.group.key}|{held.group.notified_at}|{len(said.firing)}|{said.reason}|{told}"
+    if said.reason == "repeat":
+        content += f"|{said.at}"
+    return [
+        NewNotification(
+            public_id="n" + secrets.token_hex(8),
+            key=hashlib.sha256(f"{content}|{number}".encode()).hexdigest(),
+            group_key=held.group.key,
+            group_labels=dict(held.labels),
+            receiver=receiver.name,
+            kind=receiver.kind,
+            reason=said.reason,
+            firing=len(said.firing),
+            resolved=len(resolved),
+            alerts=tuple(part),
+            more_alerts=0 if receiver.keeps_alive else len(alerts) - len(part),
+            created_at=said.at,
+        )
+        for number, part in enumerate(parts)
+    ]
