@@ -33,7 +33,7 @@ from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.storage.traces import read_page_trace
 
 if TYPE_CHECKING:
-    from tierscope_simcore import SimulationTrace
+    from tierscope.domain.simulate.trace import SimulationTrace
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from tierscope.domain.traces import SampledPages
 
 if TYPE_CHECKING:
     from tierscope_simcore import PageTrace as RecordedPages
-    from tierscope_simcore import SimulationTrace
+    from tierscope_simcore import SimulationTrace as SimulationTrace  # the type of what this module makes
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
