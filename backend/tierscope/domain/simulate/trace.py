@@ -13,7 +13,7 @@ from tierscope.domain.traces import SampledPages
 
 if TYPE_CHECKING:
     from tierscope_simcore import PageTrace as RecordedPages
-    from tierscope_simcore import SimulationTrace as SimulationTrace  # the type of what this module makes
+    from tierscope_simcore import SimulationTrace as SimulationTrace  # noqa: PLC0414 - others take the type from here
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
