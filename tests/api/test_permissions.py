@@ -60,6 +60,7 @@ ENDPOINTS: dict[str, Permission] = {
     "PUT /v1/scenarios/{scenario_id}": "write:scenarios",
     "DELETE /v1/scenarios/{scenario_id}": "write:scenarios",
     "POST /v1/tco/evaluate": "read:fleet",
+    "POST /v1/tco/sheet": "read:fleet",
     "GET /v1/tco/compare": "read:fleet",
     "GET /v1/services/{service_id}/slowdown-points": "read:fleet",
     "POST /v1/services/{service_id}/slowdown-points": "write:advice",

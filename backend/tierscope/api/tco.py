@@ -12,6 +12,9 @@ from tierscope.api.reads import tco_reads
 from tierscope.api.tco_answers import TcoAnswer, TcoComparison
 from tierscope.usecases.scenario_documents import ScenarioDocument
 from tierscope.usecases.tco import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS, TcoReads
+from tierscope.usecases.tco_sheet import MOST_SHEET_DRAWS
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 class TcoRequest(Model):
@@ -20,6 +23,14 @@ class TcoRequest(Model):
     spec: ScenarioDocument
     seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63)
     draws: int = Field(default=DEFAULT_DRAWS, ge=100, le=MOST_DRAWS)
+
+
+class SheetRequest(Model):
+    """A scenario to write as a workbook."""
+
+    spec: ScenarioDocument
+    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63)
+    draws: int = Field(default=DEFAULT_DRAWS, ge=100, le=MOST_SHEET_DRAWS)
 
 
 router = APIRouter(prefix="/v1/tco", tags=["tco"], dependencies=[Depends(requires("read:fleet"))])
@@ -42,6 +53,22 @@ def evaluate_scenario(
     """
     draws = 0 if parts == "fast" else body.draws
     return answer(request, TcoAnswer, reads.evaluate(body.spec, draws=draws, seed=body.seed))
+
+
+@router.post(
+    "/sheet",
+    response_class=Response,
+    responses={200: {"content": {XLSX: {}}, "description": "A workbook."}},
+    summary="A costed scenario as a workbook",
+)
+def download_sheet(reads: Reads, body: SheetRequest) -> Response:
+    """A workbook in which every total is a formula over named inputs, the random draws included.
+
+    The same seed and number of draws give the numbers of the evaluation. 422 while something is missing.
+    """
+    workbook = reads.sheet(body.spec, draws=body.draws, seed=body.seed)
+    headers = {"Content-Disposition": 'attachment; filename="tierscope-tco.xlsx"', "Cache-Control": "no-store"}
+    return Response(content=workbook, media_type=XLSX, headers=headers)
 
 
 @router.get("/compare", response_model=TcoComparison, summary="Stored scenarios side by side")

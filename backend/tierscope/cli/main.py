@@ -26,6 +26,7 @@ from tierscope.cli import (
     recommend,
     simulate,
     status,
+    tco,
     token,
     up,
 )
@@ -58,6 +59,7 @@ for group in (
     analyze,
     knobs,
     simulate,
+    tco,
 ):
     group.register(app)
 app.add_typer(token.app, name="token")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from tierscope.core.errors import BadRequest, NotFound
+from tierscope.core.errors import BadRequest, NotFound, Unprocessable
 from tierscope.domain.tco.analysis import BreakEven
 from tierscope.domain.tco.published import PUBLISHED_SAVINGS
 from tierscope.domain.tco.results import Evaluation, OptionResult, evaluate
@@ -17,6 +17,7 @@ from tierscope.usecases.scenario_documents import ScenarioDocument
 from tierscope.usecases.scenario_files import parse_scenario
 from tierscope.usecases.tco_inputs import Inputs, build_scenario, gather_inputs, needed_inputs
 from tierscope.usecases.tco_losses import FoundLoss, ServiceFacts, find_loss, find_need, judge_fit
+from tierscope.usecases.tco_sheet import write_sheet
 from tierscope.usecases.tco_views import (
     BaselineView,
     BreakEvenView,
@@ -77,6 +78,14 @@ class TcoReads:
         """
         return self.cost(document, draws=draws, seed=seed).view
 
+    def sheet(self, document: ScenarioDocument, *, draws: int, seed: int) -> bytes:
+        """The answer as a workbook.
+
+        Raises:
+            Unprocessable: something is missing, currencies are mixed, or a host contradicts itself.
+        """
+        return sheet_of(self.cost(document, draws=draws, seed=seed))
+
     def compare(self, ids: list[str], *, seed: int) -> ComparisonView:
         """Stored scenarios side by side, with the places in which they differ.
 
@@ -105,6 +114,21 @@ class TcoReads:
             ComparedView(row.public_id, row.version, answer) for row, answer in zip(rows, answers, strict=True)
         )
         return ComparisonView(documents[0].currency, compared, find_differences(documents))
+
+
+def sheet_of(costed: Costed) -> bytes:
+    """A costed scenario as a workbook.
+
+    Raises:
+        Unprocessable: something is missing.
+    """
+    if costed.scenario is None or costed.evaluation is None:
+        missing = costed.view.missing
+        raise Unprocessable(
+            f"missing: {'; '.join(f'{item.what} ({item.path}): {item.why}' for item in missing)}",
+            next_step=missing[0].next_step,
+        )
+    return write_sheet(costed.scenario, costed.evaluation, costed.view)
 
 
 def cost_document(

@@ -1582,6 +1582,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tco/sheet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A costed scenario as a workbook
+         * @description A workbook in which every total is a formula over named inputs, the random draws included.
+         *
+         *     The same seed and number of draws give the numbers of the evaluation. 422 while something is missing.
+         */
+        post: operations["download_sheet_v1_tco_sheet_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -6127,6 +6149,23 @@ export interface components {
             tmpfs: (number | null)[];
         };
         /**
+         * SheetRequest
+         * @description A scenario to write as a workbook.
+         */
+        SheetRequest: {
+            /**
+             * Draws
+             * @default 10000
+             */
+            draws: number;
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            spec: components["schemas"]["ScenarioDocument"];
+        };
+        /**
          * Shrunk
          * @description The median of a small group, drawn towards that of all hosts of the service: w = n / (n + 5).
          */
@@ -7673,6 +7712,7 @@ export type ServiceSummary = components['schemas']['ServiceSummary'];
 export type Session = components['schemas']['Session'];
 export type Setting = components['schemas']['Setting'];
 export type SharesByKind = components['schemas']['SharesByKind'];
+export type SheetRequest = components['schemas']['SheetRequest'];
 export type Shrunk = components['schemas']['Shrunk'];
 export type Sign = components['schemas']['Sign'];
 export type Silence = components['schemas']['Silence'];
@@ -10641,6 +10681,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TcoAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    download_sheet_v1_tco_sheet_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SheetRequest"];
+            };
+        };
+        responses: {
+            /** @description A workbook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": unknown;
                 };
             };
             /** @description Validation Error */
