@@ -13,6 +13,7 @@ import {
   readServiceSearch,
   readTimeSearch,
 } from './lib/urlState'
+import { readSimulatorSearch, readSweepSearch } from './lib/simulatorUrl'
 import { AdvicePage } from './pages/advice/AdvicePage'
 import { ExperimentPage } from './pages/experiments/ExperimentPage'
 import { ExperimentsPage } from './pages/experiments/ExperimentsPage'
@@ -24,6 +25,8 @@ import { ServicePage } from './pages/services/ServicePage'
 import { ServicesPage } from './pages/services/ServicesPage'
 import { NotFound } from './pages/shell/NotFound'
 import { Shell } from './pages/shell/Shell'
+import { SimulatorPage } from './pages/simulator/SimulatorPage'
+import { SweepPage } from './pages/simulator/SweepPage'
 import { StatusPage } from './pages/status/StatusPage'
 
 const rootRoute = createRootRoute({
@@ -87,6 +90,18 @@ const experimentRoute = createRoute({
   path: '/experiments/$experimentId',
   component: ExperimentPage,
 })
+const simulatorRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/simulator',
+  component: SimulatorPage,
+  validateSearch: readSimulatorSearch,
+})
+const sweepRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/simulator/$sweepId',
+  component: SweepPage,
+  validateSearch: readSweepSearch,
+})
 const statusRoute = createRoute({ getParentRoute: () => rootRoute, path: '/status', component: StatusPage })
 
 const routeTree = rootRoute.addChildren([
@@ -99,6 +114,8 @@ const routeTree = rootRoute.addChildren([
   experimentsRoute,
   newExperimentRoute,
   experimentRoute,
+  simulatorRoute,
+  sweepRoute,
   statusRoute,
 ])
 

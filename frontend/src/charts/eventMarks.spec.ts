@@ -19,6 +19,14 @@ describe('marks over time', () => {
     ])
   })
 
+  it('tell alerts that fired from those that were resolved, and from events', () => {
+    const fired = { atSeconds: 500, text: 'fired: Ping-pong', kind: 'alert_fired' as const }
+    const resolved = { atSeconds: 503, text: 'resolved: Ping-pong', kind: 'alert_resolved' as const }
+    const { shapes, annotations } = markShapes(chartThemes.light, [deploy(501), fired, resolved], 100, 900)
+    expect(annotations.map(({ text }) => text)).toEqual(['▲', '▼', '△'])
+    expect(new Set(shapes.map(({ line }) => line?.color)).size).toBe(3)
+  })
+
   it('count what does not fit the hover text', () => {
     const many = Array.from({ length: 9 }, (_, index) => deploy(500, `deploy: v${index}`))
     const { annotations } = markShapes(chartThemes.light, many, 100, 900)

@@ -3,9 +3,18 @@ import { plotText } from '../lib/escape'
 import type { ChartTheme } from '../lib/palette'
 import { plotTime } from '../lib/time'
 
-const glyphs = { deploy: '▼', knob: '◆', incident: '✖', note: '●', warm_up: '◑', left_out: '▾' } as const
+const glyphs = {
+  deploy: '▼',
+  knob: '◆',
+  incident: '✖',
+  note: '●',
+  warm_up: '◑',
+  left_out: '▾',
+  alert_fired: '▲',
+  alert_resolved: '△',
+} as const
 
-/** What a mark stands for: an event by its kind, or a stretch that totals leave out. */
+/** What a mark stands for: an event by its kind, an alert that fired or was resolved, or a stretch that totals leave out. */
 export type MarkKind = keyof typeof glyphs
 
 /** A moment to mark on a chart over time: a deploy, a knob change, a reset. */
@@ -42,14 +51,18 @@ interface MarkGroup {
   texts: string[]
 }
 
-/** Marks in the window, those that would lie upon each other joined; events and left-out stretches stay apart. */
+/** Marks that may become one: those of the same sort. */
+function sortOf(kind: MarkKind): 'left_out' | 'alert_fired' | 'alert_resolved' | 'event' {
+  return kind === 'left_out' || kind === 'alert_fired' || kind === 'alert_resolved' ? kind : 'event'
+}
+
+/** Marks in the window, those that would lie upon each other joined; events, alerts and left-out stretches stay apart. */
 export function groupMarks(marks: ChartMark[], start: number, end: number): MarkGroup[] {
   const groups: MarkGroup[] = []
   const near = (end - start) * nearShare
   const inside = marks.filter(({ atSeconds }) => atSeconds >= start && atSeconds <= end)
   for (const mark of inside.sort((a, b) => a.atSeconds - b.atSeconds)) {
-    const isReset = mark.kind === 'left_out'
-    const last = groups.findLast((group) => (group.kind === 'left_out') === isReset)
+    const last = groups.findLast((group) => sortOf(group.kind) === sortOf(mark.kind))
     if (last !== undefined && mark.atSeconds - last.atSeconds < near) last.texts.push(mark.text)
     else groups.push({ kind: mark.kind, atSeconds: mark.atSeconds, texts: [mark.text] })
   }
@@ -62,8 +75,17 @@ function hoverText(texts: string[]): string {
   return [...shown, ...(rest > 0 && texts.length > mostTexts ? [`and ${rest} more`] : [])].join('<br>')
 }
 
+const dashes = { event: 'solid', left_out: 'dot', alert_fired: 'solid', alert_resolved: 'dash' } as const
+
+function markColour(kind: MarkKind, theme: ChartTheme): string {
+  const sort = sortOf(kind)
+  if (sort === 'event') return theme.mark
+  return sort === 'alert_fired' ? theme.beyond : theme.dimmed
+}
+
 /**
- * Verticals over a chart with the time on its x axis: events solid, left-out stretches dotted, each with its sign
+ * Verticals over a chart with the time on its x axis: events and fired alerts solid, resolved ones dashed,
+ * left-out stretches dotted, each with its sign
  * above the plot and its text on hover. Texts come from people and programs and are escaped.
  */
 export function markShapes(
@@ -73,7 +95,7 @@ export function markShapes(
   endSeconds: number,
 ): Required<Pick<Layout, 'shapes' | 'annotations'>> {
   const groups = groupMarks(marks, startSeconds, endSeconds)
-  const colour = (group: MarkGroup) => (group.kind === 'left_out' ? theme.dimmed : theme.mark)
+  const colour = (group: MarkGroup) => markColour(group.kind, theme)
   return {
     shapes: groups.map((group) => ({
       type: 'line' as const,
@@ -83,7 +105,7 @@ export function markShapes(
       x1: plotTime(group.atSeconds),
       y0: 0,
       y1: 1,
-      line: { color: colour(group), width: 1, dash: group.kind === 'left_out' ? ('dot' as const) : ('solid' as const) },
+      line: { color: colour(group), width: 1, dash: dashes[sortOf(group.kind)] },
     })),
     annotations: groups.map((group) => ({
       x: plotTime(group.atSeconds),

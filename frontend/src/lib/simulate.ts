@@ -91,8 +91,13 @@ export function settingsText(settings: Record<string, number>): string {
 }
 
 /** The command that repeats a run on a trace file. `settings` are those that differ from the defaults. */
-export function runCommand(policy: string, dramRatio: number, settings: Record<string, number>, seed: number): string {
+export function runCommand(
+  policy: string,
+  dramRatio: number,
+  settings: Record<string, number>,
+  seed: number | null,
+): string {
   const sets = Object.entries(settings).map(([key, value]) => ` --set ${key}=${value}`)
   const share = Number(dramRatio.toPrecision(6))
-  return `tierscope simulate TRACE.parquet --policy ${policy} --dram-share ${share}${sets.join('')} --seed ${seed} --json`
+  return `tierscope simulate TRACE.parquet --policy ${policy} --dram-share ${share}${sets.join('')}${seed === null ? '' : ` --seed ${seed}`} --json`
 }

@@ -18,7 +18,7 @@ export interface SimulatorSearch extends ListSearch {
 }
 
 /** Parameters of a sweep: what the grid shows, and the cell that is opened. */
-export interface SweepSearch extends TimeSearch {
+export interface SweepPageSearch extends TimeSearch {
   metric?: GridMetric | undefined
   run?: string | undefined
 }
@@ -29,6 +29,6 @@ export function readSimulatorSearch(raw: RawSearch): SimulatorSearch {
 }
 
 /** A sweep's part of a URL. */
-export function readSweepSearch(raw: RawSearch): SweepSearch {
+export function readSweepSearch(raw: RawSearch): SweepPageSearch {
   return { ...readTimeSearch(raw), metric: oneOf(raw, 'metric', gridMetrics), run: text(raw, 'run', 100) }
 }

@@ -1,87 +1,34 @@
-import type {
-  SimulatorPolicies,
-  SimulatorSources,
-  Sweep,
-  SweepCell,
-  SweepHeat,
-  SweepResults,
-  SweepRun,
-} from '../api/simulatorShapes'
-import { figure, mockNow, nothing } from './figures'
+import type { Sweep, SweepCell, SweepHeat, SweepResults, SweepRun } from '../api/_generated/schema'
+import { figure, mockNow, mockWindow, nothing } from './figures'
+import { simulatorPolicies } from './simulator'
 
 const iso = (hours: number) => new Date((mockNow + hours * 3600) * 1000).toISOString()
 
-/** Policies of the mock simulator: one without settings, one with, one without a slower tier. */
-export const simulatorPolicies: SimulatorPolicies = {
-  policies: [
-    { name: 'all_dram', label: 'All DRAM', has_slow_tier: false, settings: [] },
-    { name: 'first_touch', label: 'Default Linux (first touch)', has_slow_tier: true, settings: [] },
-    {
-      name: 'tpp',
-      label: 'TPP',
-      has_slow_tier: true,
-      settings: [
-        {
-          name: 'demote_scale_factor',
-          default: 200,
-          lowest: 1,
-          highest: 10_000,
-          unit: 'ten-thousandths of DRAM',
-          source: 'S 2 %',
-        },
-        { name: 'decoupled', default: 1, lowest: 0, highest: 1, unit: 'switch', source: 'S section 5' },
-      ],
-    },
-  ],
-  machine_settings: [],
-  cost_settings: [{ name: 'slow_latency_ns', default: 200, lowest: 1, highest: 100_000, unit: 'ns', source: 'A' }],
-}
-
-/** One sampled service on two hosts, one workload, one uploaded trace with a hostile name. */
-export const simulatorSources: SimulatorSources = {
-  services: [
-    {
-      service_id: 'svc-redis',
-      name: 'prod/redis',
-      origin: 'simulated',
-      hosts: ['h-1', 'h-2'].map((host_id) => ({
-        host_id,
-        name: `host-${host_id}`,
-        n_pages: 4096,
-        n_intervals: 360,
-        sampled_ratio: 0.0625,
-        from: iso(-6),
-        to: iso(0),
-      })),
-    },
-  ],
-  workloads: [{ name: 'web1', label: 'Web1', source: 'TPP, section 2: text points only', simulated: true }],
-  uploads: [
-    {
-      id: 'up-1',
-      name: '<b>trace</b>.parquet',
-      bytes: 2 << 20,
-      pages: 10_000,
-      intervals: 60,
-      accesses: 5_000_000,
-      created_at: iso(-2),
-    },
-  ],
+const noSource = {
+  service_id: null,
+  host_id: null,
+  workload: null,
+  pages: null,
+  intervals: null,
+  upload_id: null,
+  window: null,
 }
 
 const done: Sweep = {
   id: 'sweep-1',
   name: 'Redis before buying',
-  source: { kind: 'service', service_id: 'svc-redis', host_id: null },
+  source: { ...noSource, kind: 'service', name: 'prod/redis', service_id: 'svc-redis', window: mockWindow },
   policies: ['first_touch', 'tpp'],
   dram_ratios: [2 / 3, 0.5, 0.2],
   settings: {},
   search: { demote_scale_factor: [100, 200, 400] },
-  seed: 1,
+  seed: null,
+  cpu_seconds: null,
+  cost: { slow_price_ratio: 0.5, swap_price_ratio: 0.03 },
   status: 'done',
   tasks: [
-    { policy: 'first_touch', status: 'done', done: 3, total: 3, error: null },
-    { policy: 'tpp', status: 'done', done: 9, total: 9, error: null },
+    { policy: 'first_touch', label: 'Default Linux (first touch)', status: 'done', done: 3, total: 3, error: null },
+    { policy: 'tpp', label: 'TPP', status: 'done', done: 9, total: 9, error: null },
   ],
   done: 12,
   total: 12,
@@ -100,12 +47,26 @@ export const sweeps: Sweep[] = [
     ...done,
     id: 'sweep-2',
     name: 'Web1, all policies',
-    source: { kind: 'workload', workload: 'web1' },
+    source: { ...noSource, kind: 'workload', name: 'Web1', workload: 'web1', pages: 50_000, intervals: 60 },
     search: {},
     status: 'running',
     tasks: [
-      { policy: 'first_touch', status: 'running', done: 1, total: 3, error: null },
-      { policy: 'tpp', status: 'failed', done: 0, total: 3, error: 'row 17: the page number is negative' },
+      {
+        policy: 'first_touch',
+        label: 'Default Linux (first touch)',
+        status: 'running',
+        done: 1,
+        total: 3,
+        error: null,
+      },
+      {
+        policy: 'tpp',
+        label: 'TPP',
+        status: 'failed',
+        done: 0,
+        total: 3,
+        error: 'row 17: the page number is negative',
+      },
     ],
     done: 1,
     total: 6,
@@ -165,7 +126,6 @@ export function sweepResults(id: string): SweepResults {
           cell('tpp', 2 / 3, 0),
           cell('tpp', 0.5, 0.006),
           cell('tpp', 0.2, null),
-          ...searched,
         ]
       : [cell('first_touch', 2 / 3, 0.02)]
   const frontier = cells
@@ -179,6 +139,9 @@ export function sweepResults(id: string): SweepResults {
     }))
   return {
     sweep_id: id,
+    origin: 'simulated',
+    n_hosts: 2,
+    window: mockWindow,
     peak_bytes: 4 * 1024 ** 3,
     pages: 1 << 20,
     intervals: 60,
@@ -195,6 +158,7 @@ export function sweepResults(id: string): SweepResults {
         ? [
             {
               policy: 'tpp',
+              label: 'TPP',
               dram_ratio: 0.5,
               keys: ['demote_scale_factor'],
               points: searched.map(({ run_id, settings, loss }) => ({
@@ -204,7 +168,13 @@ export function sweepResults(id: string): SweepResults {
                 tier_move_mb_per_s: 1,
               })),
               best: { settings: { demote_scale_factor: 200 }, loss: 0.006, run_id: 'tpp-search-200' },
-              flatness: { within_ratio: 0.0005, n_within: 1, n: 3, spans: { demote_scale_factor: [200, 200] } },
+              flatness: {
+                within_ratio: 0.05,
+                n_within: 1,
+                n: 3,
+                spans: { demote_scale_factor: [200, 200] },
+                at_edge: [],
+              },
             },
           ]
         : [],
@@ -214,17 +184,25 @@ export function sweepResults(id: string): SweepResults {
 
 /** One run over six intervals; swap is not written to. */
 export function sweepRun(runId: string): SweepRun {
-  const cells = sweepResults('sweep-1').cells
+  const cells = [...sweepResults('sweep-1').cells, ...searched]
   const found = cells.find(({ run_id }) => run_id === runId) ?? cell('tpp', 0.5, 0.006)
   const interval = [0, 1, 2, 3, 4, 5]
   return {
     ...found,
+    sweep_id: 'sweep-1',
+    origin: 'simulated',
+    searched: runId.startsWith('tpp-search'),
     totals: { promoted_pages: 600, demoted_pages: 500 },
-    stall_seconds: 1.5,
+    local_ratio_by_kind: { anon: 0.93, file: 0.66, tmpfs: null },
+    stall_seconds: { slow_accesses: 1.2, faults: 0, hint_faults: 0.1, tier_moves: 0.2, total: 1.5 },
     series: {
       interval,
       local_ratio: [0.8, 0.85, null, 0.9, 0.92, 0.93],
-      local_ratio_by_kind: { anon: [0.9, 0.9, null, 0.95, 0.95, 0.95], file: [0.5, 0.6, null, 0.7, 0.7, 0.7] },
+      local_ratio_by_kind: {
+        anon: [0.9, 0.9, null, 0.95, 0.95, 0.95],
+        file: [0.5, 0.6, null, 0.7, 0.7, 0.7],
+        tmpfs: interval.map(() => null),
+      },
       promoted_pages: [0, 200, 200, 100, 50, 50],
       demoted_pages: [0, 100, 200, 100, 50, 50],
       ping_pong_pages: [0, 0, 20, 10, 0, 0],
@@ -239,6 +217,10 @@ export function sweepRun(runId: string): SweepRun {
 /** The heat of the trace: two bands, one of which is not touched at first. */
 export function sweepHeat(): SweepHeat {
   return {
+    sweep_id: 'sweep-1',
+    origin: 'simulated',
+    host_name: 'host-h-1',
+    reason: null,
     rows: [
       { label: 'pages 0 to 99', kind: 'anon', pages: 100 },
       { label: 'pages 100 to 199', kind: 'file', pages: 100 },

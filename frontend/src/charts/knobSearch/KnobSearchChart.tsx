@@ -1,12 +1,12 @@
 import { useMemo, type ReactNode } from 'react'
-import type { KnobSearch } from '../../api/simulatorShapes'
+import type { SweepSearch } from '../../api/_generated/schema'
 import { seriesColour } from '../../lib/palette'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { knobSearchFigure } from './figure'
 
 interface KnobSearchChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
-  search: KnobSearch
+  search: SweepSearch
   /** The setting on the axis. */
   setting: string
   title: ReactNode

@@ -18,9 +18,14 @@ describe('a knob search', () => {
 
   it('says how flat the best is', () => {
     expect(flatnessText(search)).toBe(
-      'Moderately flat: 1 of 3 settings lose at most 0.05 % more than the best: demote_scale_factor 200.',
+      'Moderately flat: 1 of 3 settings are within 5 % of the least loss: demote_scale_factor 200.',
     )
     expect(flatnessText({ ...search, best: null })).toBeNull()
+    const { flatness } = search
+    if (flatness === null) throw new Error('the mock has no flatness')
+    expect(flatnessText({ ...search, flatness: { ...flatness, at_edge: ['demote_scale_factor'] } })).toContain(
+      'beyond it',
+    )
   })
 
   it('spreads values over decades on a logarithmic axis', () => {

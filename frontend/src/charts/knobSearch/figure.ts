@@ -1,5 +1,5 @@
 import type { Data } from 'plotly.js'
-import type { KnobSearch } from '../../api/simulatorShapes'
+import type { SweepSearch } from '../../api/_generated/schema'
 import { plotText } from '../../lib/escape'
 import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
 import { settingsText } from '../../lib/simulate'
@@ -8,7 +8,7 @@ import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 /** What the flatness of an optimum means, in one sentence; null where nothing was found. */
-export function flatnessText(search: KnobSearch): string | null {
+export function flatnessText(search: SweepSearch): string | null {
   const flat = search.flatness
   if (search.best === null || flat === null) return null
   const spans = Object.entries(flat.spans).map(
@@ -17,11 +17,16 @@ export function flatnessText(search: KnobSearch): string | null {
   const span = spans.length === 0 ? '' : `: ${spans.join(', ')}`
   const share = flat.n === 0 ? 0 : flat.n_within / flat.n
   const word = share >= 0.5 ? 'Flat' : share >= 0.2 ? 'Moderately flat' : 'Sharp'
-  return `${word}: ${flat.n_within} of ${flat.n} settings lose at most ${formatRatio(flat.within_ratio)} more than the best${span}.`
+  const more = formatRatio(flat.within_ratio)
+  const edge =
+    flat.at_edge.length === 0
+      ? ''
+      : ` The best ${flat.at_edge.join(', ')} is the last that was tried: try values beyond it.`
+  return `${word}: ${flat.n_within} of ${flat.n} settings are within ${more} of the least loss${span}.${edge}`
 }
 
 /** The values of a setting that were tried, in order. */
-export function triedValues(search: KnobSearch, key: string): number[] {
+export function triedValues(search: SweepSearch, key: string): number[] {
   const values = new Set(search.points.flatMap((point) => point.settings[key] ?? []))
   return [...values].sort((a, b) => a - b)
 }
@@ -32,7 +37,7 @@ function isWide(values: number[]): boolean {
   return lowest > 0 && highest / lowest >= 20
 }
 
-function hoverText(point: KnobSearch['points'][number]): string {
+function hoverText(point: SweepSearch['points'][number]): string {
   const moves = point.tier_move_mb_per_s === null ? 'not known' : `${threeDigits(point.tier_move_mb_per_s)} MB/s`
   return `${plotText(settingsText(point.settings))}<br>loss ${formatRatio(point.loss ?? 0)}<br>tier moves ${moves}`
 }
@@ -41,7 +46,7 @@ function hoverText(point: KnobSearch['points'][number]): string {
  * Loss over one setting of a knob search: every run as a point, the best over the other settings as a line, and the
  * span within which the loss is nearly the best, shaded.
  */
-export function knobSearchFigure(search: KnobSearch, key: string, theme: ChartTheme): ChartFigure {
+export function knobSearchFigure(search: SweepSearch, key: string, theme: ChartTheme): ChartFigure {
   const points = search.points.filter((point) => point.loss !== null && point.settings[key] !== undefined)
   const values = triedValues(search, key)
   const colour = seriesColour(0)
@@ -49,7 +54,7 @@ export function knobSearchFigure(search: KnobSearch, key: string, theme: ChartTh
     Math.min(...points.filter((point) => point.settings[key] === value).map((point) => point.loss ?? Infinity)),
   )
   const span = search.flatness?.spans[key]
-  const isBest = (point: KnobSearch['points'][number]) => point.run_id === search.best?.run_id
+  const isBest = (point: SweepSearch['points'][number]) => point.run_id === search.best?.run_id
   const data: Data[] = [
     {
       type: 'scatter',

@@ -1,33 +1,35 @@
 import { useMemo } from 'react'
-import type { RunSeries, SweepHeat } from '../../api/simulatorShapes'
+import type { SweepRunSeries, SweepHeat } from '../../api/_generated/schema'
 import { kindColour, moveColours, stateColours } from '../../lib/palette'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
-import { replayFigure, replayHeight, replayRows } from './figure'
+import { kindsOf, replayFigure, replayHeight, replayRows } from './figure'
 
 interface ReplayChartProps extends Pick<ChartPanelProps, 'load'> {
-  series: RunSeries | undefined
+  series: SweepRunSeries | undefined
   /** Null where the heat could not be had; the run is drawn without it. */
   heat: SweepHeat | null
+  /** Why there is no heat. */
+  heatReason: string | null
   intervalSeconds: number
   title: string
 }
 
 /** One run, interval by interval, under the heat of its trace. */
-export function ReplayChart({ series, heat, intervalSeconds, title, load }: ReplayChartProps) {
+export function ReplayChart({ series, heat, heatReason, intervalSeconds, title, load }: ReplayChartProps) {
   const theme = useChartTheme()
   const figure = useMemo(
     () => (series === undefined ? null : replayFigure(series, heat, intervalSeconds, theme)),
     [series, heat, intervalSeconds, theme],
   )
   const rows = series === undefined ? 3 : replayRows(series).length
-  const kinds = series === undefined ? [] : Object.keys(series.local_ratio_by_kind)
+  const kinds = series === undefined ? [] : kindsOf(series)
   return (
     <ChartPanel
       name="replay"
       title={title}
       label={`Replay of ${title}`}
-      hint="simulated, interval by interval, under the heat of the trace"
+      hint={hintOf(heat, heatReason)}
       load={load}
       figure={figure}
       height={replayHeight(rows, heat !== null || series === undefined)}
@@ -45,4 +47,10 @@ export function ReplayChart({ series, heat, intervalSeconds, title, load }: Repl
       ]}
     />
   )
+}
+
+function hintOf(heat: SweepHeat | null, reason: string | null): string {
+  if (heat === null) return `simulated, interval by interval${reason === null ? '' : `; no heat: ${reason}`}`
+  const host = heat.host_name === null ? '' : `, of ${heat.host_name}`
+  return `simulated, interval by interval, under the heat of the trace${host}`
 }

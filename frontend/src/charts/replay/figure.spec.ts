@@ -5,6 +5,7 @@ import { heatTicks } from './heatTicks'
 import { replayFigure, replayRows } from './figure'
 
 const { series } = sweepRun('tpp-0.50')
+if (series === null) throw new Error('the mock run has no series')
 const theme = chartThemes.light
 
 interface Trace {
@@ -47,7 +48,7 @@ describe('the replay of a run', () => {
   it('writes the colour bar in counts, not in powers', () => {
     expect(heatTicks([[0, 10, null]])).toEqual({
       tickvals: [0, 2, 4, 6, 8, 10],
-      ticktext: ['1', '4', '16', '64', '256', '1.0k'],
+      ticktext: ['0', '3', '15', '63', '255', '1.0k'],
     })
   })
 })

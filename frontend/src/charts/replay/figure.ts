@@ -1,11 +1,11 @@
 import type { Data, Layout } from 'plotly.js'
-import type { RunSeries, SweepHeat } from '../../api/simulatorShapes'
+import type { SweepRunSeries, SweepHeat } from '../../api/_generated/schema'
 import { plotText } from '../../lib/escape'
 import { inferno, kindColour, moveColours, seriesColour, stateColours, type ChartTheme } from '../../lib/palette'
 import { scaleFor } from '../../lib/units'
 import { axis as axisStyle, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
-import { heatTicks } from './heatTicks'
+import { countWord, heatTicks } from './heatTicks'
 
 /** One row of the replay: its lines share an axis. */
 interface Row {
@@ -37,11 +37,20 @@ function bytesRow(name: string, title: string, values: (number | null)[], colour
   }
 }
 
+/** The page kinds that the trace has. */
+export function kindsOf(series: SweepRunSeries): ('anon' | 'file' | 'tmpfs')[] {
+  const kinds = ['anon', 'file', 'tmpfs'] as const
+  return kinds.filter((kind) => series.local_ratio_by_kind[kind].some((value) => value !== null))
+}
+
+/** How many intervals a point of the series stands for. */
+function joined(series: SweepRunSeries): number {
+  const [first = 0, second = first + 1] = series.interval
+  return Math.max(1, second - first)
+}
+
 /** The rows that a run has: swap only where it was written to. */
-export function replayRows(series: RunSeries): Row[] {
-  const kinds = Object.entries(series.local_ratio_by_kind).filter(([, values]) =>
-    values.some((value) => value !== null),
-  )
+export function replayRows(series: SweepRunSeries): Row[] {
   return [
     {
       name: 'local share',
@@ -50,12 +59,16 @@ export function replayRows(series: RunSeries): Row[] {
       format: '%{y:.3~g} %',
       lines: [
         { name: 'all', values: asPercent(series.local_ratio), colour: kindColour('all') },
-        ...kinds.map(([kind, values]) => ({ name: kind, values: asPercent(values), colour: kindColour(kind) })),
+        ...kindsOf(series).map((kind) => ({
+          name: kind,
+          values: asPercent(series.local_ratio_by_kind[kind]),
+          colour: kindColour(kind),
+        })),
       ],
     },
     {
       name: 'tier moves',
-      title: 'pages/interval',
+      title: joined(series) === 1 ? 'pages/interval' : `pages/${joined(series)} intervals`,
       format: '%{y:,.3~s} pages',
       lines: [
         { name: 'promoted', values: series.promoted_pages, colour: moveColours.promotion },
@@ -100,10 +113,13 @@ function heatTrace(heat: SweepHeat, minutes: number[], bottom: number, theme: Ch
     zmin: 0,
     colorscale: inferno,
     hoverongaps: false,
-    customdata: heat.rows.map((row) =>
-      minutes.map(() => `${plotText(row.label)}, ${plotText(row.kind)}, ${row.pages.toLocaleString('en-US')} pages`),
+    customdata: heat.rows.map((row, index) =>
+      minutes.map(
+        (_, column) =>
+          `${plotText(row.label)}, ${plotText(row.kind)}, ${row.pages.toLocaleString('en-US')} pages<br>${countWord(2 ** (heat.accesses[index]?.[column] ?? 0) - 1)} accesses`,
+      ),
     ),
-    hovertemplate: '%{customdata}<br>2<sup>%{z:.1f}</sup> accesses<extra>trace</extra>',
+    hovertemplate: '%{customdata}<extra>trace</extra>',
     colorbar: {
       title: { text: 'accesses', side: 'right', font: { size: 11 } },
       thickness: 8,
@@ -132,7 +148,7 @@ function kindTicks(heat: SweepHeat): { tickvals: number[]; ticktext: string[] } 
  * time axis in minutes from the trace's beginning.
  */
 export function replayFigure(
-  series: RunSeries,
+  series: SweepRunSeries,
   heat: SweepHeat | null,
   intervalSeconds: number,
   theme: ChartTheme,
@@ -196,7 +212,7 @@ export function replayFigure(
       hoversubplots: 'axis',
       xaxis: {
         ...axisStyle(theme),
-        range: [0, (minutes.at(-1) ?? 0) + intervalSeconds / 60],
+        range: [0, (minutes.at(-1) ?? 0) + (joined(series) * intervalSeconds) / 60],
         showgrid: false,
         anchor: 'free',
         position: 0,
@@ -217,13 +233,13 @@ export function replayFigure(
   }
 }
 
-function replayTable(series: RunSeries, minutes: number[]) {
-  const kinds = Object.entries(series.local_ratio_by_kind)
+function replayTable(series: SweepRunSeries, minutes: number[]) {
+  const kinds = kindsOf(series)
   return {
     columns: [
       'minutes into the trace',
       'local share (ratio)',
-      ...kinds.map(([kind]) => `local share, ${kind} (ratio)`),
+      ...kinds.map((kind) => `local share, ${kind} (ratio)`),
       'promoted (pages)',
       'demoted (pages)',
       'ping-pong (pages)',
@@ -235,7 +251,7 @@ function replayTable(series: RunSeries, minutes: number[]) {
     rows: minutes.map((minute, index) => [
       minute,
       series.local_ratio[index] ?? null,
-      ...kinds.map(([, values]) => values[index] ?? null),
+      ...kinds.map((kind) => series.local_ratio_by_kind[kind][index] ?? null),
       series.promoted_pages[index] ?? null,
       series.demoted_pages[index] ?? null,
       series.ping_pong_pages[index] ?? null,

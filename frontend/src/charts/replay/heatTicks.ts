@@ -1,14 +1,15 @@
-/** Ticks of a colour bar whose values are log2 of accesses: whole powers of two as counts, at most six. */
+/** Ticks of a colour bar whose values are log2 of 1 + accesses, as counts of accesses; at most six. */
 export function heatTicks(accesses: (number | null)[][]): { tickvals: number[]; ticktext: string[] } {
   const top = accesses.reduce((most, row) => row.reduce<number>((best, value) => Math.max(best, value ?? 0), most), 0)
   const step = Math.max(1, Math.ceil(top / 5))
   const tickvals: number[] = []
   for (let power = 0; power <= top; power += step) tickvals.push(power)
-  return { tickvals, ticktext: tickvals.map((power) => countWord(2 ** power)) }
+  return { tickvals, ticktext: tickvals.map((power) => countWord(2 ** power - 1)) }
 }
 
-function countWord(count: number): string {
-  if (count < 1000) return String(count)
+/** A count in three digits at most: `1.5k`. */
+export function countWord(count: number): string {
+  if (count < 1000) return String(Math.round(count))
   const units = ['k', 'M', 'G', 'T']
   let value = count
   let unit = ''

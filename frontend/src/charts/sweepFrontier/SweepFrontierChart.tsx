@@ -1,5 +1,5 @@
 import { useCallback, useMemo } from 'react'
-import type { SweepResults } from '../../api/simulatorShapes'
+import type { SweepResults } from '../../api/_generated/schema'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { frontierFigure, frontierPolicies, pricedCells, runAt } from './figure'

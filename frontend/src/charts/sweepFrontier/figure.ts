@@ -1,5 +1,5 @@
 import type { Data } from 'plotly.js'
-import type { SweepCell, SweepResults } from '../../api/simulatorShapes'
+import type { SweepCell, SweepResults } from '../../api/_generated/schema'
 import { plotText } from '../../lib/escape'
 import { seriesColour, type ChartTheme } from '../../lib/palette'
 import { ratioName, settingsText } from '../../lib/simulate'

@@ -1,4 +1,12 @@
-import { IconApps, IconBulb, IconFlask, IconHeartbeat, IconServer2, IconTopologyStar3 } from '@tabler/icons-react'
+import {
+  IconApps,
+  IconBulb,
+  IconFlask,
+  IconHeartbeat,
+  IconPlayerTrackNext,
+  IconServer2,
+  IconTopologyStar3,
+} from '@tabler/icons-react'
 
 /** The pages that exist, in the order of the navigation, with the second key of their `g …` shortcut. */
 export const destinations = [
@@ -7,5 +15,6 @@ export const destinations = [
   { to: '/hosts', label: 'Hosts', icon: IconServer2, key: 'h' },
   { to: '/advice', label: 'Advice', icon: IconBulb, key: 'a' },
   { to: '/experiments', label: 'Experiments', icon: IconFlask, key: 'x' },
+  { to: '/simulator', label: 'Simulator', icon: IconPlayerTrackNext, key: 'i' },
   { to: '/status', label: 'Status', icon: IconHeartbeat, key: 't' },
 ] as const

@@ -1,0 +1,76 @@
+import type { ThemeName } from './palette'
+
+/** Where an alert, or a rule at one subject, stands. */
+export type AlertState = 'ok' | 'pending' | 'firing' | 'resolved' | 'no_data'
+export type AlertSeverity = 'info' | 'warning' | 'critical'
+
+interface StateText {
+  label: string
+  meaning: string
+  tone: 'good' | 'info' | 'warning' | 'critical' | 'neutral'
+}
+
+const states: Record<AlertState, StateText> = {
+  ok: { label: 'ok', meaning: 'The condition does not hold.', tone: 'good' },
+  pending: { label: 'pending', meaning: 'The condition holds, but not for long enough yet.', tone: 'info' },
+  firing: { label: 'firing', meaning: 'The condition has held for long enough; receivers are told.', tone: 'critical' },
+  resolved: { label: 'resolved', meaning: 'The condition no longer holds.', tone: 'good' },
+  no_data: {
+    label: 'no data',
+    meaning: 'Nothing can be said: the values that the condition needs do not arrive.',
+    tone: 'neutral',
+  },
+}
+
+/** The state of an alert in words. */
+export function alertState(state: AlertState): StateText {
+  return states[state]
+}
+
+const ranks: Record<AlertSeverity, number> = { critical: 0, warning: 1, info: 2 }
+const msPerRank = 1e14
+
+/** A number by which alerts are ordered: the gravest first, and of equal ones the longest going on. */
+export function urgency(alert: { severity: AlertSeverity; started_at: string }): number {
+  return ranks[alert.severity] * msPerRank + Date.parse(alert.started_at)
+}
+
+/** One colour per state of a rule, told apart by its place in the strip and its name, too. */
+const stateColours: Record<ThemeName, Record<AlertState, string>> = {
+  light: { ok: '#d5e6dc', resolved: '#d5e6dc', pending: '#8fb4d6', firing: '#c8352b', no_data: '#c9d1d7' },
+  dark: { ok: '#26392f', resolved: '#26392f', pending: '#42688c', firing: '#e0594f', no_data: '#39464f' },
+}
+
+/** The colour of a state on charts. */
+export function alertStateColour(state: AlertState, theme: ThemeName): string {
+  return stateColours[theme][state]
+}
+
+/** A matcher as it is written: `severity="critical"`. */
+export interface LabelMatcher {
+  name: string
+  op: '=' | '!=' | '=~' | '!~'
+  value: string
+}
+
+/** Matchers as one text: `rule="Ping-pong", service="checkout"`. */
+export function matchersText(matchers: LabelMatcher[]): string {
+  return matchers.map(({ name, op, value }) => `${name}${op}"${value}"`).join(', ')
+}
+
+const matcherPattern = /^\s*([A-Za-z_][\w.-]*)\s*(=~|!~|!=|=)\s*(?:"((?:[^"\\]|\\.)*)"|([^",\s]*))\s*(?:,|$)/
+
+/** The matchers of a text; a text says what is wrong with it. */
+export function readMatchers(typed: string): LabelMatcher[] | string {
+  const found: LabelMatcher[] = []
+  let rest = typed.trim()
+  while (rest !== '') {
+    const match = matcherPattern.exec(rest)
+    if (match === null)
+      return `Not understood from “${rest.slice(0, 20)}” on. Write label="value", separated by commas.`
+    const [whole, name = '', op = '=', quoted, bare] = match
+    found.push({ name, op: op as LabelMatcher['op'], value: quoted?.replaceAll(/\\(.)/g, '$1') ?? bare ?? '' })
+    rest = rest.slice(whole.length).trim()
+  }
+  return found
+}

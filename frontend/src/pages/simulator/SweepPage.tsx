@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useCallback, type ReactNode } from 'react'
+import { loadStateOf } from '../../api/queries/loadState'
+import { sweepQuery, sweepResultsQuery } from '../../api/queries/sweeps'
+import { SweepFrontierChart } from '../../charts/sweepFrontier/SweepFrontierChart'
+import type { GridMetric } from '../../lib/simulate'
+import { sweepStatus } from '../../lib/simulate'
+import { Headline } from '../../ui/Headline'
+import { NotesList } from '../../ui/NotesList'
+import { ProblemState } from '../../ui/ProblemState'
+import { Stack } from '../../ui/Stack'
+import { ToneTag } from '../../ui/ToneTag'
+import { KnobSearchPanel } from './KnobSearchPanel'
+import { RunView } from './RunView'
+import { SimulatedTag } from './SimulatedTag'
+import { SweepFacts } from './SweepFacts'
+import { SweepGrid } from './SweepGrid'
+import { SweepProgress } from './SweepProgress'
+import { sweepSentence } from './sweepSentence'
+
+const route = getRouteApi('/simulator/$sweepId')
+
+/** One sweep: the grid of policies and DRAM shares, the frontier, the knob search, and one run in full. */
+export function SweepPage(): ReactNode {
+  const { sweepId } = route.useParams()
+  const { metric = 'loss', run } = route.useSearch()
+  const navigate = route.useNavigate()
+  const query = useQuery(sweepQuery(sweepId))
+  const sweep = query.data
+  const answer = useQuery(sweepResultsQuery(sweepId, sweep?.done, sweep?.status))
+  const load = loadStateOf(query)
+  const resultsLoad = loadStateOf(answer)
+  const results = answer.data
+  const setMetric = (next: GridMetric) =>
+    void navigate({
+      search: (before) => ({ ...before, metric: next === 'loss' ? undefined : next }),
+      replace: true,
+      resetScroll: false,
+    })
+  const setRun = useCallback(
+    (runId: string | undefined) =>
+      void navigate({ search: (before) => ({ ...before, run: runId }), resetScroll: false }),
+    [navigate],
+  )
+  if (load.problem !== null && sweep === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const cell = results?.cells.find((candidate) => candidate.run_id === run)
+  return (
+    <div data-testid="page-sweep">
+      <Headline
+        kicker={
+          <>
+            <Link to="/simulator">Simulator</Link>
+            <span aria-hidden>/</span>
+            <h1>{sweep?.name ?? '…'}</h1>
+            <SimulatedTag />
+            {sweep !== undefined && <ToneTag {...sweepStatus(sweep.status)} />}
+          </>
+        }
+        sentence={sweep === undefined ? undefined : sweepSentence(sweep, results)}
+      />
+      <Stack>
+        {sweep !== undefined && sweep.status !== 'done' && <SweepProgress sweep={sweep} />}
+        {sweep !== undefined && <SweepFacts sweep={sweep} results={results} />}
+        <SweepGrid
+          sweep={sweep}
+          results={results}
+          load={resultsLoad}
+          metric={metric}
+          chosenRun={run}
+          onMetric={setMetric}
+          onRun={setRun}
+        />
+        {run !== undefined && sweep !== undefined && (
+          <RunView sweep={sweep} results={results} runId={run} cell={cell} onClose={() => setRun(undefined)} />
+        )}
+        <SweepFrontierChart results={results} load={resultsLoad} height={320} chosenRun={run} onRun={setRun} />
+        {results?.searches.map((search) => (
+          <KnobSearchPanel
+            key={`${search.policy}-${search.dram_ratio}`}
+            search={search}
+            load={resultsLoad}
+            onRun={setRun}
+          />
+        ))}
+        <NotesList notes={results?.notes} />
+      </Stack>
+    </div>
+  )
+}

@@ -1,0 +1,90 @@
+import { Progress } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Sweep } from '../../api/_generated/schema'
+import { ratioName, sweepStatus } from '../../lib/simulate'
+import { formatCount, formatRatio } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+import classes from './SimulatorPage.module.css'
+import { sourceText } from './sourceText'
+
+const columns: Column<Sweep>[] = [
+  {
+    key: 'name',
+    header: 'Sweep',
+    sortBy: (row) => row.name,
+    cell: (row) => (
+      <Link to="/simulator/$sweepId" params={{ sweepId: row.id }}>
+        {row.name}
+      </Link>
+    ),
+  },
+  { key: 'trace', header: 'Trace', sortBy: (row) => sourceText(row), cell: (row) => sourceText(row) },
+  {
+    key: 'policies',
+    header: 'Policies',
+    numeric: true,
+    sortBy: (row) => row.policies.length,
+    cell: (row) => formatCount(row.policies.length),
+  },
+  {
+    key: 'ratios',
+    header: 'DRAM:CXL',
+    cell: (row) =>
+      [...row.dram_ratios]
+        .sort((a, b) => b - a)
+        .map(ratioName)
+        .join(', '),
+  },
+  { key: 'runs', header: 'Runs', numeric: true, sortBy: (row) => row.total, cell: (row) => formatCount(row.total) },
+  {
+    key: 'created',
+    header: 'Started',
+    sortBy: (row) => row.created_at,
+    cell: (row) => <Timestamp at={row.created_at} />,
+  },
+  { key: 'by', header: 'By', cell: (row) => row.created_by ?? '–' },
+  {
+    key: 'state',
+    header: 'State',
+    sortBy: (row) => row.status,
+    cell: (row) => (
+      <span className={classes.state}>
+        <ToneTag {...sweepStatus(row.status)} />
+        {row.status === 'running' && (
+          <Progress
+            className={classes.bar ?? ''}
+            value={row.progress_ratio * 100}
+            size="sm"
+            aria-label={`Progress of ${row.name}: ${formatRatio(row.progress_ratio)}`}
+          />
+        )}
+      </span>
+    ),
+  },
+]
+
+interface SweepsTableProps {
+  sweeps: Sweep[] | undefined
+  sort: string
+  onSort: (sort: string) => void
+  empty: ReactNode
+}
+
+/** All sweeps with what they replay and how far they are. */
+export function SweepsTable({ sweeps, sort, onSort, empty }: SweepsTableProps) {
+  return (
+    <DataTable
+      label="Sweeps"
+      columns={columns}
+      rows={sweeps}
+      rowKey={(row) => row.id}
+      sort={sort}
+      onSort={onSort}
+      empty={empty}
+      skeletonRows={3}
+    />
+  )
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { sweep, sweepResults } from '../../mock-api/sweeps'
+import { gridOf } from './gridCells'
+import { sweepSentence } from './sweepSentence'
+
+function found(id: string) {
+  const one = sweep(id)
+  if (one === undefined) throw new Error(`no sweep ${id}`)
+  return one
+}
+
+describe('the grid of a sweep', () => {
+  const grid = gridOf(found('sweep-1'), sweepResults('sweep-1'), 'loss')
+
+  it('has the most DRAM first, and a zero is a number', () => {
+    expect(grid.columns.map(({ name }) => name)).toEqual(['2:1', '1:1', '1:4'])
+    expect(grid.rows[1]?.places[0]).toMatchObject({ state: 'run', text: '0', level: 0 })
+  })
+
+  it('has a place without a value where the loss cannot be told', () => {
+    expect(grid.rows[1]?.places[2]).toMatchObject({ state: 'run', text: '', level: null })
+  })
+
+  it('tells what is still to come from what failed', () => {
+    const half = gridOf(found('sweep-2'), sweepResults('sweep-2'), 'local')
+    expect(half.rows[0]?.places.map(({ state }) => state)).toEqual(['run', 'pending', 'pending'])
+    expect(half.rows[1]?.places[0]).toEqual({ state: 'failed', why: 'row 17: the page number is negative' })
+    expect(gridOf(found('sweep-2'), undefined, 'loss').rows[0]?.places[0]).toEqual({ state: 'pending' })
+  })
+
+  it('has the oracle only where it is known', () => {
+    expect(grid.oracle).toEqual([0.99, 0.97, null])
+  })
+})
+
+describe('the sentence of a sweep', () => {
+  it('names the least DRAM that keeps the loss below 1 %, beside default Linux', () => {
+    expect(sweepSentence(found('sweep-1'), sweepResults('sweep-1'))).toBe(
+      'TPP at 1:1 (50 % DRAM) needs the least DRAM for a loss below 1 %: 0.6 % (at most 0.9 %); default Linux would lose 5 % (at most 7.5 %).',
+    )
+  })
+
+  it('says that it is not final while runs are to come, and what is the least where none is below', () => {
+    expect(sweepSentence(found('sweep-2'), sweepResults('sweep-2'))).toMatch(/^So far: No run keeps the loss below 1 %/)
+    expect(sweepSentence(found('sweep-2'), undefined)).toContain('1 of 6 runs')
+  })
+})
