@@ -82,7 +82,7 @@ _WEB1 = (
     # Figure 9: file-heavy at start-up, then anonymous memory grows and the share of files shrinks. Files fill most of
     # two thirds of memory first, as V01 says of DRAM. Files are read once, kept for a while and gone: so much of them
     # a minute that new memory meets a full DRAM now and then (tuned to V02; V03 then follows).
-    Population("file", 0.47, touched=0.005, accesses=2, born=(0, 4), lives=35),
+    Population("file", 0.485, touched=0.005, accesses=2, born=(0, 4), lives=36),
     # Figure 8: 3 to 14 % of files are used within two minutes, new ones among them.
     Population("file", 0.11, touched=0.25, accesses=4, born=(0, 4)),
     # Memory of single requests; it carries most accesses, as throughput follows anonymous memory (figure 10).
@@ -90,7 +90,7 @@ _WEB1 = (
     # Figure 8: 35 to 60 % of anonymous memory is used within two minutes; figure 11: 80 % of pages that turned cold
     # come back within ten.
     Population("anon", 0.08, touched=0.85, accesses=25, born=(5, 24)),
-    Population("anon", 0.265, touched=0.3, accesses=8, born=(5, 24)),
+    Population("anon", 0.25, touched=0.3, accesses=8, born=(5, 24)),
     Population("anon", 0.04, touched=0.0, accesses=2, born=(5, 24)),
 )
 """Web1: shares of anonymous memory and of files tuned to V01, the life of files and the accesses to V02."""
@@ -162,8 +162,8 @@ _POPULATIONS: Mapping[str, Sequence[Population]] = {
     "data_warehouse": (
         # Figure 9: 85 % anonymous, 15 % file, flat. Section 6.2.1: about a third of anonymous memory is hot; figure 7:
         # 20 % of accessed memory is used within two minutes.
-        Population("anon", 0.23, touched=0.9, accesses=60),
-        Population("anon", 0.62, touched=0.01, accesses=2),
+        Population("anon", 0.26, touched=0.9, accesses=60),
+        Population("anon", 0.59, touched=0.01, accesses=2),
         # Figure 11: 20 % of hot file pages come back, the others are newly allocated.
         Population("file", 0.15, touched=0.02, accesses=4, lives=15),
     ),
