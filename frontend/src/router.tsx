@@ -14,6 +14,7 @@ import {
   readTimeSearch,
 } from './lib/urlState'
 import { readSimulatorSearch, readSweepSearch } from './lib/simulatorUrl'
+import { readTcoSearch } from './lib/tcoUrl'
 import { AdvicePage } from './pages/advice/AdvicePage'
 import { ExperimentPage } from './pages/experiments/ExperimentPage'
 import { ExperimentsPage } from './pages/experiments/ExperimentsPage'
@@ -28,6 +29,7 @@ import { Shell } from './pages/shell/Shell'
 import { SimulatorPage } from './pages/simulator/SimulatorPage'
 import { SweepPage } from './pages/simulator/SweepPage'
 import { StatusPage } from './pages/status/StatusPage'
+import { TcoPage } from './pages/tco/TcoPage'
 
 const rootRoute = createRootRoute({
   component: Shell,
@@ -102,6 +104,18 @@ const sweepRoute = createRoute({
   component: SweepPage,
   validateSearch: readSweepSearch,
 })
+const tcoRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/tco',
+  component: TcoPage,
+  validateSearch: readTcoSearch,
+})
+const tcoScenarioRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/tco/$scenarioId',
+  component: TcoPage,
+  validateSearch: readTcoSearch,
+})
 const statusRoute = createRoute({ getParentRoute: () => rootRoute, path: '/status', component: StatusPage })
 
 const routeTree = rootRoute.addChildren([
@@ -116,6 +130,8 @@ const routeTree = rootRoute.addChildren([
   experimentRoute,
   simulatorRoute,
   sweepRoute,
+  tcoRoute,
+  tcoScenarioRoute,
   statusRoute,
 ])
 

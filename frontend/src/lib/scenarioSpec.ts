@@ -8,6 +8,9 @@ export interface JsonObject {
 /** Values by path: what differs from the scenario that a view started from. */
 export type Changes = Record<string, Json>
 
+/** Changes as the router sees them: their values are not typed, because its types do not bear recursive ones. */
+export type UrlChanges = Record<string, unknown>
+
 const mostChanges = 200
 const longestPath = 120
 const unsafeKeys = new Set(['__proto__', 'prototype', 'constructor'])
@@ -47,9 +50,9 @@ function replaced(at: Json, keys: string[], value: Json): Json {
 }
 
 /** A scenario with changes applied, those of whole parts before those within them. */
-export function withChanges(spec: JsonObject, changes: Changes): JsonObject {
+export function withChanges(spec: JsonObject, changes: UrlChanges): JsonObject {
   const depth = (path: string) => path.split('.').length
-  return Object.entries(changes)
+  return Object.entries(changes as Changes)
     .sort(([a], [b]) => depth(a) - depth(b))
     .reduce<JsonObject>((changed, [path, value]) => withValue(changed, path, value), spec)
 }

@@ -110,7 +110,7 @@ export function text(raw: RawSearch, key: string, maximum = 512): string | undef
 }
 
 /** A whole number from 1 to `maximum`. */
-function whole(raw: RawSearch, key: string, maximum: number): number | undefined {
+export function whole(raw: RawSearch, key: string, maximum: number): number | undefined {
   const value = Number(raw[key])
   return Number.isInteger(value) && value >= 1 && value <= maximum ? value : undefined
 }

@@ -18,6 +18,7 @@ import { simulatorPolicies, simulatorSources } from './simulator'
 import { sweep, sweepHeat, sweepResults, sweepRun, sweeps } from './sweeps'
 import { catalogue, status } from './status'
 import { ledger } from './tierMoves'
+import { prices, scenario, scenarioDefaults, scenarioItems, tcoAnswer } from './tco'
 import { tilesBody } from './tiles'
 
 function json(body: unknown, code = 200): Response {
@@ -65,6 +66,20 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/sweeps\/([^/]+)\/results$/, (id) => json(sweepResults(id))],
   [/^\/v1\/sweeps\/[^/]+\/runs\/([^/]+)$/, (id) => json(sweepRun(id))],
   [/^\/v1\/sweeps\/([^/]+)\/heat$/, () => json(sweepHeat())],
+  [/^\/v1\/prices$/, () => json({ items: prices, next_cursor: null })],
+  [/^\/v1\/scenarios$/, () => json({ items: scenarioItems, next_cursor: null })],
+  [/^\/v1\/scenarios\/defaults$/, () => json(scenarioDefaults())],
+  [/^\/v1\/scenarios\/([^/]+)$/, (id) => json({ ...scenarioItems[0], id, spec: scenario, yaml: '' })],
+  [/^\/v1\/tco\/evaluate$/, () => json(tcoAnswer(false))],
+  [
+    /^\/v1\/tco\/compare$/,
+    (_, query) =>
+      json({
+        currency: 'USD',
+        scenarios: query.getAll('scenario').map((id) => ({ id, version: 1, answer: { ...tcoAnswer(true), name: id } })),
+        differences: [{ path: 'options[0].cxl.gb', values: ['256', null] }],
+      }),
+  ],
   [/^\/v1\/status$/, () => json(status())],
   [/^\/v1\/metrics$/, () => json(catalogue())],
   [/^\/v1\/hosts$/, () => json({ items: hosts, next_cursor: null })],

@@ -8,7 +8,12 @@ export function downloadUrl(fileName: string, url: string): void {
 
 /** Hand a text to the viewer as a file. */
 export function downloadText(fileName: string, text: string, mediaType: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: mediaType }))
+  downloadBlob(fileName, new Blob([text], { type: mediaType }))
+}
+
+/** Hand bytes to the viewer as a file. */
+export function downloadBlob(fileName: string, bytes: Blob): void {
+  const url = URL.createObjectURL(bytes)
   downloadUrl(fileName, url)
   URL.revokeObjectURL(url)
 }

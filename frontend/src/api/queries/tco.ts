@@ -1,0 +1,146 @@
+import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { PriceRequest, ScenarioDocument } from '../_generated/schema'
+import { client, dataOf } from '../client'
+import { problemOf } from '../problem'
+import { readAll } from './pages'
+
+/** The same draws for everybody, so that a link shows the same numbers to each who opens it. */
+const draws = { seed: 1, draws: 10_000 }
+
+/** A complete scenario to start from, with what each input may be. */
+export function scenarioDefaultsQuery() {
+  return queryOptions({
+    queryKey: ['scenario-defaults'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/scenarios/defaults', { signal })),
+    staleTime: Infinity,
+  })
+}
+
+/** All stored scenarios, newest first. */
+export function scenariosQuery() {
+  return queryOptions({
+    queryKey: ['scenarios'],
+    queryFn: ({ signal }) =>
+      readAll((cursor) => dataOf(client.GET('/v1/scenarios', { params: { query: { limit: 1000, cursor } }, signal }))),
+    staleTime: 15_000,
+  })
+}
+
+/** One stored scenario; disabled while none is chosen. */
+export function scenarioQuery(scenarioId: string | undefined) {
+  return queryOptions({
+    queryKey: ['scenario', scenarioId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/scenarios/{scenario_id}', { params: { path: { scenario_id: scenarioId ?? '' } }, signal }),
+      ),
+    enabled: scenarioId !== undefined,
+    staleTime: 15_000,
+  })
+}
+
+/**
+ * The cost of a scenario. `fast` leaves the random draws out, for sliders that move; a request that a newer one
+ * replaces is aborted.
+ */
+export function tcoQuery(spec: ScenarioDocument | undefined, parts: 'fast' | 'all') {
+  return queryOptions({
+    queryKey: ['tco', parts, spec],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.POST('/v1/tco/evaluate', {
+          params: { query: { parts } },
+          body: { spec: spec as ScenarioDocument, ...draws },
+          signal,
+        }),
+      ),
+    enabled: spec !== undefined,
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+    gcTime: 60_000,
+    retry: false,
+  })
+}
+
+/** The scenario as a spreadsheet whose formulas give every total again. Throws ApiProblem. */
+export function sheetOf(spec: ScenarioDocument): Promise<Blob> {
+  return dataOf<Blob>(client.POST('/v1/tco/sheet', { body: { spec, ...draws }, parseAs: 'blob' }))
+}
+
+/** Stored scenarios beside each other; asks for two or more. */
+export function comparisonQuery(ids: string[]) {
+  return queryOptions({
+    queryKey: ['tco-comparison', ids],
+    queryFn: ({ signal }) =>
+      dataOf(client.GET('/v1/tco/compare', { params: { query: { scenario: ids, seed: draws.seed } }, signal })),
+    enabled: ids.length >= 2,
+    placeholderData: keepPreviousData,
+    staleTime: 15_000,
+    retry: false,
+  })
+}
+
+/** The price book with the published presets. */
+export function pricesQuery() {
+  return queryOptions({
+    queryKey: ['prices'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/prices', { signal })),
+    staleTime: 15_000,
+  })
+}
+
+/** Store a scenario, as values or as a YAML file. Throws ApiProblem. */
+export function storeScenario(queries: QueryClient) {
+  return {
+    mutationFn: (body: { name?: string; spec?: ScenarioDocument; yaml?: string }) =>
+      dataOf(client.POST('/v1/scenarios', { body })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['scenarios'] }),
+  }
+}
+
+/** Replace a stored scenario; refused where somebody changed it since `version`. Throws ApiProblem. */
+export function changeScenario(queries: QueryClient, scenarioId: string) {
+  return {
+    mutationFn: (body: { version: number; spec: ScenarioDocument }) =>
+      dataOf(client.PUT('/v1/scenarios/{scenario_id}', { params: { path: { scenario_id: scenarioId } }, body })),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['scenarios'] })
+      await queries.invalidateQueries({ queryKey: ['scenario', scenarioId] })
+    },
+  }
+}
+
+/** Delete a stored scenario. Throws ApiProblem. */
+export function deleteScenario(queries: QueryClient) {
+  return {
+    mutationFn: async (scenarioId: string) => {
+      const answer = await client.DELETE('/v1/scenarios/{scenario_id}', {
+        params: { path: { scenario_id: scenarioId } },
+      })
+      if (answer.error !== undefined) throw problemOf(answer.response.status, answer.error)
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['scenarios'] }),
+  }
+}
+
+/** Add a price to the price book. Throws ApiProblem. */
+export function addPrice(queries: QueryClient) {
+  return {
+    mutationFn: (body: PriceRequest) => dataOf(client.POST('/v1/prices', { body })),
+    onSuccess: () => forgetPrices(queries),
+  }
+}
+
+/** Stand for a price of the book, a published one too. Throws ApiProblem. */
+export function confirmPrice(queries: QueryClient) {
+  return {
+    mutationFn: (priceId: string) =>
+      dataOf(client.POST('/v1/prices/{price_id}/confirm', { params: { path: { price_id: priceId } } })),
+    onSuccess: () => forgetPrices(queries),
+  }
+}
+
+async function forgetPrices(queries: QueryClient): Promise<void> {
+  await queries.invalidateQueries({ queryKey: ['prices'] })
+  await queries.invalidateQueries({ queryKey: ['tco'] })
+}

@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest'
+import { readTcoSearch } from './tcoUrl'
+
+describe('the URL of the TCO page', () => {
+  it('gives back changed inputs, and drops what is none', () => {
+    const tco = { set: { 'options.0.loss.value': 0.01 }, option: 2, scale: 'fleet', compare: 's1,s2' }
+    expect(readTcoSearch(tco)).toMatchObject(tco)
+    expect(readTcoSearch({ set: 'x', option: 9, scale: 'rack' })).toMatchObject({
+      set: undefined,
+      option: undefined,
+      scale: undefined,
+    })
+  })
+})

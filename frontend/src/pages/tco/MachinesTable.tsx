@@ -1,0 +1,134 @@
+import { SegmentedControl, UnstyledButton } from '@mantine/core'
+import type { Baseline, Option, TcoAnswer } from '../../api/_generated/schema'
+import { formatMoney, formatMoneyChange } from '../../lib/money'
+import { costScales } from '../../lib/tcoUrl'
+import { formatCount, formatRatio, threeDigits } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { Panel } from '../../ui/Panel'
+import { ToneTag } from '../../ui/ToneTag'
+import classes from './TcoPage.module.css'
+
+type Row = { kind: 'today'; machine: Baseline } | { kind: 'option'; machine: Option; index: number }
+
+interface MachinesTableProps {
+  answer: TcoAnswer
+  drawn: TcoAnswer | undefined
+  option: number
+  scale: (typeof costScales)[number]
+  onOption: (option: number) => void
+  onScale: (scale: (typeof costScales)[number]) => void
+}
+
+/** The machines of today and all options side by side: per host, or for a fleet that does the same work. */
+export function MachinesTable(props: MachinesTableProps) {
+  const { answer, scale } = props
+  const rows: Row[] = [
+    ...(answer.baseline === null ? [] : [{ kind: 'today' as const, machine: answer.baseline }]),
+    ...answer.options.map((machine, index) => ({ kind: 'option' as const, machine, index })),
+  ]
+  return (
+    <Panel
+      title="Machines"
+      hint={scale === 'host' ? 'one host; saving for the same work' : 'a fleet that does today’s work'}
+      actions={
+        <SegmentedControl
+          aria-label="Cost of"
+          value={scale}
+          onChange={(value) => props.onScale(costScales.find((known) => known === value) ?? 'host')}
+          data={[
+            { value: 'host', label: 'Host' },
+            { value: 'fleet', label: 'Fleet' },
+          ]}
+        />
+      }
+      flush
+      testId="tco-machines"
+    >
+      <DataTable
+        label="Machines"
+        columns={[...nameColumns(props), ...(scale === 'host' ? hostColumns(props) : fleetColumns(props))]}
+        rows={rows}
+        rowKey={(row) => row.machine.name}
+      />
+    </Panel>
+  )
+}
+
+function nameColumns({ option, onOption }: MachinesTableProps): Column<Row>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Machine',
+      cell: (row) =>
+        row.kind === 'today' ? (
+          <span>{row.machine.name} (today)</span>
+        ) : (
+          <UnstyledButton
+            className={classes.option}
+            aria-pressed={row.index === option}
+            onClick={() => onOption(row.index)}
+          >
+            {row.machine.name}
+          </UnstyledButton>
+        ),
+    },
+  ]
+}
+
+function hostColumns({ answer, drawn }: MachinesTableProps): Column<Row>[] {
+  const money = (amount: number) => formatMoney(amount, answer.currency)
+  return [
+    amountColumn('capex', 'Price', ({ machine }) => money(machine.per_host.capex)),
+    amountColumn('watts', 'Power', ({ machine }) => `${threeDigits(machine.per_host.watts)} W`),
+    amountColumn('memory', 'Memory', ({ machine }) => `${formatCount(machine.per_host.memory_gb)} GB`),
+    amountColumn('annual', 'Cost a year', ({ machine }) => money(machine.per_host.annual)),
+    amountColumn('loss', 'Lost work', ({ machine }) => formatRatio(machine.loss.value)),
+    amountColumn('work', 'Per unit of work', ({ machine }) => money(machine.per_host.annual_per_work)),
+    ...savingColumns(answer, (option) => [option.saving, option.saving_ratio]),
+    amountColumn('chance', 'P(saving > 0)', (row) => {
+      const chance = row.kind === 'option' ? drawn?.options[row.index]?.distribution?.p_positive : undefined
+      return row.kind === 'today' ? '–' : chance === undefined ? '…' : formatRatio(chance)
+    }),
+    {
+      key: 'check',
+      header: '',
+      cell: (row) =>
+        row.kind === 'option' && row.machine.warnings.length > 0 ? (
+          <ToneTag tone="warning" label="check inputs" meaning={row.machine.warnings.join(' ')} />
+        ) : null,
+    },
+  ]
+}
+
+function fleetColumns({ answer }: MachinesTableProps): Column<Row>[] {
+  const money = (amount: number) => formatMoney(amount, answer.currency)
+  return [
+    amountColumn('hosts', 'Hosts', ({ machine }) => formatCount(machine.fleet.hosts)),
+    amountColumn('extra', 'Beyond today', ({ machine }) => signed(machine.fleet.extra_hosts)),
+    amountColumn('capex', 'Price', ({ machine }) => money(machine.fleet.capex)),
+    amountColumn('power', 'Power', ({ machine }) => `${threeDigits(machine.fleet.watts / 1000)} kW`),
+    amountColumn('annual', 'Cost a year', ({ machine }) => money(machine.fleet.annual)),
+    ...savingColumns(answer, (option) => [option.fleet.saving, option.fleet.saving_ratio]),
+    amountColumn('total', 'Over all years', ({ machine }) => money(machine.fleet.total)),
+    amountColumn('saved', 'Saved over all years', (row) =>
+      row.kind === 'today' ? '–' : formatMoneyChange(row.machine.fleet.total_saving, answer.currency),
+    ),
+  ]
+}
+
+function savingColumns(answer: TcoAnswer, of: (option: Option) => [number, number]): Column<Row>[] {
+  return [
+    amountColumn('saving', 'Saving a year', (row) =>
+      row.kind === 'today' ? '–' : formatMoneyChange(of(row.machine)[0], answer.currency),
+    ),
+    amountColumn('share', 'of today’s', (row) => (row.kind === 'today' ? '–' : formatRatio(of(row.machine)[1]))),
+  ]
+}
+
+function amountColumn(key: string, header: string, cell: (row: Row) => string): Column<Row> {
+  return { key, header, numeric: true, cell }
+}
+
+function signed(count: number): string {
+  return count > 0 ? `+${formatCount(count)}` : formatCount(count).replace('-', '−')
+}

@@ -1,0 +1,110 @@
+import { Button, Select, Switch, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { valueAt, type Json } from '../../lib/scenarioSpec'
+import { formatRatio } from '../../lib/units'
+import { addedOption, removedOption, tierParts } from './optionEntry'
+import classes from './TcoPage.module.css'
+import type { ScenarioState } from './useScenario'
+
+/** What an option is made of: its name, which tiers it has, what more memory is worth, and where its loss comes from. */
+export function OptionParts({ state, option }: { state: ScenarioState; option: number }) {
+  const { spec } = state
+  const path = `options.${option}`
+  const options = valueAt(spec, 'options')
+  const count = Array.isArray(options) ? options.length : 0
+  if (spec === undefined) return null
+  const choose = (next: { spec: typeof spec; option: number }) => {
+    state.replace(next.spec)
+    state.setSearch({ option: next.option === 0 ? undefined : next.option + 1 })
+  }
+  return (
+    <div className={classes.parts}>
+      <NameInput key={`${path}-${String(valueAt(spec, `${path}.name`))}`} state={state} path={`${path}.name`} />
+      <div className={classes.tiers}>
+        {tierParts.map(({ key, label, start }) => {
+          const held = valueAt(spec, `${path}.${key}`) ?? null
+          return (
+            <Switch
+              key={key}
+              size="xs"
+              label={label}
+              checked={held !== null}
+              onChange={(event) => state.put(`${path}.${key}`, event.currentTarget.checked ? (start as Json) : null)}
+            />
+          )
+        })}
+      </div>
+      <Select
+        label="More memory than today’s"
+        allowDeselect={false}
+        value={String(valueAt(spec, `${path}.capacity`) ?? 'same')}
+        onChange={(value) => state.put(`${path}.capacity`, value)}
+        data={[
+          { value: 'same', label: 'is worth nothing' },
+          { value: 'more', label: 'lets a host do more work' },
+        ]}
+      />
+      <LossSource state={state} option={option} />
+      <div className={classes.buttons}>
+        <Button
+          variant="default"
+          size="compact-xs"
+          disabled={count >= 8}
+          onClick={() => choose(addedOption(spec, option))}
+        >
+          Add a copy
+        </Button>
+        <Button
+          variant="default"
+          size="compact-xs"
+          disabled={count <= 1}
+          onClick={() => choose(removedOption(spec, option))}
+        >
+          Remove this option
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+function NameInput({ state, path }: { state: ScenarioState; path: string }) {
+  const [name, setName] = useState(() => String(valueAt(state.spec, path) ?? ''))
+  const settle = () => {
+    const kept = name.trim()
+    if (kept !== '' && kept !== valueAt(state.spec, path)) state.put(path, kept)
+  }
+  return (
+    <TextInput
+      label="Name"
+      maxLength={200}
+      value={name}
+      onChange={(event) => setName(event.currentTarget.value)}
+      onBlur={settle}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') settle()
+      }}
+    />
+  )
+}
+
+/** Where the loss comes from when it is no number of the scenario's own: ratio advice, or a run of the simulator. */
+function LossSource({ state, option }: { state: ScenarioState; option: number }) {
+  const kind = valueAt(state.spec, `options.${option}.loss.kind`)
+  const loss = state.cost?.options[option]?.loss
+  if (kind === 'number' || loss === undefined) return null
+  return (
+    <p className={classes.words}>
+      Lost throughput {formatRatio(loss.value)} ({formatRatio(loss.low)} – {formatRatio(loss.high)}) from {loss.source}
+      {loss.simulated && ', simulated'}.{' '}
+      <Button
+        variant="default"
+        size="compact-xs"
+        onClick={() =>
+          state.put(`options.${option}.loss`, { kind: 'number', value: loss.value, low: loss.low, high: loss.high })
+        }
+      >
+        Set it by hand
+      </Button>
+    </p>
+  )
+}

@@ -1,0 +1,136 @@
+import { Button, Menu, Select } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useRef, useState, type ChangeEvent } from 'react'
+import { changeScenario, deleteScenario, scenariosQuery, storeScenario } from '../../api/queries/tco'
+import { safeFileName } from '../../lib/csv'
+import { valueAt } from '../../lib/scenarioSpec'
+import { toYaml } from '../../lib/yaml'
+import { downloadText } from '../../ui/download'
+import { Prose } from '../../ui/Prose'
+import { problemText } from '../ratio/problemText'
+import { SaveDialog } from './SaveDialog'
+import { SheetButton } from './SheetButton'
+import { asScenario } from './tcoInputs'
+import classes from './TcoPage.module.css'
+import type { ScenarioState } from './useScenario'
+
+const start = 'start'
+
+/** Which scenario is shown, and what can be done with it: save, compare, export, import, delete. */
+export function ScenarioBar({ state }: { state: ScenarioState }) {
+  const { spec, scenarioId, stored } = state
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const file = useRef<HTMLInputElement>(null)
+  const [naming, setNaming] = useState(false)
+  const list = useQuery(scenariosQuery())
+  const storing = useMutation(storeScenario(queries))
+  const changing = useMutation(changeScenario(queries, scenarioId ?? ''))
+  const deleting = useMutation(deleteScenario(queries))
+  const failed = storing.error ?? changing.error ?? deleting.error
+  const name = String(valueAt(spec, 'name') ?? '')
+
+  const open = (id: string | undefined) =>
+    id === undefined
+      ? void navigate({ to: '/tco', search: (before) => ({ ...before, set: undefined, option: undefined }) })
+      : void navigate({
+          to: '/tco/$scenarioId',
+          params: { scenarioId: id },
+          search: (before) => ({ ...before, set: undefined, option: undefined }),
+        })
+  const read = async (event: ChangeEvent<HTMLInputElement>) => {
+    const chosen = event.currentTarget.files?.[0]
+    event.currentTarget.value = ''
+    if (chosen !== undefined) storing.mutate({ yaml: await chosen.text() }, { onSuccess: ({ id }) => open(id) })
+  }
+  const save = () => {
+    if (spec === undefined || stored === undefined) return
+    changing.mutate(
+      { version: stored.version, spec: asScenario(spec) },
+      { onSuccess: () => state.setSearch({ set: undefined }) },
+    )
+  }
+  return (
+    <div className={classes.bar} data-testid="tco-scenario">
+      <Select
+        aria-label="Scenario"
+        searchable
+        allowDeselect={false}
+        value={scenarioId ?? start}
+        onChange={(value) => open(value === start || value === null ? undefined : value)}
+        data={[
+          { value: start, label: 'Starting point' },
+          ...(list.data?.items ?? []).map((item) => ({ value: item.id, label: item.name })),
+        ]}
+      />
+      {scenarioId !== undefined && (
+        <Button disabled={!state.changed} loading={changing.isPending} onClick={save}>
+          Save
+        </Button>
+      )}
+      <Button variant="default" disabled={spec === undefined} onClick={() => setNaming(true)}>
+        Save as…
+      </Button>
+      {state.changed && (
+        <Button variant="default" onClick={() => state.setSearch({ set: undefined })}>
+          Undo changes
+        </Button>
+      )}
+      <SheetButton spec={spec} />
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default" aria-label="More for this scenario">
+            …
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            disabled={spec === undefined}
+            onClick={() => spec && downloadText(`${safeFileName(name)}.yaml`, toYaml(spec), 'application/yaml')}
+          >
+            Export YAML
+          </Menu.Item>
+          <Menu.Item onClick={() => file.current?.click()}>Import YAML…</Menu.Item>
+          <Menu.Item
+            disabled={scenarioId === undefined}
+            onClick={() =>
+              scenarioId !== undefined && deleting.mutate(scenarioId, { onSuccess: () => open(undefined) })
+            }
+          >
+            Delete
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <input
+        ref={file}
+        type="file"
+        accept=".yaml,.yml"
+        hidden
+        aria-label="Scenario file"
+        onChange={(event) => void read(event)}
+      />
+      <SaveDialog
+        opened={naming}
+        name={name}
+        pending={storing.isPending}
+        onClose={() => setNaming(false)}
+        onSave={(chosen) => {
+          if (spec === undefined) return
+          storing.mutate(
+            { name: chosen, spec: asScenario(spec) },
+            {
+              onSuccess: ({ id }) => open(id),
+              onSettled: () => setNaming(false),
+            },
+          )
+        }}
+      />
+      {failed !== null && (
+        <p role="alert" className={classes.fault}>
+          <Prose text={problemText(failed)} />
+        </p>
+      )}
+    </div>
+  )
+}

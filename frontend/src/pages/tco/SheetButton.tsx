@@ -1,0 +1,37 @@
+import { Button, Tooltip } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { sheetOf } from '../../api/queries/tco'
+import { safeFileName } from '../../lib/csv'
+import { valueAt, type JsonObject } from '../../lib/scenarioSpec'
+import { downloadBlob } from '../../ui/download'
+import { Prose } from '../../ui/Prose'
+import { problemText } from '../ratio/problemText'
+import { asScenario } from './tcoInputs'
+import classes from './TcoPage.module.css'
+
+/** Downloads the scenario as a spreadsheet with formulas. */
+export function SheetButton({ spec }: { spec: JsonObject | undefined }) {
+  const making = useMutation({
+    mutationFn: sheetOf,
+    onSuccess: (sheet) => downloadBlob(`${safeFileName(String(valueAt(spec, 'name')))}.xlsx`, sheet),
+  })
+  return (
+    <>
+      <Tooltip label="A spreadsheet whose formulas give every total again">
+        <Button
+          variant="default"
+          disabled={spec === undefined}
+          loading={making.isPending}
+          onClick={() => spec !== undefined && making.mutate(asScenario(spec))}
+        >
+          Sheet
+        </Button>
+      </Tooltip>
+      {making.error !== null && (
+        <p role="alert" className={classes.fault}>
+          <Prose text={problemText(making.error)} />
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,61 @@
+import type { Option, TcoAnswer } from '../../api/_generated/schema'
+import { formatMoney, formatMoneyChange } from '../../lib/money'
+import { formatCount, formatRatio } from '../../lib/units'
+import { AmountStat } from '../../ui/AmountStat'
+import { StatStrip } from '../../ui/StatStrip'
+
+interface TcoStatsProps {
+  answer: TcoAnswer
+  option: Option
+  /** The same option with its random draws, where they are of the scenario on screen. */
+  drawn: Option | undefined
+}
+
+/** What the shown option costs and saves, per host and for the fleet. */
+export function TcoStats({ answer, option, drawn }: TcoStatsProps) {
+  const money = (amount: number) => formatMoney(amount, answer.currency)
+  const base = answer.baseline
+  const { per_host: host, fleet } = option
+  const chance = drawn?.distribution?.p_positive
+  return (
+    <StatStrip label="Cost in figures" columns={5}>
+      <AmountStat
+        label="Saving per host and year"
+        value={formatMoneyChange(option.saving, answer.currency)}
+        note={`${formatRatio(option.saving_ratio)} of today’s cost, for the same work`}
+        warn={option.warnings.length > 0}
+        testId="tco-saving"
+      />
+      <AmountStat
+        label="P(saving > 0)"
+        value={chance === undefined ? undefined : formatRatio(chance)}
+        note="all inputs drawn from their ranges"
+        testId="tco-chance"
+      />
+      <AmountStat
+        label="Cost per unit of work"
+        value={money(host.annual_per_work)}
+        unit="a year"
+        note={`today ${base === null ? '–' : money(base.per_host.annual_per_work)}`}
+        testId="tco-per-work"
+      />
+      <AmountStat
+        label="Price of a host"
+        value={money(host.capex)}
+        note={`today ${base === null ? '–' : money(base.per_host.capex)}`}
+      />
+      <AmountStat
+        label="Saving of the fleet"
+        value={formatMoneyChange(fleet.saving, answer.currency)}
+        unit="a year"
+        note={`${formatCount(fleet.hosts)} hosts${extraWords(fleet.extra_hosts)}`}
+        testId="tco-fleet-saving"
+      />
+    </StatStrip>
+  )
+}
+
+function extraWords(extra: number): string {
+  if (extra === 0) return ', as many as today'
+  return extra > 0 ? `, ${formatCount(extra)} more for lost work` : `, ${formatCount(-extra)} fewer`
+}

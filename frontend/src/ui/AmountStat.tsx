@@ -1,0 +1,38 @@
+import { Skeleton } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import classes from './Stat.module.css'
+
+interface AmountStatProps {
+  label: ReactNode
+  /** The value in words; undefined while there is none yet. */
+  value: string | undefined
+  unit?: string
+  note: ReactNode
+  warn?: boolean
+  testId?: string
+}
+
+/** A headline figure that is computed from inputs and not measured: a value, its unit, and a line on how it is meant. */
+export function AmountStat({ label, value, unit, note, warn = false, testId }: AmountStatProps) {
+  return (
+    <div className={classes.stat} data-testid={testId}>
+      <div className={classes.label}>{label}</div>
+      {value === undefined ? (
+        <>
+          <Skeleton height={28} width={90} />
+          <Skeleton height={12} width={120} mt={8} />
+        </>
+      ) : (
+        <>
+          <div className={classes.value}>
+            {value} {unit !== undefined && <span className={classes.unit}>{unit}</span>}
+          </div>
+          <div className={classes.note} data-warn={warn}>
+            {warn && <IconAlertTriangle size={12} aria-hidden />} {note}
+          </div>
+        </>
+      )}
+    </div>
+  )
+}
