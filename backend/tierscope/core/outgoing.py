@@ -11,6 +11,7 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import httpx
 
@@ -108,10 +109,11 @@ class OutgoingCalls:
 
     async def _send(self, target: Target, method: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         timeout = httpx.Timeout(self._settings.total_seconds, connect=self._settings.connect_seconds)
+        tls = self._tls if target.url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         async with (
             asyncio.timeout(self._settings.total_seconds),
             httpx.AsyncClient(
-                verify=self._tls(), trust_env=False, follow_redirects=False, timeout=timeout, http2=False
+                verify=tls, trust_env=False, follow_redirects=False, timeout=timeout, http2=False
             ) as client,
         ):
             for address in target.addresses[:-1]:
@@ -150,7 +152,9 @@ class OutgoingCalls:
             int(wait) if wait.isascii() and wait.isdigit() else None,
         )
 
+    @cached_property
     def _tls(self) -> ssl.SSLContext:
+        """Loaded once, because reading all authorities takes longer than most calls."""
         context = httpx.create_ssl_context(trust_env=False)
         context.load_default_certs()
         if self._settings.ca_file is not None:
