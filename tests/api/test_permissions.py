@@ -76,6 +76,8 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/metrics": "read:fleet",
     "GET /v1/events": "read:fleet",
     "POST /v1/events": "write:events",
+    "GET /v1/capacity": "read:fleet",
+    "GET /v1/capacity/forecast": "read:fleet",
     "GET /v1/experiments": "read:fleet",
     "POST /v1/experiments": "write:experiments",
     "GET /v1/experiments/plan": "read:fleet",

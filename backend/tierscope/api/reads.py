@@ -4,6 +4,7 @@ from typing import cast
 
 from fastapi import Request
 
+from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.counters import CounterReads
 from tierscope.usecases.curve import CurveReads
 from tierscope.usecases.experiments.reads import ExperimentReads
@@ -191,3 +192,8 @@ def notification_log(request: Request) -> NotificationLog:
     """What was sent."""
     context = request.app.state.reads
     return NotificationLog(context.database, clock=context.clock)
+
+
+def capacity_reads(request: Request) -> CapacityReads:
+    """Reads of capacity."""
+    return CapacityReads(request.app.state.reads)

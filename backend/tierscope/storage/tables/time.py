@@ -339,9 +339,10 @@ capacity_days = Table(
     # A day of a service or of a host group: domain/capacity/days.py. ts = the day's start; null = not collected.
     "capacity_days",
     metadata,
-    Column("kind", Text, nullable=False),  # service | host_group
+    Column("kind", Text, nullable=False),  # service | host_group | made (one row for each day that was gone through)
     Column("subject", Text, nullable=False),  # a service's public id, or `<grouping>=<value>`
     Column("ts", Instant, nullable=False),
+    Column("made_at", Instant, nullable=False),
     Column("n_hosts", Integer, nullable=False),
     Column("n_hours", Integer, nullable=False),  # with values of at least 90 % of the hosts
     Column("heat_hosts", Integer, nullable=False),

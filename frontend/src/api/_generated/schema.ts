@@ -352,6 +352,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/capacity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Capacity of all services, or of all groups of hosts
+         * @description Figures of the newest day, growth, and days until 90 % of the capacity are taken.
+         */
+        get: operations["list_capacity_v1_capacity_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/capacity/forecast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The forecast of one service or group of hosts
+         * @description Daily points, what is excluded and why, days ahead with intervals, and when memory runs out.
+         */
+        get: operations["read_forecast_v1_capacity_forecast_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events": {
         parameters: {
             query?: never;
@@ -2083,6 +2123,16 @@ export interface components {
             seed?: number | null;
         };
         /**
+         * BacktestScore
+         * @description A method on days that it had not seen; below 1 it errs less than repeating the last week.
+         */
+        BacktestScore: {
+            /** Mase */
+            mase: number;
+            /** Method */
+            method: string;
+        };
+        /**
          * Baseline
          * @description The hosts of today.
          */
@@ -2176,6 +2226,141 @@ export interface components {
             loss: number | null;
             /** Why */
             why: string[];
+        };
+        /**
+         * Capacity
+         * @description Capacity of all services, or of all groups of hosts.
+         */
+        Capacity: {
+            /** Group By */
+            group_by: string;
+            /**
+             * Groupings
+             * @description What `group_by` can be: service, sku, rack, label:<key>.
+             */
+            groupings: string[];
+            /** Notes */
+            notes: string[];
+            /** Subjects */
+            subjects: components["schemas"]["CapacitySubject"][];
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * CapacityChange
+         * @description A level that moved, or memory that was added or taken away; `event` is what the log says near it.
+         */
+        CapacityChange: {
+            /** After */
+            after: number | null;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Before */
+            before: number | null;
+            /** Event */
+            event: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "change_point" | "capacity_edit";
+        };
+        /**
+         * CapacityForecast
+         * @description A forecast, or why there is none.
+         */
+        CapacityForecast: {
+            /** Backtest */
+            backtest: components["schemas"]["BacktestScore"][];
+            /** Changes */
+            changes: components["schemas"]["CapacityChange"][];
+            exhaustion: components["schemas"]["Exhaustion"];
+            /**
+             * Forecast
+             * @description Empty where it was refused.
+             */
+            forecast: components["schemas"]["ForecastDay"][];
+            growth_bytes_per_day: components["schemas"]["Figure"];
+            /** History */
+            history: components["schemas"]["HistoryDay"][];
+            /** Method */
+            method: string | null;
+            /**
+             * Metric
+             * @enum {string}
+             */
+            metric: "resident" | "hot" | "dram_need";
+            /** Notes */
+            notes: string[];
+            /** Refused */
+            refused: string | null;
+            subject: components["schemas"]["CapacitySubjectRef"];
+            /** Unit */
+            unit: string;
+            widened: components["schemas"]["Widened"] | null;
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * CapacitySubject
+         * @description A service or a host group. Figures are of the newest day; `hosts` are those that were seen that day.
+         */
+        CapacitySubject: {
+            capacity_bytes: components["schemas"]["Figure"];
+            cold_bytes: components["schemas"]["Figure"];
+            /**
+             * Days
+             * @description Whole days with data so far.
+             */
+            days: number;
+            days_to_exhaustion: components["schemas"]["Exhaustion"];
+            dram_need_bytes: components["schemas"]["Figure"];
+            growth_bytes_per_day: components["schemas"]["Figure"];
+            /** Hosts */
+            hosts: number;
+            hot_bytes: components["schemas"]["Figure"];
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "service" | "host_group";
+            /**
+             * Method
+             * @description Of the forecast; null where there is none.
+             */
+            method: string | null;
+            /** Name */
+            name: string;
+            /** Origin */
+            origin: string;
+            /**
+             * Refused
+             * @description Why there is no forecast, and what is missing.
+             */
+            refused: string | null;
+            resident_bytes: components["schemas"]["Figure"];
+            stranded_bytes: components["schemas"]["Figure"];
+            untouched_bytes: components["schemas"]["Figure"];
+        };
+        /**
+         * CapacitySubjectRef
+         * @description Whom a forecast is of.
+         */
+        CapacitySubjectRef: {
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "service" | "host_group";
+            /** Name */
+            name: string;
+            /** Origin */
+            origin: string;
         };
         /**
          * Catalogue
@@ -2693,6 +2878,27 @@ export interface components {
             name: string;
             /** Why */
             why: string;
+        };
+        /**
+         * Exhaustion
+         * @description Days until a threshold is reached, counted from the last day with data.
+         */
+        Exhaustion: {
+            /** @description The first whole day on which the upper one-sided 95 % bound reaches it. */
+            early: components["schemas"]["Figure"];
+            /** Horizon Days */
+            horizon_days: number;
+            /** @description When the forecast reaches the threshold, in days; a real number. */
+            median: components["schemas"]["Figure"];
+            /**
+             * None Within Horizon
+             * @description A forecast was made, and not even its upper bound gets there.
+             */
+            none_within_horizon: boolean;
+            /** Threshold Bytes */
+            threshold_bytes: number | null;
+            /** Threshold Ratio */
+            threshold_ratio: number;
         };
         /**
          * ExpanderDocument
@@ -3268,6 +3474,29 @@ export interface components {
             year: number;
         };
         /**
+         * ForecastDay
+         * @description A day ahead: the median, two-sided intervals of 80 % and 95 %, and the one-sided upper bound of 95 %.
+         */
+        ForecastDay: {
+            /**
+             * Day
+             * Format: date
+             */
+            day: string;
+            /** Hi80 */
+            hi80: number;
+            /** Hi95 */
+            hi95: number;
+            /** Hi95 One Sided */
+            hi95_one_sided: number;
+            /** Lo80 */
+            lo80: number;
+            /** Lo95 */
+            lo95: number;
+            /** Median */
+            median: number;
+        };
+        /**
          * FrontierPoint
          * @description A run that no other one beats in both cost and loss.
          */
@@ -3404,6 +3633,21 @@ export interface components {
             moving: components["schemas"]["MovingLoss"][];
         };
         /**
+         * HistoryDay
+         * @description A daily point. What is excluded shows, and the forecast does not rest on it.
+         */
+        HistoryDay: {
+            /**
+             * Day
+             * Format: date
+             */
+            day: string;
+            /** Excluded */
+            excluded: ("change_point" | "capacity_edit") | null;
+            /** Value */
+            value: number | null;
+        };
+        /**
          * HostDetail
          * @description Everything that is known of one host now.
          */
@@ -3456,7 +3700,7 @@ export interface components {
              *       "value": 0
              *     }
              */
-            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"];
+            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"] | components["schemas"]["SweepLoss"];
             /** Name */
             name: string;
             /**
@@ -4609,7 +4853,7 @@ export interface components {
             /** Dram Gb */
             dram_gb: number;
             /** Loss */
-            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"];
+            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"] | components["schemas"]["SweepLoss"];
             /** Name */
             name: string;
             /**
@@ -5162,6 +5406,8 @@ export interface components {
              * @enum {string}
              */
             origin: "live" | "import" | "simulated";
+            /** @description Null where there are no page samples. */
+            placement: components["schemas"]["RatioPlacement"] | null;
             /** Points */
             points: components["schemas"]["RatioPoint"][];
             posterior: components["schemas"]["RatioPosterior"] | null;
@@ -5234,10 +5480,42 @@ export interface components {
             name: string;
             /** @description Share of memory accesses that slow memory serves. */
             share_on_slow: components["schemas"]["Figure"];
+            /** @description The same with the densest pages in DRAM, beside a simulated placement; else null. */
+            share_on_slow_best_static: components["schemas"]["Figure"] | null;
             /** Slow Bytes */
             slow_bytes: number | null;
             /** Why Not */
             why_not: string[];
+        };
+        /**
+         * RatioPlacement
+         * @description Which placement the shares are of.
+         */
+        RatioPlacement: {
+            /**
+             * Beside
+             * @description `best_static` where the placement is a simulated one.
+             */
+            beside: string | null;
+            /**
+             * Chosen Beside
+             * @description The ratio that would be advised with that one; null = none.
+             */
+            chosen_beside: string | null;
+            /**
+             * Made At
+             * @description When the replay was made.
+             */
+            made_at: string | null;
+            /** N Hosts */
+            n_hosts: number;
+            /**
+             * Source
+             * @description `best_static`, or `simulated:<policy>`: sampled pages replayed.
+             */
+            source: string;
+            /** Why */
+            why: string;
         };
         /**
          * RatioPoint
@@ -6736,6 +7014,21 @@ export interface components {
             sweep_id: string;
         };
         /**
+         * SweepLoss
+         * @description What a finished run of a sweep lost. Simulated.
+         */
+        SweepLoss: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "sweep";
+            /** Run Id */
+            run_id: string;
+            /** Sweep Id */
+            sweep_id: string;
+        };
+        /**
          * SweepRequest
          * @description A new sweep: every policy at every DRAM share, and all combinations of the values of `search`.
          */
@@ -7427,6 +7720,22 @@ export interface components {
             part: string;
         };
         /**
+         * Widened
+         * @description By how much the model's own intervals were stretched so that they held on days that it had not seen.
+         */
+        Widened: {
+            /**
+             * By Backtest
+             * @description What the model's own intervals missed by on days that it had not seen.
+             */
+            by_backtest: number;
+            /**
+             * In All
+             * @description With the disagreement of methods that did about as well.
+             */
+            in_all: number;
+        };
+        /**
          * Window
          * @description The stretch of time a figure speaks of: half-open [start, end), UTC.
          */
@@ -7528,12 +7837,18 @@ export type Alive = components['schemas']['Alive'];
 export type Arm = components['schemas']['Arm'];
 export type AuditItem = components['schemas']['AuditItem'];
 export type AutoArms = components['schemas']['AutoArms'];
+export type BacktestScore = components['schemas']['BacktestScore'];
 export type Baseline = components['schemas']['Baseline'];
 export type BenchFigure = components['schemas']['BenchFigure'];
 export type BenchSkip = components['schemas']['BenchSkip'];
 export type BesideHeat = components['schemas']['BesideHeat'];
 export type Bin = components['schemas']['Bin'];
 export type BreakEven = components['schemas']['BreakEven'];
+export type Capacity = components['schemas']['Capacity'];
+export type CapacityChange = components['schemas']['CapacityChange'];
+export type CapacityForecast = components['schemas']['CapacityForecast'];
+export type CapacitySubject = components['schemas']['CapacitySubject'];
+export type CapacitySubjectRef = components['schemas']['CapacitySubjectRef'];
 export type Catalogue = components['schemas']['Catalogue'];
 export type Change = components['schemas']['Change'];
 export type ClassFigures = components['schemas']['ClassFigures'];
@@ -7559,6 +7874,7 @@ export type Event = components['schemas']['Event'];
 export type EventItem = components['schemas']['EventItem'];
 export type EventRequest = components['schemas']['EventRequest'];
 export type Excluded = components['schemas']['Excluded'];
+export type Exhaustion = components['schemas']['Exhaustion'];
 export type ExpanderDocument = components['schemas']['ExpanderDocument'];
 export type Experiment = components['schemas']['Experiment'];
 export type ExperimentItem = components['schemas']['ExperimentItem'];
@@ -7575,6 +7891,7 @@ export type FleetDocument = components['schemas']['FleetDocument'];
 export type FleetOverview = components['schemas']['FleetOverview'];
 export type FleetStatistics = components['schemas']['FleetStatistics'];
 export type FleetYear = components['schemas']['FleetYear'];
+export type ForecastDay = components['schemas']['ForecastDay'];
 export type FrontierPoint = components['schemas']['FrontierPoint'];
 export type Group = components['schemas']['Group'];
 export type GroupKey = components['schemas']['GroupKey'];
@@ -7584,6 +7901,7 @@ export type Hardware = components['schemas']['Hardware'];
 export type HeatBand = components['schemas']['HeatBand'];
 export type HeatConfig = components['schemas']['HeatConfig'];
 export type HeatIndex = components['schemas']['HeatIndex'];
+export type HistoryDay = components['schemas']['HistoryDay'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostDocument = components['schemas']['HostDocument'];
 export type HostHeat = components['schemas']['HostHeat'];
@@ -7674,6 +7992,7 @@ export type RangeDocument = components['schemas']['RangeDocument'];
 export type Ratio = components['schemas']['Ratio'];
 export type RatioAssumption = components['schemas']['RatioAssumption'];
 export type RatioCandidate = components['schemas']['RatioCandidate'];
+export type RatioPlacement = components['schemas']['RatioPlacement'];
 export type RatioPoint = components['schemas']['RatioPoint'];
 export type RatioPosterior = components['schemas']['RatioPosterior'];
 export type RatioSensitivity = components['schemas']['RatioSensitivity'];
@@ -7739,6 +8058,7 @@ export type SweepCell = components['schemas']['SweepCell'];
 export type SweepCost = components['schemas']['SweepCost'];
 export type SweepCostRequest = components['schemas']['SweepCostRequest'];
 export type SweepHeat = components['schemas']['SweepHeat'];
+export type SweepLoss = components['schemas']['SweepLoss'];
 export type SweepRequest = components['schemas']['SweepRequest'];
 export type SweepResults = components['schemas']['SweepResults'];
 export type SweepRun = components['schemas']['SweepRun'];
@@ -7769,6 +8089,7 @@ export type ValidationError = components['schemas']['ValidationError'];
 export type WaitingAdvice = components['schemas']['WaitingAdvice'];
 export type WarmUpEnd = components['schemas']['WarmUpEnd'];
 export type WaterfallStep = components['schemas']['WaterfallStep'];
+export type Widened = components['schemas']['Widened'];
 export type Window = components['schemas']['Window'];
 export type WindowHeat = components['schemas']['WindowHeat'];
 export type Workload = components['schemas']['Workload'];
@@ -8324,6 +8645,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_AuditItem_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_capacity_v1_capacity_get: {
+        parameters: {
+            query?: {
+                /** @description service, sku, rack or label:<key>. */
+                group_by?: string;
+                /** @description One service alone, by its id. */
+                service?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Capacity"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_forecast_v1_capacity_forecast_get: {
+        parameters: {
+            query: {
+                kind: "service" | "host_group";
+                /** @description As in the list. */
+                id: string;
+                metric?: "resident" | "hot" | "dram_need";
+                horizon_days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CapacityForecast"];
                 };
             };
             /** @description Validation Error */

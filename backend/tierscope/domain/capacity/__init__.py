@@ -1,0 +1,1 @@
+"""Capacity planning: daily points, level shifts, forecasts with intervals, days to exhaustion, packing."""

@@ -1,0 +1,75 @@
+"""Rolling-origin backtests: which method errs least on days that it had not seen, and whether its intervals held.
+
+Origins are spread over the second half of a series. A method's constants are fitted on the days before the first
+origin and kept; its states run on. Errors are scaled by the mean step from one week to the next before the origin
+(MASE, seasonal): 1 is as good as repeating the last week.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.domain.capacity.methods import NAIVE, Look, Method, prepare
+from tierscope.domain.capacity.smoothing import WEEK
+
+Floats = npt.NDArray[np.float64]
+
+ORIGINS = 10
+FIRST_ORIGIN = 21
+"""Days before the first origin at least: three weeks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How a method did; `misses` are its errors on its own scale over its own deviations, of all origins and days."""
+
+    method: Method
+    mase: float
+    misses: Floats
+
+
+def choose_origins(n: int, horizon: int) -> tuple[int, ...]:
+    """Lengths of the stretches to forecast from: at least three weeks, at most all but a week of the series."""
+    first = max(FIRST_ORIGIN, n // 2, n - 2 * horizon)
+    last = n - WEEK
+    if last < first:
+        return ()
+    return tuple(int(found) for found in np.unique(np.linspace(first, last, ORIGINS).round().astype(np.int64)))
+
+
+def backtest(values: Floats, methods: Sequence[Method], horizon: int) -> tuple[Score, ...]:
+    """Scores of all methods, the best first; empty where the series is too short for any origin."""
+    origins = choose_origins(len(values), horizon)
+    if not origins:
+        return ()
+    scores = [_score(values, method, prepare(method, values, origins[0]), origins, horizon) for method in methods]
+    return tuple(sorted(scores, key=lambda score: score.mase))
+
+
+def choose(scores: Sequence[Score]) -> Score:
+    """The best method; the naive one where none is better than that."""
+    return min(scores, key=lambda score: (score.mase, score.method.name != NAIVE))
+
+
+def _score(values: Floats, method: Method, look: Look, origins: Sequence[int], horizon: int) -> Score:
+    scaled = method.scale(values)
+    errors, misses = [], []
+    for origin in origins:
+        days = min(horizon, len(values) - origin)
+        ahead = look(origin - 1, days)
+        step = float(np.abs(values[WEEK:origin] - values[: origin - WEEK]).mean())
+        truth = values[origin : origin + days]
+        errors.append(float(np.abs(truth - method.unscale(ahead.mean)).mean()) / max(step, np.finfo(float).tiny))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            missed = (scaled[origin : origin + days] - ahead.mean) / ahead.sd
+        misses.append(missed[np.isfinite(missed)])
+    return Score(method, float(np.mean(errors)), np.concatenate(misses))
+
+
+def widening(misses: Floats) -> float:
+    """How much wider intervals must be to have held on the days of the backtest: their root mean square, at least 1."""
+    if not len(misses):
+        return 1.0
+    return max(1.0, float(np.sqrt((misses**2).mean())))

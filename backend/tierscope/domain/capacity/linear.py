@@ -1,0 +1,41 @@
+"""A straight line through daily points, with Student prediction intervals. Source: analytics specification h3."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Least squares of y on x. `sd` is the residual one over n - 2; `spread` the sum of squares of x about its mean."""
+
+    slope: float
+    intercept: float
+    sd: float
+    n: int
+    middle: float
+    spread: float
+
+    def at(self, x: Floats) -> Floats:
+        """The line's values."""
+        return self.intercept + self.slope * x
+
+    def half_width(self, x: Floats, tail: float) -> Floats:
+        """Half of a prediction interval with `tail` on one side: t_{n-2} s sqrt(1 + 1/n + (x - mean)^2 / Sxx)."""
+        quantile = float(stats.t.ppf(1.0 - tail, self.n - 2))
+        return np.asarray(quantile * self.sd * np.sqrt(1.0 + 1.0 / self.n + (x - self.middle) ** 2 / self.spread))
+
+
+def fit_line(x: Floats, y: Floats) -> Line:
+    """The line through at least three points of which two differ in x."""
+    n, middle, mean = len(x), float(x.mean()), float(y.mean())
+    spread = float(((x - middle) ** 2).sum())
+    slope = float(((x - middle) * (y - mean)).sum()) / spread
+    intercept = mean - slope * middle
+    residual = y - intercept - slope * x
+    return Line(slope, intercept, math.sqrt(float((residual**2).sum()) / (n - 2)), n, middle, spread)

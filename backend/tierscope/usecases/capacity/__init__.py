@@ -1,0 +1,1 @@
+"""Capacity: daily points, forecasts, plans and their exports."""

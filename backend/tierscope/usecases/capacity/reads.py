@@ -1,0 +1,197 @@
+"""Reads of capacity: figures of all services or host groups, and the forecast of one of them."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+from tierscope.core.database import ReadSession
+from tierscope.core.errors import BadRequest, NotFound
+from tierscope.domain.capacity.days import MIN_HOURS
+from tierscope.domain.capacity.forecast import Forecast, Refused
+from tierscope.domain.capacity.need import Advised
+from tierscope.domain.figures import Window
+from tierscope.storage.capacity import (
+    Kind,
+    StoredDay,
+    count_days,
+    list_groups,
+    newest_days,
+    read_advised,
+    read_days,
+    read_forecasts,
+)
+from tierscope.storage.services import list_services
+from tierscope.storage.subjects import find_service
+from tierscope.usecases.capacity.figures import subject_view
+from tierscope.usecases.capacity.forecasts import (
+    Outlook,
+    exhaustion_view,
+    forecast_lines,
+    growth_figure,
+    make_forecast,
+    outline,
+    reach,
+    threshold_of,
+    window_of,
+)
+from tierscope.usecases.capacity.history import SPAN, make_history, read_events
+from tierscope.usecases.capacity.hours import DAY
+from tierscope.usecases.capacity.views import (
+    BacktestView,
+    CapacityView,
+    ForecastView,
+    Metric,
+    SubjectRef,
+    SubjectView,
+)
+from tierscope.usecases.context import ReadContext
+
+FRESH = timedelta(days=8)
+MAX_HORIZON_DAYS = 400
+NOT_MADE = "No day was gone through yet: a worker does that within minutes of the first hour of data."
+PARTIAL_TODAY = "Figures are of the newest day with at least six hours of data; forecasts rest on whole days."
+
+
+class CapacityReads:
+    """Capacity of services and host groups."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def list(self, group_by: str, *, service: str | None = None) -> CapacityView:
+        """All services, one of them, or all groups of a grouping, by name.
+
+        Raises:
+            BadRequest: there is no such grouping.
+            NotFound: there is no such service.
+        """
+        now = self._context.clock()
+        kind: Kind = "service" if group_by == "service" else "host_group"
+        with self._context.database.read() as session:
+            if service is not None and find_service(session, service) is None:
+                raise NotFound(f"there is no service {service[:80]!r}")
+            groupings = ("service", *dict.fromkeys(row.grouping for row in list_groups(session)))
+            if group_by not in {*groupings, "sku", "rack"} and not group_by.startswith("label:"):
+                raise BadRequest(
+                    f"there is no grouping {group_by[:80]!r}", next_step=f"Use one of {', '.join(groupings)}."
+                )
+            refs = _services(session, service) if kind == "service" else _groups(session, group_by)
+            newest = {row.subject: row for row in newest_days(session, kind, now - FRESH)}
+            whole = count_days(session, kind, now - SPAN, MIN_HOURS)
+            outlooks = read_outlooks(session, kind)
+            advised = read_advised(session) if kind == "service" else {}
+        subjects = tuple(
+            subject_view(ref, newest.get(ref.id), whole.get(ref.id, 0), outlooks.get(ref.id), advised.get(ref.id))
+            for ref in refs
+            if kind == "service" or ref.id in newest
+        )
+        return CapacityView(_window(newest, now), group_by, groupings, subjects, _notes(newest, subjects))
+
+    def forecast(self, kind: str, subject: str, metric: Metric, *, horizon_days: int) -> ForecastView:
+        """The forecast of one subject, made now.
+
+        Raises:
+            NotFound: there is no such service or group.
+        """
+        now = self._context.clock()
+        today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        found_kind = cast("Kind", kind)
+        with self._context.database.read() as session:
+            ref = _require(session, found_kind, subject)
+            stored = read_days(session, found_kind, subject, today - SPAN, today)
+            events = read_events(session, found_kind, subject, today - SPAN, now)
+            advised = read_advised(session).get(subject) if found_kind == "service" else None
+        history = make_history(stored, metric, advised, events, today=today.date())
+        made = make_forecast(history, horizon_days)
+        days_ahead = reach(history, horizon_days)
+        outlook = outline(made, threshold_of(stored, metric), days_ahead)
+        window = window_of(history)
+        forecast = made if isinstance(made, Forecast) else None
+        return ForecastView(
+            subject=ref,
+            metric=metric,
+            unit="bytes",
+            window=window or Window(today - DAY, today),
+            history=history.days,
+            forecast=() if forecast is None or history.last_day is None else forecast_lines(forecast, history.last_day),
+            method=None if forecast is None else forecast.method,
+            backtest=() if forecast is None else tuple(BacktestView(name, mase) for name, mase in forecast.scores),
+            widened=None
+            if forecast is None or forecast.widened is None
+            else {"by_backtest": forecast.widened[0], "in_all": forecast.widened[1]},
+            changes=history.changes,
+            growth_bytes_per_day=growth_figure(outlook, window, NOT_MADE),
+            exhaustion=exhaustion_view(outlook, window, NOT_MADE),
+            refused=made.why if isinstance(made, Refused) else None,
+            notes=_forecast_notes(metric, advised, forecast, horizon_days, days_ahead, stored),
+        )
+
+
+def read_outlooks(session: ReadSession, kind: Kind) -> dict[str, Outlook]:
+    """The stored forecasts of resident bytes by subject."""
+    return {subject: Outlook.from_body(row.body) for subject, row in read_forecasts(session, kind, "resident").items()}
+
+
+def _services(session: ReadSession, only: str | None) -> list[SubjectRef]:
+    rows = list_services(session, origin=None, host=None, after=None, limit=None)
+    return [
+        SubjectRef("service", row.public_id, f"{row.namespace}/{row.name}", row.origin)
+        for row in rows
+        if only is None or row.public_id == only
+    ]
+
+
+def _groups(session: ReadSession, grouping: str) -> list[SubjectRef]:
+    rows = list_groups(session, grouping=grouping)
+    return [SubjectRef("host_group", row.subject, row.name, row.origin) for row in rows]
+
+
+def _require(session: ReadSession, kind: Kind, subject: str) -> SubjectRef:
+    if kind == "service":
+        row = find_service(session, subject)
+        if row is None:
+            raise NotFound(f"there is no service {subject[:80]!r}")
+        return SubjectRef("service", row.public_id, f"{row.namespace}/{row.name}", row.origin)
+    groups = list_groups(session, subject=subject)
+    if not groups:
+        raise NotFound(f"there is no host group {subject[:80]!r}", next_step="List them with GET /v1/capacity.")
+    return SubjectRef("host_group", groups[0].subject, groups[0].name, groups[0].origin)
+
+
+def _window(newest: Mapping[str, StoredDay], now: datetime) -> Window:
+    if not newest:
+        return Window(now - DAY, now)
+    starts = [row.ts for row in newest.values()]
+    return Window(min(starts), min(max(starts) + DAY, max(now, min(starts) + timedelta(seconds=1))))
+
+
+def _notes(newest: Mapping[str, StoredDay], subjects: tuple[SubjectView, ...]) -> tuple[str, ...]:
+    notes = [PARTIAL_TODAY if newest else NOT_MADE]
+    if any(subject.origin != "live" for subject in subjects):
+        notes.append("Some subjects are simulated or imported: their figures say nothing of a real fleet.")
+    return tuple(notes)
+
+
+def _forecast_notes(
+    metric: Metric,
+    advised: Advised | None,
+    forecast: Forecast | None,
+    asked: int,
+    days_ahead: int,
+    stored: list[StoredDay],
+) -> tuple[str, ...]:
+    notes = []
+    if metric == "dram_need":
+        notes.append(
+            "Need of DRAM: hot bytes with 10 % headroom; no ratio advice is stored."
+            if advised is None
+            else f"Need of DRAM: {advised.dram_ratio:.0%} of resident memory by ratio advice at a loss of"
+            f" {advised.loss_target:.0%}, at least the hot bytes with 10 % headroom."
+        )
+    if forecast is not None and days_ahead < asked:
+        notes.append(f"The forecast reaches {days_ahead} days: no further than the days that it rests on reach back.")
+    if forecast is not None and forecast.worse_than_naive:
+        notes.append("No method did better than repeating the last week, so that is what is shown.")
+    if any(not row.day.is_whole for row in stored):
+        notes.append(f"Days with fewer than {MIN_HOURS} hours of data are left out.")
+    return tuple(notes)

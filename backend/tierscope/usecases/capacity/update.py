@@ -1,0 +1,168 @@
+"""Makes the daily points of services and host groups, and the forecasts that lists show. One process at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.core.clock import Clock
+from tierscope.core.database import Database, ReadSession
+from tierscope.domain.capacity.days import HOURS, CapacityDay, group_day, service_day
+from tierscope.domain.capacity.need import Advised
+from tierscope.storage.capacity import (
+    ForecastRow,
+    GroupRow,
+    Kind,
+    StoredDay,
+    days_made,
+    first_hour,
+    read_advised,
+    read_days,
+    read_forecasts,
+    replace_day,
+    store_forecasts,
+    store_groups,
+    subjects_with_days,
+    try_lock,
+)
+from tierscope.usecases.capacity.forecasts import HORIZON_DAYS, make_body
+from tierscope.usecases.capacity.history import SPAN, make_history, read_events
+from tierscope.usecases.capacity.hours import DAY, Fleet, join_heat, read_day, read_fleet, read_heat_hours
+from tierscope.usecases.capacity.subjects import group_hosts
+from tierscope.usecases.capacity.views import Metric
+
+SETTLED = timedelta(hours=2)
+"""After a day's end, for late data and for the worker to sum it up."""
+KEPT = timedelta(days=400)
+"""How long hourly roll-ups are kept: points of older days cannot be made any more."""
+AT_ONCE = 10
+"""Days made in one run; the next run goes on."""
+AGAIN = timedelta(minutes=30)
+FORECASTS_AT_ONCE = 100
+METRICS: tuple[Metric, ...] = ("resident", "hot", "dram_need")
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What one run made."""
+
+    days: int = 0
+    forecasts: int = 0
+
+
+class UpdateCapacity:
+    """Keeps daily points and forecasts up to date. Running it again changes nothing."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def run(self) -> Updated:
+        """Make what is due. Returns at once where another process is at it."""
+        now = self._clock()
+        with self._database.write() as lock:
+            if not try_lock(lock):
+                return Updated()
+            days = self._days(now)
+            return Updated(days, self._forecasts(now))
+
+    def _days(self, now: datetime) -> int:
+        """Days that were never gone through, or before all their data had come, the newest first."""
+        today = _midnight(now)
+        with self._database.read() as session:
+            first = first_hour(session, today - KEPT)
+            if first is None:
+                return 0
+            made = days_made(session, today - KEPT, today + DAY)
+            fleet = read_fleet(session)
+        start = _midnight(first)
+        days = [start + n * DAY for n in range((today - start) // DAY, -1, -1)]
+        due = [day for day in days if _is_due(day, made.get(day), now)][:AT_ONCE]
+        done = 0
+        for day in due:
+            with self._database.read() as session:
+                points, groups = make_points(session, fleet, day)
+            with self._database.write() as transaction:
+                replace_day(transaction, day, points, made_at=now)
+                store_groups(transaction, groups, now)
+            done += bool(points)
+        return done
+
+    def _forecasts(self, now: datetime) -> int:
+        """Forecasts of subjects that have newer points than their forecast."""
+        today = _midnight(now)
+        done = 0
+        kinds: tuple[Kind, ...] = ("service", "host_group")
+        for kind in kinds:
+            with self._database.read() as session:
+                newest = subjects_with_days(session, kind, today - SPAN, today)
+                advised = read_advised(session) if kind == "service" else {}
+            for metric in METRICS:
+                with self._database.read() as session:
+                    stored = read_forecasts(session, kind, metric)
+                due = [
+                    subject
+                    for subject, day in newest.items()
+                    if subject not in stored or stored[subject].last_day < day
+                ]
+                rows = []
+                for subject in due[: FORECASTS_AT_ONCE - done]:
+                    with self._database.read() as session:
+                        rows.append(_forecast(session, kind, subject, metric, advised.get(subject), now))
+                with self._database.write() as transaction:
+                    store_forecasts(transaction, rows)
+                done += len(rows)
+        return done
+
+
+def make_points(
+    session: ReadSession, fleet: Fleet, day: datetime
+) -> tuple[dict[tuple[Kind, str], CapacityDay], Sequence[GroupRow]]:
+    """The points of all services and host groups of one day, and the groups that have any."""
+    hours = read_day(session, fleet, day)
+    points: dict[tuple[Kind, str], CapacityDay] = {}
+    heats = []
+    for service in fleet.services:
+        heat = read_heat_hours(session, service.id, day)
+        if heat is not None:
+            heats.append(heat)
+        hosts = [fleet.hosts[host] for host in service.hosts]
+        rows = [hours.resident[service.id, host.id] for host in hosts if (service.id, host.id) in hours.resident]
+        point = service_day(_stack(rows), hours.source.get(service.id), hours.of_hosts(hosts), heat and heat[0])
+        if point is not None:
+            points["service", service.public_id] = point
+    groups = []
+    for group in group_hosts(list(fleet.hosts.values())):
+        wanted = frozenset(host.id for host in group.hosts)
+        point = group_day(hours.of_hosts(group.hosts), join_heat(heats, wanted))
+        if point is not None:
+            points["host_group", group.row.subject] = point
+            groups.append(group.row)
+    return points, groups
+
+
+def _forecast(
+    session: ReadSession, kind: Kind, subject: str, metric: Metric, advised: Advised | None, now: datetime
+) -> ForecastRow:
+    today = _midnight(now)
+    stored: list[StoredDay] = read_days(session, kind, subject, today - SPAN, today)
+    events = read_events(session, kind, subject, today - SPAN, now)
+    history = make_history(stored, metric, advised, events, today=today.date())
+    body = make_body(history, stored, metric, HORIZON_DAYS)
+    return ForecastRow(kind, subject, metric, stored[-1].ts, now, body)
+
+
+def _is_due(day: datetime, made_at: datetime | None, now: datetime) -> bool:
+    """A day is made again as it goes on, and a last time once late data had its time."""
+    final = day + DAY + SETTLED
+    return made_at is None or (made_at < final and (now >= final or made_at < now - AGAIN))
+
+
+def _stack(rows: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    return np.stack(rows) if rows else np.zeros((0, HOURS))
+
+
+def _midnight(at: datetime) -> datetime:
+    return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
