@@ -93,7 +93,7 @@ def recompute(design: Design, scenario: Scenario) -> tuple[float, float, float]:
 
     def yearly(price: float, life: float) -> float:
         if scenario.finance.method == "crf" and rate > 0:
-            return price * rate / (1 - (1 + rate) ** (-life))
+            return price * rate / (1 - math.pow(1 + rate, -life))
         return price / life
 
     devices, watts = 0, design.sku.watts + design.dram_gb * p["dram_w_per_gb"]

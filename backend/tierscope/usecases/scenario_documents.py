@@ -167,7 +167,15 @@ class ServiceLoss(Document):
     dram_ratio: Ratio | None = None
 
 
-LossDocument = Annotated[NumberLoss | ServiceLoss, Field(discriminator="kind")]
+class SweepLoss(Document):
+    """What a finished run of a sweep lost. Simulated."""
+
+    kind: Literal["sweep"]
+    sweep_id: Identifier
+    run_id: Identifier
+
+
+LossDocument = Annotated[NumberLoss | ServiceLoss | SweepLoss, Field(discriminator="kind")]
 
 
 class HostDocument(Document):

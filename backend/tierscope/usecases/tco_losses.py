@@ -1,4 +1,4 @@
-"""Where the loss of a host is from, and what memory its work needs: stated numbers, or advice about a service."""
+"""Where the loss of a host is from, and what memory its work needs: stated, advised for a service, or simulated."""
 
 import math
 import threading
@@ -20,7 +20,10 @@ from tierscope.usecases.scenario_documents import (
     NumberNeed,
     ScenarioDocument,
     ServiceLoss,
+    SweepLoss,
 )
+from tierscope.usecases.sweeps.reads import SweepReads
+from tierscope.usecases.sweeps.views import RunView
 from tierscope.usecases.tco_views import FitView, LossView, MemoryView, MissingView, Spread
 
 GIB = 1 << 30
@@ -31,6 +34,8 @@ ADVICE_SECONDS = 300.0
 MOST_KEPT = 64
 UPPER_QUANTILE = 1.6448536269514722
 """Of the one-sided 95 % bound that advice gives."""
+SHARE_TOLERANCE = 0.02
+"""DRAM shares of a run and of a host that differ by no more are taken to be the same."""
 _ALL_DRAM = 1.0
 _LOSS_TARGET = 0.05
 
@@ -44,13 +49,21 @@ class FoundLoss:
 
 
 class ServiceFacts:
-    """Ratio advice of services, read once and used again for some minutes."""
+    """What the installation knows: ratio advice of services (kept for some minutes), and runs of sweeps."""
 
     def __init__(self, context: ReadContext, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._context = context
         self._monotonic = monotonic
         self._kept: dict[str, tuple[float, RatioView]] = {}
         self._lock = threading.Lock()
+
+    def run(self, sweep_id: str, run_id: str) -> RunView:
+        """A finished run of a sweep.
+
+        Raises:
+            NotFound: there is no such sweep, or no such run is finished.
+        """
+        return SweepReads(self._context).run(sweep_id, run_id)
 
     def advice(self, service: str) -> RatioView:
         """The advice with its sweep over DRAM shares.
@@ -78,7 +91,12 @@ def find_loss(path: str, host: HostDocument, facts: ServiceFacts | None) -> Foun
     """The loss of a host. `facts` None where there is no database to ask."""
     if isinstance(host.loss, NumberLoss):
         return _stated(host.loss)
-    return _advised(path, host, host.loss, facts)
+    if facts is None:
+        why = "it is to come from what the service knows, and there is no database here"
+        return _missing(path, host, why, "State it as a number.")
+    if isinstance(host.loss, ServiceLoss):
+        return _advised(path, host, host.loss, facts)
+    return _simulated(path, host, host.loss, facts)
 
 
 def _stated(loss: NumberLoss) -> FoundLoss:
@@ -89,15 +107,11 @@ def _stated(loss: NumberLoss) -> FoundLoss:
     return FoundLoss(Range(loss.value, low, high), view)
 
 
-def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFacts | None) -> FoundLoss | MissingView:
+def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFacts) -> FoundLoss | MissingView:
     share = dram_share(host) if asked.dram_ratio is None else asked.dram_ratio
     if share >= _ALL_DRAM:
         view = LossView("service", 0.0, 0.0, 0.0, "certain", "all memory is DRAM: nothing is lost", simulated=False)
         return FoundLoss(Range.exactly(0.0), view)
-    if facts is None:
-        return _missing(
-            path, host, "it is to come from ratio advice, and there is no database here", "State it as a number."
-        )
     try:
         advice = facts.advice(asked.service)
     except NotFound as error:
@@ -115,9 +129,26 @@ def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFa
     upper = float(np.interp(share, at, np.asarray(advice.sweep.loss_upper)[order]))
     loss = believed(median, upper)
     source = f"ratio advice for {asked.service} at {share:.1%} of the memory in DRAM, posterior of the loss"
-    spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) else "certain"
+    spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
     simulated = advice.origin == "simulated"
     return FoundLoss(loss, LossView("service", loss.value, loss.low, loss.high, spread, source, simulated=simulated))
+
+
+def _simulated(path: str, host: HostDocument, asked: SweepLoss, facts: ServiceFacts) -> FoundLoss | MissingView:
+    try:
+        run = facts.run(asked.sweep_id, asked.run_id)
+    except NotFound as error:
+        return _missing(path, host, error.detail, error.next_step)
+    if run.loss.value is None:
+        why = f"the run has no loss: {run.loss.reason}"
+        return _missing(path, host, why, "Take another run, or state the loss as a number.")
+    upper = run.loss.value if run.loss.interval is None else run.loss.interval.hi
+    loss = believed(run.loss.value, upper)
+    source = f"simulated: {run.label} with {run.dram_ratio:.0%} of the memory in DRAM, a run of sweep {asked.sweep_id}"
+    if abs(run.dram_ratio - dram_share(host)) > SHARE_TOLERANCE:
+        source += f"; this host has {dram_share(host):.0%} of its memory in DRAM"
+    spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
+    return FoundLoss(loss, LossView("sweep", loss.value, loss.low, loss.high, spread, source, simulated=True))
 
 
 def believed(median: float, upper: float) -> Loss:
