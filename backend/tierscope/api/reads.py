@@ -4,6 +4,8 @@ from typing import cast
 
 from fastapi import Request
 
+from tierscope.usecases.alerts.backtest import Backtests
+from tierscope.usecases.alerts.reads import AlertReads
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.counters import CounterReads
 from tierscope.usecases.curve import CurveReads
@@ -21,6 +23,7 @@ from tierscope.usecases.prices import Prices
 from tierscope.usecases.ratio import RatioReads
 from tierscope.usecases.revisit import RevisitReads
 from tierscope.usecases.routes import AlertRoutes
+from tierscope.usecases.rules import Rules
 from tierscope.usecases.scenarios import Scenarios
 from tierscope.usecases.sensitivity import SensitivityReads
 from tierscope.usecases.service_metrics import ServiceMetricReads
@@ -175,6 +178,23 @@ def trace_uploads(request: Request) -> TraceUploads:
     """Uploaded page traces."""
     context = request.app.state.reads
     return TraceUploads(context.database, clock=context.clock)
+
+
+def rules_of(request: Request) -> Rules:
+    """Alert rules."""
+    context = request.app.state.reads
+    return Rules(context.database, clock=context.clock)
+
+
+def backtests(request: Request) -> Backtests:
+    """Rules over stored minutes."""
+    context = request.app.state.reads
+    return Backtests(context.database, clock=context.clock)
+
+
+def alert_reads(request: Request) -> AlertReads:
+    """Reads of alerts."""
+    return AlertReads(request.app.state.reads)
 
 
 def silences_of(request: Request) -> Silences:

@@ -45,6 +45,8 @@ SERVICE_HEAT_1D = Job("service_heat_1d", DAY_US, open_buckets=False, claim_limit
 SERVICE_MOVES_1H = Job("service_moves_1h", HOUR_US, open_buckets=False, claim_limit=24, wait=_AFTER_HOSTS)
 COUNTERS_PACK = Job("counters_pack", HOUR_US, open_buckets=False, claim_limit=24)
 
+RULE_DAYS = Job("rule_days", DAY_US, open_buckets=False, claim_limit=8)
+
 JOBS = (
     COUNTERS,
     HEAT,
@@ -57,6 +59,7 @@ JOBS = (
     HEAT_1D,
     SERVICE_HEAT_1D,
     COUNTERS_PACK,
+    RULE_DAYS,
 )
 """In the order in which they are worked: what people look at first comes first, and fine before coarse."""
 

@@ -5,7 +5,7 @@ those keys that it can see, and only then reads the data. Data that commits late
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import select, text
@@ -22,6 +22,8 @@ class Claim:
     subject_id: int
     service_id: int
     buckets: tuple[datetime, ...]
+    before: datetime | None = field(default=None, compare=False)
+    """Buckets that start before this moment were asked for; of open buckets that is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def claim(
     )
     values = {"kind": kind, "subject": subject_id, "service": service_id, "before": before, "limit": limit}
     buckets = sorted(set(transaction.execute(statement, values).scalars()))
-    return Claim(kind, subject_id, service_id, tuple(buckets)) if buckets else None
+    return Claim(kind, subject_id, service_id, tuple(buckets), before) if buckets else None
 
 
 def append(

@@ -11,7 +11,7 @@ from tierscope.core.settings import Settings
 from tierscope.worker.schedule import SCHEDULE
 
 _RESULTS_SECONDS = 3600
-TASKS = ("rebuild", "retention", "advice", "experiments", "fleet_statistics", "sweeps", "notifications")
+TASKS = ("rebuild", "retention", "advice", "experiments", "fleet_statistics", "sweeps", "notifications", "alerts")
 """Modules of this package that hold tasks."""
 
 

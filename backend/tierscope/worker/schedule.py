@@ -8,8 +8,15 @@ EXPERIMENTS_SECONDS = 300
 FLEET_STATISTICS_SECONDS = 300
 NOTIFICATIONS_SECONDS = 5
 SWEEPS_SECONDS = 5
+ALERTS_SECONDS = 15
+"""Minutes are judged as they become complete; most runs find none."""
 
 SCHEDULE = {
+    "alerts.evaluate": {
+        "task": "alerts.evaluate",
+        "schedule": ALERTS_SECONDS,
+        "options": {"expires": ALERTS_SECONDS},
+    },
     "rebuild.drain": {
         "task": "rebuild.drain",
         "schedule": DRAIN_SECONDS,

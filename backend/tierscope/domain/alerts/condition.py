@@ -109,3 +109,10 @@ class Condition:
     normal_form: str
     written_value: str
     words: tuple[str, ...] = ()
+
+    @property
+    def unit_name(self) -> str:
+        """The unit of the value as answers name it."""
+        if self.words:
+            return "state"
+        return "ratio" if self.unit.is_share else str(self.unit)

@@ -5,9 +5,9 @@ from typing import Any, TypeVar, cast
 
 import yaml
 
+from tierscope.domain.alerts.machine import NoData
 from tierscope.domain.alerts.problems import RuleError, RuleProblem
 from tierscope.domain.alerts.rules import LabelMatcher, MatchOperator, Rule, Scope, Severity
-from tierscope.domain.alerts.machine import NoData
 from tierscope.domain.alerts.units import parse_seconds, write_seconds
 from tierscope.domain.alerts.vocabulary import ScopeKind
 

@@ -29,27 +29,44 @@ class Frame:
     seconds: Floats
     known_from: Ints
 
-    def last(self, count: int) -> "Frame":
-        """The newest minutes alone."""
-        first = len(self.minutes) - count
+    def of(self, subject_ids: Ints) -> "Frame":
+        """Some of the subjects, in the order of their ids here."""
+        if np.array_equal(subject_ids, self.subject_ids):
+            return self
+        places = np.searchsorted(self.subject_ids, subject_ids)
         return Frame(
-            self.subject_ids,
-            self.minutes[first:],
-            {name: values[:, first:] for name, values in self.values.items()},
-            self.seconds[:, first:],
-            self.known_from,
+            self.subject_ids[places],
+            self.minutes,
+            {name: values[places] for name, values in self.values.items()},
+            self.seconds[places],
+            self.known_from[places],
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """n stored intervals: subject, end in seconds, length, values [n, names]; NaN where absent."""
+    """n stored intervals: subject, end in seconds, length, values [n, names]; NaN where absent.
+
+    `lags_s`: from an interval's end to when it was known.
+    """
 
     subjects: Ints
     ends_s: Floats
     seconds: Floats
+    lags_s: Floats
     names: tuple[str, ...]
     values: Floats
+
+    def kept(self, keep: Bools) -> "Rows":
+        """Some of the intervals."""
+        return Rows(
+            self.subjects[keep],
+            self.ends_s[keep],
+            self.seconds[keep],
+            self.lags_s[keep],
+            self.names,
+            self.values[keep],
+        )
 
 
 def minute_of(ends_s: Floats) -> Ints:

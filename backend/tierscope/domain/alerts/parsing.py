@@ -133,15 +133,15 @@ def _explain(error: UnexpectedInput, text: str, field: str) -> RuleProblem:
     if isinstance(error, UnexpectedEOF) or (isinstance(error, UnexpectedToken) and error.token.type == "$END"):
         column, found = len(text.rstrip()) + 1, "The condition ends too early."
     elif isinstance(error, UnexpectedCharacters):
-        word = _WORD.match(text, error.pos_in_stream or 0)
+        word = _WORD.match(text, error.column - 1)
         column, found = error.column, f"`{word[0] if word else ''}` is not understood here."
     elif isinstance(error, UnexpectedToken):
-        column, found = int(error.token.column or 1), f"`{error.token}` does not belong here."
+        column, found = int(getattr(error.token, "column", 1)), f"`{error.token}` does not belong here."
     else:
-        column, found = int(error.column or 1), "The condition is not understood."
-    expected = next(
-        (getattr(error, name) for name in ("accepts", "expected", "allowed") if getattr(error, name, None)), ()
-    )
+        column, found = int(error.column), "The condition is not understood."
+    expected: set[str] = set()
+    for attribute in ("accepts", "expected", "allowed"):
+        expected |= set(getattr(error, attribute, None) or ())
     wanted = sorted({_NAMES.get(name, "") for name in expected} - {""})
     step = f"Write {', '.join(wanted[:-1])} or {wanted[-1]} there." if len(wanted) > 1 else "See docs/method/alerts.md."
     if len(wanted) == 1:

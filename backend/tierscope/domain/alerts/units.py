@@ -31,6 +31,7 @@ _TIME_FACTORS = {
     "w": 604_800.0,
 }
 _COUNT_NAMES = ("pages", "events", "faults", "allocations", "entries", "samples", "intervals", "batches")
+UNIT_NAMES = ("%", *_BYTE_FACTORS, *_TIME_FACTORS, *_COUNT_NAMES)
 QUANTITIES = ("bytes", "seconds")
 LITERAL = (
     r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"

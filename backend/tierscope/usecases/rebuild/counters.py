@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
 from tierscope.domain.counter_names import find_metric
@@ -12,7 +13,7 @@ from tierscope.domain.counters import nominal_step, parse_key
 from tierscope.domain.jobs import COUNTERS, COUNTERS_PACK, METRICS_1D, METRICS_1H, SERVICE_MOVES_1H
 from tierscope.domain.packing import Block
 from tierscope.domain.rollups import merge_rollups, roll_up
-from tierscope.domain.tier_moves import Plan, Tiers, build_ledger, plan_host, plan_service
+from tierscope.domain.tier_moves import Ledger, Plan, Tiers, build_ledger, plan_host, plan_service
 from tierscope.domain.tier_moves.flows import cut
 from tierscope.domain.tier_moves.machine import read_machine
 from tierscope.storage import marks
@@ -23,6 +24,7 @@ from tierscope.storage.rollups import MetricsTable, read_metrics, replace_metric
 from tierscope.storage.subjects import newest_inventories, service_scopes
 from tierscope.storage.tier_moves import first_after, replace_ledger
 from tierscope.usecases.rebuild.recent import rebuild_recent
+from tierscope.usecases.rebuild.rule_inputs import RuleInputs
 from tierscope.usecases.rebuild.spans import Span, coarser, join_spans
 
 _HOUR = timedelta(hours=1)
@@ -37,8 +39,10 @@ def rebuild_counters(transaction: WriteTransaction, claimed: Claim) -> None:
     inventory = newest_inventories(transaction, [host_id], spans[-1][1]).get(host_id)
     tiers = read_machine(inventory).tiers
     services = service_scopes(transaction, host_id)
+    inputs = RuleInputs(transaction, host_id, inventory, now=claimed.before or utc_now())
     for span in spans:
-        _rebuild_span(transaction, host_id, span, tiers, services)
+        _rebuild_span(transaction, host_id, span, tiers, services, inputs)
+    inputs.store()
     rebuild_recent(transaction, host_id, inventory)
     broken = [bucket for _, end in spans for bucket in _find_broken(transaction, host_id, end)]
     marks.append(transaction, COUNTERS.kind, host_id, 0, broken)
@@ -65,18 +69,25 @@ def _find_broken(transaction: WriteTransaction, host_id: int, end: datetime) -> 
 
 
 def _rebuild_span(
-    transaction: WriteTransaction, host_id: int, span: Span, tiers: Tiers, services: dict[int, str]
+    transaction: WriteTransaction,
+    host_id: int,
+    span: Span,
+    tiers: Tiers,
+    services: dict[int, str],
+    inputs: RuleInputs,
 ) -> None:
     start, end = span
     before = find_before(transaction, host_id, start)
     block = read_block(transaction, host_id, start if before is None else before - timedelta(microseconds=1), end)
     plan = plan_host(block.keys, tiers)
-    _store_ledger(transaction, host_id, 0, span, block, plan)
+    whole = _store_ledger(transaction, host_id, 0, span, block, plan)
+    inputs.add_host(span, block, whole, measured=plan.dialect == "tpp")
     scopes = {key.partition("|")[0] for key in block.keys if key.startswith("service:")}
     for service_id, scope in services.items():
         if scope in scopes:
             plan = plan_service(block.keys, [scope], tiers)
-            _store_ledger(transaction, host_id, service_id, span, block, plan)
+            own = _store_ledger(transaction, host_id, service_id, span, block, plan)
+            inputs.add_service(span, block, own, service_id, scope)
     kept = [i for i, key in enumerate(block.keys) if _is_kept(key)]
     narrow = Block(
         block.times_us,
@@ -99,11 +110,12 @@ def _rebuild_span(
 
 def _store_ledger(
     transaction: WriteTransaction, host_id: int, service_id: int, span: Span, block: Block, plan: Plan
-) -> None:
+) -> Ledger:
     times_s = block.times_us / 1e6
     ledger = build_ledger(times_s, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times_s))
     ledger = cut(ledger, np.round(ledger.times_s, 6) > span[0].timestamp())
     replace_ledger(transaction, host_id, service_id, [span], ledger, plan)
+    return ledger
 
 
 def rebuild_metrics_1h(transaction: WriteTransaction, claimed: Claim) -> None:

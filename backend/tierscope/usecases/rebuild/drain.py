@@ -21,6 +21,7 @@ from tierscope.domain.jobs import (
     JOBS,
     METRICS_1D,
     METRICS_1H,
+    RULE_DAYS,
     SERVICE_HEAT_1D,
     SERVICE_HEAT_1H,
     SERVICE_MOVES_1H,
@@ -30,6 +31,7 @@ from tierscope.domain.jobs import (
 from tierscope.storage.marks import Claim, claim, due_subjects
 from tierscope.usecases.rebuild.counters import pack_hours, rebuild_counters, rebuild_metrics_1d, rebuild_metrics_1h
 from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h
+from tierscope.usecases.rebuild.rule_inputs import pack_rule_days
 from tierscope.usecases.rebuild.service_heat import rebuild_service_heat_1d, rebuild_service_heat_1h
 from tierscope.usecases.rebuild.service_moves import rebuild_service_moves_1h
 from tierscope.usecases.rebuild.tiles import rebuild_tiles
@@ -41,6 +43,7 @@ REBUILDS: Mapping[Job, Rebuild] = {
     METRICS_1H: rebuild_metrics_1h,
     METRICS_1D: rebuild_metrics_1d,
     COUNTERS_PACK: pack_hours,
+    RULE_DAYS: pack_rule_days,
     HEAT: rebuild_heat,
     HEAT_1H: rebuild_heat_1h,
     HEAT_1D: rebuild_heat_1d,

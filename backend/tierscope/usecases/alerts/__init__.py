@@ -1,0 +1,1 @@
+"""Alerts: judging rules on minutes, live and over history, and what lists and charts show."""

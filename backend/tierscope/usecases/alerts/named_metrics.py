@@ -1,0 +1,32 @@
+"""Which metrics of the catalogue rules name: they are recorded from then on."""
+
+import time
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.alerts.rules import check_rule
+from tierscope.domain.alerts.vocabulary import ScopeKind, all_series
+from tierscope.storage.rules import list_rules
+
+_SECONDS = 15.0
+_known: dict[str, tuple[float, dict[ScopeKind, list[str]]]] = {}
+
+
+def named_metrics(session: ReadSession, kind: ScopeKind) -> list[str]:
+    """Names to record per host, or per service; looked up again after some seconds."""
+    database = session.driver.info.dbname
+    at, found = _known.get(database, (0.0, {}))
+    if not found or time.monotonic() - at > _SECONDS:
+        found = _look_up(session)
+        _known[database] = (time.monotonic(), found)
+    return found["service" if kind == "service" else "host"]
+
+
+def _look_up(session: ReadSession) -> dict[ScopeKind, list[str]]:
+    names: dict[ScopeKind, set[str]] = {"host": set(), "service": set()}
+    for row in list_rules(session):
+        checked, _ = check_rule(row.rule)
+        if checked is None or not row.rule.enabled:
+            continue
+        kind: ScopeKind = "service" if row.rule.scope.kind == "service" else "host"
+        names[kind] |= {name for name in checked.inputs if name not in all_series()}
+    return {kind: sorted(found) for kind, found in names.items()}

@@ -1,0 +1,250 @@
+"""Alerts for lists, timelines and charts: with their history, what mutes them, and the minutes behind them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from tierscope.core.database import ReadSession
+from tierscope.core.errors import BadRequest, NotFound
+from tierscope.domain.alerts.evaluating import measure
+from tierscope.domain.alerts.frame import MINUTE_S, Floats, Ints
+from tierscope.domain.alerts.rules import CheckedRule, check_rule
+from tierscope.domain.alerts.vocabulary import AGE
+from tierscope.domain.figures import Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.notifications.silences import FiringAlert, Muted, Muting
+from tierscope.storage import alerts as stored
+from tierscope.storage.alerts import AlertFilter, AlertRow, ChangeRow
+from tierscope.storage.routes import read_stored_routing
+from tierscope.storage.rules import list_rules
+from tierscope.storage.silences import Acknowledgement, acknowledgements_of, open_alerts, silences_in_force
+from tierscope.usecases.alerts.frames import read_frame
+from tierscope.usecases.alerts.subjects import Fleet
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.windows import parse_window
+
+__all__ = ["AlertFilter", "AlertReads", "AlertView", "TimelineSpan"]
+
+MAX_SPANS = 2000
+MAX_MARKS = 1000
+_BEFORE = timedelta(hours=1)
+_AFTER = timedelta(minutes=30)
+_MOST = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class AlertView:
+    """An alert with what people and silences have done about it."""
+
+    row: AlertRow
+    rule_id: str | None
+    acknowledged: Acknowledgement | None
+    muted: Muted
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceView:
+    """The value of the condition around the alert, and its threshold."""
+
+    axis: TimeAxis
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AlertDetail:
+    """An alert with its history; `evidence` None where its rule or its subject is gone."""
+
+    alert: AlertView
+    history: tuple[ChangeRow, ...]
+    evidence: EvidenceView | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AlertPage:
+    """One page of alerts."""
+
+    items: tuple[AlertView, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineSpan:
+    """A stretch of an alert in one state; `to` None while it lasts."""
+
+    row: AlertRow
+    rule_id: str | None
+    state: str
+    from_: datetime
+    to: datetime | None
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineView:
+    """All stretches in a window."""
+
+    window: Window
+    spans: tuple[TimelineSpan, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkView:
+    """A mark on a chart."""
+
+    at: datetime
+    to: datetime | None
+    severity: str
+    rule_name: str
+    alert_id: str
+    kind: str
+
+
+class AlertReads:
+    """Reads of alerts."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def list(self, wanted: AlertFilter, *, limit: int, cursor: str | None) -> AlertPage:
+        """Alerts, newest first.
+
+        Raises:
+            BadRequest: the cursor is not one of ours.
+        """
+        before = None if cursor is None else _parse_cursor(cursor)
+        with self._context.database.read() as session:
+            rows = stored.list_alerts(session, wanted, before=before, limit=limit + 1)
+            views = self._views(session, rows[:limit])
+        more = len(rows) > limit
+        last = rows[limit - 1] if more else None
+        return AlertPage(views, None if last is None else f"{last.started_at.timestamp():.6f}-{last.id}")
+
+    def show(self, alert_id: str) -> AlertDetail:
+        """One alert.
+
+        Raises:
+            NotFound: there is no such alert.
+        """
+        with self._context.database.read() as session:
+            row = stored.find_alert_row(session, alert_id)
+            if row is None:
+                raise NotFound(f"there is no alert {alert_id[:80]!r}", next_step="List them with GET /v1/alerts.")
+            evidence, notes = self._evidence(session, row)
+            history = tuple(stored.changes_of(session, [row.id]))
+            return AlertDetail(self._views(session, [row])[0], history, evidence, notes)
+
+    def timeline(self, wanted: AlertFilter, *, from_: str | None, to: str | None) -> TimelineView:
+        """The stretches of all alerts that were open in a window.
+
+        Raises:
+            BadRequest: the window cannot be understood.
+        """
+        window = parse_window(from_, to, now=self._context.clock(), default=timedelta(days=1))
+        with self._context.database.read() as session:
+            rows = stored.alerts_between(session, wanted, window.start, window.end, limit=MAX_SPANS)
+            changes = stored.changes_of(session, [row.id for row in rows])
+            public = {row.id: row.public_id for row in list_rules(session)}
+        by_alert: dict[int, list[ChangeRow]] = {}
+        for change in changes:
+            by_alert.setdefault(change.alert_id, []).append(change)
+        spans = [
+            span
+            for row in rows
+            for span in _stretches(row, public.get(row.rule_id or 0), by_alert.get(row.id, []), window)
+        ]
+        notes = (f"Only the first {MAX_SPANS} alerts of the window.",) if len(rows) == MAX_SPANS else ()
+        return TimelineView(window, tuple(spans), notes)
+
+    def marks(
+        self, *, host: str | None, service: str | None, from_: str | None, to: str | None
+    ) -> tuple[MarkView, ...]:
+        """When alerts of a host, or of a service and its hosts, fired and were resolved in a window.
+
+        Raises:
+            BadRequest: neither or both are named, or the window cannot be understood.
+        """
+        if (host is None) == (service is None):
+            raise BadRequest("name a host or a service", next_step="Send `host=` or `service=`.")
+        window = parse_window(from_, to, now=self._context.clock())
+        wanted = AlertFilter(host=host, service=service)
+        with self._context.database.read() as session:
+            rows = stored.alerts_between(session, wanted, window.start, window.end, limit=MAX_MARKS)
+        found = []
+        for row in rows:
+            if row.fired_at is None:
+                continue
+            found.append(MarkView(row.fired_at, row.resolved_at, row.severity, row.rule_name, row.public_id, "fired"))
+            if row.resolved_at is not None and row.resolved_at < window.end:
+                resolved = MarkView(row.resolved_at, None, row.severity, row.rule_name, row.public_id, "resolved")
+                found.append(resolved)
+        return tuple(sorted(found, key=lambda mark: (mark.at, mark.alert_id, mark.kind)))
+
+    def _views(self, session: ReadSession, rows: Sequence[AlertRow]) -> tuple[AlertView, ...]:
+        if not rows:
+            return ()
+        now = self._context.clock()
+        public = {row.id: row.public_id for row in list_rules(session)}
+        given = acknowledgements_of(session, [row.public_id for row in rows])
+        opened = {alert.id: alert for alert in open_alerts(session)}
+        firing = [FiringAlert(alert.id, alert.labels) for alert in opened.values() if alert.state == "firing"]
+        muting = Muting(now, silences_in_force(session, now), read_stored_routing(session).routing.inhibitions, firing)
+
+        def muted(row: AlertRow) -> Muted:
+            alert = opened.get(row.public_id)
+            return Muted() if alert is None else muting.judge(alert.id, alert.labels)
+
+        return tuple(
+            AlertView(
+                row, None if row.rule_id is None else public.get(row.rule_id), given.get(row.public_id), muted(row)
+            )
+            for row in rows
+        )
+
+    def _evidence(self, session: ReadSession, row: AlertRow) -> tuple[EvidenceView | None, tuple[str, ...]]:
+        rule = next((found.rule for found in list_rules(session) if found.id == row.rule_id), None)
+        checked = None if rule is None else check_rule(rule)[0]
+        if checked is None:
+            return None, ("The rule is gone, so that its value is not known any more.",)
+        subjects = [s for s in Fleet.read(session).subjects(checked.rule.scope) if s.public_id == row.subject_id]
+        if not subjects:
+            return None, ("The subject is no longer in the scope of the rule.",)
+        now = self._context.clock()
+        end = min(now, (row.resolved_at or now) + _AFTER)
+        start = max(row.started_at - _BEFORE, end - _MOST)
+        span = (int(start.timestamp() // MINUTE_S) + 1, int(end.timestamp() // MINUTE_S))
+        wide = (span[0] - checked.lookback, span[1])
+        names = [name for name in checked.inputs if name != AGE]
+        frame = read_frame(session, checked.rule.scope.kind, subjects[:1], wide, names, packed=True)
+        count = span[1] - span[0] + 1
+        values = measure(checked.condition, frame)[0, -count:]
+        return _evidence_view(checked, Window(start, end), frame.minutes[-count:], values), ()
+
+
+def _evidence_view(checked: CheckedRule, window: Window, minutes: Ints, values: Floats) -> EvidenceView:
+    condition = checked.condition
+    times = tuple(float(minute) * MINUTE_S for minute in minutes.tolist())
+    series = [Series("value", condition.written_value, condition.unit_name, gaps_to_none(values))]
+    if condition.threshold is not None:
+        level = tuple(condition.threshold for _ in times)
+        series.append(Series("threshold", "Threshold", condition.unit_name, level))
+    return EvidenceView(TimeAxis(window, "1m", float(MINUTE_S), times), tuple(series))
+
+
+def _stretches(row: AlertRow, rule_id: str | None, changes: Sequence[ChangeRow], window: Window) -> list[TimelineSpan]:
+    found = []
+    for place, change in enumerate(changes):
+        if change.to_state == "resolved":
+            continue
+        to = changes[place + 1].at if place + 1 < len(changes) else None
+        if change.at < window.end and (to is None or to > window.start):
+            found.append(TimelineSpan(row, rule_id, change.to_state, change.at, to, change.value))
+    return found
+
+
+def _parse_cursor(cursor: str) -> tuple[datetime, int]:
+    try:
+        at, _, number = cursor.partition("-")
+        return datetime.fromtimestamp(float(at), UTC), int(number)
+    except (ValueError, OverflowError) as error:
+        raise BadRequest("the cursor is not one of ours") from error
