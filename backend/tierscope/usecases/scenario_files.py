@@ -81,6 +81,8 @@ def _fault(place: tuple[int | str, ...], message: str, document: object) -> str:
         if isinstance(part, int):
             path += f"[{part}]"
             here = here[part] if isinstance(here, list) and part < len(here) else None
+        elif isinstance(here, dict) and part not in here and here.get("kind") == part:
+            continue
         elif last or (isinstance(here, dict) and part in here):
             path += f".{part}" if path else part
             here = here.get(part) if isinstance(here, dict) else None
