@@ -308,6 +308,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alerts, newest first
+         * @description List alerts.
+         */
+        get: operations["list_alerts_v1_alerts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alerts/marks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Marks of alerts for charts
+         * @description When alerts of a host, or of a service and its hosts, fired and were resolved.
+         */
+        get: operations["read_marks_v1_alerts_marks_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alerts/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stretches of alerts in a window
+         * @description The stretches of all alerts that were open in the window. Default: one day.
+         */
+        get: operations["read_timeline_v1_alerts_timeline_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alerts/{alert_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One alert with its history
+         * @description An alert, every change of its state, and the minutes behind it.
+         */
+        get: operations["read_alert_v1_alerts__alert_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/alerts/{alert_id}/acknowledge": {
         parameters: {
             query?: never;
@@ -819,6 +899,158 @@ export interface paths {
          */
         post: operations["confirm_price_v1_prices__price_id__confirm_post"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alert rules
+         * @description All rules, by group and name, with how many subjects are in each state.
+         */
+        get: operations["list_rules_v1_rules_get"];
+        put?: never;
+        /**
+         * Add a rule
+         * @description Store a rule. It is judged from the next complete minute on.
+         */
+        post: operations["create_rule_v1_rules_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/backtest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a rule would have done
+         * @description Run a rule over stored minutes, with the same condition and states as live evaluation. Nothing is stored.
+         */
+        post: operations["run_backtest_v1_rules_backtest_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a rule
+         * @description All that is wrong with a rule, with column, cause and next step; nothing is stored.
+         */
+        post: operations["check_rule_v1_rules_check_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Rules as a file
+         * @description All rules as YAML, or the enabled ones as Prometheus has them; what it cannot express is named there.
+         */
+        get: operations["export_rules_v1_rules_export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rules from a file
+         * @description Add the rules of a file and change those that have the name of one of them; all or none.
+         */
+        post: operations["import_rules_v1_rules_import_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/vocabulary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What conditions can name
+         * @description Series with their units and scopes, functions, units and placeholders.
+         */
+        get: operations["read_vocabulary_v1_rules_vocabulary_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/{rule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One rule
+         * @description A rule with where it stands.
+         */
+        get: operations["read_rule_v1_rules__rule_id__get"];
+        /**
+         * Change a rule
+         * @description Put another rule in its place. Of a shipped rule only `enabled` can change.
+         */
+        put: operations["update_rule_v1_rules__rule_id__put"];
+        post?: never;
+        /**
+         * Remove a rule
+         * @description Remove a rule; its open alerts are resolved, its history stays.
+         */
+        delete: operations["delete_rule_v1_rules__rule_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1934,6 +2166,171 @@ export interface components {
             throttles: components["schemas"]["Figure"];
         };
         /**
+         * Alert
+         * @description An alert, from when its condition began to hold until it is resolved.
+         */
+        Alert: {
+            acknowledged: components["schemas"]["AlertAcknowledgement"] | null;
+            /** Description */
+            description: string;
+            /**
+             * Fingerprint
+             * @description Of rule and subject: the same each time it comes.
+             */
+            fingerprint: string;
+            /** Fired At */
+            fired_at: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Inhibited By
+             * @description Ids of alerts.
+             */
+            inhibited_by: string[];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Last Seen At
+             * Format: date-time
+             * @description The end of the newest minute that was judged while it held.
+             */
+            last_seen_at: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Resolved At */
+            resolved_at: string | null;
+            /**
+             * Rule Id
+             * @description Null where the rule was removed.
+             */
+            rule_id: string | null;
+            /** Rule Name */
+            rule_name: string;
+            /** Runbook Url */
+            runbook_url: string | null;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warning" | "critical";
+            /**
+             * Silenced By
+             * @description Ids of silences.
+             */
+            silenced_by: string[];
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "firing" | "resolved" | "no_data";
+            subject: components["schemas"]["AlertSubject"];
+            /** Summary */
+            summary: string;
+            /** Threshold */
+            threshold: number | null;
+            /** Unit */
+            unit: string;
+            /**
+             * Value
+             * @description The newest known one.
+             */
+            value: number | null;
+        };
+        /**
+         * AlertAcknowledgement
+         * @description Who looks after an alert.
+         */
+        AlertAcknowledgement: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** Note */
+            note: string;
+        };
+        /**
+         * AlertChange
+         * @description A change of state, at the end of the minute that made it.
+         */
+        AlertChange: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * From State
+             * @enum {string}
+             */
+            from_state: "ok" | "pending" | "firing" | "resolved" | "no_data";
+            /**
+             * Reason
+             * @description Empty for an ordinary change.
+             */
+            reason: string;
+            /** Summary */
+            summary: string;
+            /**
+             * To State
+             * @enum {string}
+             */
+            to_state: "ok" | "pending" | "firing" | "resolved" | "no_data";
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * AlertDetail
+         * @description An alert with its history.
+         */
+        AlertDetail: {
+            alert: components["schemas"]["Alert"];
+            evidence: components["schemas"]["Evidence"] | null;
+            /** History */
+            history: components["schemas"]["AlertChange"][];
+            /** Notes */
+            notes: string[];
+        };
+        /**
+         * AlertMark
+         * @description A mark on a chart: when an alert fired (`to`: until when), or was resolved.
+         */
+        AlertMark: {
+            /** Alert Id */
+            alert_id: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "fired" | "resolved";
+            /** Rule Name */
+            rule_name: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warning" | "critical";
+            /** To */
+            to: string | null;
+        };
+        /**
          * AlertRoute
          * @description Alerts that meet all matchers go to the receiver. What is null is as in the route around it.
          */
@@ -2063,6 +2460,71 @@ export interface components {
             version: number;
         };
         /**
+         * AlertSpan
+         * @description A stretch of an alert in one state; `to` null while it lasts.
+         */
+        AlertSpan: {
+            /** Alert Id */
+            alert_id: string;
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Rule Id */
+            rule_id: string | null;
+            /** Rule Name */
+            rule_name: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warning" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "firing" | "resolved" | "no_data";
+            subject: components["schemas"]["AlertSubject"];
+            /** Summary */
+            summary: string;
+            /** To */
+            to: string | null;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * AlertSubject
+         * @description What an alert is about. The id of the fleet is `fleet`, that of simulated hosts `fleet-simulated`.
+         */
+        AlertSubject: {
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "host" | "service" | "fleet";
+            /** Name */
+            name: string;
+        };
+        /**
+         * AlertTimeline
+         * @description All stretches of alerts in a window.
+         */
+        AlertTimeline: {
+            /** Notes */
+            notes: string[];
+            /** Spans */
+            spans: components["schemas"]["AlertSpan"][];
+            window: components["schemas"]["Window"];
+        };
+        /**
          * Alive
          * @description The process answers.
          */
@@ -2123,6 +2585,81 @@ export interface components {
             seed?: number | null;
         };
         /**
+         * Backtest
+         * @description What a rule would have done on stored history.
+         */
+        Backtest: {
+            axis: components["schemas"]["TimeAxis"];
+            /**
+             * Coverage
+             * @description Share of the minutes in which the condition had an answer.
+             */
+            coverage: number;
+            /** Fired */
+            fired: number;
+            /** Firing Seconds */
+            firing_seconds: number;
+            /** N Firing Subjects */
+            n_firing_subjects: number;
+            /** N Subjects */
+            n_subjects: number;
+            /** Notes */
+            notes: string[];
+            /** Resolved */
+            resolved: number;
+            /** Subjects */
+            subjects: components["schemas"]["BacktestSubject"][];
+            /** Threshold */
+            threshold: number | null;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * BacktestRequest
+         * @description A rule on stored history. Without hosts and services: all in its scope.
+         */
+        BacktestRequest: {
+            /**
+             * From
+             * @description RFC 3339 with zone, or relative such as `-6h`.
+             */
+            from: string;
+            /**
+             * Hosts
+             * @default []
+             */
+            hosts: string[];
+            /**
+             * Late Data
+             * @description Minutes of live hosts that arrived too late for live evaluation: left out as it did, or used.
+             * @default as_live
+             * @enum {string}
+             */
+            late_data: "as_live" | "used";
+            /**
+             * Max Points
+             * @default 500
+             */
+            max_points: number;
+            /**
+             * Max Subjects
+             * @description With values; those that fired most come first.
+             * @default 20
+             */
+            max_subjects: number;
+            rule: components["schemas"]["RuleRequest"];
+            /**
+             * Services
+             * @default []
+             */
+            services: string[];
+            /**
+             * To
+             * @default now
+             */
+            to: string;
+        };
+        /**
          * BacktestScore
          * @description A method on days that it had not seen; below 1 it errs less than repeating the last week.
          */
@@ -2131,6 +2668,63 @@ export interface components {
             mase: number;
             /** Method */
             method: string;
+        };
+        /**
+         * BacktestSpan
+         * @description A stretch in one state; `to` null while it lasts.
+         */
+        BacktestSpan: {
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "pending" | "firing" | "no_data";
+            /** To */
+            to: string | null;
+            /**
+             * Value
+             * @description When it began.
+             */
+            value: number | null;
+        };
+        /**
+         * BacktestSubject
+         * @description One subject. Per bucket of the axis the value furthest towards the threshold, and the gravest state.
+         */
+        BacktestSubject: {
+            /** Fired */
+            fired: number;
+            /** Firing Seconds */
+            firing_seconds: number;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "host" | "service" | "fleet";
+            /** Name */
+            name: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Recovery Threshold */
+            recovery_threshold: number | null;
+            /** Spans */
+            spans: components["schemas"]["BacktestSpan"][];
+            /** States */
+            states: (("ok" | "pending" | "firing" | "no_data") | null)[];
+            /** Threshold */
+            threshold: number | null;
+            /** Values */
+            values: (number | null)[];
         };
         /**
          * Baseline
@@ -2405,6 +2999,13 @@ export interface components {
             unit: string;
         };
         /**
+         * CheckRequest
+         * @description A rule to check.
+         */
+        CheckRequest: {
+            rule: components["schemas"]["RuleRequest"];
+        };
+        /**
          * ClassFigures
          * @description Bytes of one class; its share as the median over hosts, and in all bytes together (hosts weigh by memory).
          */
@@ -2510,6 +3111,16 @@ export interface components {
             name: "base" | "dram" | "cxl_media" | "ddr4_reused" | "cxl_controllers" | "swap_drive" | "other" | "energy" | "wear";
             /** Watts */
             watts: number;
+        };
+        /**
+         * Counted
+         * @description The condition counts when it held in n of the newest m minutes.
+         */
+        Counted: {
+            /** M */
+            m: number;
+            /** N */
+            n: number;
         };
         /**
          * CounterAnswer
@@ -2866,6 +3477,15 @@ export interface components {
             service_id?: string | null;
             /** Text */
             text: string;
+        };
+        /**
+         * Evidence
+         * @description The value that the condition looks at, around the alert, and its threshold.
+         */
+        Evidence: {
+            axis: components["schemas"]["TimeAxis"];
+            /** Series */
+            series: components["schemas"]["Series"][];
         };
         /**
          * Excluded
@@ -3513,6 +4133,16 @@ export interface components {
             run_id: string;
         };
         /**
+         * FunctionItem
+         * @description A function of conditions.
+         */
+        FunctionItem: {
+            /** Meaning */
+            meaning: string;
+            /** Name */
+            name: string;
+        };
+        /**
          * Group
          * @description Like-for-like hosts.
          */
@@ -3882,6 +4512,26 @@ export interface components {
             hot_bytes_upper: components["schemas"]["Figure"];
             /** Skewed */
             skewed: boolean | null;
+        };
+        /**
+         * ImportRequest
+         * @description A file of rules.
+         */
+        ImportRequest: {
+            /** Yaml */
+            yaml: string;
+        };
+        /**
+         * Imported
+         * @description What a file did, by name.
+         */
+        Imported: {
+            /** Added */
+            added: string[];
+            /** Changed */
+            changed: string[];
+            /** Unchanged */
+            unchanged: string[];
         };
         /**
          * IngestAnswer
@@ -4912,6 +5562,13 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Page[Alert] */
+        Page_Alert_: {
+            /** Items */
+            items: components["schemas"]["Alert"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[AuditItem] */
         Page_AuditItem_: {
             /** Items */
@@ -5775,6 +6432,248 @@ export interface components {
             share: (number | null)[];
         };
         /**
+         * Rule
+         * @description A stored rule with where it stands.
+         */
+        Rule: {
+            /** Author */
+            author: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Description */
+            description: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Evaluated To */
+            evaluated_to: string | null;
+            /** Expression */
+            expression: string;
+            /** For Seconds */
+            for_seconds: number;
+            /** Group */
+            group: string;
+            /** Id */
+            id: string;
+            /** Interval Seconds */
+            interval_seconds: number;
+            /** Keep Firing For Seconds */
+            keep_firing_for_seconds: number;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            n_of_m: components["schemas"]["Counted"] | null;
+            /** Name */
+            name: string;
+            /**
+             * No Data
+             * @enum {string}
+             */
+            no_data: "keep" | "alert" | "ok";
+            /** No Data After Seconds */
+            no_data_after_seconds: number;
+            /** Normal Form */
+            normal_form: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "shipped" | "own";
+            /** Recovery Expression */
+            recovery_expression: string | null;
+            /** Recovery Threshold */
+            recovery_threshold: string | null;
+            /** Runbook Url */
+            runbook_url: string | null;
+            scope: components["schemas"]["RuleScope"];
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warning" | "critical";
+            state_counts: components["schemas"]["StateCounts"];
+            /** Summary */
+            summary: string;
+            /**
+             * Threshold
+             * @description In that unit; null where it is not one number.
+             */
+            threshold: number | null;
+            /**
+             * Unit
+             * @description Of the value that the condition looks at.
+             */
+            unit: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+        };
+        /**
+         * RuleCheck
+         * @description Whether a rule can be used, and how its condition is understood.
+         */
+        RuleCheck: {
+            /**
+             * Inputs
+             * @description Stored series that it needs.
+             */
+            inputs: string[];
+            /** Lookback Seconds */
+            lookback_seconds: number;
+            /** Normal Form */
+            normal_form: string | null;
+            /** Ok */
+            ok: boolean;
+            /** Problems */
+            problems: components["schemas"]["RuleProblem"][];
+            /** Threshold */
+            threshold: number | null;
+            /** Unit */
+            unit: string | null;
+        };
+        /**
+         * RuleList
+         * @description All rules, by group and name.
+         */
+        RuleList: {
+            /** Items */
+            items: components["schemas"]["Rule"][];
+        };
+        /**
+         * RuleProblem
+         * @description What is wrong, where, and what to do.
+         */
+        RuleProblem: {
+            /**
+             * At
+             * @description The field, with the column in a condition: `expression:12`.
+             */
+            at: string;
+            /** Message */
+            message: string;
+            /** Next Step */
+            next_step: string;
+        };
+        /**
+         * RuleRequest
+         * @description A rule as people write it. Lengths of time are whole minutes, in seconds.
+         */
+        RuleRequest: {
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+            /** Expression */
+            expression: string;
+            /**
+             * For Seconds
+             * @default 0
+             */
+            for_seconds: number;
+            /**
+             * Group
+             * @default default
+             */
+            group: string;
+            /**
+             * Keep Firing For Seconds
+             * @default 0
+             */
+            keep_firing_for_seconds: number;
+            /**
+             * Labels
+             * @default {}
+             */
+            labels: {
+                [key: string]: string;
+            };
+            n_of_m?: components["schemas"]["Counted"] | null;
+            /** Name */
+            name: string;
+            /**
+             * No Data
+             * @description Without data a firing alert goes on (`keep`), is resolved (`ok`), or missing data is alerted on.
+             * @default keep
+             * @enum {string}
+             */
+            no_data: "keep" | "alert" | "ok";
+            /**
+             * No Data After Seconds
+             * @default 300
+             */
+            no_data_after_seconds: number;
+            /** Recovery Expression */
+            recovery_expression?: string | null;
+            /**
+             * Recovery Threshold
+             * @description Of the first comparison, with its unit, such as `5%`.
+             */
+            recovery_threshold?: string | null;
+            /** Runbook Url */
+            runbook_url?: string | null;
+            /**
+             * @default {
+             *       "hosts": [],
+             *       "kind": "host",
+             *       "labels": [],
+             *       "services": []
+             *     }
+             */
+            scope: components["schemas"]["RuleScope"];
+            /**
+             * Severity
+             * @default warning
+             * @enum {string}
+             */
+            severity: "info" | "warning" | "critical";
+            /**
+             * Summary
+             * @description With placeholders such as {{ value }}.
+             * @default
+             */
+            summary: string;
+        };
+        /**
+         * RuleScope
+         * @description Whom a rule is about: each host, each service, or the fleet as a whole. Empty lists mean all.
+         */
+        RuleScope: {
+            /**
+             * Hosts
+             * @description Ids or names of hosts.
+             * @default []
+             */
+            hosts: string[];
+            /**
+             * Kind
+             * @default host
+             * @enum {string}
+             */
+            kind: "host" | "service" | "fleet";
+            /**
+             * Labels
+             * @default []
+             */
+            labels: components["schemas"]["ScopeMatcher"][];
+            /**
+             * Services
+             * @description Ids or names of services: themselves, or the hosts they run on.
+             * @default []
+             */
+            services: string[];
+        };
+        /**
          * SampledHost
          * @description A host that uploaded samples of a service's pages.
          */
@@ -6000,6 +6899,22 @@ export interface components {
             threshold_intervals: number | null;
             /** Warm */
             warm: string | null;
+        };
+        /**
+         * ScopeMatcher
+         * @description A condition on a label of the host; `host`, `service` and `origin` are labels, too.
+         */
+        ScopeMatcher: {
+            /** Name */
+            name: string;
+            /**
+             * Op
+             * @default =
+             * @enum {string}
+             */
+            op: "=" | "!=" | "=~" | "!~";
+            /** Value */
+            value: string;
         };
         /**
          * SearchBest
@@ -6710,6 +7625,20 @@ export interface components {
             /** Excluded */
             excluded: components["schemas"]["Excluded"][];
             experiment: components["schemas"]["Experiment"];
+        };
+        /**
+         * StateCounts
+         * @description Subjects by state.
+         */
+        StateCounts: {
+            /** Firing */
+            firing: number;
+            /** No Data */
+            no_data: number;
+            /** Ok */
+            ok: number;
+            /** Pending */
+            pending: number;
         };
         /**
          * StateSpan
@@ -7691,6 +8620,62 @@ export interface components {
             type: string;
         };
         /**
+         * Vocabulary
+         * @description What conditions can be made of.
+         */
+        Vocabulary: {
+            /** Functions */
+            functions: components["schemas"]["FunctionItem"][];
+            /**
+             * Placeholders
+             * @description Of texts.
+             */
+            placeholders: string[];
+            /** Series */
+            series: components["schemas"]["VocabularyItem"][];
+            /** Units */
+            units: string[];
+        };
+        /**
+         * VocabularyItem
+         * @description A series that conditions can name.
+         */
+        VocabularyItem: {
+            /**
+             * Expression
+             * @description What a derived series stands for.
+             */
+            expression: string | null;
+            /** In Catalogue */
+            in_catalogue: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "flow" | "gauge" | "words" | "derived" | "age";
+            /** Meaning */
+            meaning: string;
+            /** Name */
+            name: string;
+            /**
+             * Picks
+             * @description What braces can pick, such as node.
+             */
+            picks: string[];
+            /** Scopes */
+            scopes: ("host" | "service" | "fleet")[];
+            /**
+             * Unit
+             * @description Of its value in a minute: a flow's is its rate.
+             */
+            unit: string;
+            /**
+             * Words
+             * @description Of a series of words, the lightest first.
+             */
+            words: string[];
+        };
+        /**
          * WaitingAdvice
          * @description Advice that holds only once an earlier piece is in force.
          */
@@ -7829,15 +8814,27 @@ export type AdviceDetail = components['schemas']['AdviceDetail'];
 export type AgeBucket = components['schemas']['AgeBucket'];
 export type AgentConfigAnswer = components['schemas']['AgentConfigAnswer'];
 export type AgentInfo = components['schemas']['AgentInfo'];
+export type Alert = components['schemas']['Alert'];
+export type AlertAcknowledgement = components['schemas']['AlertAcknowledgement'];
+export type AlertChange = components['schemas']['AlertChange'];
+export type AlertDetail = components['schemas']['AlertDetail'];
+export type AlertMark = components['schemas']['AlertMark'];
 export type AlertRouteInput = components['schemas']['AlertRoute-Input'];
 export type AlertRouteOutput = components['schemas']['AlertRoute-Output'];
 export type AlertRoutesRequest = components['schemas']['AlertRoutesRequest'];
 export type AlertRouting = components['schemas']['AlertRouting'];
+export type AlertSpan = components['schemas']['AlertSpan'];
+export type AlertSubject = components['schemas']['AlertSubject'];
+export type AlertTimeline = components['schemas']['AlertTimeline'];
 export type Alive = components['schemas']['Alive'];
 export type Arm = components['schemas']['Arm'];
 export type AuditItem = components['schemas']['AuditItem'];
 export type AutoArms = components['schemas']['AutoArms'];
+export type Backtest = components['schemas']['Backtest'];
+export type BacktestRequest = components['schemas']['BacktestRequest'];
 export type BacktestScore = components['schemas']['BacktestScore'];
+export type BacktestSpan = components['schemas']['BacktestSpan'];
+export type BacktestSubject = components['schemas']['BacktestSubject'];
 export type Baseline = components['schemas']['Baseline'];
 export type BenchFigure = components['schemas']['BenchFigure'];
 export type BenchSkip = components['schemas']['BenchSkip'];
@@ -7851,12 +8848,14 @@ export type CapacitySubject = components['schemas']['CapacitySubject'];
 export type CapacitySubjectRef = components['schemas']['CapacitySubjectRef'];
 export type Catalogue = components['schemas']['Catalogue'];
 export type Change = components['schemas']['Change'];
+export type CheckRequest = components['schemas']['CheckRequest'];
 export type ClassFigures = components['schemas']['ClassFigures'];
 export type CollectorInfo = components['schemas']['CollectorInfo'];
 export type ComparedScenario = components['schemas']['ComparedScenario'];
 export type Comparison = components['schemas']['Comparison'];
 export type ComponentStatus = components['schemas']['ComponentStatus'];
 export type CostPart = components['schemas']['CostPart'];
+export type Counted = components['schemas']['Counted'];
 export type CounterAnswer = components['schemas']['CounterAnswer'];
 export type CounterName = components['schemas']['CounterName'];
 export type CounterNames = components['schemas']['CounterNames'];
@@ -7873,6 +8872,7 @@ export type EnrolRequest = components['schemas']['EnrolRequest'];
 export type Event = components['schemas']['Event'];
 export type EventItem = components['schemas']['EventItem'];
 export type EventRequest = components['schemas']['EventRequest'];
+export type Evidence = components['schemas']['Evidence'];
 export type Excluded = components['schemas']['Excluded'];
 export type Exhaustion = components['schemas']['Exhaustion'];
 export type ExpanderDocument = components['schemas']['ExpanderDocument'];
@@ -7893,6 +8893,7 @@ export type FleetStatistics = components['schemas']['FleetStatistics'];
 export type FleetYear = components['schemas']['FleetYear'];
 export type ForecastDay = components['schemas']['ForecastDay'];
 export type FrontierPoint = components['schemas']['FrontierPoint'];
+export type FunctionItem = components['schemas']['FunctionItem'];
 export type Group = components['schemas']['Group'];
 export type GroupKey = components['schemas']['GroupKey'];
 export type GroupMetric = components['schemas']['GroupMetric'];
@@ -7912,6 +8913,8 @@ export type HostState = components['schemas']['HostState'];
 export type HostSummary = components['schemas']['HostSummary'];
 export type HotSetOverlap = components['schemas']['HotSetOverlap'];
 export type HugePages = components['schemas']['HugePages'];
+export type ImportRequest = components['schemas']['ImportRequest'];
+export type Imported = components['schemas']['Imported'];
 export type IngestAnswer = components['schemas']['IngestAnswer'];
 export type Inhibition = components['schemas']['Inhibition'];
 export type InputRange = components['schemas']['InputRange'];
@@ -7964,6 +8967,7 @@ export type OptionDocument = components['schemas']['OptionDocument'];
 export type OraclePoint = components['schemas']['OraclePoint'];
 export type Outlier = components['schemas']['Outlier'];
 export type PageAdviceCard = components['schemas']['Page_AdviceCard_'];
+export type PageAlert = components['schemas']['Page_Alert_'];
 export type PageAuditItem = components['schemas']['Page_AuditItem_'];
 export type PageEventItem = components['schemas']['Page_EventItem_'];
 export type PageExperimentItem = components['schemas']['Page_ExperimentItem_'];
@@ -8004,6 +9008,12 @@ export type ReceiverSecret = components['schemas']['ReceiverSecret'];
 export type ReceiverSettings = components['schemas']['ReceiverSettings'];
 export type Revisit = components['schemas']['Revisit'];
 export type RevisitCurve = components['schemas']['RevisitCurve'];
+export type Rule = components['schemas']['Rule'];
+export type RuleCheck = components['schemas']['RuleCheck'];
+export type RuleList = components['schemas']['RuleList'];
+export type RuleProblem = components['schemas']['RuleProblem'];
+export type RuleRequest = components['schemas']['RuleRequest'];
+export type RuleScope = components['schemas']['RuleScope'];
 export type SampledHost = components['schemas']['SampledHost'];
 export type SampledService = components['schemas']['SampledService'];
 export type Sampling = components['schemas']['Sampling'];
@@ -8014,6 +9024,7 @@ export type ScenarioDefaults = components['schemas']['ScenarioDefaults'];
 export type ScenarioDocument = components['schemas']['ScenarioDocument'];
 export type ScenarioItem = components['schemas']['ScenarioItem'];
 export type SchemeInfo = components['schemas']['SchemeInfo'];
+export type ScopeMatcher = components['schemas']['ScopeMatcher'];
 export type SearchBest = components['schemas']['SearchBest'];
 export type SearchPoint = components['schemas']['SearchPoint'];
 export type Sensitivity = components['schemas']['Sensitivity'];
@@ -8046,6 +9057,7 @@ export type SlowdownPointRequest = components['schemas']['SlowdownPointRequest']
 export type Stability = components['schemas']['Stability'];
 export type StallSeconds = components['schemas']['StallSeconds'];
 export type StartedExperiment = components['schemas']['StartedExperiment'];
+export type StateCounts = components['schemas']['StateCounts'];
 export type StateSpan = components['schemas']['StateSpan'];
 export type StopMoving = components['schemas']['StopMoving'];
 export type StoredScenario = components['schemas']['StoredScenario'];
@@ -8086,6 +9098,8 @@ export type Trends = components['schemas']['Trends'];
 export type UnknownRule = components['schemas']['UnknownRule'];
 export type Unmovable = components['schemas']['Unmovable'];
 export type ValidationError = components['schemas']['ValidationError'];
+export type Vocabulary = components['schemas']['Vocabulary'];
+export type VocabularyItem = components['schemas']['VocabularyItem'];
 export type WaitingAdvice = components['schemas']['WaitingAdvice'];
 export type WarmUpEnd = components['schemas']['WarmUpEnd'];
 export type WaterfallStep = components['schemas']['WaterfallStep'];
@@ -8549,6 +9563,159 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TestAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_alerts_v1_alerts_get: {
+        parameters: {
+            query?: {
+                /** @description `open` = not resolved. */
+                state?: ("open" | "pending" | "firing" | "resolved" | "no_data") | null;
+                severity?: ("info" | "warning" | "critical") | null;
+                /** @description Host id. */
+                host?: string | null;
+                /** @description Service id: its own alerts and those of its hosts. */
+                service?: string | null;
+                /** @description Rule id. */
+                rule?: string | null;
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Alert_"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_marks_v1_alerts_marks_get: {
+        parameters: {
+            query?: {
+                /** @description Host id. */
+                host?: string | null;
+                /** @description Service id: its own alerts and those of its hosts. */
+                service?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertMark"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_timeline_v1_alerts_timeline_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                severity?: ("info" | "warning" | "critical") | null;
+                /** @description Host id. */
+                host?: string | null;
+                /** @description Service id: its own alerts and those of its hosts. */
+                service?: string | null;
+                /** @description Rule id. */
+                rule?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertTimeline"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_alert_v1_alerts__alert_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertDetail"];
                 };
             };
             /** @description Validation Error */
@@ -9538,6 +10705,304 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Price"];
                 };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_rules_v1_rules_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleList"];
+                };
+            };
+        };
+    };
+    create_rule_v1_rules_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RuleRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    run_backtest_v1_rules_backtest_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BacktestRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backtest"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    check_rule_v1_rules_check_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleCheck"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    export_rules_v1_rules_export_get: {
+        parameters: {
+            query?: {
+                format?: "yaml" | "prometheus";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    import_rules_v1_rules_import_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    read_vocabulary_v1_rules_vocabulary_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Vocabulary"];
+                };
+            };
+        };
+    };
+    read_rule_v1_rules__rule_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    update_rule_v1_rules__rule_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RuleRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_rule_v1_rules__rule_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Validation Error */
             422: {
