@@ -1,0 +1,1 @@
+"""What the simulator says against what papers and kernels measured: `make validation` writes docs/validation.md."""
