@@ -1,6 +1,7 @@
 """The document: every number, good or bad."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from validation import pmbench, services, text_points
@@ -8,6 +9,7 @@ from validation.kernel_lab import REMARKS, Found, compare
 from validation.recordings import NAMES, read
 from validation.tables import Row, checks, table
 
+MORE_DRAM = (1.005, 1.0075)
 DOCUMENT = Path(__file__).parents[2] / "docs" / "validation.md"
 
 INTRODUCTION = """# Validation of the placement-policy simulator
@@ -22,8 +24,9 @@ under a known load.
 
 POINTS = """## Synthetic services against the text
 
-Shares that the generators meet; a number without bounds is met within 5 points. Intervals 30 to 59 of 60, one minute
-each, 20,000 pages.
+Shares that the generators meet; a number without bounds is met within 5 points. Pages that are touched at random, 43 %
+of them in a minute, reach 1 - 0.57^2 = 67.5 % in two: the 75 % of Cache2 are of another measurement than its 43 %, and
+are met within 12.5 points. Intervals 30 to 59 of 60, one minute each, 20,000 pages.
 
 """
 
@@ -38,10 +41,10 @@ resident pages; intervals 30 to 59 of 60; 50,000 pages.
 
 """
 
-TYPE_AWARE = """V18 fails and stays: in the replay, type-aware allocation changes where pages begin, and under steady pressure
-promotions and demotions undo that within minutes, so that TPP serves the same share with and without it. The paper
-has 13 points between the two for Cache2 and none for Cache1. Tuning Cache2 to this row would take away the only rows
-that nothing was tuned to.
+TYPE_AWARE = """V18 fails and stays: in the replay, type-aware allocation changes where pages begin, and under steady
+pressure promotions and demotions undo that within minutes, so that TPP serves the same share with and without it. The
+paper has 13 points between the two for Cache2 and none for Cache1. Tuning Cache2 to this row would take away the only
+rows that nothing was tuned to.
 """
 
 PMBENCH = """## pmbench: hot-page selection
@@ -63,8 +66,8 @@ were set, and the time of a pass of the scanner by the kernel's own count of pas
 it: any count of moved pages or faults. The order in which pages are hot is drawn anew: the recording does not hold
 it.
 
-The last two of these settings were added because these recordings showed the physics; they are no independent
-evidence for the replay of these ten.
+The pass of the scanner and promotion into free memory were added because these recordings showed them: the rows are
+no independent evidence for either.
 
 Replayed / kernel. Moves pass within a factor of two, shares within 10 points. Size: one page in so many is replayed
 on a machine as much smaller. Local: 1 - `slow_frac` of the load's log, weighted by accesses. Hot set on DRAM and
@@ -123,7 +126,18 @@ def lab_section(found: Sequence[Found]) -> str:
     return LAB + table(LAB_HEADER, [row.row() for row in found]) + "\n" + "\n".join(remarks) + "\n"
 
 
+def tight_fit() -> str:
+    """How much of 10-cxl-real, whose load fits into DRAM but for a few pages, hangs on the size of DRAM."""
+    recording = read("10-cxl-real")
+    found = []
+    for ratio in MORE_DRAM:
+        machine = replace(recording.machine, dram_pages=int(recording.machine.dram_pages * ratio))
+        kernel, replayed = compare(replace(recording, machine=machine)).promoted
+        found.append(f"with {ratio - 1:.2%} more DRAM {replayed / kernel:.2f} times the kernel's promotions")
+    return f"- 10-cxl-real, too: its load fits into DRAM but for a few pages. The replay has {', '.join(found)}.\n"
+
+
 def render() -> str:
     """The whole document."""
     found = [compare(read(name)) for name in NAMES]
-    return "\n".join([INTRODUCTION, *service_sections(), lab_section(found)])
+    return "\n".join([INTRODUCTION, *service_sections(), lab_section(found) + tight_fit()])
