@@ -17,10 +17,12 @@ export interface SimulatorSearch extends ListSearch {
   service?: string | undefined
 }
 
-/** Parameters of a sweep: what the grid shows, and the cell that is opened. */
+/** Parameters of a sweep: what the grid shows, the cell and the search that are opened. */
 export interface SweepPageSearch extends TimeSearch {
   metric?: GridMetric | undefined
   run?: string | undefined
+  /** Policy and DRAM share of the knob search that is shown. */
+  knob?: string | undefined
 }
 
 /** The simulator's part of a URL. */
@@ -30,5 +32,10 @@ export function readSimulatorSearch(raw: RawSearch): SimulatorSearch {
 
 /** A sweep's part of a URL. */
 export function readSweepSearch(raw: RawSearch): SweepPageSearch {
-  return { ...readTimeSearch(raw), metric: oneOf(raw, 'metric', gridMetrics), run: text(raw, 'run', 100) }
+  return {
+    ...readTimeSearch(raw),
+    metric: oneOf(raw, 'metric', gridMetrics),
+    run: text(raw, 'run', 100),
+    knob: text(raw, 'knob', 100),
+  }
 }

@@ -18,7 +18,7 @@ describe('a knob search', () => {
 
   it('says how flat the best is', () => {
     expect(flatnessText(search)).toBe(
-      'Moderately flat: 1 of 3 settings are within 5 % of the least loss: demote_scale_factor 200.',
+      'Moderately flat: 1 of 3 settings are as good as the best, within 5 % of its loss or a difference too small to tell: demote_scale_factor 200.',
     )
     expect(flatnessText({ ...search, best: null })).toBeNull()
     const { flatness } = search

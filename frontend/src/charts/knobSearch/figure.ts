@@ -22,7 +22,7 @@ export function flatnessText(search: SweepSearch): string | null {
     flat.at_edge.length === 0
       ? ''
       : ` The best ${flat.at_edge.join(', ')} is the last that was tried: try values beyond it.`
-  return `${word}: ${flat.n_within} of ${flat.n} settings are within ${more} of the least loss${span}.${edge}`
+  return `${word}: ${flat.n_within} of ${flat.n} settings are as good as the best, within ${more} of its loss or a difference too small to tell${span}.${edge}`
 }
 
 /** The values of a setting that were tried, in order. */

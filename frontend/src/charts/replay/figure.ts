@@ -97,7 +97,12 @@ export function replayRows(series: SweepRunSeries): Row[] {
 const heatHeight = 200
 const rowHeight = 112
 const gap = 20
-const margins = { l: 104, r: 84, t: 6, b: 44 }
+const margins = { t: 6, b: 44 }
+
+/** Room at the sides: for tick texts, and for the colour bar. */
+function sides(narrow: boolean): { l: number; r: number } {
+  return narrow ? { l: 58, r: 62 } : { l: 76, r: 84 }
+}
 
 /** The height of the whole replay. */
 export function replayHeight(rows: number, withHeat: boolean): number {
@@ -152,6 +157,7 @@ export function replayFigure(
   heat: SweepHeat | null,
   intervalSeconds: number,
   theme: ChartTheme,
+  narrow = false,
 ): ChartFigure {
   const rows = replayRows(series)
   const minutesOf = (intervals: number[]) => intervals.map((interval) => (interval * intervalSeconds) / 60)
@@ -206,7 +212,7 @@ export function replayFigure(
     layout: {
       ...baseLayout(theme),
       ...axes,
-      margin: { ...margins, pad: 0 },
+      margin: { ...margins, ...sides(narrow), pad: 0 },
       dragmode: 'zoom',
       // One hover line through all rows.
       hoversubplots: 'axis',

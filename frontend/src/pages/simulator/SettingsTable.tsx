@@ -1,6 +1,7 @@
 import { Button, Collapse, Table, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { threeDigits } from '../../lib/units'
+import { groundingNames } from '../../lib/figure'
+import { threeDigits, unitLabel } from '../../lib/units'
 import { Prose } from '../../ui/Prose'
 import classes from './SettingsTable.module.css'
 import page from './SimulatorPage.module.css'
@@ -71,10 +72,23 @@ interface SettingRowProps {
   onChange: (typed: string) => void
 }
 
+/** Limits of millions and more say an order of magnitude only. */
+function shortNumber(value: number): string {
+  return value >= 1e6 ? value.toLocaleString('en-US', { notation: 'compact' }) : threeDigits(value)
+}
+
+/** `S section 5` as `source paper: section 5`. */
+function sourceWords(source: string): string {
+  const [mark = '', ...rest] = source.split(' ')
+  const name = groundingNames[mark]
+  if (name === undefined) return source
+  return rest.length === 0 ? name : `${name}: ${rest.join(' ')}`
+}
+
 function SettingRow({ setting, typed, onChange }: SettingRowProps) {
   const read = readValues(typed, setting)
   const isSwitch = setting.unit === 'switch'
-  const number = (value: number) => (isSwitch ? (value === 0 ? 'off' : 'on') : threeDigits(value))
+  const number = (value: number) => (isSwitch ? (value === 0 ? 'off' : 'on') : shortNumber(value))
   return (
     <Table.Tr>
       <Table.Td>
@@ -83,11 +97,11 @@ function SettingRow({ setting, typed, onChange }: SettingRowProps) {
       <Table.Td>{setting.usedBy.length > 2 ? `${setting.usedBy.length} policies` : setting.usedBy.join(', ')}</Table.Td>
       <Table.Td>{number(setting.default)}</Table.Td>
       <Table.Td>
-        {isSwitch ? 'on or off' : `${threeDigits(setting.lowest)} to ${threeDigits(setting.highest)}`}
+        {isSwitch ? 'on or off' : `${shortNumber(setting.lowest)} to ${shortNumber(setting.highest)}`}
       </Table.Td>
-      <Table.Td>{isSwitch ? '' : setting.unit}</Table.Td>
+      <Table.Td>{isSwitch ? '' : unitLabel(setting.unit)}</Table.Td>
       <Table.Td className={classes.source}>
-        <Prose text={setting.source} />
+        <Prose text={sourceWords(setting.source)} />
       </Table.Td>
       <Table.Td>
         <TextInput

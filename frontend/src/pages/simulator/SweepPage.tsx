@@ -24,7 +24,7 @@ const route = getRouteApi('/simulator/$sweepId')
 /** One sweep: the grid of policies and DRAM shares, the frontier, the knob search, and one run in full. */
 export function SweepPage(): ReactNode {
   const { sweepId } = route.useParams()
-  const { metric = 'loss', run } = route.useSearch()
+  const { metric = 'loss', run, knob } = route.useSearch()
   const navigate = route.useNavigate()
   const query = useQuery(sweepQuery(sweepId))
   const sweep = query.data
@@ -38,6 +38,8 @@ export function SweepPage(): ReactNode {
       replace: true,
       resetScroll: false,
     })
+  const setKnob = (next: string) =>
+    void navigate({ search: (before) => ({ ...before, knob: next }), replace: true, resetScroll: false })
   const setRun = useCallback(
     (runId: string | undefined) =>
       void navigate({ search: (before) => ({ ...before, run: runId }), resetScroll: false }),
@@ -75,14 +77,15 @@ export function SweepPage(): ReactNode {
           <RunView sweep={sweep} results={results} runId={run} cell={cell} onClose={() => setRun(undefined)} />
         )}
         <SweepFrontierChart results={results} load={resultsLoad} height={320} chosenRun={run} onRun={setRun} />
-        {results?.searches.map((search) => (
+        {results !== undefined && results.searches.length > 0 && (
           <KnobSearchPanel
-            key={`${search.policy}-${search.dram_ratio}`}
-            search={search}
+            searches={results.searches}
+            chosen={knob}
             load={resultsLoad}
+            onChoose={setKnob}
             onRun={setRun}
           />
-        ))}
+        )}
         <NotesList notes={results?.notes} />
       </Stack>
     </div>

@@ -40,6 +40,8 @@ describe('the request of the form', () => {
       cost: { slow_price_ratio: 0.5, swap_price_ratio: 0.03 },
     })
     expect(countRuns(entry, simulatorPolicies)).toEqual({ grid: 4, search: 4 })
+    const withDefault = { ...entry, values: { demote_scale_factor: '100, 200' } }
+    expect(countRuns(withDefault, simulatorPolicies)).toEqual({ grid: 4, search: 2 })
   })
 
   it('narrows the sample to the time range when asked to', () => {

@@ -99,21 +99,20 @@ function sourceOf(entry: SweepEntry, range: { from: string; to?: string | undefi
   }
 }
 
-/** How many runs a form asks for: the grid, and those of the knob search. */
+/** How many runs a form asks for: the grid, and those of the knob search that are not in the grid already. */
 export function countRuns(entry: SweepEntry, known: SimulatorPolicies): { grid: number; search: number } {
   const chosen = known.policies.filter(({ name }) => entry.policies.includes(name))
-  const grid = chosen.length * entry.dramRatios.length
-  const countOf = (setting: Setting): number => {
-    const values = readValues(entry.values[setting.name] ?? '', setting)
-    return typeof values === 'string' ? 0 : values.length
+  const searchOf = (settings: Setting[]): number => {
+    const searched = settings.flatMap((setting) => {
+      const values = readValues(entry.values[setting.name] ?? '', setting)
+      return typeof values === 'string' || values.length < 2 ? [] : [{ setting, values }]
+    })
+    if (searched.length === 0) return 0
+    const all = searched.reduce((product, { values }) => product * values.length, 1)
+    return searched.every(({ setting, values }) => values.includes(setting.default)) ? all - 1 : all
   }
-  const search = chosen.reduce((sum, policy) => {
-    const counts = policy.settings.map(countOf).filter((count) => count > 1)
-    return (
-      sum + (counts.length === 0 ? 0 : counts.reduce((product, count) => product * count, 1) * entry.dramRatios.length)
-    )
-  }, 0)
-  return { grid, search }
+  const search = chosen.reduce((sum, policy) => sum + searchOf(policy.settings), 0)
+  return { grid: chosen.length * entry.dramRatios.length, search: search * entry.dramRatios.length }
 }
 
 /** The request of a form; null while something is missing or cannot be. `range` is the app's time range. */

@@ -11,7 +11,7 @@ function lossOf(cell: SweepCell): number {
 
 function lossText(cell: SweepCell): string {
   const { interval } = cell.loss
-  return `${formatRatio(lossOf(cell))}${interval === null ? '' : ` (at most ${formatRatio(interval.hi)})`}`
+  return `${formatRatio(lossOf(cell))}${interval === null ? '' : ` (interval up to ${formatRatio(interval.hi)})`}`
 }
 
 /**
@@ -37,6 +37,6 @@ export function sweepSentence(sweep: Sweep, results: SweepResults | undefined): 
     standard === undefined || standard.policy === best.policy ? '' : `; default Linux would lose ${lossText(standard)}`
   const soFar = sweep.status === 'queued' || sweep.status === 'running' ? 'So far: ' : ''
   return kept.length > 0
-    ? `${soFar}${best.label} at ${share} needs the least DRAM for a loss below 1 %: ${lossText(best)}${against}.`
-    : `${soFar}No run keeps the loss below 1 %; the least is ${best.label} at ${share}: ${lossText(best)}${against}.`
+    ? `${soFar}${best.label} at ${share} needs the least DRAM for an estimated loss below 1 %: ${lossText(best)}${against}.`
+    : `${soFar}No run keeps the estimated loss below 1 %; the least is ${best.label} at ${share}: ${lossText(best)}${against}.`
 }
