@@ -1,0 +1,206 @@
+"""What-if of cost with an installation: prices of the book, losses of advice and of runs, memory as measured."""
+
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from factories.ratio_services import now, send_history
+from tierscope.core.database import Database
+from tierscope.core.errors import BadRequest, NotFound, Unprocessable
+from tierscope.core.settings import Settings
+from tierscope.domain.simulate.frontier import Prices as ByteRatios
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.prices import NewPrice, Prices
+from tierscope.usecases.ratio import RatioReads
+from tierscope.usecases.scenario_documents import (
+    LossDocument,
+    PriceDocument,
+    ScenarioDocument,
+    ServiceLoss,
+    ServiceNeed,
+    SweepLoss,
+)
+from tierscope.usecases.scenarios import Scenarios, starting_point
+from tierscope.usecases.sweeps.reads import SweepReads
+from tierscope.usecases.sweeps.spec import AskedSource, NewSweep
+from tierscope.usecases.sweeps.work import SweepWork
+from tierscope.usecases.sweeps.writes import SweepWrites
+from tierscope.usecases.tco import TcoReads
+from tierscope.usecases.tco_losses import GIB, ServiceFacts
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+START = starting_point().spec
+PRICED = START.model_copy(
+    update={
+        "prices": START.prices.model_copy(
+            update={"dram": PriceDocument(value=11.0, low=9.0, high=14.0, source="contract", date=date(2026, 11, 1))}
+        )
+    }
+)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def reads_of(database: Database, clock: datetime | None = None) -> TcoReads:
+    """The use case at a moment."""
+    context = ReadContext(database, lambda: clock or datetime.now(UTC), Settings())
+    return TcoReads(context, ServiceFacts(context))
+
+
+def with_loss(document: ScenarioDocument, loss: LossDocument, **changed: object) -> ScenarioDocument:
+    """The scenario with its first option alone, losing that."""
+    option = document.options[0].model_copy(update={"loss": loss, **changed})
+    return document.model_copy(update={"options": [option]})
+
+
+def test_without_a_price_of_dram_nothing_is_costed(database: Database) -> None:
+    view = reads_of(database).evaluate(START, draws=0, seed=1)
+    assert (view.baseline, view.options, view.price_date) == (None, (), None)
+    assert [(item.what, item.path) for item in view.missing] == [("dram price", "prices.dram")]
+    assert [preset.value for preset in view.missing[0].presets] == [7.0, 11.0, 32.0]
+    assert all(preset.source for preset in view.missing[0].presets)
+    with pytest.raises(Unprocessable, match="dram price"):
+        reads_of(database).sheet(START, draws=100, seed=1)
+
+
+def test_a_confirmed_price_stands_in_and_a_stated_one_wins(database: Database) -> None:
+    Prices(database).confirm("preset-dram-2025-mid", actor="ann")
+    view = reads_of(database).evaluate(START, draws=0, seed=1)
+    dram = next(item for item in view.inputs if item.name == "dram")
+    assert (dram.value, dram.origin, dram.date, view.price_date) == (
+        7.0,
+        "price_book",
+        date(2025, 7, 1),
+        date(2025, 7, 1),
+    )
+    assert "confirmed by ann" in dram.source
+    assert any("days ago" in note for note in view.notes)
+    stated = reads_of(database).evaluate(PRICED, draws=0, seed=1)
+    dram = next(item for item in stated.inputs if item.name == "dram")
+    assert (dram.value, dram.origin) == (11.0, "scenario")
+
+
+def test_currencies_are_never_mixed(database: Database) -> None:
+    Prices(database).confirm("preset-dram-2025-mid", actor="ann")
+    bare = START.model_copy(update={"currency": "EUR", "prices": type(START.prices)()})
+    view = reads_of(database).evaluate(bare, draws=0, seed=1)
+    asked = {item.path for item in view.missing}
+    assert asked == {"prices.dram", "prices.ddr4_reused", "prices.cxl_controller", "prices.electricity"}
+    assert all(item.presets == () for item in view.missing)
+    with pytest.raises(Unprocessable, match=r"prices\.\w+: the price is in USD, the scenario in EUR"):
+        reads_of(database).evaluate(START.model_copy(update={"currency": "EUR"}), draws=0, seed=1)
+    euro = NewPrice("dram", 10.0, None, None, "EUR", "contract", date(2026, 10, 1), confirm=True)
+    Prices(database).create(euro, actor="ann")
+    view = reads_of(database).evaluate(bare, draws=0, seed=1)
+    assert "prices.dram" not in {item.path for item in view.missing}
+
+
+def test_memory_behind_cxl_without_a_price_costs_what_dram_costs(database: Database) -> None:
+    view = reads_of(database).evaluate(PRICED, draws=0, seed=1)
+    cxl = next(item for item in view.inputs if item.name == "cxl_media")
+    assert (cxl.value, cxl.low, cxl.high, cxl.origin) == (11.0, 9.0, 14.0, "follows_dram")
+    parts = {part.name: part for part in view.options[0].per_host.parts}
+    assert parts["cxl_media"].capex == 512.0 * 11.0
+    assert "ssd" not in {item.name for item in view.inputs}
+
+
+def test_the_loss_and_the_need_of_a_service_are_what_its_advice_says(database: Database) -> None:
+    send_history(database)
+    reads = reads_of(database, now())
+    document = with_loss(PRICED, ServiceLoss(kind="service", service="demo/cache"))
+    document = document.model_copy(update={"memory": ServiceNeed(kind="service", service="demo/cache")})
+    view = reads.evaluate(document, draws=4_000, seed=1)
+    assert view.missing == ()
+    context = ReadContext(database, now, Settings())
+    service = RatioReads(context)
+    with database.read() as session:
+        found = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
+    advice = service.service(found, loss_target=0.05, stressed=False, growth=0.0, from_=None, to=None)
+    assert advice.sweep is not None
+    at = advice.sweep.dram_ratio.index(0.5)
+    loss = view.options[0].loss
+    assert math.isclose(loss.value, advice.sweep.loss_median[at], rel_tol=1e-9)
+    assert math.isclose(loss.high, advice.sweep.loss_upper[at], rel_tol=1e-9)
+    assert (loss.kind, loss.distribution) == ("service", "log_normal_odds")
+    assert view.memory is not None
+    assert view.memory.hot_bytes.value == pytest.approx(10.0 * GIB, rel=0.2)
+    assert view.options[0].fit is not None
+    assert view.options[0].fit.holds_required
+    assert view.options[0].fit.dram_holds_hot
+    small = with_loss(document, ServiceLoss(kind="service", service="demo/cache", dram_ratio=0.3), dram_gb=8.0)
+    option = reads.evaluate(small, draws=0, seed=1).options[0]
+    assert option.fit is not None
+    assert option.fit.dram_holds_hot is False
+    assert any("hot pages will be on slow memory" in warning for warning in option.warnings)
+
+
+@pytest.mark.parametrize(
+    ("loss", "cause"),
+    [
+        (ServiceLoss(kind="service", service="demo/none"), "there is no service"),
+        (ServiceLoss(kind="service", service="demo/cache", dram_ratio=0.05), "advice reaches from 15%"),
+        (SweepLoss(kind="sweep", sweep_id="none", run_id="0"), "sweep"),
+    ],
+)
+def test_a_loss_that_is_not_known_is_missing(database: Database, loss: LossDocument, cause: str) -> None:
+    send_history(database)
+    view = reads_of(database, now()).evaluate(with_loss(PRICED, loss), draws=0, seed=1)
+    assert [item.path for item in view.missing] == ["options[0].loss"]
+    assert cause in view.missing[0].why
+    assert view.options == ()
+
+
+def test_a_refusal_of_the_advice_is_passed_on(database: Database) -> None:
+    send_history(database, days=2)
+    view = reads_of(database, now()).evaluate(
+        with_loss(PRICED, ServiceLoss(kind="service", service="demo/cache")), draws=0, seed=1
+    )
+    assert view.missing[0].why.startswith("no advice for demo/cache: ")
+    assert view.missing[0].next_step
+
+
+def test_the_loss_of_a_simulated_run_counts_and_says_so(database: Database) -> None:
+    source = AskedSource("workload", None, None, "zipf", 2000, 30, None, None, None)
+    new = NewSweep("try", source, ("tpp",), (0.5,), {}, {}, 1, None, ByteRatios(0.5, 0.05))
+    made = SweepWrites(database).create(new, actor="ann")
+    SweepWork(database, lambda: datetime.now(UTC)).run(at_most=timedelta(minutes=2))
+    context = ReadContext(database, lambda: datetime.now(UTC), Settings())
+    cell = SweepReads(context).results(made.id).cells[0]
+    view = reads_of(database).evaluate(
+        with_loss(PRICED, SweepLoss(kind="sweep", sweep_id=made.id, run_id=cell.run_id)), draws=500, seed=1
+    )
+    loss = view.options[0].loss
+    assert cell.loss.value is not None
+    assert cell.loss.interval is not None
+    assert (loss.kind, loss.simulated) == ("sweep", True)
+    assert math.isclose(loss.value, cell.loss.value, rel_tol=1e-9)
+    assert math.isclose(loss.high, cell.loss.interval.hi, rel_tol=1e-9)
+    assert "The loss is simulated." in view.options[0].warnings
+
+
+def test_stored_scenarios_stand_side_by_side_with_what_differs(database: Database) -> None:
+    store = Scenarios(database)
+    smaller = PRICED.baseline.model_copy(update={"dram_gb": 768.0})
+    ids = [
+        store.create(name="one", spec=PRICED, yaml=None, actor="ann").id,
+        store.create(name="two", spec=PRICED.model_copy(update={"baseline": smaller}), yaml=None, actor="ann").id,
+    ]
+    found = reads_of(database).compare(ids, seed=1)
+    assert [item.answer.name for item in found.scenarios] == ["one", "two"]
+    assert [(row.path, row.values) for row in found.differences] == [("baseline.dram_gb", ("1024.0", "768.0"))]
+    assert all(item.answer.options[0].distribution for item in found.scenarios)
+    yen = PRICED.model_copy(update={"currency": "JPY", "prices": type(PRICED.prices)()})
+    ids.append(store.create(name="three", spec=yen, yaml=None, actor="ann").id)
+    with pytest.raises(BadRequest, match="USD and JPY"):
+        reads_of(database).compare(ids, seed=1)
+    with pytest.raises(BadRequest, match="2 to 8"):
+        reads_of(database).compare(ids[:1], seed=1)
+    with pytest.raises(NotFound):
+        reads_of(database).compare([ids[0], "none"], seed=1)
