@@ -1,6 +1,6 @@
 """A service on some hosts for days, with heat by the hour and page samples by the day, as its ratio advice needs it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -71,6 +71,8 @@ def send_history(
     per_page: float = 3.0,
     spread: float = 2.5,
     seed: int = 0,
+    backend: heat_pb2.HeatBackend = TRACE,
+    knobs: Mapping[str, str] | None = None,
 ) -> list[Enrolled]:
     """Stores days that end with the newest whole hour; each batch arrives when it was sealed."""
     enrolled = [enrol(database, name=f"node-{number}") for number in range(hosts)]
@@ -80,9 +82,11 @@ def send_history(
             end = this_hour() - (days - 1 - day) * DAY_NS
             batch = batches.make_batch(host_id=host.id, seq=day, sealed_wall_ns=end)
             add_day_of_heat(batch, end, hours_of_day)
-            add_samples(batch, memory, end_ns=end, backend=TRACE, interval_ns=HOUR_NS)
+            add_samples(batch, memory, end_ns=end, backend=backend, interval_ns=HOUR_NS)
             batch.page_samples[-1].sampled_ratio = 0.01  # of so many pages that these are few
             batches.add_inventory(batch)
+            for path, value in (knobs or {}).items():
+                batch.inventory.knobs.add(path=path, value=value)
             if memory_bytes:
                 batch.inventory.nodes[0].memory_bytes = memory_bytes[number % len(memory_bytes)]
             assert store(database, host, [batch], clocks=Clocks(end, None, None))

@@ -37,6 +37,9 @@ class RatioCandidate(Model):
     dram_bytes: float | None
     slow_bytes: float | None
     share_on_slow: Figure = Field(description="Share of memory accesses that slow memory serves.")
+    share_on_slow_best_static: Figure | None = Field(
+        description="The same with the densest pages in DRAM, beside a simulated placement; else null."
+    )
     loss_median: Figure
     loss_upper: Figure = Field(description="Loss of throughput that is not exceeded, one-sided 95 %.")
     holds_hot: bool | None = Field(description="Whether DRAM holds 1.1 times the hot bytes; null: not known.")
@@ -126,6 +129,17 @@ class InterleaveWeights(Model):
     gain_bound: float = Field(description="Most that a bandwidth-bound service could gain, as a factor.")
 
 
+class RatioPlacement(Model):
+    """Which placement the shares are of."""
+
+    source: str = Field(description="`best_static`, or `simulated:<policy>`: sampled pages replayed.")
+    why: str
+    made_at: datetime | None = Field(description="When the replay was made.")
+    n_hosts: int
+    beside: str | None = Field(description="`best_static` where the placement is a simulated one.")
+    chosen_beside: str | None = Field(description="The ratio that would be advised with that one; null = none.")
+
+
 class Ratio(Model):
     """Answer of /v1/services/{id}/ratio."""
 
@@ -140,6 +154,7 @@ class Ratio(Model):
     headroom_ratio: float
     answer: Literal["ratio", "all_dram", "refused"]
     refused: list[str] = Field(description="Why no ratio is advised; each says what is missing.")
+    placement: RatioPlacement | None = Field(description="Null where there are no page samples.")
     chosen: RatioCandidate | None
     candidates: list[RatioCandidate] = Field(description="From most DRAM to least; empty where refused.")
     sweep: RatioSweep | None

@@ -24,6 +24,7 @@ from tierscope.usecases.advice_cards import RATIO_KEY, Made, is_material, make_k
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.knobs import advise_host
 from tierscope.usecases.ratio import SPAN, RatioReads
+from tierscope.usecases.replayed_placements import ReplayPlacements
 
 EXPIRES = timedelta(days=14)
 LOSS_TARGET = 0.05
@@ -100,7 +101,15 @@ class RefreshAdvice:
             log.exception("refreshing advice failed", subject=subject)
             done.failures += 1
 
+    def _replay(self, number: int) -> None:
+        """Replay the service's page samples for its advice, which can be given without."""
+        try:
+            ReplayPlacements(self._database, self._clock).refresh(number)
+        except Exception:
+            log.exception("replaying page samples failed", service=number)
+
     def _refresh_service(self, done: Refreshed, number: int, public_id: str) -> None:
+        self._replay(number)
         view = RatioReads(self._context).service(
             public_id, loss_target=LOSS_TARGET, stressed=False, growth=0.0, from_=None, to=None
         )

@@ -14,7 +14,7 @@ from tierscope.usecases.ratio_class import latency_of
 from tierscope.usecases.ratio_hardware import read_hardware_facts
 from tierscope.usecases.ratio_heat import read_heat_facts
 from tierscope.usecases.ratio_overlap import read_jaccard
-from tierscope.usecases.ratio_placement import ReadPlacement, read_best_static
+from tierscope.usecases.ratio_placement import ReadPlacement, read_replayed
 from tierscope.usecases.ratio_views import RatioView
 from tierscope.usecases.service_metrics import ServiceMetricReads
 from tierscope.usecases.windows import parse_window
@@ -27,7 +27,7 @@ LATENCY_POINTS = 500
 class RatioReads:
     """Ratio advice for services. `read_placement` says which accesses slow memory serves at a DRAM share."""
 
-    def __init__(self, context: ReadContext, read_placement: ReadPlacement = read_best_static) -> None:
+    def __init__(self, context: ReadContext, read_placement: ReadPlacement = read_replayed) -> None:
         self._context = context
         self._read_placement = read_placement
 

@@ -40,7 +40,7 @@ from tierscope.usecases.ratio_belief import (
 from tierscope.usecases.ratio_class import MICROSECONDS_NS, classify, utilise
 from tierscope.usecases.ratio_hardware import HardwareFacts
 from tierscope.usecases.ratio_heat import HeatFacts
-from tierscope.usecases.ratio_placement import GROWTH_RANGE, PlacementFacts, find_missing
+from tierscope.usecases.ratio_placement import GROWTH_RANGE, PlacementFacts, find_missing, view_placement
 from tierscope.usecases.ratio_sentence import describe
 from tierscope.usecases.ratio_views import (
     Answer,
@@ -186,6 +186,7 @@ def _view(
     service_class = classify(known.hardware, known.latency, even)
     answer: Answer = "refused" if refused or choice is None else "all_dram" if chosen is None else "ratio"
     at = chosen.dram_ratio if chosen else EVEN
+    beside = None if choice is None or case is None else _choose_beside(case)
     return RatioView(
         service_id=known.service_id,
         origin=known.origin,
@@ -198,6 +199,7 @@ def _view(
         headroom_ratio=asked.headroom,
         answer=answer,
         refused=refused,
+        placement=None if case is None else view_placement(case.placement, beside),
         chosen=chosen,
         candidates=candidates,
         sweep=None if choice is None or case is None else _sweep(case),
@@ -211,8 +213,24 @@ def _view(
         interleave=_interleave(known, service_class),
         alternatives=tuple(view.name for view in candidates if view.kept and view is not chosen),
         expires_at=None if answer == "refused" else known.window.end + EXPIRES,
-        notes=_notes(case, service_class, candidates),
+        notes=(*_notes(case, service_class, candidates), *_note_beside(case, chosen, beside)),
     )
+
+
+def _choose_beside(case: _Case) -> str | None:
+    """The ratio that would be advised if the densest pages were in DRAM; None for none, or where that is the case."""
+    if case.placement.beside is None:
+        return None
+    chosen = replace(case, placement=case.placement.beside).choose().chosen
+    return chosen.name if chosen else None
+
+
+def _note_beside(case: _Case | None, chosen: CandidateView | None, beside: str | None) -> tuple[str, ...]:
+    """What better placement would be worth, where it would change the answer."""
+    if case is None or beside is None or (chosen is not None and chosen.name == beside):
+        return ()
+    why = "what lies between is the placement of today's settings. The simulator shows what others come to."
+    return (f"With the densest pages in DRAM {beside} would be advised: {why}",)
 
 
 def _candidates(case: _Case, choice: Choice) -> tuple[CandidateView, ...]:
@@ -225,6 +243,8 @@ def _candidate(case: _Case, candidate: Candidate) -> CandidateView:
     why_not = candidate.faults(case.asked.loss_target, stressed=case.demand.stressed)
     window, grade = case.known.window, case.known.heat.required.grade
     share = case.placement.figure(candidate.share, window, grade)
+    best = case.placement.beside
+    held = candidate.dram_share * (1.0 - case.asked.headroom)
     lower = min(case.belief.loss_lower(candidate.share), candidate.loss_median)
     expected = Interval(lower, candidate.loss_upper, 2.0 * UPPER_LEVEL - 1.0, "confidence")
     at_most = Interval(0.0, candidate.loss_upper, UPPER_LEVEL, "confidence")
@@ -234,6 +254,7 @@ def _candidate(case: _Case, candidate: Candidate) -> CandidateView:
         dram_bytes=dram,
         slow_bytes=None if required is None or dram is None else required - dram,
         share_on_slow=share,
+        share_on_slow_best_static=None if best is None else best.figure(best.at(held), window, grade),
         loss_median=_loss(share, "ratio.loss_median_ratio/1", candidate.loss_median, expected),
         loss_upper=_loss(share, "ratio.loss_upper_ratio/1", candidate.loss_upper, at_most),
         holds_hot=candidate.holds_hot,

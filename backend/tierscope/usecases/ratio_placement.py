@@ -1,7 +1,11 @@
-"""Share of accesses on slow memory at a DRAM share: the seam between a placement and the advice that rests on it."""
+"""Share of accesses on slow memory at a DRAM share: the seam between a placement and the advice that rests on it.
+
+A placement is read from a replay of the service's sampled pages under the policy that its hosts run, where there is
+one, with the best static one beside it; else from the best static one alone, and the answer says why.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -15,10 +19,12 @@ from tierscope.domain.ratio.slow_share import LEVEL, share_on_slow
 from tierscope.usecases.curve_pages import NOT_SAMPLED, NoCurve, PagesOfHosts, scale_hosts
 from tierscope.usecases.curve_sources import read_curve_samples
 from tierscope.usecases.heat_sources import read_heat
-from tierscope.usecases.ratio_views import AssumptionView
+from tierscope.usecases.ratio_views import AssumptionView, PlacementView
+from tierscope.usecases.replayed_placements import FoundPlacement, ReplayedPlacement, find_replay
 
 GROWTH_RANGE = (0.0, 0.2)
 """Of memory, for the sensitivity of an answer."""
+BEST_STATIC = "best_static"
 GRID = np.arange(0, 101) / 100.0
 """Parts of memory in DRAM at which a placement is computed; between them it is interpolated."""
 
@@ -27,10 +33,13 @@ GRID = np.arange(0, 101) / 100.0
 class PlacementFacts:
     """A placement of a service's pages. `at` gives the share on slow memory at the part of memory that DRAM holds.
 
-    `coverage`: share of the traffic on pages with samples, None where none was missed.
+    `coverage`: share of the traffic on pages with samples, None where none was missed. `beside`: the best static
+    placement, where this is a replayed one. `why`: how this placement was come by.
     """
 
     source: str
+    why: str
+    grounding: str
     at: Placement
     coverage: float | None
     n_hosts: int
@@ -38,6 +47,8 @@ class PlacementFacts:
     n_intervals: int
     method: str
     assumptions: tuple[AssumptionView, ...]
+    made_at: datetime | None = None
+    beside: "PlacementFacts | None" = None
 
     def with_headroom(self, headroom: float) -> Placement:
         """By the DRAM share of a ratio: that part of it stays free."""
@@ -61,7 +72,7 @@ class PlacementFacts:
             n_samples=self.n_samples,
             coverage=self.coverage,
             grade=grade,
-            grounding="A the densest pages stay in DRAM",
+            grounding=self.grounding,
         )
 
 
@@ -111,7 +122,9 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
             )
         )
     return PlacementFacts(
-        source="best_static",
+        source=BEST_STATIC,
+        why="the densest pages of each host stay in DRAM",
+        grounding="A the densest pages stay in DRAM",
         at=at,
         coverage=pages.traffic_coverage,
         n_hosts=len(pages.hosts),
@@ -119,6 +132,87 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
         n_intervals=pages.n_intervals,
         method=pages.samples.method.family,
         assumptions=tuple(assumptions),
+    )
+
+
+def read_replayed(session: ReadSession, service_id: int, window: Window, now: datetime) -> PlacementFacts | NoCurve:
+    """The placement that the hosts' own policy comes to, by replay; the best static one where there is no replay."""
+    best = read_best_static(session, service_id, window, now)
+    if isinstance(best, NoCurve):
+        return best
+    found = find_replay(session, service_id, now)
+    if found.placement is None:
+        why = f"the best static placement was taken, because {found.why_not}"
+        assumed = AssumptionView("placement_policy", BEST_STATIC, "", "A", f"{why}: real policies serve less from DRAM")
+        return replace(best, why=why, assumptions=(*best.assumptions, assumed))
+    return _place_by_replay(found, found.placement, best)
+
+
+def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: PlacementFacts) -> PlacementFacts:
+    """The replayed shares, interpolated; less DRAM never serves more. Nothing is away where DRAM holds everything."""
+    parts = np.array([0.0, *(share for share, _ in placement.shares), 1.0])
+
+    def column(name: str) -> tuple[float, ...]:
+        values = [1.0, *(float(getattr(away, name)) for _, away in placement.shares)]
+        return tuple(np.maximum.accumulate([*values, values[-1] if name == "hi" else 0.0][::-1])[::-1].tolist())
+
+    columns = {name: column(name) for name in ("value", "lo", "hi")}
+
+    def at(dram_ratio: float) -> ShareOnSlow:
+        value, lo, hi = (float(np.interp(dram_ratio, parts, columns[name])) for name in ("value", "lo", "hi"))
+        return ShareOnSlow(value, min(lo, value), max(hi, value), LEVEL)
+
+    running = found.running
+    label = running.policy.label
+    kept = tuple(item for item in best.assumptions if item.name == "accesses")
+    hosts = f"{running.n_running} of {running.n_hosts} hosts run it: {running.policy.why}"
+    return PlacementFacts(
+        source=f"simulated:{placement.policy}",
+        why=f"sampled pages replayed under {label}; {hosts}",
+        grounding=f"A sampled pages replayed under {label}",
+        at=at,
+        coverage=best.coverage,
+        n_hosts=placement.n_hosts,
+        n_samples=placement.n_samples,
+        n_intervals=placement.n_intervals,
+        method=placement.method,
+        assumptions=(*_assume_replay(label, placement), *kept),
+        made_at=found.made_at,
+        beside=best,
+    )
+
+
+def _assume_replay(label: str, placement: ReplayedPlacement) -> tuple[AssumptionView, ...]:
+    """What a replay takes to be so."""
+    return (
+        AssumptionView(
+            "placement",
+            f"replayed under {label}",
+            "",
+            "A",
+            "simulated: policy and settings are those that hosts run now, also where they have no slower tier yet; with"
+            " others the share is another one",
+        ),
+        AssumptionView(
+            "first_placement",
+            "random",
+            "",
+            "A",
+            "in which order memory was allocated before the samples begin is not known; the first"
+            f" {placement.warm_up_intervals} intervals are not counted",
+        ),
+    )
+
+
+def view_placement(placement: PlacementFacts, chosen_beside: str | None) -> PlacementView:
+    """Which placement an answer used. `chosen_beside`: what would be advised with the best static one."""
+    return PlacementView(
+        source=placement.source,
+        why=placement.why,
+        made_at=placement.made_at,
+        n_hosts=placement.n_hosts,
+        beside=None if placement.beside is None else placement.beside.source,
+        chosen_beside=chosen_beside,
     )
 
 

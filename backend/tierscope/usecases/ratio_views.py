@@ -36,6 +36,7 @@ class CandidateView:
     dram_bytes: float | None
     slow_bytes: float | None
     share_on_slow: Figure
+    share_on_slow_best_static: Figure | None
     loss_median: Figure
     loss_upper: Figure
     holds_hot: bool | None
@@ -134,6 +135,21 @@ class InterleaveView:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacementView:
+    """Which placement the shares are of: `best_static`, or `simulated:<policy>` with the best static one `beside`.
+
+    `chosen_beside`: the ratio that would be advised with that one, None for none.
+    """
+
+    source: str
+    why: str
+    made_at: datetime | None
+    n_hosts: int
+    beside: str | None
+    chosen_beside: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RatioView:
     """The answer of the route."""
 
@@ -148,6 +164,7 @@ class RatioView:
     headroom_ratio: float
     answer: Answer
     refused: tuple[str, ...]
+    placement: PlacementView | None
     chosen: CandidateView | None
     candidates: tuple[CandidateView, ...]
     sweep: SweepView | None

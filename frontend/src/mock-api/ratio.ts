@@ -11,6 +11,7 @@ function candidate(name: string, dram: number, slow: number, median: number, upp
     dram_bytes: dram * 768 * gib,
     slow_bytes: (1 - dram) * 768 * gib,
     share_on_slow: heatShare('ratio.share_on_slow/1', slow),
+    share_on_slow_best_static: heatShare('ratio.share_on_slow/1', slow * 0.7),
     loss_median: heatShare('ratio.loss_median/1', median),
     loss_upper: heatShare('ratio.loss_upper/1', upper, { interval: null }),
     holds_hot: true,
@@ -59,6 +60,16 @@ export function ratio(serviceId: string, target: number): Ratio {
     stressed: false,
     growth: 0,
     headroom_ratio: 0.02,
+    placement: refused
+      ? null
+      : {
+          source: 'simulated:tpp',
+          why: 'sampled pages replayed under TPP; 3 of 3 hosts run it: numa_balancing is 2 and demotion is on',
+          made_at: mockWindow.end,
+          n_hosts: 3,
+          beside: 'best_static',
+          chosen_beside: '1:1',
+        },
     answer: refused ? 'refused' : chosen === null ? 'all_dram' : 'ratio',
     refused: refused
       ? [

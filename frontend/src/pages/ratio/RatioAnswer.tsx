@@ -20,6 +20,11 @@ const answers = {
   refused: { tone: 'neutral', label: 'refused' },
 } as const
 
+function placementName(source: string): string {
+  const policy = source.startsWith('simulated:') ? source.slice('simulated:'.length) : null
+  return policy === null ? 'densest pages in DRAM' : `simulated, ${policy.replaceAll('_', ' ')}`
+}
+
 /** The answer: one sentence, why it was refused where it was, and the figures that people act on. */
 export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: LoadState }) {
   if (load.problem !== null && ratio === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
@@ -46,6 +51,13 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
               {chosen !== null && chosen.dram_bytes !== null && chosen.slow_bytes !== null && (
                 <span>
                   per host {formatBytes(chosen.dram_bytes)} DRAM and {formatBytes(chosen.slow_bytes)} slow
+                </span>
+              )}
+              {ratio.placement !== null && (
+                <span data-testid="ratio-placement" title={ratio.placement.why}>
+                  placement: {placementName(ratio.placement.source)}
+                  {ratio.placement.beside !== null &&
+                    `; with the densest pages in DRAM: ${ratio.placement.chosen_beside ?? 'all DRAM'}`}
                 </span>
               )}
               {ratio.alternatives.length > 0 && <span>also keep the target: {ratio.alternatives.join(', ')}</span>}

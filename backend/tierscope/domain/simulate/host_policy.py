@@ -1,0 +1,90 @@
+"""Which placement policy a host's kernel runs, from its settings: the one to replay its pages under."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tierscope.domain.knobs.facts import (
+    DEMOTE_SCALE,
+    DEMOTION,
+    HOT_THRESHOLD,
+    NUMA_BALANCING,
+    RATE_LIMIT,
+    TIERING_BIT,
+    WATERMARK_SCALE,
+    Host,
+)
+from tierscope.domain.simulate.policies import POLICIES, PolicyName
+from tierscope.domain.simulate.sweep import WATERMARK, SweepRun
+
+_LIMIT = "numa_balancing_promote_rate_limit_MBps"
+_NORMAL_BIT = 1
+NEEDS_COUNTS: frozenset[PolicyName] = frozenset({"hot_page_selection", "hot_page_selection_auto"})
+"""Policies that ask how soon a page is accessed again: pages known as active or idle alone do not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPolicy:
+    """A policy with the settings that differ from its defaults, and why it is this one."""
+
+    policy: PolicyName
+    settings: tuple[tuple[str, float], ...]
+    why: str
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return POLICIES[self.policy].label
+
+    def at(self, dram_ratio: float) -> SweepRun:
+        """Its replay at a DRAM share."""
+        return SweepRun(0, self.policy, dram_ratio, dict(self.settings), searched=False)
+
+    @property
+    def promotes(self) -> bool:
+        """Whether it moves any page from the slower tier to DRAM."""
+        return self.policy != "first_touch" and dict(self.settings).get(_LIMIT) != 0.0
+
+
+def policy_of_host(host: Host) -> HostPolicy:
+    """What the kernel does with these settings; without a known one it is the default, first touch."""
+    mode, demotes = host.number(NUMA_BALANCING), host.is_on(DEMOTION)
+    watermark = _set(host, WATERMARK, WATERMARK_SCALE)
+    if mode is None:
+        return HostPolicy("first_touch", watermark, "no host setting of NUMA balancing is known: the kernel's default")
+    if mode & TIERING_BIT and demotes:
+        if host.is_tpp:
+            settings = (*watermark, *_set(host, "demote_scale_factor", DEMOTE_SCALE))
+            return HostPolicy("tpp", settings, f"numa_balancing is {mode}, demotion is on, and the kernel has TPP")
+        settings = (
+            *watermark,
+            *_set(host, "hot_threshold_ms", HOT_THRESHOLD),
+            *_set(host, _LIMIT, RATE_LIMIT),
+            ("allocation_demotes", 1.0),
+        )
+        return HostPolicy("hot_page_selection_auto", settings, f"numa_balancing is {mode} and demotion is on")
+    if mode & (TIERING_BIT | _NORMAL_BIT):
+        state = "on" if demotes else "off" if demotes is False else "not there"
+        why = f"numa_balancing is {mode} and demotion is {state}: pages are promoted while DRAM has room"
+        return HostPolicy("numa_balancing", watermark, why)
+    if demotes:
+        settings = (*watermark, (_LIMIT, 0.0), ("allocation_demotes", 1.0))
+        return HostPolicy("hot_page_selection", settings, "numa_balancing is 0 and demotion is on: pages only go down")
+    return HostPolicy("first_touch", watermark, "numa_balancing is 0: pages stay where they were allocated")
+
+
+def _set(host: Host, name: str, path: str) -> tuple[tuple[str, float], ...]:
+    """The value that a host has for a setting, where it has one that can be."""
+    value = host.number(path)
+    return () if value is None or value == 0 else ((name, float(value)),)
+
+
+def policy_of_hosts(hosts: Sequence[Host]) -> tuple[HostPolicy, int]:
+    """The policy that most of the hosts run, and how many of them do. Of equals that of the first host."""
+    if not hosts:
+        return policy_of_host(Host(knobs=_NOTHING, has_slow_tier=False)), 0
+    found = Counter(policy_of_host(host) for host in hosts)
+    return found.most_common(1)[0]
+
+
+_NOTHING: Mapping[str, str | None] = {}

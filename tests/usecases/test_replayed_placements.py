@@ -1,0 +1,141 @@
+"""Ratio advice on what the hosts' own policy makes of their sampled pages, and on the best static placement without."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text
+
+from factories.ratio_services import now, send_history
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+from tierscope.domain.knobs.facts import DEMOTE_SCALE, DEMOTION, NUMA_BALANCING
+from tierscope.usecases.advice_refresh import RefreshAdvice
+from tierscope.usecases.context import ReadContext
+from tierscope.usecases.ratio import RatioReads, find_by_name
+from tierscope.usecases.ratio_views import RatioView
+from tierscope.usecases.replayed_placements import (
+    EVERY,
+    HOLDS,
+    FoundPlacement,
+    ReplayPlacements,
+    find_replay,
+)
+from tierscope.wire._generated import heat_pb2
+
+pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+TPP = {NUMA_BALANCING: "2", DEMOTION: "true", DEMOTE_SCALE: "200"}
+TIERING = {NUMA_BALANCING: "2", DEMOTION: "true"}
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def read(database: Database, *, later: timedelta = timedelta()) -> RatioView:
+    reads = RatioReads(ReadContext(database, lambda: now() + later, Settings(_env_file=None)))
+    service = find_by_name(database, "demo/cache")
+    return reads.service(service, loss_target=0.2, stressed=True, growth=0.0, from_=None, to=None)
+
+
+def replay(database: Database, *, later: timedelta = timedelta()) -> bool:
+    with database.read() as session:
+        number = int(session.execute(text("SELECT id FROM services")).scalar_one())
+    return ReplayPlacements(database, lambda: now() + later).refresh(number)
+
+
+def shares(view: RatioView) -> list[float]:
+    return [candidate.share_on_slow.value or 0.0 for candidate in view.candidates]
+
+
+def test_the_share_is_that_of_the_hosts_own_policy_with_the_best_static_one_beside(database: Database) -> None:
+    send_history(database, knobs=TPP)
+    before = read(database)
+    assert before.placement is not None
+    assert (before.placement.source, before.placement.beside) == ("best_static", None)
+    assert "not replayed under TPP yet" in before.placement.why
+    assert any(item.name == "placement_policy" for item in before.assumptions)
+    done = RefreshAdvice(database, now, Settings(_env_file=None)).run()
+    assert done is not None
+    assert (done.failures, done.subjects > 0) == (0, True), "the hourly refresh replays before it advises"
+    view = read(database)
+    assert view.answer == "ratio"
+    assert view.placement is not None
+    assert (view.placement.source, view.placement.beside) == ("simulated:tpp", "best_static")
+    assert "3 of 3 hosts run it: numa_balancing is 2, demotion is on" in view.placement.why
+    assert view.placement.made_at == now()
+    assert view.placement.chosen_beside == (before.chosen.name if before.chosen else None)
+    assert shares(view) == sorted(shares(view)), "less DRAM serves less"
+    best = [candidate.share_on_slow_best_static for candidate in view.candidates]
+    assert [figure.value if figure else None for figure in best] == pytest.approx(shares(before))
+    for candidate in view.candidates:
+        share = candidate.share_on_slow
+        assert share.interval is not None
+        assert share.interval.lo <= (share.value or 0.0) <= share.interval.hi
+        assert (share.n_hosts, share.grounding) == (3, "A sampled pages replayed under TPP")
+    assert {item.name for item in view.assumptions} >= {"placement", "first_placement", "headroom"}
+
+
+def test_a_default_kernel_leaves_hot_pages_where_they_are_and_the_answer_says_what_that_costs(
+    database: Database,
+) -> None:
+    send_history(database, knobs={NUMA_BALANCING: "0", DEMOTION: "false"})
+    static = read(database)
+    assert replay(database)
+    view = read(database)
+    assert view.placement is not None
+    assert view.placement.source == "simulated:first_touch"
+    half = next(candidate for candidate in view.candidates if candidate.name == "1:1")
+    assert half.share_on_slow.value == pytest.approx(0.51, abs=0.2), "placement knows nothing of heat"
+    assert all(simulated > best for simulated, best in zip(shares(view), shares(static), strict=True)), (
+        "the best static placement serves more"
+    )
+    assert view.placement.chosen_beside is not None
+    assert any(view.placement.chosen_beside in note and "densest" in note for note in view.notes)
+
+
+def find(database: Database, *, later: timedelta = timedelta()) -> FoundPlacement:
+    with database.read() as session:
+        number = int(session.execute(text("SELECT id FROM services")).scalar_one())
+        return find_replay(session, number, now() + later)
+
+
+def test_accessed_bits_do_not_tell_what_hot_page_selection_goes_by(database: Database) -> None:
+    send_history(database, days=1, knobs=TIERING, backend=heat_pb2.HEAT_BACKEND_ABIT_WALK)
+    assert replay(database)
+    found = find(database)
+    assert found.running.policy.policy == "hot_page_selection_auto"
+    assert found.placement is None
+    assert "accessed bits do not tell" in (found.why_not or "")
+
+
+def test_replays_are_made_daily_and_used_while_they_are_fresh_and_of_todays_settings(database: Database) -> None:
+    send_history(database, days=1, knobs=TPP)
+    assert replay(database)
+    assert not replay(database, later=EVERY - timedelta(hours=1)), "one a day is enough"
+    assert replay(database, later=EVERY)
+    assert find(database, later=EVERY + HOLDS).placement is not None
+    assert "older" in (find(database, later=EVERY + HOLDS + timedelta(hours=1)).why_not or "")
+    with database.write() as transaction:
+        statement = "UPDATE inventory SET body = replace(body::text, '\"200\"', '\"300\"')::jsonb"
+        transaction.execute(text(statement))
+    assert "other settings" in (find(database).why_not or "")
+    assert replay(database, later=timedelta(minutes=1)), "other settings are replayed at once"
+    assert find(database).placement is not None
+
+
+def test_two_hosts_are_no_placement_of_a_service(database: Database) -> None:
+    send_history(database, days=1, hosts=2, knobs=TPP)
+    assert replay(database)
+    assert "3 are needed" in (find(database).why_not or "")
+
+
+def test_too_few_pages_are_not_replayed(database: Database) -> None:
+    send_history(database, days=1, hosts=1, knobs=TPP, pages=20)
+    assert not replay(database)
+    assert "not replayed" in (find(database).why_not or "")
