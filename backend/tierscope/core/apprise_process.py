@@ -18,7 +18,10 @@ from tierscope.core.addresses import Allowed, parse_allowed, plain_address
 from tierscope.core.errors import OutgoingFailed, OutgoingRefused
 from tierscope.core.settings import Outgoing
 
-_FORBIDDEN = frozenset({"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.fork"})
+_PROGRAMS = frozenset({"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.fork"})
+_MACHINE = frozenset({"syslog.openlog", "syslog.syslog"})
+_LOCAL = frozenset({"dbus", "glib", "gnome", "macosx", "syslog", "windows"})
+"""Channels of the machine that the service runs on, by module of the library."""
 _CALLS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 _INTERNET = (socket.AF_INET, socket.AF_INET6)
 
@@ -69,14 +72,16 @@ class Guard:
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Judges one event of the interpreter."""
-        if event in _FORBIDDEN:
+        if event in _PROGRAMS:
             self._refuse("would start a program")
+        elif event in _MACHINE:
+            self._refuse("would talk to this machine")
         elif event in _CALLS and arguments[1] is not None:
             self._judge(arguments[0], arguments[1])
 
     def _judge(self, caller: socket.socket, address: Any) -> None:  # noqa: ANN401 - as sockets take it
         if caller.family not in _INTERNET:
-            self._refuse("would use a socket of this machine")
+            self._refuse("would talk to this machine")
         try:
             plain = plain_address(str(address[0]))
         except ValueError:
@@ -104,6 +109,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     channel = apprise.Apprise.instantiate(request["url"], suppress_exceptions=True)
     if not isinstance(channel, apprise.NotifyBase):
         return {"known": False, "sent": False, "refused": guard.refused}
+    if type(channel).__module__.rpartition(".")[2] in _LOCAL:
+        return {"known": True, "sent": False, "refused": "would talk to this machine"}
     sent = channel.notify(title=request["title"], body=request["text"], notify_type=request["kind"], body_format="text")
     return {"known": True, "sent": bool(sent), "refused": None if sent else guard.refused}
 

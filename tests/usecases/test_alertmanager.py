@@ -1,0 +1,148 @@
+"""A real Alertmanager receives alerts, keeps them while they fire, and resolves them when they end."""
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from factories.alert_changes import SetClock
+from factories.notifying import Notifying, receiver, route
+from factories.receivers import WebReceiver, web_receiver
+from tierscope.core.database import Database
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+DEADLINE_SECONDS = 60.0
+
+
+class Alertmanager:
+    """A running Alertmanager that tells a webhook what it makes of the alerts."""
+
+    def __init__(self, program: str, folder: Path, hook: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+        config = folder / "alertmanager.yml"
+        config.write_text(
+            "route: {receiver: hook, group_by: [alertname], group_wait: 0s, group_interval: 1s}\n"
+            f"receivers: [{{name: hook, webhook_configs: [{{url: '{hook}'}}]}}]\n",
+            encoding="utf-8",
+        )
+        address = self.url.removeprefix("http://")
+        command = [program, f"--config.file={config}", f"--storage.path={folder / 'data'}"]
+        self.log = folder / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*command, f"--web.listen-address={address}", "--cluster.listen-address="], stdout=log, stderr=log
+            )
+        wait_until(self.is_ready, self)
+
+    def is_ready(self) -> bool:
+        """Whether it answers."""
+        assert self.process.poll() is None, self.log.read_text(encoding="utf-8")
+        try:
+            return httpx.get(f"{self.url}/-/ready").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def alerts(self) -> list[dict[str, Any]]:
+        """The alerts that it holds to be firing."""
+        found: list[dict[str, Any]] = httpx.get(f"{self.url}/api/v2/alerts").json()
+        return found
+
+    def stop(self) -> None:
+        """Ends it."""
+        self.process.terminate()
+        self.process.wait()
+
+
+def wait_until(condition: Callable[[], object], manager: Alertmanager) -> None:
+    end = time.monotonic() + DEADLINE_SECONDS
+    while not condition():
+        assert time.monotonic() < end, manager.log.read_text(encoding="utf-8")[-3000:]
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def web() -> Iterator[WebReceiver]:
+    with web_receiver() as running:
+        yield running
+
+
+@pytest.fixture
+def manager(tmp_path: Path, web: WebReceiver) -> Iterator[Alertmanager]:
+    program = shutil.which("prometheus-alertmanager")
+    if program is None:
+        pytest.skip("prometheus-alertmanager (Debian package) is not installed")
+    running = Alertmanager(program, tmp_path, web.url)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def notifying(database_url: str) -> Iterator[Notifying]:
+    """Alertmanager judges times by its own clock, so that this one begins at the real time."""
+    with closing(Database(database_url)) as database:
+        yield Notifying(database, clock=SetClock(datetime.now(UTC)))
+
+
+def told(web: WebReceiver) -> list[tuple[str, str]]:
+    return [(alert["labels"]["service"], alert["status"]) for got in web.requests for alert in got.json()["alerts"]]
+
+
+def test_an_alertmanager_receives_and_resolves_the_alert(
+    notifying: Notifying, manager: Alertmanager, web: WebReceiver
+) -> None:
+    notifying.put_routes([receiver("am", "alertmanager", url=manager.url)], [route("am")])
+    notifying.change("a1", "firing", labels={"team": "data"}, severity="critical")
+    assert notifying.run().sent == 1
+    (held,) = manager.alerts()
+    assert held["status"]["state"] in ("active", "unprocessed")
+    assert held["labels"] == {
+        "alertname": "Ping-pong",
+        "severity": "critical",
+        "service": "cache",
+        "service_id": "id-cache",
+        "origin": "live",
+        "team": "data",
+    }
+    assert held["annotations"]["summary"] == "Pages of cache go back and forth"
+    ends_at = datetime.fromisoformat(held["endsAt"])
+    assert 239 <= (ends_at - notifying.clock.now).total_seconds() <= 241
+    wait_until(lambda: told(web) == [("cache", "firing")], manager)
+    assert notifying.run(59).sent == 0
+    assert notifying.run(1).sent == 1
+    (kept,) = manager.alerts()
+    assert 59 <= (datetime.fromisoformat(kept["endsAt"]) - ends_at).total_seconds() <= 61
+    notifying.clock.now = datetime.now(UTC)
+    notifying.change("a1", "resolved")
+    assert notifying.run(60).sent == 1
+    assert manager.alerts() == []
+    wait_until(lambda: told(web) == [("cache", "firing"), ("cache", "resolved")], manager)
+    assert [entry.reason for entry in notifying.log()] == ["firing", "resolved"], "keeping alive is no news"
+
+
+def test_an_alertmanager_that_was_away_gets_what_fires(
+    notifying: Notifying, manager: Alertmanager, web: WebReceiver
+) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        away = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+    notifying.put_routes([receiver("am", "alertmanager", url=away)], [route("am")])
+    notifying.change("a1", "firing")
+    notifying.change("b1", "firing", service="web")
+    assert notifying.run().failed == 1
+    notifying.change("b1", "resolved", service="web")
+    assert notifying.run(60).failed == 1
+    assert len(notifying.log(status="waiting")) == 2, "what keeps alive is not piled up while it waits"
+    notifying.put_routes([receiver("am", "alertmanager", url=manager.url)], [route("am")])
+    assert notifying.run(60).sent == 2
+    assert [alert["labels"]["service"] for alert in manager.alerts()] == ["cache"]
+    wait_until(lambda: ("cache", "firing") in told(web), manager)
