@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from tierscope.api.figures import Figure, Model, Window
 
@@ -178,6 +178,8 @@ class PlannedHost(Model):
 
 class Packing(Model):
     """The fleet now, packed without and with tiering."""
+
+    model_config = ConfigDict(serialize_by_alias=True, frozen=True)
 
     without: list[PlannedHost]
     with_: list[PlannedHost] = Field(alias="with", validation_alias="with_tiering")

@@ -21,7 +21,7 @@ class EventRequest(Model):
     """A mark: what happened, when, and to what. `at` absent = now."""
 
     text: str = Field(min_length=1, max_length=2000)
-    kind: Literal["deploy", "knob", "note", "incident"] = "deploy"
+    kind: Literal["deploy", "knob", "capacity", "note", "incident"] = "deploy"
     at: AwareDatetime | None = None
     host_id: str | None = None
     service_id: str | None = None

@@ -6,6 +6,7 @@ from fastapi import Request
 
 from tierscope.usecases.alerts.backtest import Backtests
 from tierscope.usecases.alerts.reads import AlertReads
+from tierscope.usecases.capacity.plan import CapacityPlans
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.counters import CounterReads
 from tierscope.usecases.curve import CurveReads
@@ -217,3 +218,8 @@ def notification_log(request: Request) -> NotificationLog:
 def capacity_reads(request: Request) -> CapacityReads:
     """Reads of capacity."""
     return CapacityReads(request.app.state.reads)
+
+
+def capacity_plans(request: Request) -> CapacityPlans:
+    """Plans of hosts."""
+    return CapacityPlans(request.app.state.reads)

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 def event(
     text: Annotated[str, typer.Argument(help="What happened.")],
     kind: Annotated[
-        Literal["deploy", "knob", "note", "incident"], typer.Option(help="What sort of change.")
+        Literal["deploy", "knob", "capacity", "note", "incident"], typer.Option(help="What sort of change.")
     ] = "deploy",
     service: Annotated[str | None, typer.Option(help="Service id.")] = None,
     host: Annotated[str | None, typer.Option(help="Host id.")] = None,

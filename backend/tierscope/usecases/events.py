@@ -14,7 +14,7 @@ from tierscope.storage.events import EventRow
 
 __all__ = ["EventRow", "Events", "NewEvent"]
 
-KINDS = ("deploy", "knob", "note", "incident")
+KINDS = ("deploy", "knob", "capacity", "note", "incident")
 MAX_TEXT_LENGTH = 2000
 MAX_KEY_LENGTH = 200
 DEFAULT_WINDOW = timedelta(days=7)

@@ -11,7 +11,17 @@ from tierscope.core.settings import Settings
 from tierscope.worker.schedule import SCHEDULE
 
 _RESULTS_SECONDS = 3600
-TASKS = ("rebuild", "retention", "advice", "experiments", "fleet_statistics", "sweeps", "notifications", "alerts")
+TASKS = (
+    "rebuild",
+    "retention",
+    "advice",
+    "experiments",
+    "fleet_statistics",
+    "sweeps",
+    "notifications",
+    "alerts",
+    "capacity",
+)
 """Modules of this package that hold tasks."""
 
 

@@ -10,8 +10,15 @@ NOTIFICATIONS_SECONDS = 5
 SWEEPS_SECONDS = 5
 ALERTS_SECONDS = 15
 """Minutes are judged as they become complete; most runs find none."""
+CAPACITY_SECONDS = 300
+"""Most runs find nothing to do: a day is made when it has ended, and every half an hour while it lasts."""
 
 SCHEDULE = {
+    "capacity.update": {
+        "task": "capacity.update",
+        "schedule": CAPACITY_SECONDS,
+        "options": {"expires": CAPACITY_SECONDS},
+    },
     "alerts.evaluate": {
         "task": "alerts.evaluate",
         "schedule": ALERTS_SECONDS,

@@ -65,6 +65,7 @@ class CapacityDay:
     cold_bytes: float | None
     untouched_bytes: float | None
     stranded_bytes: float | None
+    busy_cores: float | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -72,21 +73,23 @@ class CapacityDay:
         return self.n_hours >= MIN_HOURS
 
 
-def service_day(resident: Floats, source: str | None, hosts: HostHours, heat: HeatHours | None) -> CapacityDay | None:
-    """The point of a service: `resident` [n, 24] on each of its hosts, else what heat says; None without either.
+def service_day(
+    resident: Floats, source: str | None, hosts: HostHours, heat: HeatHours | None, cores: Floats
+) -> CapacityDay | None:
+    """The point of a service: `resident`, `cores` [n, 24] on each of its hosts; without the former what heat says.
 
-    Its capacity is what it could grow to while everything else on its hosts stays as it is.
+    None without either. Its capacity is what it could grow to while everything else on its hosts stays as it is.
     """
     held = hourly_sum(resident)
     if not np.isfinite(held).any() and heat is not None:
-        held = hourly_sum(heat.resident) * _scale(len(resident), heat.n_hosts)
+        held = hourly_sum(heat.resident) * _scale(len(hosts.total), heat.n_hosts)
         source = "heat"
     if not np.isfinite(held).any():
         return None
     used, total = hourly_sum(hosts.used), _total(hosts.total)
     room = None if total is None else _middle(np.maximum(total - used + held, held))
     return CapacityDay(
-        n_hosts=len(resident),
+        n_hosts=max(len(resident), 0 if heat is None else heat.n_hosts),
         n_hours=int(np.isfinite(held).sum()),
         heat_hosts=0 if heat is None else heat.n_hosts,
         heat_method=None if heat is None else heat.method,
@@ -96,6 +99,7 @@ def service_day(resident: Floats, source: str | None, hosts: HostHours, heat: He
         used_bytes=_peak(used),
         resident_bytes=_peak(held),
         stranded_bytes=None,
+        busy_cores=_peak(hourly_sum(cores)),
         **_by_heat(held, heat),
     )
 

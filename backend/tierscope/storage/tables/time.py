@@ -349,6 +349,7 @@ capacity_days = Table(
     Column("heat_method", Text),
     Column("resident_source", Text),
     *(_float(name, null=True) for name in CAPACITY_BYTES),
+    _float("busy_cores", null=True),
     Index(None, "kind", "subject", "ts"),
 )
 
@@ -360,7 +361,7 @@ TIME_TABLES = (
     TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=400, written_at_ingest=False),
     TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
     TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=35, written_at_ingest=False),
-    TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=3, written_at_ingest=False),
+    TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=False),
     TimeTable(rule_days, chunk_days=10, chunk_hours=240, keep_days=36, written_at_ingest=False),
     TimeTable(heat_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
     TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=False),

@@ -27,6 +27,8 @@ Floats = npt.NDArray[np.float64]
 DAY = timedelta(days=1)
 _CPU = ("cpu_user", "cpu_system", "cpu_steal", "cpu_idle", "cpu_iowait")
 _STAT = (("memory.stat", "anon"), ("memory.stat", "file"))
+_CORES = ("cpu.stat", "usage_usec")
+_MICROSECONDS_PER_HOUR = 3.6e9
 _HOT = EDGES.index(2) - 1
 _COLD, _UNTOUCHED = EDGES.index(10), EDGES.index(64)
 _SECONDS_PER_HOUR = 3600
@@ -72,6 +74,7 @@ class DayHours:
     total: dict[int, float] = field(default_factory=dict)
     resident: dict[tuple[int, int], Floats] = field(default_factory=dict)
     source: dict[int, str] = field(default_factory=dict)
+    cores: dict[tuple[int, int], Floats] = field(default_factory=dict)
 
     def of_hosts(self, hosts: Sequence[KnownHost]) -> HostHours:
         """The memory of these hosts."""
@@ -178,6 +181,8 @@ def _wanted(key: str) -> str | None:
         return "gauge" if (parsed.source, parsed.name) == ("meminfo", "MemFree") else None
     if parsed.scope.startswith("service:"):
         name = (parsed.source, parsed.name)
+        if name == _CORES:
+            return "counter"
         return "gauge" if name in _STAT or resident_terms((name,)) is not None else None
     return None
 
@@ -217,20 +222,36 @@ def _take_services(day: DayHours, block: HourBlock, by_name: Mapping[tuple[int, 
         parsed = parse_key(key)
         if parsed.scope.startswith("service:"):
             scopes.setdefault(parsed.scope.removeprefix("service:"), {})[parsed.source, parsed.name] = i
+    hours = (block.starts_s - start_s) // _SECONDS_PER_HOUR
     for name, places in scopes.items():
         terms = resident_terms(tuple(places))
-        if terms is None:
-            continue
-        source, wanted = terms
-        values = block.values[:, [places[term] for term in wanted]].sum(axis=1)
-        for host in np.unique(block.hosts[np.isfinite(values)]).tolist():
-            service = by_name.get((host, name))
-            if service is None:
-                continue
-            rows = (block.hosts == host) & np.isfinite(values)
-            row = day.resident.setdefault((service, host), np.full(HOURS, np.nan))
-            row[(block.starts_s[rows] - start_s) // _SECONDS_PER_HOUR] = values[rows]
-            day.source.setdefault(service, source)
+        if terms is not None:
+            source, wanted = terms
+            held = block.values[:, [places[term] for term in wanted]].sum(axis=1)
+            for service in _spread(day.resident, block, hours, held, by_name, name):
+                day.source.setdefault(service, source)
+        if _CORES in places:
+            _spread(day.cores, block, hours, block.values[:, places[_CORES]] / _MICROSECONDS_PER_HOUR, by_name, name)
+
+
+def _spread(
+    rows: dict[tuple[int, int], Floats],
+    block: HourBlock,
+    hours: npt.NDArray[np.int64],
+    values: Floats,
+    by_name: Mapping[tuple[int, str], int],
+    name: str,
+) -> set[int]:
+    """File values [r] of the service that each host knows by this name; the services that had any."""
+    known = np.isfinite(values)
+    found = set()
+    for host in np.unique(block.hosts[known]).tolist():
+        service = by_name.get((host, name))
+        if service is not None:
+            mine = (block.hosts == host) & known
+            rows.setdefault((service, host), np.full(HOURS, np.nan))[hours[mine]] = values[mine]
+            found.add(service)
+    return found
 
 
 def _heat_hours(columns: HeatColumns, start_s: int) -> HeatHours:

@@ -129,8 +129,11 @@ def make_points(
         if heat is not None:
             heats.append(heat)
         hosts = [fleet.hosts[host] for host in service.hosts]
-        rows = [hours.resident[service.id, host.id] for host in hosts if (service.id, host.id) in hours.resident]
-        point = service_day(_stack(rows), hours.source.get(service.id), hours.of_hosts(hosts), heat and heat[0])
+        there = [(service.id, host.id) for host in hosts]
+        held = _stack([hours.resident[key] for key in there if key in hours.resident])
+        cores = _stack([hours.cores[key] for key in there if key in hours.cores])
+        known = hours.of_hosts(hosts)
+        point = service_day(held, hours.source.get(service.id), known, None if heat is None else heat[0], cores)
         if point is not None:
             points["service", service.public_id] = point
     groups = []

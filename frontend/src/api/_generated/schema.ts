@@ -440,7 +440,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Capacity of all services, or of all groups of hosts
+         * Capacity of all services, or of groups of hosts
          * @description Figures of the newest day, growth, and days until 90 % of the capacity are taken.
          */
         get: operations["list_capacity_v1_capacity_get"];
@@ -460,12 +460,32 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The forecast of one service or group of hosts
+         * The forecast of one of them
          * @description Daily points, what is excluded and why, days ahead with intervals, and when memory runs out.
          */
         get: operations["read_forecast_v1_capacity_forecast_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/capacity/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hosts needed by quarter
+         * @description Pack the services on hosts of the chosen kinds, without and with tiering, now and by quarter.
+         */
+        post: operations["plan_capacity_v1_capacity_plan_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2897,6 +2917,25 @@ export interface components {
             window: components["schemas"]["Window"];
         };
         /**
+         * CapacityPlan
+         * @description The plan.
+         */
+        CapacityPlan: {
+            /** Demands */
+            demands: components["schemas"]["PlanDemand"][];
+            /** Headroom Ratio */
+            headroom_ratio: number;
+            /** Loss Target */
+            loss_target: number | null;
+            /** Notes */
+            notes: string[];
+            packing: components["schemas"]["Packing"];
+            /** Quarters */
+            quarters: components["schemas"]["PlanQuarter"][];
+            /** Unplaced */
+            unplaced: components["schemas"]["Unplaced"][];
+        };
+        /**
          * CapacitySubject
          * @description A service or a host group. Figures are of the newest day; `hosts` are those that were seen that day.
          */
@@ -3472,7 +3511,7 @@ export interface components {
              * @default deploy
              * @enum {string}
              */
-            kind: "deploy" | "knob" | "note" | "incident";
+            kind: "deploy" | "knob" | "capacity" | "note" | "incident";
             /** Service Id */
             service_id?: string | null;
             /** Text */
@@ -5555,6 +5594,16 @@ export interface components {
             /** Windows */
             windows: number;
         };
+        /**
+         * Packing
+         * @description The fleet now, packed without and with tiering.
+         */
+        Packing: {
+            /** With */
+            with: components["schemas"]["PlannedHost"][];
+            /** Without */
+            without: components["schemas"]["PlannedHost"][];
+        };
         /** Page[AdviceCard] */
         Page_AdviceCard_: {
             /** Items */
@@ -5799,6 +5848,163 @@ export interface components {
             /** Verdict */
             verdict: string;
             window: components["schemas"]["Window"];
+        };
+        /**
+         * PlacedService
+         * @description A service on a planned host.
+         */
+        PlacedService: {
+            /** Cxl Bytes */
+            cxl_bytes: number;
+            /** Dram Bytes */
+            dram_bytes: number;
+            /** Service */
+            service: string;
+            /** Service Id */
+            service_id: string;
+        };
+        /**
+         * PlanDemand
+         * @description What a service asks for now, how it grows, and what its need of DRAM rests on.
+         */
+        PlanDemand: {
+            /** Cores */
+            cores: number | null;
+            /** Dram By */
+            dram_by: string;
+            /** Dram Bytes */
+            dram_bytes: number;
+            /** Grows By */
+            grows_by: string;
+            /** Growth Ratio Per Quarter */
+            growth_ratio_per_quarter: number;
+            /** Hosts */
+            hosts: number;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Service */
+            service: string;
+            /** Service Id */
+            service_id: string;
+        };
+        /**
+         * PlanQuarter
+         * @description Hosts needed at the end of a quarter. No packing needs fewer than the lower bounds.
+         */
+        PlanQuarter: {
+            /** By Sku */
+            by_sku: components["schemas"]["SkuHosts"][];
+            /**
+             * Ends At
+             * Format: date
+             */
+            ends_at: string;
+            /** Hosts With Tiering */
+            hosts_with_tiering: number | null;
+            /**
+             * Hosts Without Tiering
+             * @description Null where some demand fits no chosen SKU.
+             */
+            hosts_without_tiering: number | null;
+            /** Lower Bound With */
+            lower_bound_with: number | null;
+            /** Lower Bound Without */
+            lower_bound_without: number | null;
+            /** Price With */
+            price_with: number | null;
+            /** Price Without */
+            price_without: number | null;
+            /** Quarter */
+            quarter: string;
+        };
+        /**
+         * PlanRequest
+         * @description What to plan for. Without services all live ones are planned, or the simulated ones where none is live.
+         */
+        PlanRequest: {
+            /**
+             * Headroom Ratio
+             * @default 0.1
+             */
+            headroom_ratio: number;
+            /**
+             * Horizon Quarters
+             * @default 4
+             */
+            horizon_quarters: number;
+            /**
+             * Loss Target
+             * @description DRAM by ratio advice at this loss, where advice was stored for it.
+             */
+            loss_target?: number | null;
+            /** Service Ids */
+            service_ids?: string[] | null;
+            /** Skus */
+            skus: components["schemas"]["PlanSku"][];
+        };
+        /**
+         * PlanSku
+         * @description A kind of host to plan with. Memory comes in whole modules and whole devices.
+         */
+        PlanSku: {
+            /** Cores */
+            cores?: number | null;
+            /**
+             * Cxl Device Bytes
+             * @default 0
+             */
+            cxl_device_bytes: number;
+            /**
+             * Cxl Devices Max
+             * @default 0
+             */
+            cxl_devices_max: number;
+            /**
+             * Dimm Bytes
+             * @description Sizes of modules that fit; one size in all used slots of a host.
+             */
+            dimm_bytes: number[];
+            /**
+             * Dimm Step
+             * @description Modules are added so many at a time.
+             * @default 1
+             */
+            dimm_step: number;
+            /**
+             * Dimms Min
+             * @description Fewest modules of a host.
+             * @default 1
+             */
+            dimms_min: number;
+            /** Dram Slots */
+            dram_slots: number;
+            /** Name */
+            name: string;
+            /**
+             * Price
+             * @description Of a whole host, in one currency.
+             */
+            price?: number | null;
+        };
+        /**
+         * PlannedHost
+         * @description Hosts of one content: `count` of them.
+         */
+        PlannedHost: {
+            /** Cores */
+            cores: number | null;
+            /** Count */
+            count: number;
+            /** Cxl Bytes */
+            cxl_bytes: number;
+            /** Cxl Devices */
+            cxl_devices: number;
+            /** Dram Bytes */
+            dram_bytes: number;
+            /** Placed */
+            placed: components["schemas"]["PlacedService"][];
+            /** Sku */
+            sku: string;
         };
         /**
          * Power
@@ -7507,6 +7713,18 @@ export interface components {
             watts: number;
         };
         /**
+         * SkuHosts
+         * @description Hosts of a SKU.
+         */
+        SkuHosts: {
+            /** Sku */
+            sku: string;
+            /** With Tiering */
+            with_tiering: number;
+            /** Without Tiering */
+            without_tiering: number;
+        };
+        /**
          * SlowdownPointItem
          * @description A stored measurement.
          */
@@ -8606,6 +8824,26 @@ export interface components {
             /** Pinned Pages */
             pinned_pages: number | null;
         };
+        /**
+         * Unplaced
+         * @description Demand that no chosen SKU holds.
+         */
+        Unplaced: {
+            /** Cxl Bytes */
+            cxl_bytes: number;
+            /** Dram Bytes */
+            dram_bytes: number;
+            /** Quarter */
+            quarter: string;
+            /** Service */
+            service: string;
+            /** Service Id */
+            service_id: string;
+            /** Tiering */
+            tiering: boolean;
+            /** Why */
+            why: string;
+        };
         /** ValidationError */
         ValidationError: {
             /** Context */
@@ -8844,6 +9082,7 @@ export type BreakEven = components['schemas']['BreakEven'];
 export type Capacity = components['schemas']['Capacity'];
 export type CapacityChange = components['schemas']['CapacityChange'];
 export type CapacityForecast = components['schemas']['CapacityForecast'];
+export type CapacityPlan = components['schemas']['CapacityPlan'];
 export type CapacitySubject = components['schemas']['CapacitySubject'];
 export type CapacitySubjectRef = components['schemas']['CapacitySubjectRef'];
 export type Catalogue = components['schemas']['Catalogue'];
@@ -8966,6 +9205,7 @@ export type Option = components['schemas']['Option'];
 export type OptionDocument = components['schemas']['OptionDocument'];
 export type OraclePoint = components['schemas']['OraclePoint'];
 export type Outlier = components['schemas']['Outlier'];
+export type Packing = components['schemas']['Packing'];
 export type PageAdviceCard = components['schemas']['Page_AdviceCard_'];
 export type PageAlert = components['schemas']['Page_Alert_'];
 export type PageAuditItem = components['schemas']['Page_AuditItem_'];
@@ -8983,6 +9223,12 @@ export type PauseInfo = components['schemas']['PauseInfo'];
 export type PerHost = components['schemas']['PerHost'];
 export type PingPong = components['schemas']['PingPong'];
 export type PingPongHistory = components['schemas']['PingPongHistory'];
+export type PlacedService = components['schemas']['PlacedService'];
+export type PlanDemand = components['schemas']['PlanDemand'];
+export type PlanQuarter = components['schemas']['PlanQuarter'];
+export type PlanRequest = components['schemas']['PlanRequest'];
+export type PlanSku = components['schemas']['PlanSku'];
+export type PlannedHost = components['schemas']['PlannedHost'];
 export type Power = components['schemas']['Power'];
 export type PowerDocument = components['schemas']['PowerDocument'];
 export type PowerPoint = components['schemas']['PowerPoint'];
@@ -9052,6 +9298,7 @@ export type SimulatorPolicy = components['schemas']['SimulatorPolicy'];
 export type SimulatorSources = components['schemas']['SimulatorSources'];
 export type SizeHeat = components['schemas']['SizeHeat'];
 export type SkuDocument = components['schemas']['SkuDocument'];
+export type SkuHosts = components['schemas']['SkuHosts'];
 export type SlowdownPointItem = components['schemas']['SlowdownPointItem'];
 export type SlowdownPointRequest = components['schemas']['SlowdownPointRequest'];
 export type Stability = components['schemas']['Stability'];
@@ -9097,6 +9344,7 @@ export type TraceUpload = components['schemas']['TraceUpload'];
 export type Trends = components['schemas']['Trends'];
 export type UnknownRule = components['schemas']['UnknownRule'];
 export type Unmovable = components['schemas']['Unmovable'];
+export type Unplaced = components['schemas']['Unplaced'];
 export type ValidationError = components['schemas']['ValidationError'];
 export type Vocabulary = components['schemas']['Vocabulary'];
 export type VocabularyItem = components['schemas']['VocabularyItem'];
@@ -9832,6 +10080,8 @@ export interface operations {
                 group_by?: string;
                 /** @description One service alone, by its id. */
                 service?: string | null;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path?: never;
@@ -9846,6 +10096,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Capacity"];
+                    "application/vnd.apache.parquet": unknown;
+                    "text/csv": unknown;
                 };
             };
             /** @description Validation Error */
@@ -9867,6 +10119,8 @@ export interface operations {
                 id: string;
                 metric?: "resident" | "hot" | "dram_need";
                 horizon_days?: number;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path?: never;
@@ -9881,6 +10135,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CapacityForecast"];
+                    "application/vnd.apache.parquet": unknown;
+                    "text/csv": unknown;
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    plan_capacity_v1_capacity_plan_post: {
+        parameters: {
+            query?: {
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CapacityPlan"];
+                    "application/vnd.apache.parquet": unknown;
+                    "text/csv": unknown;
                 };
             };
             /** @description Validation Error */

@@ -1,0 +1,282 @@
+"""The plan: what services ask for, how it grows by quarter, and how many hosts of the chosen kinds that takes."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, timedelta
+
+from tierscope.core.errors import NotFound, Unprocessable
+from tierscope.domain.capacity.need import Advised, dram_need
+from tierscope.domain.capacity.plan import Demand, Packed, PackedHost, plan_fleet
+from tierscope.domain.capacity.skus import Sku
+from tierscope.storage.capacity import StoredDay, newest_days, read_advised
+from tierscope.storage.services import ServiceRow, list_services
+from tierscope.usecases.capacity.forecasts import Outlook
+from tierscope.usecases.capacity.reads import FRESH, read_outlooks
+from tierscope.usecases.capacity.views import (
+    DemandView,
+    PackingView,
+    PlacedView,
+    PlannedHostView,
+    PlanView,
+    QuarterView,
+    SkuCount,
+    UnplacedView,
+)
+from tierscope.usecases.context import ReadContext
+
+NOW = "now"
+MONTHS = 3
+DAYS_PER_QUARTER = 365.25 / 4
+MAX_UNITS = 50_000
+NO_CORES = "Processors are not part of the plan where a kind of host states none, or a service's are not counted."
+GROWTH = "Growth goes on by as many bytes a day as the forecast's median; a service without a forecast does not grow."
+SPREAD = "Parts of one service may share a host; a rule that keeps them apart needs more hosts."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to plan for."""
+
+    skus: tuple[Sku, ...]
+    horizon_quarters: int
+    loss_target: float | None
+    headroom_ratio: float
+    service_ids: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A service's demand now, its growth in bytes a day as a share of what it holds, and where both are from."""
+
+    service: ServiceRow
+    day: StoredDay
+    memory: float
+    dram: float
+    growth_ratio_per_day: float
+    grows_by: str
+    dram_by: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.service.namespace}/{self.service.name}"
+
+
+class CapacityPlans:
+    """Plans of hosts."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def plan(self, asked: Asked) -> PlanView:
+        """Pack the fleet as it is now and at the end of each quarter, without and with tiering.
+
+        Raises:
+            NotFound: there is no such service.
+            Unprocessable: the kinds of hosts contradict themselves, or nothing is known of any service.
+        """
+        _check(asked.skus)
+        now = self._context.clock()
+        with self._context.database.read() as session:
+            rows = list_services(session, origin=None, host=None, after=None, limit=None)
+            services = _choose(rows, asked.service_ids)
+            newest = {row.subject: row for row in newest_days(session, "service", now - FRESH)}
+            outlooks = read_outlooks(session, "service")
+            advised = read_advised(session)
+        known = [
+            _know(service, newest[service.public_id], outlooks.get(service.public_id), advised, asked)
+            for service in services
+            if service.public_id in newest and newest[service.public_id].day.resident_bytes
+        ]
+        if not known:
+            raise Unprocessable(
+                "no service has a daily point of its memory in the last eight days",
+                next_step="Wait for the first hours of data; GET /v1/capacity shows what is known.",
+            )
+        today = now.astimezone(UTC).date()
+        quarters, unplaced, first = [], [], None
+        for label, end in [(NOW, today), *_quarter_ends(today, asked.horizon_quarters)]:
+            demands = [_demand(one, (end - today).days, asked.headroom_ratio) for one in known]
+            without, tiered = plan_fleet(demands, asked.skus)
+            first = first or (without, tiered)
+            quarters.append(_quarter(label, end, without, tiered, asked.skus))
+            unplaced += _unplaced(label, demands, known, without, tiered)
+        assert first is not None
+        demands = [_demand(one, 0, asked.headroom_ratio) for one in known]
+        names = {one.service.public_id: one.name for one in known}
+        return PlanView(
+            quarters=tuple(quarters),
+            packing=PackingView(
+                _hosts(first[0], [demand.without_tiering() for demand in demands], names),
+                _hosts(first[1], demands, names),
+            ),
+            demands=tuple(_view(one, demand) for one, demand in zip(known, demands, strict=True)),
+            unplaced=tuple(unplaced),
+            loss_target=asked.loss_target,
+            headroom_ratio=asked.headroom_ratio,
+            notes=_notes(known, services, asked),
+        )
+
+
+def _choose(rows: Sequence[ServiceRow], wanted: tuple[str, ...] | None) -> list[ServiceRow]:
+    """The services named, else the live ones, else all: measured and simulated demand are not mixed by default."""
+    if wanted is None:
+        live = [row for row in rows if row.origin == "live"]
+        return live or list(rows)
+    by_id = {row.public_id: row for row in rows}
+    missing = [service for service in wanted if service not in by_id]
+    if missing:
+        raise NotFound(f"there is no service {missing[0][:80]!r}")
+    return [by_id[service] for service in dict.fromkeys(wanted)]
+
+
+def _know(
+    service: ServiceRow, stored: StoredDay, outlook: Outlook | None, advised: Mapping[str, Advised], asked: Asked
+) -> _Known:
+    resident = stored.day.resident_bytes or 0.0
+    advice = advised.get(service.public_id)
+    if advice is not None and asked.loss_target is not None and advice.loss_target > asked.loss_target:
+        advice = None
+    need = dram_need(resident, stored.day.hot_bytes, advice)
+    if need is None:
+        need, dram_by = resident, "neither heat nor advice: all in DRAM"
+    elif advice is not None:
+        dram_by = f"ratio advice at a loss of {advice.loss_target:.0%}, at least the hot bytes with 10 % headroom"
+    else:
+        dram_by = "hot bytes with 10 % headroom"
+    growth = None if outlook is None else outlook.growth
+    grows_by = (outlook.method or "") if outlook is not None and growth is not None else "no forecast: not grown"
+    rate = 0.0 if growth is None or resident <= 0 else growth / resident
+    return _Known(service, stored, resident, min(need, resident), rate, grows_by, dram_by)
+
+
+def _demand(known: _Known, days: int, headroom: float) -> Demand:
+    """The demand after so many days. Units keep their size: a service that grows runs on more hosts."""
+    grown = max(1.0 + known.growth_ratio_per_day * days, 0.0)
+    units = min(max(math.ceil(known.day.day.n_hosts * grown - 1e-9), 1), MAX_UNITS)
+    factor = grown * (1.0 + headroom)
+    cores = (known.day.day.busy_cores or 0.0) * grown
+    return Demand(known.service.public_id, units, known.memory * factor, known.dram * factor, cores)
+
+
+def _quarter_ends(today: date, count: int) -> list[tuple[str, date]]:
+    """Labels and last days of this quarter and those that follow."""
+    found = []
+    year, quarter = today.year, (today.month - 1) // MONTHS
+    for _ in range(count):
+        month = (quarter + 1) * MONTHS
+        first_after = date(year + month // 12, month % 12 + 1, 1)
+        found.append((f"{year} Q{quarter + 1}", first_after - timedelta(days=1)))
+        year, quarter = (year + 1, 0) if quarter == MONTHS else (year, quarter + 1)
+    return found
+
+
+def _quarter(label: str, end: date, without: Packed, tiered: Packed, skus: Sequence[Sku]) -> QuarterView:
+    def count(packed: Packed, sku: Sku) -> int:
+        return sum(host.sku.name == sku.name for host in packed.hosts)
+
+    def whole(packed: Packed) -> bool:
+        return not packed.unplaced
+
+    return QuarterView(
+        quarter=label,
+        ends_at=end,
+        hosts_without_tiering=len(without.hosts) if whole(without) else None,
+        hosts_with_tiering=len(tiered.hosts) if whole(tiered) else None,
+        lower_bound_without=without.lower_bound if whole(without) else None,
+        lower_bound_with=tiered.lower_bound if whole(tiered) else None,
+        price_without=without.price if whole(without) else None,
+        price_with=tiered.price if whole(tiered) else None,
+        by_sku=tuple(SkuCount(sku.name, count(without, sku), count(tiered, sku)) for sku in skus),
+    )
+
+
+def _unplaced(
+    label: str, demands: Sequence[Demand], known: Sequence[_Known], without: Packed, tiered: Packed
+) -> list[UnplacedView]:
+    by_id = {demand.name: demand for demand in demands}
+    names = {one.service.public_id: one.name for one in known}
+    found = []
+    for packed, tiering in ((without, False), (tiered, True)):
+        for service, _, why in packed.unplaced:
+            demand = by_id[service] if tiering else by_id[service].without_tiering()
+            rest = demand.memory_bytes - demand.dram_bytes
+            found.append(UnplacedView(label, names[service], service, tiering, demand.dram_bytes, rest, why))
+    return found
+
+
+def _hosts(packed: Packed, demands: Sequence[Demand], names: Mapping[str, str]) -> tuple[PlannedHostView, ...]:
+    """Hosts of one content once, with how many there are of it."""
+    by_id = {demand.name: demand for demand in demands}
+    counts: dict[PackedHost, int] = {}
+    for host in packed.hosts:
+        counts[host] = counts.get(host, 0) + 1
+    return tuple(
+        PlannedHostView(
+            sku=host.sku.name,
+            count=count,
+            dram_bytes=host.dram_bytes,
+            cxl_bytes=host.cxl_bytes,
+            cxl_devices=host.cxl_devices,
+            cores=host.sku.cores,
+            placed=_placed(host, by_id, names),
+        )
+        for host, count in counts.items()
+    )
+
+
+def _placed(host: PackedHost, by_id: Mapping[str, Demand], names: Mapping[str, str]) -> tuple[PlacedView, ...]:
+    """DRAM that is left over once every service has what it needs goes to all alike."""
+    parts = [(service, by_id[service].unit() * units) for service, units in host.units]
+    need = sum(float(part[0]) for _, part in parts)
+    rest = sum(float(part[1] - part[0]) for _, part in parts)
+    spare = min(max(host.dram_bytes - need, 0.0), rest)
+    share = spare / rest if rest > 0 else 0.0
+    placed = []
+    for service, part in parts:
+        dram = float(part[0]) + share * float(part[1] - part[0])
+        placed.append(PlacedView(names[service], service, dram, max(float(part[1]) - dram, 0.0)))
+    return tuple(placed)
+
+
+def _view(known: _Known, demand: Demand) -> DemandView:
+    return DemandView(
+        service=known.name,
+        service_id=known.service.public_id,
+        hosts=known.day.day.n_hosts,
+        memory_bytes=demand.memory_bytes,
+        dram_bytes=demand.dram_bytes,
+        cores=known.day.day.busy_cores,
+        growth_ratio_per_quarter=known.growth_ratio_per_day * DAYS_PER_QUARTER,
+        grows_by=known.grows_by,
+        dram_by=known.dram_by,
+    )
+
+
+def _notes(known: Sequence[_Known], services: Sequence[ServiceRow], asked: Asked) -> tuple[str, ...]:
+    notes = [GROWTH, SPREAD]
+    if any(sku.cores is None for sku in asked.skus) or any(one.day.day.busy_cores is None for one in known):
+        notes.append(NO_CORES)
+    planned = {one.service.public_id for one in known}
+    missing = [f"{row.namespace}/{row.name}" for row in services if row.public_id not in planned]
+    if missing:
+        named = ", ".join(missing[:5]) + (" and others" if len(missing) > 5 else "")  # noqa: PLR2004 - a readable few
+        notes.append(f"Not planned, because nothing is known of their memory in the last eight days: {named}.")
+    if any(one.service.origin != "live" for one in known):
+        notes.append("The demand is simulated or imported: the plan says nothing of a real fleet.")
+    return tuple(notes)
+
+
+def _check(skus: Sequence[Sku]) -> None:
+    names = [sku.name for sku in skus]
+    if len(set(names)) < len(names):
+        raise Unprocessable("two kinds of hosts have the same name")
+    for sku in skus:
+        if sku.dimms_min > sku.dram_slots:
+            raise Unprocessable(f"{sku.name}: {sku.dimms_min} modules at least, and {sku.dram_slots} slots")
+        if any(size <= 0 for size in sku.dimm_bytes):
+            raise Unprocessable(f"{sku.name}: a module has at least one byte")
+        if sku.cxl_devices_max and not sku.cxl_device_bytes:
+            raise Unprocessable(f"{sku.name}: say how large its CXL devices are (cxl_device_bytes)")
+    if len({sku.price is None for sku in skus}) > 1:
+        raise Unprocessable("some kinds of hosts have a price and some have none", next_step="Price all or none.")
