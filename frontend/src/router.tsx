@@ -14,8 +14,10 @@ import {
   readTimeSearch,
 } from './lib/urlState'
 import { readSimulatorSearch, readSweepSearch } from './lib/simulatorUrl'
+import { readCapacitySearch } from './lib/capacityUrl'
 import { readTcoSearch } from './lib/tcoUrl'
 import { AdvicePage } from './pages/advice/AdvicePage'
+import { CapacityPage } from './pages/capacity/CapacityPage'
 import { ExperimentPage } from './pages/experiments/ExperimentPage'
 import { ExperimentsPage } from './pages/experiments/ExperimentsPage'
 import { NewExperimentPage } from './pages/experiments/NewExperimentPage'
@@ -104,6 +106,12 @@ const sweepRoute = createRoute({
   component: SweepPage,
   validateSearch: readSweepSearch,
 })
+const capacityRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/capacity',
+  component: CapacityPage,
+  validateSearch: readCapacitySearch,
+})
 const tcoRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/tco',
@@ -130,6 +138,7 @@ const routeTree = rootRoute.addChildren([
   experimentRoute,
   simulatorRoute,
   sweepRoute,
+  capacityRoute,
   tcoRoute,
   tcoScenarioRoute,
   statusRoute,

@@ -39,6 +39,8 @@ export interface ChartPanelProps {
   onPointClick?: ((point: { x: unknown; y: unknown }) => void) | undefined
   /** Replaces the plot, for charts with more than a plot inside. */
   wrap?: (plot: ReactNode) => ReactNode
+  /** Stands in the plot's place, for what is drawn without Plotly: it has a table and no picture to download. */
+  drawing?: ReactNode
 }
 
 /** A chart with all that every chart has: evidence, legend, table view, downloads, and its four states at one size. */
@@ -65,6 +67,7 @@ export function ChartPanel(props: ChartPanelProps) {
       return <Skeleton height="100%" radius={2} data-testid="chart-skeleton" />
     }
     if (asTable) return <TableView table={figure.table} label={label} />
+    if (props.drawing !== undefined) return props.drawing
     const drawn = (
       <Plot
         ref={plot}
@@ -80,6 +83,7 @@ export function ChartPanel(props: ChartPanelProps) {
   }
 
   const ready = figure !== null && !empty
+  const grows = props.wrap !== undefined || props.drawing !== undefined
   const actions = (
     <>
       {controls}
@@ -100,9 +104,11 @@ export function ChartPanel(props: ChartPanelProps) {
           <Menu.Item onClick={() => figure && downloadText(`${fileName}.csv`, toCsv(figure.table), 'text/csv')}>
             CSV
           </Menu.Item>
-          <Menu.Item disabled={asTable} onClick={() => plot.current?.downloadPng(fileName)}>
-            PNG
-          </Menu.Item>
+          {props.drawing === undefined && (
+            <Menu.Item disabled={asTable} onClick={() => plot.current?.downloadPng(fileName)}>
+              PNG
+            </Menu.Item>
+          )}
         </Menu.Dropdown>
       </Menu>
     </>
@@ -119,7 +125,7 @@ export function ChartPanel(props: ChartPanelProps) {
         </p>
       )}
       <div className={props.hatched ? `${classes.body} ts-hatched` : classes.body} style={{ minHeight: height }}>
-        <div style={{ height: props.wrap !== undefined && ready && !asTable ? undefined : height }}>{body()}</div>
+        <div style={{ height: grows && ready && !asTable ? undefined : height }}>{body()}</div>
       </div>
     </Panel>
   )

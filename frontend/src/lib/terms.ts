@@ -24,6 +24,9 @@ export const terms = {
   age: 'Intervals since last activity.',
   watermark: 'Free-memory levels at which the kernel begins (low) and stops (high) to reclaim or demote.',
   resident: 'Bytes that occupy memory now.',
+  stranded: 'Free memory of hosts whose processors are all in use: nothing more fits beside it.',
+  untouched: 'Memory that was allocated and never accessed while it was watched.',
+  dramNeed: 'Memory that should stay in DRAM: by ratio advice where there is some, else what is hot, else all of it.',
 } as const
 
 export type TermName = keyof typeof terms

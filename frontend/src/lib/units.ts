@@ -55,9 +55,11 @@ const unitLabels: Record<string, string> = {
   '': '',
   '1': '',
   bytes: 'B',
+  bytes_per_day: 'B/day',
   bytes_per_s: 'B/s',
   count: '',
   count_per_s: '/s',
+  days: 'days',
   events: 'events',
   events_per_s: 'events/s',
   batches: 'batches',
@@ -125,6 +127,8 @@ export function formatQuantity(value: number, unit: string): string {
       return formatRatio(value)
     case 'cores':
       return value < 1 ? `${formatRatio(value)} of a core` : `${threeDigits(value)} cores`
+    case 'bytes_per_day':
+      return `${formatBytes(value)}/day`
     case 'ratio_per_h':
       return `${formatRatio(value)}/h`
     case 'us':

@@ -1,4 +1,5 @@
 import { advice } from './advice'
+import { capacity, capacityForecast } from './capacity'
 import { counter, counterNames } from './counters'
 import { curve } from './curve'
 import { events } from './events'
@@ -66,6 +67,8 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/sweeps\/([^/]+)\/results$/, (id) => json(sweepResults(id))],
   [/^\/v1\/sweeps\/[^/]+\/runs\/([^/]+)$/, (id) => json(sweepRun(id))],
   [/^\/v1\/sweeps\/([^/]+)\/heat$/, () => json(sweepHeat())],
+  [/^\/v1\/capacity$/, (_, query) => json(capacity(query.get('group_by') ?? 'service'))],
+  [/^\/v1\/capacity\/forecast$/, (_, query) => json(capacityForecast(query.get('id') ?? ''))],
   [/^\/v1\/prices$/, () => json({ items: prices, next_cursor: null })],
   [/^\/v1\/scenarios$/, () => json({ items: scenarioItems, next_cursor: null })],
   [/^\/v1\/scenarios\/defaults$/, () => json(scenarioDefaults())],

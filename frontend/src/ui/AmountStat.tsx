@@ -5,16 +5,15 @@ import classes from './Stat.module.css'
 
 interface AmountStatProps {
   label: ReactNode
-  /** The value in words; undefined while there is none yet. */
+  /** The value with its unit; undefined while there is none yet. */
   value: string | undefined
-  unit?: string
   note: ReactNode
   warn?: boolean
   testId?: string
 }
 
-/** A headline figure that is computed from inputs and not measured: a value, its unit, and a line on how it is meant. */
-export function AmountStat({ label, value, unit, note, warn = false, testId }: AmountStatProps) {
+/** A headline figure that is computed from inputs and not measured: a value and a line on how it is meant. */
+export function AmountStat({ label, value, note, warn = false, testId }: AmountStatProps) {
   return (
     <div className={classes.stat} data-testid={testId}>
       <div className={classes.label}>{label}</div>
@@ -25,9 +24,7 @@ export function AmountStat({ label, value, unit, note, warn = false, testId }: A
         </>
       ) : (
         <>
-          <div className={classes.value}>
-            {value} {unit !== undefined && <span className={classes.unit}>{unit}</span>}
-          </div>
+          <div className={classes.value}>{value}</div>
           <div className={classes.note} data-warn={warn}>
             {warn && <IconAlertTriangle size={12} aria-hidden />} {note}
           </div>

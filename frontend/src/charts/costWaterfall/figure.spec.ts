@@ -19,27 +19,29 @@ describe('the way from one yearly cost to the other', () => {
   it('hangs each part where the last one ended, and leaves out what does not differ', () => {
     const [bar] = costWaterfallFigure(cost, theme).data as {
       base: number[]
+      x: number[]
       y: number[]
       marker: { color: string[] }
     }[]
-    expect(bar?.y).toHaveLength(5)
+    // The first row is drawn at the top.
+    expect(bar?.y).toEqual([4, 3, 2, 1, 0])
     expect(bar?.base[1]).toBeCloseTo(3160.23552)
-    expect(bar?.y[1]).toBeCloseTo(512)
+    expect(bar?.x[1]).toBeCloseTo(512)
     expect(bar?.base[2]).toBeCloseTo(3160.23552)
     expect(bar?.marker.color.slice(1, 3)).toEqual([costColours.less, costColours.more])
   })
 
   it('says so where the axis does not begin at zero', () => {
-    const title = costWaterfallFigure(cost, theme).layout.yaxis?.title as { text: string }
+    const title = costWaterfallFigure(cost, theme).layout.xaxis?.title as { text: string }
     expect(title.text).toContain('not from 0')
     const whole = { ...cost, steps: [{ part: 'dram', delta: -3600 }], to: { name: 'free', annual: 72.23552 } }
-    expect((costWaterfallFigure(whole, theme).layout.yaxis?.title as { text: string }).text).not.toContain('not from 0')
+    expect((costWaterfallFigure(whole, theme).layout.xaxis?.title as { text: string }).text).not.toContain('not from 0')
   })
 
   it('ends its table at the total, and escapes names', () => {
     const figure = costWaterfallFigure(cost, theme)
     expect(figure.table.rows.at(-1)).toEqual(['2:1', null, 3466.017608])
     expect(figure.table.rows[3]?.[2]).toBeCloseTo(3466.017608)
-    expect(JSON.stringify(figure.layout.xaxis?.ticktext)).toContain('&lt;i&gt;')
+    expect(JSON.stringify(figure.layout.yaxis?.ticktext)).toContain('&lt;i&gt;')
   })
 })

@@ -1,6 +1,7 @@
 import {
   IconApps,
   IconBulb,
+  IconChartAreaLine,
   IconCoins,
   IconFlask,
   IconHeartbeat,
@@ -17,6 +18,7 @@ export const destinations = [
   { to: '/advice', label: 'Advice', icon: IconBulb, key: 'a' },
   { to: '/experiments', label: 'Experiments', icon: IconFlask, key: 'x' },
   { to: '/simulator', label: 'Simulator', icon: IconPlayerTrackNext, key: 'i' },
+  { to: '/capacity', label: 'Capacity', icon: IconChartAreaLine, key: 'c' },
   { to: '/tco', label: 'TCO', icon: IconCoins, key: 'o' },
   { to: '/status', label: 'Status', icon: IconHeartbeat, key: 't' },
 ] as const

@@ -9,35 +9,67 @@ import classes from './TcoPage.module.css'
 /** At which prices, and at which loss, an option costs as much as today. */
 export function BreakEvenPanel({ answer, option }: { answer: TcoAnswer; option: Option }) {
   const { break_even: at, loss } = option
-  const price = (value: number | null) =>
-    value === null ? 'none in range' : `${formatMoney(value, answer.currency)}/GB`
+  const has = (part: string) => option.per_host.parts.some(({ name }) => name === part)
+  const price = (value: number) => `${formatMoney(value, answer.currency)}/GB`
   const now = (name: string) => {
     const input = answer.inputs.find((known) => known.name === name)
-    return input === undefined ? null : `${formatMoney(input.value, answer.currency)}/GB`
+    return input === undefined ? '–' : price(input.value)
   }
-  const rows: [string, string, string | null][] = [
-    ['DRAM price', price(at.dram_price), now('dram')],
-    ['CXL media price', price(at.cxl_price), now('cxl_media')],
-    ['Reused DDR4 price', price(at.ddr4_price), now('ddr4_reused')],
-    ['Lost throughput', at.loss === null ? 'none in range' : formatRatio(at.loss), formatRatio(loss.value)],
+  const rows = [
+    {
+      key: 'dram_price',
+      label: 'DRAM price',
+      text: at.dram_price === null ? null : price(at.dram_price),
+      set: now('dram'),
+    },
+    ...(has('cxl_media')
+      ? [
+          {
+            key: 'cxl_price',
+            label: 'CXL media price',
+            text: at.cxl_price === null ? null : price(at.cxl_price),
+            set: now('cxl_media'),
+          },
+        ]
+      : []),
+    ...(has('ddr4_reused')
+      ? [
+          {
+            key: 'ddr4_price',
+            label: 'Reused DDR4 price',
+            text: at.ddr4_price === null ? null : price(at.ddr4_price),
+            set: now('ddr4_reused'),
+          },
+        ]
+      : []),
+    {
+      key: 'loss',
+      label: 'Lost throughput',
+      text: at.loss === null ? null : formatRatio(at.loss),
+      set: formatRatio(loss.value),
+    },
   ]
   return (
     <Panel title="Where it breaks even" hint="one input changed, all others as set" testId="tco-break-even">
       <FactList
-        facts={rows
-          .filter(([, , set]) => set !== null)
-          .map(([label, value, set]) => [
-            label,
-            <span key={label}>
-              {value} <span className={classes.dimmed}>(set: {set})</span>
-            </span>,
-          ])}
+        facts={rows.map(({ key, label, text, set }) => [
+          label,
+          <span key={key}>
+            {text ?? 'none in range'} <span className={classes.dimmed}>(set: {set})</span>
+          </span>,
+        ])}
       />
-      {at.why.map((why) => (
-        <p key={why} className={classes.words}>
-          <Prose text={why} />
-        </p>
-      ))}
+      {rows.flatMap(({ key, label, text }) =>
+        text === null
+          ? at.why
+              .filter((why) => why.startsWith(`${key}: `))
+              .map((why) => (
+                <p key={why} className={classes.words}>
+                  {label}: <Prose text={why.slice(key.length + 2)} />
+                </p>
+              ))
+          : [],
+      )}
     </Panel>
   )
 }

@@ -33,9 +33,8 @@ export function TcoStats({ answer, option, drawn }: TcoStatsProps) {
         testId="tco-chance"
       />
       <AmountStat
-        label="Cost per unit of work"
+        label="Cost per work and year"
         value={money(host.annual_per_work)}
-        unit="a year"
         note={`today ${base === null ? '–' : money(base.per_host.annual_per_work)}`}
         testId="tco-per-work"
       />
@@ -45,9 +44,8 @@ export function TcoStats({ answer, option, drawn }: TcoStatsProps) {
         note={`today ${base === null ? '–' : money(base.per_host.capex)}`}
       />
       <AmountStat
-        label="Saving of the fleet"
+        label="Saving of the fleet a year"
         value={formatMoneyChange(fleet.saving, answer.currency)}
-        unit="a year"
         note={`${formatCount(fleet.hosts)} hosts${extraWords(fleet.extra_hosts)}`}
         testId="tco-fleet-saving"
       />

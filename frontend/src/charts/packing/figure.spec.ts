@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { countHosts, freeBytes, packedHosts, packingFigure } from './figure'
+
+const hosts = packedHosts([
+  {
+    sku: 'A',
+    count: 3,
+    dram_bytes: 512,
+    cxl_bytes: 256,
+    placed: [
+      { service: 'cache', dram_bytes: 100, cxl_bytes: 0 },
+      { service: 'web', dram_bytes: 300, cxl_bytes: 200 },
+    ],
+  },
+  { sku: 'B', count: 1, dram_bytes: 128, cxl_bytes: 0, placed: [{ service: 'web', dram_bytes: 128, cxl_bytes: 0 }] },
+])
+
+describe('a packing', () => {
+  it('fills each tier with the largest first, and leaves out a tier that a host does not have', () => {
+    expect(hosts[0]?.tiers.map(({ filled }) => filled.map(({ service }) => service))).toEqual([
+      ['web', 'cache'],
+      ['web'],
+    ])
+    expect(hosts[1]?.tiers).toHaveLength(1)
+    expect(hosts[0]?.tiers.map(freeBytes)).toEqual([112, 56])
+    expect(countHosts(hosts)).toBe(4)
+  })
+
+  it('names what is free in its table', () => {
+    expect(packingFigure(hosts).table.rows).toContainEqual(['A', 3, 'cxl', 256, 'free', 56])
+    expect(packingFigure(hosts).table.rows).toHaveLength(7)
+  })
+})

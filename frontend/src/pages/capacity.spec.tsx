@@ -1,0 +1,47 @@
+// @vitest-environment jsdom
+import { cleanup, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { openApp } from '../mock-api/render'
+
+vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
+
+afterEach(cleanup)
+
+describe('the capacity page', () => {
+  it('says first who runs full, and tells the kinds of unknown apart', async () => {
+    openApp('/capacity')
+    expect((await screen.findByTestId('headline')).textContent).toContain('prod/checkout may reach 90 %')
+    const table = within(await screen.findByRole('region', { name: 'Capacity' }))
+    expect(table.getAllByText('not collected')).toHaveLength(3)
+    expect(table.getAllByText('not enough data').length).toBeGreaterThan(0)
+    expect(table.getAllByText('none in 90 d')).toHaveLength(2)
+    expect(table.getAllByText('0 B')).toHaveLength(3)
+    expect(table.getByText('refused')).toBeTruthy()
+  })
+
+  it('draws the forecast of the chosen subject, with its method and its changes', async () => {
+    const { state } = openApp('/capacity')
+    await userEvent.click(await screen.findByRole('link', { name: 'prod/redis' }))
+    await waitFor(() => expect(screen.getByTestId('chart-forecast').textContent).toContain('prod/redis'))
+    expect(state.location.pathname).toBe('/capacity')
+    const evidence = within(screen.getByTestId('capacity-forecast'))
+    expect(evidence.getByText('damped holt (chosen)')).toBeTruthy()
+    expect(evidence.getAllByText('not within 90 days')).toHaveLength(2)
+    expect(evidence.getByText(/Deploy v2/)).toBeTruthy()
+  })
+
+  it('says why there is no forecast', async () => {
+    openApp('/capacity?subject=svc-new')
+    expect((await screen.findByTestId('forecast-refused')).textContent).toContain('a forecast needs 14')
+  })
+
+  it('keeps grouping, metric and horizon in the link', async () => {
+    const router = openApp('/capacity?group=sku')
+    await userEvent.click(await screen.findByText('DRAM need', { selector: 'label *' }))
+    await userEvent.click(screen.getByText('30 d'))
+    await waitFor(() =>
+      expect(router.state.location.search).toMatchObject({ group: 'sku', metric: 'dram_need', horizon: 30 }),
+    )
+  })
+})

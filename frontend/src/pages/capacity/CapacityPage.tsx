@@ -1,0 +1,85 @@
+import { Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Capacity } from '../../api/_generated/schema'
+import { capacityQuery } from '../../api/queries/capacity'
+import { loadStateOf } from '../../api/queries/loadState'
+import { Headline } from '../../ui/Headline'
+import { NotesList } from '../../ui/NotesList'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Stack } from '../../ui/Stack'
+import { capacitySentence } from './capacitySentence'
+import classes from './CapacityPage.module.css'
+import { ForecastPanel } from './ForecastPanel'
+import { SubjectsTable } from './SubjectsTable'
+
+const route = getRouteApi('/capacity')
+
+/** Who runs out of memory when, and how many hosts it takes. */
+export function CapacityPage(): ReactNode {
+  const { group = 'service' } = route.useSearch()
+  const query = useQuery(capacityQuery(group))
+  const load = loadStateOf(query)
+  const capacity = query.data
+  if (load.problem !== null && capacity === undefined) {
+    return <ProblemState problem={load.problem} onRetry={load.retry} />
+  }
+  return (
+    <div data-testid="page-capacity">
+      <Headline kicker={<h1>Capacity</h1>} sentence={capacity === undefined ? undefined : capacitySentence(capacity)} />
+      <Subjects capacity={capacity} group={group} />
+    </div>
+  )
+}
+
+function Subjects({ capacity, group }: { capacity: Capacity | undefined; group: string }) {
+  const { subject, sort = 'early' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const chosen = capacity?.subjects.find(({ id }) => id === subject) ?? capacity?.subjects[0]
+  return (
+    <Stack>
+      <Panel
+        title={group === 'service' ? 'Services' : 'Groups of hosts'}
+        hint="of the newest whole day; choose one for its forecast"
+        actions={
+          <Select
+            aria-label="Grouped by"
+            allowDeselect={false}
+            className={classes.grouping ?? ''}
+            value={group}
+            onChange={(value) =>
+              void navigate({
+                search: (before) => ({
+                  ...before,
+                  group: value === null || value === 'service' ? undefined : value,
+                  subject: undefined,
+                }),
+              })
+            }
+            data={(capacity?.groupings ?? [group]).map((value) => ({ value, label: groupingWords(value) }))}
+          />
+        }
+        flush
+        testId="capacity-subjects"
+      >
+        <SubjectsTable
+          kind={group === 'service' ? 'service' : 'host_group'}
+          subjects={capacity?.subjects}
+          chosen={chosen?.id}
+          sort={sort}
+          onSort={(next) => void navigate({ search: (before) => ({ ...before, sort: next }), replace: true })}
+        />
+      </Panel>
+      {capacity?.subjects.length !== 0 && <ForecastPanel subject={chosen} />}
+      <NotesList notes={capacity?.notes} />
+    </Stack>
+  )
+}
+
+function groupingWords(grouping: string): string {
+  if (grouping === 'service') return 'Services'
+  if (grouping === 'sku') return 'Hosts by hardware'
+  return grouping.startsWith('label:') ? `Hosts by ${grouping.slice('label:'.length)}` : `Hosts by ${grouping}`
+}

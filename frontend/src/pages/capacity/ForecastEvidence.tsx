@@ -1,0 +1,98 @@
+import type { CapacityForecast } from '../../api/_generated/schema'
+import { excludedWords } from '../../charts/forecast/figure'
+import { formatQuantity, formatRatio } from '../../lib/units'
+import { Columns } from '../../ui/Columns'
+import { FactList } from '../../ui/FactList'
+import { FigureText } from '../../ui/FigureText'
+import { NotesList } from '../../ui/NotesList'
+import { Panel } from '../../ui/Panel'
+import { Prose } from '../../ui/Prose'
+import { StateNote } from '../../ui/StateNote'
+import { Timestamp } from '../../ui/Timestamp'
+import classes from './CapacityPage.module.css'
+import { methodWords } from './SubjectsTable'
+
+/** When it is full, which method said so and how well it did on days that it had not seen, and what changed. */
+export function ForecastEvidence({ forecast }: { forecast: CapacityForecast | undefined }) {
+  if (forecast === undefined) return null
+  const { exhaustion, backtest, changes } = forecast
+  return (
+    <>
+      {forecast.refused !== null && (
+        <StateNote tone="neutral" testId="forecast-refused">
+          <p>
+            <strong>No forecast:</strong> <Prose text={forecast.refused} />
+          </p>
+        </StateNote>
+      )}
+      <Columns>
+        <Panel
+          title="When it is full"
+          hint={`counted from the last day with data; full at ${formatRatio(exhaustion.threshold_ratio)} of its memory`}
+        >
+          <FactList
+            facts={[
+              [
+                'By the forecast',
+                exhaustion.median.value === null && exhaustion.none_within_horizon ? (
+                  `not within ${exhaustion.horizon_days} days`
+                ) : (
+                  <FigureText figure={exhaustion.median} label="Days until full" />
+                ),
+              ],
+              [
+                'Early warning (upper 95 % bound)',
+                exhaustion.early.value === null && exhaustion.none_within_horizon ? (
+                  `not within ${exhaustion.horizon_days} days`
+                ) : (
+                  <FigureText figure={exhaustion.early} label="Early warning" />
+                ),
+              ],
+              ['Growth', <FigureText key="growth" figure={forecast.growth_bytes_per_day} label="Growth" />],
+            ]}
+          />
+        </Panel>
+        <Panel
+          title="How it was chosen"
+          hint="error on days that a method had not seen; below 1 beats repeating last week"
+        >
+          {backtest.length === 0 ? (
+            <p className={classes.none}>No method was tried on past days.</p>
+          ) : (
+            <FactList
+              facts={backtest.map(({ method, mase }) => [
+                method === forecast.method ? `${methodWords(method)} (chosen)` : methodWords(method),
+                `MASE ${mase.toFixed(2)}`,
+              ])}
+            />
+          )}
+        </Panel>
+      </Columns>
+      {changes.length > 0 && (
+        <Panel title="Changes of level" hint="days before the last one are left out">
+          <ul className={classes.changes}>
+            {changes.map((change) => (
+              <li key={`${change.at}-${change.kind}`}>
+                <Timestamp at={change.at} />: {level(change.before, forecast.unit)} →{' '}
+                {level(change.after, forecast.unit)}
+                {', '}
+                {excludedWords[change.kind].replace('before ', '')}
+                {change.event !== null && (
+                  <>
+                    {' · '}
+                    <Prose text={change.event} />
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      <NotesList notes={forecast.notes} />
+    </>
+  )
+}
+
+function level(value: number | null, unit: string): string {
+  return value === null ? 'unknown' : formatQuantity(value, unit)
+}

@@ -1,0 +1,90 @@
+import { SegmentedControl } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import type { CapacityForecast, CapacitySubject } from '../../api/_generated/schema'
+import { forecastQuery } from '../../api/queries/capacity'
+import { loadStateOf } from '../../api/queries/loadState'
+import { ForecastChart } from '../../charts/forecast/ForecastChart'
+import type { ForecastDays } from '../../charts/forecast/figure'
+import { capacityHorizons, capacityMetrics } from '../../lib/capacityUrl'
+import { Stack } from '../../ui/Stack'
+import { ForecastEvidence } from './ForecastEvidence'
+
+const route = getRouteApi('/capacity')
+
+const metricWords = { resident: 'Resident', hot: 'Hot', dram_need: 'DRAM need' } as const
+
+/** What the forecast of the chosen subject looks like, and what it rests on. */
+export function ForecastPanel({ subject }: { subject: CapacitySubject | undefined }) {
+  const { metric = 'resident', horizon = 180 } = route.useSearch()
+  const navigate = route.useNavigate()
+  const query = useQuery(
+    forecastQuery(
+      subject === undefined ? undefined : { kind: subject.kind, id: subject.id, metric, horizonDays: horizon },
+    ),
+  )
+  const forecast = query.data
+  const days = useMemo(() => (forecast === undefined ? undefined : daysOf(forecast)), [forecast])
+  const choose = (next: { metric?: typeof metric; horizon?: typeof horizon }) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false })
+  const nothing = days !== undefined && days.history.every(({ value }) => value === null)
+  return (
+    <Stack testId="capacity-forecast">
+      <ForecastChart
+        title={
+          <>
+            Forecast of{' '}
+            {subject?.kind === 'service' ? (
+              <Link to="/services/$serviceId" params={{ serviceId: subject.id }}>
+                {subject.name}
+              </Link>
+            ) : (
+              (subject?.name ?? '…')
+            )}
+          </>
+        }
+        hint="daily 95th percentile; days before a change of level or of capacity are left out"
+        days={days}
+        load={loadStateOf(query)}
+        height={320}
+        empty={
+          nothing
+            ? {
+                title: 'No day has been measured',
+                next: forecast?.refused ?? 'Daily points are made once a day from what agents send.',
+              }
+            : null
+        }
+        controls={
+          <>
+            <SegmentedControl
+              aria-label="What is forecast"
+              value={metric}
+              onChange={(value) => choose({ metric: capacityMetrics.find((name) => name === value) ?? metric })}
+              data={capacityMetrics.map((value) => ({ value, label: metricWords[value] }))}
+            />
+            <SegmentedControl
+              aria-label="Days ahead"
+              value={String(horizon)}
+              onChange={(value) => choose({ horizon: capacityHorizons.find((at) => String(at) === value) ?? horizon })}
+              data={capacityHorizons.map((value) => ({ value: String(value), label: `${value} d` }))}
+            />
+          </>
+        }
+      />
+      <ForecastEvidence forecast={forecast} />
+    </Stack>
+  )
+}
+
+function daysOf(forecast: CapacityForecast): ForecastDays {
+  return {
+    label: `${metricWords[forecast.metric].toLowerCase()} memory of ${forecast.subject.name}`,
+    unit: forecast.unit,
+    history: forecast.history,
+    forecast: forecast.forecast,
+    changes: forecast.changes,
+    threshold: forecast.exhaustion.threshold_bytes,
+  }
+}

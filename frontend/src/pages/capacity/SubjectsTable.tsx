@@ -1,0 +1,145 @@
+import { Link } from '@tanstack/react-router'
+import type { CapacitySubject } from '../../api/_generated/schema'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { FigureText } from '../../ui/FigureText'
+import { Term } from '../../ui/Term'
+import { ToneTag } from '../../ui/ToneTag'
+import classes from './CapacityPage.module.css'
+
+type FigureKey = {
+  [Key in keyof CapacitySubject]: CapacitySubject[Key] extends CapacitySubject['capacity_bytes'] ? Key : never
+}[keyof CapacitySubject]
+
+function figureColumn(key: FigureKey, header: string, what: string): Column<CapacitySubject> {
+  return {
+    key,
+    header,
+    numeric: true,
+    sortBy: (row) => row[key].value,
+    cell: (row) => <FigureText figure={row[key]} label={`${what} of ${row.name}`} />,
+  }
+}
+
+/** When a subject is full: a number of days, that it is not within the horizon, or why nobody can tell. */
+function DaysCell({ row, which }: { row: CapacitySubject; which: 'median' | 'early' }) {
+  const days = row.days_to_exhaustion
+  if (days[which].value === null && days.none_within_horizon) {
+    return <span className={classes.none}>none in {days.horizon_days} d</span>
+  }
+  return (
+    <FigureText
+      figure={days[which]}
+      label={`${which === 'median' ? 'Days until full' : 'Early warning'} of ${row.name}`}
+      bare
+    />
+  )
+}
+
+function columnsFor(kind: CapacitySubject['kind'], chosen: string | undefined): Column<CapacitySubject>[] {
+  return [
+    {
+      key: 'name',
+      header: kind === 'service' ? 'Service' : 'Group of hosts',
+      sortBy: (row) => row.name,
+      cell: (row) => (
+        <Link
+          from="/capacity"
+          to="/capacity"
+          search={(before) => ({ ...before, subject: row.id })}
+          resetScroll={false}
+          aria-current={row.id === chosen}
+          className={classes.subject}
+        >
+          {row.name}
+        </Link>
+      ),
+    },
+    { key: 'hosts', header: 'Hosts', numeric: true, sortBy: (row) => row.hosts, cell: (row) => row.hosts },
+    figureColumn('capacity_bytes', 'Capacity', 'Memory'),
+    figureColumn('resident_bytes', 'Resident', 'Resident memory'),
+    figureColumn('hot_bytes', 'Hot', 'Hot memory'),
+    figureColumn('dram_need_bytes', 'DRAM need', 'DRAM that is needed'),
+    figureColumn('cold_bytes', 'Cold', 'Cold memory'),
+    figureColumn('untouched_bytes', 'Untouched', 'Untouched memory'),
+    figureColumn('stranded_bytes', 'Stranded', 'Stranded memory'),
+    figureColumn('growth_bytes_per_day', 'Growth', 'Growth'),
+    {
+      key: 'days',
+      header: (
+        <>
+          Days until
+          <br />
+          full
+        </>
+      ),
+      numeric: true,
+      sortBy: (row) => row.days_to_exhaustion.median.value,
+      cell: (row) => <DaysCell row={row} which="median" />,
+    },
+    {
+      key: 'early',
+      header: (
+        <>
+          Early
+          <br />
+          warning
+        </>
+      ),
+      numeric: true,
+      sortBy: (row) => row.days_to_exhaustion.early.value,
+      cell: (row) => <DaysCell row={row} which="early" />,
+    },
+    {
+      key: 'method',
+      header: 'Forecast',
+      sortBy: (row) => row.method,
+      cell: (row) =>
+        row.method === null ? (
+          <ToneTag tone="neutral" label="refused" meaning={row.refused ?? 'There is too little data.'} />
+        ) : (
+          <span className={classes.method}>{methodWords(row.method)}</span>
+        ),
+    },
+  ]
+}
+
+/** The name of a forecasting method in words. */
+export function methodWords(method: string): string {
+  return method.replaceAll('_', ' ')
+}
+
+interface SubjectsTableProps {
+  kind: CapacitySubject['kind']
+  subjects: CapacitySubject[] | undefined
+  chosen: string | undefined
+  sort: string
+  onSort: (sort: string) => void
+}
+
+/** Services or groups of hosts with their memory, apart by what it is good for, and when they are full. */
+export function SubjectsTable({ kind, subjects, chosen, sort, onSort }: SubjectsTableProps) {
+  return (
+    <>
+      <DataTable
+        label="Capacity"
+        columns={columnsFor(kind, chosen)}
+        rows={subjects}
+        rowKey={(row) => row.id}
+        sort={sort}
+        onSort={onSort}
+        skeletonRows={8}
+        empty={
+          <EmptyState
+            title="Nothing measured yet"
+            next="Capacity is worked up once a day from what agents send. Check the agents on the Status page."
+          />
+        }
+      />
+      <p className={classes.legend}>
+        <Term name="stranded">Stranded</Term>, <Term name="untouched">untouched</Term> and cold memory are three
+        different things; <Term name="dramNeed">DRAM need</Term> is what should stay in DRAM.
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { capacity } from '../../mock-api/capacity'
+import { capacitySentence } from './capacitySentence'
+
+const all = capacity('service')
+const [full, never, young] = all.subjects
+
+describe('the first line of the capacity page', () => {
+  it('names who runs full first, when, and how many cannot be told', () => {
+    expect(capacitySentence(all)).toBe(
+      'prod/checkout may reach 90 % of its memory in 41.3 days (early warning: 33). 1 of 3 has too little data to tell.',
+    )
+    const two = [full, full, never].flatMap((subject) => subject ?? [])
+    expect(capacitySentence({ ...all, subjects: two })).toContain(
+      '2 of 3 services may reach 90 % of its memory within 90',
+    )
+  })
+
+  it('says that nobody does, which is an answer', () => {
+    const subjects = [never].flatMap((subject) => subject ?? [])
+    expect(capacitySentence({ ...all, subjects })).toBe('No service reaches 90 % of its memory within 90 days.')
+  })
+
+  it('does not take too little data for plenty of room', () => {
+    const subjects = [young].flatMap((subject) => subject ?? [])
+    expect(capacitySentence({ ...all, subjects })).toContain('too little data to tell')
+    expect(capacitySentence({ ...all, group_by: 'sku', subjects: [] })).toBe('No group of hosts has been measured yet.')
+  })
+})
