@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import insert, select, update
 
 from tierscope.core.database import Database
-from tierscope.storage.tables import alert_changes, alert_rules, alerts
+from tierscope.storage.tables import alert_changes, alerts
 
 START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -26,14 +26,6 @@ class SetClock:
         return self.now
 
 
-def add_rule(database: Database, name: str = "Ping-pong", *, no_data: str = "keep") -> int:
-    """A rule; its id."""
-    values = {"public_id": f"r-{name}", "name": name, "group_name": "tests", "origin": "own"}
-    with database.write() as transaction:
-        made = insert(alert_rules).values(**values, body={"no_data": no_data}).returning(alert_rules.c.id)
-        return int(transaction.execute(made).scalar_one())
-
-
 def change_alert(
     database: Database,
     name: str,
@@ -41,7 +33,6 @@ def change_alert(
     at: datetime,
     *,
     rule: str = "Ping-pong",
-    rule_id: int | None = None,
     severity: str = "warning",
     service: str = "cache",
     labels: dict[str, str] | None = None,
@@ -63,7 +54,6 @@ def change_alert(
         if found is None:
             values = {
                 "public_id": name,
-                "rule_id": rule_id,
                 "rule_name": rule,
                 "fingerprint": name.partition(".")[0],
                 "severity": severity,
@@ -86,7 +76,6 @@ def change_alert(
             transaction.execute(update(alerts).where(alerts.c.id == number).values(**open_states))
         change = {
             "alert_id": number,
-            "rule_id": rule_id,
             "fingerprint": name.partition(".")[0],
             "at": at,
             "from_state": before,

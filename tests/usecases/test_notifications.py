@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from factories.alert_changes import add_rule
 from factories.notifying import Notifying, receiver, route
 from factories.receivers import WebReceiver, web_receiver
 from fixtures.servers import Template
@@ -304,17 +303,17 @@ def test_an_acknowledged_alert_is_not_repeated_and_its_end_is_told(notifying: No
     assert told(web)[2:] == [("resolved", [("a1", "resolved")])]
 
 
-def test_missing_data_is_told_where_the_rule_asks_for_it(notifying: Notifying, web: WebReceiver) -> None:
-    notifying.put_routes([hook(web)], [route("hook", group_by=["alertname"])])
-    keeps, alerts = add_rule(notifying.database, "Keeps"), add_rule(notifying.database, "Alerts", no_data="alert")
-    notifying.change("k1", "no_data", rule="Keeps", rule_id=keeps)
-    notifying.change("n1", "no_data", rule="Alerts", rule_id=alerts)
+def test_an_alert_about_missing_data_is_told_like_one_that_fires(notifying: Notifying, web: WebReceiver) -> None:
+    notifying.put_routes([hook(web)], [route("hook")])
+    notifying.change("n1", "no_data")
     notifying.run()
     assert told(web) == [("firing", [("n1", "firing")])]
+    assert web.requests[0].json()["alerts"][0]["annotations"]["note"] == "There is no data to judge by."
     notifying.clock.move(60)
-    notifying.change("k1", "resolved", rule="Keeps", rule_id=keeps)
-    notifying.change("n1", "resolved", rule="Alerts", rule_id=alerts)
+    notifying.change("n1", "firing")
     notifying.run()
+    notifying.change("n1", "resolved")
+    notifying.run(60)
     assert told(web)[1:] == [("resolved", [("n1", "resolved")])]
 
 

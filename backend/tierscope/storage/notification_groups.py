@@ -74,11 +74,10 @@ def write_notifier(transaction: WriteTransaction, state: NotifierState, now: dat
 def read_changes(session: ReadSession, after: int, limit: int) -> tuple[list[AlertEvent], int]:
     """Changes behind a position that are to be told, and the number of the last one looked at."""
     statement = text(
-        "SELECT c.id, c.at, c.value, c.summary, c.to_state AS state, r.body->>'no_data' AS no_data, a.public_id,"
+        "SELECT c.id, c.at, c.value, c.summary, c.to_state AS state, a.public_id,"
         " a.fingerprint, a.rule_name, a.severity, a.subject_kind, a.subject_id, a.subject_name, a.origin, a.labels,"
         " a.unit, a.threshold, a.description, a.runbook_url, a.started_at, a.fired_at, a.resolved_at"
-        " FROM alert_changes c JOIN alerts a ON a.id = c.alert_id LEFT JOIN alert_rules r ON r.id = a.rule_id"
-        " WHERE c.id > :after ORDER BY c.id LIMIT :limit"
+        " FROM alert_changes c JOIN alerts a ON a.id = c.alert_id WHERE c.id > :after ORDER BY c.id LIMIT :limit"
     )
     rows = session.execute(statement, {"after": after, "limit": limit}).all()
     events = [event for row in rows if (event := _event(row)) is not None]
@@ -89,10 +88,10 @@ def read_firing(session: ReadSession) -> list[AlertEvent]:
     """All alerts that fire now."""
     statement = text(
         "SELECT 0 AS id, coalesce(a.fired_at, a.started_at) AS at, a.value, a.summary, a.state,"
-        " r.body->>'no_data' AS no_data, a.public_id, a.fingerprint, a.rule_name, a.severity, a.subject_kind,"
+        " a.public_id, a.fingerprint, a.rule_name, a.severity, a.subject_kind,"
         " a.subject_id, a.subject_name, a.origin, a.labels, a.unit, a.threshold, a.description, a.runbook_url,"
         " a.started_at, a.fired_at, a.resolved_at"
-        " FROM alerts a LEFT JOIN alert_rules r ON r.id = a.rule_id WHERE a.resolved_at IS NULL ORDER BY a.id"
+        " FROM alerts a WHERE a.resolved_at IS NULL ORDER BY a.id"
     )
     events = [event for row in session.execute(statement) if (event := _event(row)) is not None]
     return [event for event in events if event.state == "firing"]
@@ -213,7 +212,7 @@ def _group(row: Any, members: Sequence[tuple[Member, SentAlert]]) -> StoredGroup
 
 
 def _event(row: Any) -> AlertEvent | None:  # noqa: ANN401 - likewise
-    state = _told_state(row.state, row.no_data)
+    state = _told_state(row.state)
     if state is None:
         return None
     annotations = {
@@ -221,6 +220,7 @@ def _event(row: Any) -> AlertEvent | None:  # noqa: ANN401 - likewise
         "description": row.description,
         "runbook_url": row.runbook_url or "",
         "value": "" if row.value is None else f"{row.value:.6g} {row.unit}".strip(),
+        "note": "There is no data to judge by." if row.state == "no_data" else "",
         "threshold": "" if row.threshold is None else f"{row.threshold:.6g} {row.unit}".strip(),
     }
     alert = SentAlert(
@@ -234,8 +234,8 @@ def _event(row: Any) -> AlertEvent | None:  # noqa: ANN401 - likewise
     return AlertEvent(row.id, row.at, state, alert)
 
 
-def _told_state(state: str, no_data: str | None) -> MemberState | None:
-    """What a state of an alert means to receivers: missing data is told of where the rule asks for it, else nothing."""
-    if state == "firing" or (state == "no_data" and no_data == "alert"):
+def _told_state(state: str) -> MemberState | None:
+    """What a state of an alert means to receivers. An alert about missing data is one that holds."""
+    if state in ("firing", "no_data"):
         return "firing"
     return "resolved" if state in ("ok", "resolved") else None
