@@ -1,0 +1,67 @@
+"""Recordings of real kernels under the shipped rules: ping-pong is alerted on once, the others are never critical."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from factories.watched import Change, Watched, recording
+from tierscope.core.database import Database
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+LULL = 4
+QUIET = 45
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def watch(database: Database, name: str, *, lull_at: int | None = None, quiet: int = 0) -> Watched:
+    """A recording, a minute per snapshot, judged from its begin to its end. In a lull all counters stand still."""
+    keys, rows = recording(name)
+    if lull_at is not None:
+        rows = [*rows[:lull_at], *[rows[lull_at - 1]] * LULL, *rows[lull_at:]]
+    rows = [*rows, *[rows[-1]] * quiet]
+    watched = Watched(database, len(rows))
+    host = watched.enrol()
+    watched.send(host, keys, rows[:2])
+    watched.evaluate(3.5)
+    watched.send(host, keys, rows[2:], first=2)
+    watched.evaluate(len(rows) + 4)
+    return watched
+
+
+def steps(changes: list[Change]) -> list[str]:
+    return [change.after for change in changes]
+
+
+def test_ping_pong_is_alerted_on_kept_through_a_lull_and_cleared_once(database: Database) -> None:
+    watched = watch(database, "04-pingpong", lull_at=60, quiet=QUIET)
+    for rule in ("ping-pong-futile", "ping-pong-critical"):
+        changes = watched.changes(rule)
+        assert steps(changes)[-2:] == ["firing", "resolved"]
+        assert steps(changes).count("firing") == 1
+        fired, cleared = changes[-2].minute, changes[-1].minute
+        assert fired < 60 < 60 + LULL < cleared
+        assert cleared > 103
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "01-baseline-fits",
+        "02-default-spill",
+        "03-tiering-steady",
+        "05-ratelimited",
+        "07b-phase-fastscan",
+        "08-swap",
+        "10-cxl-real",
+        "15-mixed-reclaim",
+    ],
+)
+def test_other_recordings_raise_nothing_critical(database: Database, name: str) -> None:
+    watched = watch(database, name)
+    assert [change for change in watched.changes() if change.severity == "critical"] == []
