@@ -69,6 +69,8 @@ class Receiver(ReceiverRequest):
 class AlertRoute(Model):
     """Alerts that meet all matchers go to the receiver. What is null is as in the route around it."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+
     matchers: list[LabelMatcher] = Field(default=[], max_length=50)
     receiver: str | None = None
     group_by: list[Label] | None = Field(
