@@ -4,10 +4,15 @@ from celery import shared_task
 
 from tierscope.core.clock import utc_now
 from tierscope.usecases.alerts.evaluate import EvaluateRules
+from tierscope.worker.notifications import deliver
 from tierscope.worker.resources import worker_database
+from tierscope.worker.schedule import NOTIFICATIONS_SECONDS
 
 
 @shared_task(name="alerts.evaluate")
 def evaluate() -> int:
-    """Judge the minutes that have become complete; how many changes of state there were."""
-    return EvaluateRules(worker_database(), utc_now).run().changes
+    """Judge the minutes that have become complete, and wake the notifier; how many changes of state there were."""
+    changes = EvaluateRules(worker_database(), utc_now).run().changes
+    if changes:
+        deliver.apply_async(expires=NOTIFICATIONS_SECONDS)
+    return changes
