@@ -16,6 +16,7 @@ import pytest
 from factories.alert_changes import SetClock
 from factories.notifying import Notifying, receiver, route
 from factories.receivers import WebReceiver, web_receiver
+from factories.watched import Watched, recording
 from tierscope.core.database import Database
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -146,3 +147,36 @@ def test_an_alertmanager_that_was_away_gets_what_fires(
     assert notifying.run(60).sent == 2
     assert [alert["labels"]["service"] for alert in manager.alerts()] == ["cache"]
     wait_until(lambda: ("cache", "firing") in told(web), manager)
+
+
+def test_the_ping_pong_recording_is_told_to_a_webhook_and_an_alertmanager_once_each(
+    notifying: Notifying, manager: Alertmanager, web: WebReceiver
+) -> None:
+    keys, rows = recording("04-pingpong")
+    rows = [*rows, *[rows[-1]] * 45]
+    watched = Watched(notifying.database, len(rows))
+    matcher = ("alertname", "=", "ping-pong-critical")
+    with web_receiver() as direct:
+        hook = receiver("hook", "webhook", url=direct.url)
+        notifying.put_routes(
+            [hook, receiver("am", "alertmanager", url=manager.url)],
+            [route("hook", matcher, **{"continue": True}), route("am", matcher)],
+        )
+        host = watched.enrol()
+        watched.send(host, keys, rows[:2])
+        watched.evaluate(3.5)
+        watched.send(host, keys, rows[2:], first=2)
+        for minute in range(10, 90, 10):
+            watched.evaluate(minute)
+            notifying.run()
+        (held,) = manager.alerts()
+        assert (held["labels"]["alertname"], held["labels"]["origin"]) == ("ping-pong-critical", "simulated")
+        watched.evaluate(len(rows) + 4)
+        for _ in range(3):
+            notifying.run()
+        assert [(got.json()["status"], len(got.json()["alerts"])) for got in direct.requests] == [
+            ("firing", 1),
+            ("resolved", 1),
+        ]
+    assert manager.alerts() == []
+    wait_until(lambda: [got.json()["status"] for got in web.requests] == ["firing", "resolved"], manager)
