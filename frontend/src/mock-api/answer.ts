@@ -1,5 +1,5 @@
 import { advice } from './advice'
-import { capacity, capacityForecast } from './capacity'
+import { capacity, capacityForecast, capacityPlan } from './capacity'
 import { counter, counterNames } from './counters'
 import { curve } from './curve'
 import { events } from './events'
@@ -68,6 +68,7 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/sweeps\/[^/]+\/runs\/([^/]+)$/, (id) => json(sweepRun(id))],
   [/^\/v1\/sweeps\/([^/]+)\/heat$/, () => json(sweepHeat())],
   [/^\/v1\/capacity$/, (_, query) => json(capacity(query.get('group_by') ?? 'service'))],
+  [/^\/v1\/capacity\/plan$/, () => json(capacityPlan())],
   [/^\/v1\/capacity\/forecast$/, (_, query) => json(capacityForecast(query.get('id') ?? ''))],
   [/^\/v1\/prices$/, () => json({ items: prices, next_cursor: null })],
   [/^\/v1\/scenarios$/, () => json({ items: scenarioItems, next_cursor: null })],

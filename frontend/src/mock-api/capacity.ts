@@ -1,4 +1,4 @@
-import type { Capacity, CapacityForecast, CapacitySubject } from '../api/_generated/schema'
+import type { Capacity, CapacityForecast, CapacityPlan, CapacitySubject } from '../api/_generated/schema'
 import { figure, mockWindow, nothing } from './figures'
 
 const gib = 2 ** 30
@@ -107,6 +107,65 @@ export function capacityForecast(id: string): CapacityForecast {
     growth_bytes_per_day: subject.growth_bytes_per_day,
     exhaustion: subject.days_to_exhaustion,
     refused: subject.refused,
+    notes: [],
+  }
+}
+
+/** A plan of two quarters in which tiering needs fewer hosts, and one service fits nowhere without it. */
+export function capacityPlan(): CapacityPlan {
+  const quarter = (name: string, without: number, withTiers: number) => ({
+    quarter: name,
+    ends_at: '2026-12-31',
+    hosts_without_tiering: without,
+    hosts_with_tiering: withTiers,
+    lower_bound_without: without - 1,
+    lower_bound_with: withTiers - 1,
+    price_without: null,
+    price_with: null,
+    by_sku: [{ sku: '2-socket', without_tiering: without, with_tiering: withTiers }],
+  })
+  const placed = { service: 'prod/checkout', service_id: 'svc-checkout', dram_bytes: 300 * gib, cxl_bytes: 100 * gib }
+  const host = { sku: '2-socket', count: 9, dram_bytes: 512 * gib, cxl_bytes: 256 * gib, cxl_devices: 1, cores: null }
+  return {
+    quarters: [quarter('2026 Q4', 12, 9), quarter('2027 Q1', 14, 10)],
+    packing: {
+      without: [
+        {
+          ...host,
+          count: 12,
+          cxl_bytes: 0,
+          cxl_devices: 0,
+          placed: [{ ...placed, dram_bytes: 400 * gib, cxl_bytes: 0 }],
+        },
+      ],
+      with: [{ ...host, placed: [placed] }],
+    },
+    demands: [
+      {
+        service: 'prod/checkout',
+        service_id: 'svc-checkout',
+        hosts: 12,
+        memory_bytes: 400 * gib,
+        dram_bytes: 200 * gib,
+        cores: null,
+        growth_ratio_per_quarter: 0.08,
+        grows_by: 'forecast of resident bytes',
+        dram_by: 'ratio advice',
+      },
+    ],
+    unplaced: [
+      {
+        quarter: '2027 Q1',
+        service: 'prod/huge',
+        service_id: 'svc-huge',
+        tiering: false,
+        dram_bytes: 4096 * gib,
+        cxl_bytes: 0,
+        why: 'a host holds at most 1.5 TiB of DRAM',
+      },
+    ],
+    loss_target: null,
+    headroom_ratio: 0.1,
     notes: [],
   }
 }

@@ -44,4 +44,22 @@ describe('the capacity page', () => {
       expect(router.state.location.search).toMatchObject({ group: 'sku', metric: 'dram_need', horizon: 30 }),
     )
   })
+
+  it('plans the fleet on chosen hosts, and draws what fills them', async () => {
+    openApp('/capacity?tab=plan')
+    expect((await screen.findByTestId('plan-sentence')).textContent).toContain('10 hosts with tiering, 4 fewer')
+    expect(screen.getByTestId('plan-unplaced').textContent).toContain('prod/huge')
+    const packed = within(screen.getByTestId('chart-packing-with'))
+    expect(packed.getByRole('img', { name: 'CXL: 100 GiB of 256 GiB used' })).toBeTruthy()
+    await userEvent.click(packed.getByRole('button', { name: /as a table/ }))
+    expect(packed.getAllByRole('cell', { name: 'free' })).toHaveLength(2)
+  })
+
+  it('keeps the kinds of hosts in the link, and says what a plan lacks', async () => {
+    const router = openApp('/capacity?tab=plan')
+    await userEvent.click(await screen.findByRole('button', { name: 'Add a kind' }))
+    await waitFor(() => expect(JSON.stringify(router.state.location.search)).toContain('kind 2'))
+    await userEvent.clear(within(screen.getByRole('group', { name: 'Kind of host kind 2' })).getByLabelText('Name'))
+    expect((await screen.findByTestId('plan-fault')).textContent).toBe('Every kind of host needs a name.')
+  })
 })

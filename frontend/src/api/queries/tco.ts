@@ -1,7 +1,6 @@
 import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { PriceRequest, ScenarioDocument } from '../_generated/schema'
-import { client, dataOf } from '../client'
-import { problemOf } from '../problem'
+import { client, dataOf, doneBy } from '../client'
 import { readAll } from './pages'
 
 /** The same draws for everybody, so that a link shows the same numbers to each who opens it. */
@@ -113,12 +112,8 @@ export function changeScenario(queries: QueryClient, scenarioId: string) {
 /** Delete a stored scenario. Throws ApiProblem. */
 export function deleteScenario(queries: QueryClient) {
   return {
-    mutationFn: async (scenarioId: string) => {
-      const answer = await client.DELETE('/v1/scenarios/{scenario_id}', {
-        params: { path: { scenario_id: scenarioId } },
-      })
-      if (answer.error !== undefined) throw problemOf(answer.response.status, answer.error)
-    },
+    mutationFn: (scenarioId: string) =>
+      doneBy(client.DELETE('/v1/scenarios/{scenario_id}', { params: { path: { scenario_id: scenarioId } } })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['scenarios'] }),
   }
 }

@@ -1,10 +1,12 @@
-import { Select } from '@mantine/core'
+import { SegmentedControl, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Capacity } from '../../api/_generated/schema'
 import { capacityQuery } from '../../api/queries/capacity'
 import { loadStateOf } from '../../api/queries/loadState'
+import { capacityTabs } from '../../lib/capacityUrl'
+import { ExportButtons } from './ExportButtons'
 import { Headline } from '../../ui/Headline'
 import { NotesList } from '../../ui/NotesList'
 import { Panel } from '../../ui/Panel'
@@ -13,13 +15,17 @@ import { Stack } from '../../ui/Stack'
 import { capacitySentence } from './capacitySentence'
 import classes from './CapacityPage.module.css'
 import { ForecastPanel } from './ForecastPanel'
+import { PlanView } from './PlanView'
 import { SubjectsTable } from './SubjectsTable'
 
 const route = getRouteApi('/capacity')
 
+const tabWords = { subjects: 'Forecast', plan: 'Plan' } as const
+
 /** Who runs out of memory when, and how many hosts it takes. */
 export function CapacityPage(): ReactNode {
-  const { group = 'service' } = route.useSearch()
+  const { tab = 'subjects', group = 'service' } = route.useSearch()
+  const navigate = route.useNavigate()
   const query = useQuery(capacityQuery(group))
   const load = loadStateOf(query)
   const capacity = query.data
@@ -28,8 +34,23 @@ export function CapacityPage(): ReactNode {
   }
   return (
     <div data-testid="page-capacity">
-      <Headline kicker={<h1>Capacity</h1>} sentence={capacity === undefined ? undefined : capacitySentence(capacity)} />
-      <Subjects capacity={capacity} group={group} />
+      <Headline
+        kicker={<h1>Capacity</h1>}
+        sentence={capacity === undefined ? undefined : capacitySentence(capacity)}
+        aside={
+          <SegmentedControl
+            aria-label="View"
+            value={tab}
+            onChange={(value) => {
+              const next = capacityTabs.find((known) => known === value)
+              void navigate({ search: (before) => ({ ...before, tab: next === 'subjects' ? undefined : next }) })
+            }}
+            data={capacityTabs.map((value) => ({ value, label: tabWords[value] }))}
+          />
+        }
+      />
+      {tab === 'subjects' && <Subjects capacity={capacity} group={group} />}
+      {tab === 'plan' && <PlanView />}
     </div>
   )
 }
@@ -44,22 +65,25 @@ function Subjects({ capacity, group }: { capacity: Capacity | undefined; group: 
         title={group === 'service' ? 'Services' : 'Groups of hosts'}
         hint="of the newest whole day; choose one for its forecast"
         actions={
-          <Select
-            aria-label="Grouped by"
-            allowDeselect={false}
-            className={classes.grouping ?? ''}
-            value={group}
-            onChange={(value) =>
-              void navigate({
-                search: (before) => ({
-                  ...before,
-                  group: value === null || value === 'service' ? undefined : value,
-                  subject: undefined,
-                }),
-              })
-            }
-            data={(capacity?.groupings ?? [group]).map((value) => ({ value, label: groupingWords(value) }))}
-          />
+          <>
+            <Select
+              aria-label="Grouped by"
+              allowDeselect={false}
+              className={classes.grouping ?? ''}
+              value={group}
+              onChange={(value) =>
+                void navigate({
+                  search: (before) => ({
+                    ...before,
+                    group: value === null || value === 'service' ? undefined : value,
+                    subject: undefined,
+                  }),
+                })
+              }
+              data={(capacity?.groupings ?? [group]).map((value) => ({ value, label: groupingWords(value) }))}
+            />
+            <ExportButtons path={`/v1/capacity?group_by=${encodeURIComponent(group)}`} />
+          </>
         }
         flush
         testId="capacity-subjects"

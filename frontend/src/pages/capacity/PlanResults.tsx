@@ -1,0 +1,110 @@
+import type { CapacityPlan, PlanDemand } from '../../api/_generated/schema'
+import { HostsNeededChart } from '../../charts/hostsNeeded/HostsNeededChart'
+import { PackingChart } from '../../charts/packing/PackingChart'
+import { countHosts } from '../../charts/packing/figure'
+import type { LoadState } from '../../lib/loadState'
+import { formatBytes, formatCount, formatRatio } from '../../lib/units'
+import { Columns } from '../../ui/Columns'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { NotesList } from '../../ui/NotesList'
+import { Panel } from '../../ui/Panel'
+import { Prose } from '../../ui/Prose'
+import { StateNote } from '../../ui/StateNote'
+import { planSentence } from './planSentence'
+
+interface PlanResultsProps {
+  /** Undefined while there is no answer. */
+  plan: CapacityPlan | undefined
+  load: LoadState
+}
+
+const nothingToPack = {
+  title: 'Nothing to pack',
+  next: 'A plan needs services with measured memory; see Forecast for what each lacks.',
+}
+
+/** Hosts that each quarter needs, the packing of today, what does not fit, and what each service asks for. */
+export function PlanResults({ plan, load }: PlanResultsProps) {
+  const empty = plan !== undefined && plan.demands.length === 0 ? nothingToPack : null
+  const hosts = (packed: CapacityPlan['packing']['with'] | undefined) =>
+    packed === undefined ? '\u00a0' : `${formatCount(countHosts(packed))} hosts, packed now`
+  return (
+    <>
+      {plan !== undefined && empty === null && (
+        <StateNote tone="info" testId="plan-sentence">
+          {planSentence(plan)}
+        </StateNote>
+      )}
+      {plan !== undefined && plan.unplaced.length > 0 && (
+        <StateNote tone="warning" testId="plan-unplaced">
+          <p>
+            <strong>Does not fit any of these hosts:</strong>
+          </p>
+          <ul>
+            {plan.unplaced.slice(0, 8).map((one) => (
+              <li key={`${one.quarter}-${one.service_id}-${String(one.tiering)}`}>
+                {one.service}, {one.quarter}, {one.tiering ? 'with' : 'without'} tiering: <Prose text={one.why} />
+              </li>
+            ))}
+            {plan.unplaced.length > 8 && <li>and {plan.unplaced.length - 8} more</li>}
+          </ul>
+        </StateNote>
+      )}
+      <HostsNeededChart
+        quarters={plan?.quarters}
+        load={load}
+        height={260}
+        hint="at the end of each quarter, with growth and headroom"
+        empty={empty}
+      />
+      <Columns>
+        <PackingChart
+          name="packing-without"
+          title="Without tiering"
+          label="Hosts without tiering, filled by tier"
+          hint={hosts(plan?.packing.without)}
+          hosts={plan?.packing.without}
+          load={load}
+          height={240}
+          empty={empty}
+        />
+        <PackingChart
+          name="packing-with"
+          title="With tiering"
+          label="Hosts with tiering, filled by tier"
+          hint={hosts(plan?.packing.with)}
+          hosts={plan?.packing.with}
+          load={load}
+          height={240}
+          empty={empty}
+        />
+      </Columns>
+      <Panel title="What each service asks for" hint="now, and how it grows" flush testId="plan-demands">
+        <DataTable
+          label="What each service asks for"
+          columns={demandColumns}
+          rows={load.problem !== null && plan === undefined ? [] : plan?.demands}
+          rowKey={(row) => row.service_id}
+          empty={<EmptyState title={nothingToPack.title} next={nothingToPack.next} />}
+        />
+      </Panel>
+      <NotesList notes={plan?.notes} />
+    </>
+  )
+}
+
+const demandColumns: Column<PlanDemand>[] = [
+  { key: 'service', header: 'Service', cell: (row) => row.service },
+  { key: 'hosts', header: 'Hosts now', numeric: true, cell: (row) => formatCount(row.hosts) },
+  { key: 'memory', header: 'Memory', numeric: true, cell: (row) => formatBytes(row.memory_bytes) },
+  { key: 'dram', header: 'DRAM need', numeric: true, cell: (row) => formatBytes(row.dram_bytes) },
+  { key: 'dram-by', header: 'by', cell: (row) => <Prose text={row.dram_by} /> },
+  {
+    key: 'growth',
+    header: 'Growth a quarter',
+    numeric: true,
+    cell: (row) => formatRatio(row.growth_ratio_per_quarter),
+  },
+  { key: 'growth-by', header: 'by', cell: (row) => <Prose text={row.grows_by} /> },
+]

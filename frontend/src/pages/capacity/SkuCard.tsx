@@ -1,0 +1,87 @@
+import { ActionIcon, MultiSelect, NumberInput, TextInput } from '@mantine/core'
+import { IconTrash } from '@tabler/icons-react'
+import type { PlanSku } from '../../api/_generated/schema'
+import { formatBytes } from '../../lib/units'
+import classes from './CapacityPage.module.css'
+import { dimmSizesGib, gib, mostMemory } from './planEntry'
+
+interface SkuCardProps {
+  sku: PlanSku
+  onChange: (sku: PlanSku) => void
+  /** Undefined for the last one, which stays. */
+  onRemove: (() => void) | undefined
+}
+
+/** A kind of host: its slots and modules, its CXL devices, and what it holds at most. */
+export function SkuCard({ sku, onChange, onRemove }: SkuCardProps) {
+  const set = (next: Partial<PlanSku>) => onChange({ ...sku, ...next })
+  const count = (key: 'dram_slots' | 'dimms_min' | 'dimm_step' | 'cxl_devices_max', label: string, min: number) => (
+    <NumberInput
+      size="xs"
+      label={label}
+      min={min}
+      max={128}
+      allowDecimal={false}
+      value={sku[key]}
+      onChange={(value) => value !== '' && set({ [key]: Math.max(min, Number(value)) })}
+    />
+  )
+  const { dram, cxl } = mostMemory(sku)
+  return (
+    <fieldset className={classes.sku} aria-label={`Kind of host ${sku.name}`}>
+      <div className={classes.form}>
+        <TextInput
+          label="Name"
+          maxLength={100}
+          value={sku.name}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+          rightSection={
+            onRemove !== undefined && (
+              <ActionIcon aria-label={`Remove ${sku.name}`} onClick={onRemove}>
+                <IconTrash size={14} />
+              </ActionIcon>
+            )
+          }
+        />
+        {count('dram_slots', 'DIMM slots', 1)}
+        <MultiSelect
+          size="xs"
+          className={classes.wide ?? ''}
+          label="DIMM sizes"
+          value={sku.dimm_bytes.map(String)}
+          onChange={(sizes) => set({ dimm_bytes: sizes.map(Number).sort((a, b) => a - b) })}
+          data={dimmSizesGib.map((size) => ({ value: String(size * gib), label: `${size} GiB` }))}
+        />
+        {count('dimms_min', 'Fewest DIMMs', 1)}
+        {count('dimm_step', 'Added at a time', 1)}
+        {count('cxl_devices_max', 'CXL devices, at most', 0)}
+        <NumberInput
+          size="xs"
+          label="CXL device"
+          suffix=" GiB"
+          min={0}
+          max={8192}
+          value={sku.cxl_device_bytes / gib}
+          onChange={(value) => value !== '' && set({ cxl_device_bytes: Number(value) * gib })}
+        />
+        <NumberInput
+          size="xs"
+          label="Cores (optional)"
+          min={1}
+          value={sku.cores ?? ''}
+          onChange={(value) => set({ cores: value === '' ? null : Number(value) })}
+        />
+        <NumberInput
+          size="xs"
+          label="Price (optional)"
+          min={0}
+          value={sku.price ?? ''}
+          onChange={(value) => set({ price: value === '' ? null : Number(value) })}
+        />
+      </div>
+      <p className={classes.words}>
+        Holds at most {formatBytes(dram)} of DRAM{cxl > 0 && ` and ${formatBytes(cxl)} behind CXL`}.
+      </p>
+    </fieldset>
+  )
+}
