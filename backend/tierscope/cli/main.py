@@ -24,6 +24,7 @@ from tierscope.cli import (
     openapi,
     processes,
     recommend,
+    rules,
     simulate,
     status,
     tco,
@@ -66,6 +67,7 @@ app.add_typer(token.app, name="token")
 app.add_typer(agent_data.import_app, name="import")
 app.add_typer(agents.app, name="agents")
 app.add_typer(experiments.app, name="experiments")
+app.add_typer(rules.app, name="rules")
 
 
 @app.callback(invoke_without_command=True)

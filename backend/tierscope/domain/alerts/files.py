@@ -46,7 +46,15 @@ def read_rules(text: str) -> list[Rule]:
         RuleError: it is not one; `at` is the rule and field.
     """
     document = load_yaml(text)
-    listed = document.get("rules") if isinstance(document, dict) else document
+    return read_entries(document.get("rules") if isinstance(document, dict) else document)
+
+
+def read_entries(listed: Any) -> list[Rule]:  # noqa: ANN401 - as YAML gave it
+    """The rules of a list of mappings.
+
+    Raises:
+        RuleError: one is not a rule; `at` is its place and field.
+    """
     if not isinstance(listed, list):
         message = "There is no list of rules."
         raise RuleError(RuleProblem("file", message, "Write `rules:` and below it one entry per rule."))

@@ -134,11 +134,9 @@ def _export(checked: CheckedRule) -> dict[str, Any]:
         raise _NotExpressible("its scope names hosts, services or labels of this service")
     if rule.n != 1 or rule.m != 1:
         raise _NotExpressible("n of m minutes has no counterpart")
-    if checked.recovery is not None:
-        raise _NotExpressible("a recovery condition of its own has no counterpart: it would resolve earlier")
     if rule.no_data == "alert":
         raise _NotExpressible("missing data is no state of a rule there")
-    entry: dict[str, Any] = {"alert": _alert_name(rule.name), "expr": _write(checked.condition.root)}
+    entry: dict[str, Any] = {"alert": _alert_name(rule.name), "expr": _expression(checked)}
     if rule.for_seconds > 0:
         # A condition that held for n minutes here has been seen at n evaluations; there `for` counts what lies between.
         entry["for"] = write_seconds(max(rule.for_seconds - 60, 0))
@@ -151,6 +149,16 @@ def _export(checked: CheckedRule) -> dict[str, Any]:
     if rule.runbook_url:
         entry["annotations"]["runbook_url"] = rule.runbook_url
     return entry
+
+
+def _expression(checked: CheckedRule) -> str:
+    """The condition; with a recovery of its own also what has not recovered of the alerts that fire."""
+    holds = _write(checked.condition.root)
+    if checked.recovery is None:
+        return holds
+    firing = f'ALERTS{{alertname="{_alert_name(checked.rule.name)}",alertstate="firing"}}'
+    value, recovered = _write(checked.condition.value), _write(checked.recovery.root)
+    return f"{holds} or (({value} unless {recovered}) and on (instance) {firing})"
 
 
 def _alert_name(name: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierscope.domain.alerts.frame import Floats, Ints
-from tierscope.domain.alerts.machine import LEVEL_NAMES, Level, Levels
+from tierscope.domain.alerts.machine import LEVEL_NAMES, Changes, Level, Levels
 
 _GRAVITY = np.array([0, 2, 3, 1], np.int8)
 """By level: firing over pending over no data over ok."""
@@ -20,6 +20,16 @@ class Span:
     start: int
     end: int | None
     value: float | None
+
+
+def levels_of(changes: Changes, n_subjects: int, n_minutes: int) -> Levels:
+    """The level after each minute [subjects, minutes], from its changes."""
+    levels = np.zeros((n_subjects, n_minutes), np.int8)
+    for subject, minute, after in zip(
+        changes.subjects.tolist(), changes.minutes.tolist(), changes.after.tolist(), strict=True
+    ):
+        levels[subject, minute:] = after
+    return levels
 
 
 def list_spans(levels: Levels, minutes: Ints, values: Floats) -> list[Span]:

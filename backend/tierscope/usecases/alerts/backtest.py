@@ -12,9 +12,9 @@ from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import BadRequest, Unprocessable
 from tierscope.domain.alerts.evaluating import UNKNOWN, evaluate, measure
 from tierscope.domain.alerts.frame import MINUTE_S, Floats, Ints
-from tierscope.domain.alerts.machine import LEVEL_NAMES, Changes, Level, Levels, follow, start_states
+from tierscope.domain.alerts.machine import LEVEL_NAMES, Level, Levels, follow, start_states
 from tierscope.domain.alerts.rules import CheckedRule, Rule, check_rule
-from tierscope.domain.alerts.spans import Span, bucket_levels, bucket_values, list_spans
+from tierscope.domain.alerts.spans import Span, bucket_levels, bucket_values, levels_of, list_spans
 from tierscope.domain.alerts.vocabulary import AGE, all_series
 from tierscope.domain.figures import Resolution, TimeAxis, Window, gaps_to_none
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, read_frame
@@ -187,16 +187,6 @@ def _forget(parts: list[_Part], shown: int) -> None:
 
 def _in_order(parts: list[_Part]) -> list[_Part]:
     return sorted(parts, key=lambda part: (-part.fired, -part.firing_minutes, part.subject.name, part.subject.id))
-
-
-def levels_of(changes: Changes, n_subjects: int, n_minutes: int) -> Levels:
-    """The level after each minute [subjects, minutes], from its changes."""
-    levels = np.zeros((n_subjects, n_minutes), np.int8)
-    for subject, minute, after in zip(
-        changes.subjects.tolist(), changes.minutes.tolist(), changes.after.tolist(), strict=True
-    ):
-        levels[subject, minute:] = after
-    return levels
 
 
 def _view(asked: BacktestRequest, checked: CheckedRule, parts: list[_Part], span: tuple[int, int]) -> BacktestView:
