@@ -50,8 +50,7 @@ def random_scenario(seed: int) -> Scenario:
     dice = random.Random(seed)  # noqa: S311 - a seeded test
 
     def between(low: float, high: float) -> Range:
-        ends = sorted(dice.uniform(low, high) for _ in range(3))
-        return Range(ends[1], ends[0], ends[2])
+        return random_range(low, high, dice)
 
     inputs: dict[SharedName, Range] = {
         "dram": between(4.0, 40.0),
@@ -72,38 +71,50 @@ def random_scenario(seed: int) -> Scenario:
         "waf_rated": between(1.0, 1.5),
     }
 
-    def design(name: str) -> Design:
-        dram = dice.uniform(128.0, 1024.0)
-        size = dice.uniform(500.0, 8000.0)
-        cxl = Expander(dice.uniform(64.0, 512.0), dice.randint(1, 4)) if dice.random() < 0.7 else None
-        ddr4 = Expander(dice.uniform(64.0, 512.0), dice.randint(1, 4)) if dice.random() < 0.5 else None
-        swap = Swap(
-            zoned=dice.random() < 0.5,
-            gb=size,
-            used_gb=dice.uniform(0.0, size / 10),
-            swap_out_mb_per_s=between(1.0, 200.0),
-            paid="capex" if dice.random() < 0.5 else "wear",
-            watts=dice.uniform(0.0, 12.0),
-        )
-        zswap = Zswap(dram * dice.uniform(0.0, 0.3), dice.uniform(1.0, 4.0), dice.uniform(0.0, 0.05))
-        loss = between(0.0, 0.2) if dice.random() < 0.5 else LogOdds(dice.uniform(0.001, 0.1), dice.uniform(0.1, 1.0))
-        return Design(
-            name,
-            Sku(f"sku of {name}", dice.uniform(5e3, 2e4), dice.uniform(200.0, 600.0)),
-            dram,
-            cxl,
-            ddr4,
-            swap if dice.random() < 0.7 else None,
-            zswap if dice.random() < 0.6 else None,
-            loss,
-            dice.choice([0.0, dice.uniform(0.0, 500.0)]),
-            "more" if dice.random() < 0.4 else "same",
-        )
-
     finance = Finance(dice.uniform(3.0, 7.0), dice.uniform(0.0, 0.15), dice.choice(["straight_line", "crf"]))
     fleet = Fleet(dice.randint(1, 20_000), dice.uniform(-0.1, 0.5), dice.randint(1, 7))
-    designs = [design(name) for name in ("today", "first", "second", "third")]
+    designs = [random_design(name, dice) for name in ("today", "first", "second", "third")]
     linked = dice.random() < 0.3
     if linked:
         inputs["cxl_media"] = inputs["dram"]
     return Scenario(f"seed {seed}", "USD", designs[0], tuple(designs[1:]), inputs, finance, fleet, linked=linked)
+
+
+def random_design(name: str, dice: random.Random) -> Design:
+    """A host with some of all kinds of memory."""
+    dram = dice.uniform(128.0, 1024.0)
+    size = dice.uniform(500.0, 8000.0)
+    cxl = Expander(dice.uniform(64.0, 512.0), dice.randint(1, 4)) if dice.random() < 0.7 else None
+    ddr4 = Expander(dice.uniform(64.0, 512.0), dice.randint(1, 4)) if dice.random() < 0.5 else None
+    swap = Swap(
+        zoned=dice.random() < 0.5,
+        gb=size,
+        used_gb=dice.uniform(0.0, size / 10),
+        swap_out_mb_per_s=random_range(1.0, 200.0, dice),
+        paid="capex" if dice.random() < 0.5 else "wear",
+        watts=dice.uniform(0.0, 12.0),
+    )
+    zswap = Zswap(dram * dice.uniform(0.0, 0.3), dice.uniform(1.0, 4.0), dice.uniform(0.0, 0.05))
+    loss = (
+        random_range(0.0, 0.2, dice)
+        if dice.random() < 0.5
+        else LogOdds(dice.uniform(0.001, 0.1), dice.uniform(0.1, 1.0))
+    )
+    return Design(
+        name,
+        Sku(f"sku of {name}", dice.uniform(5e3, 2e4), dice.uniform(200.0, 600.0)),
+        dram,
+        cxl,
+        ddr4,
+        swap if dice.random() < 0.7 else None,
+        zswap if dice.random() < 0.6 else None,
+        loss,
+        dice.choice([0.0, dice.uniform(0.0, 500.0)]),
+        "more" if dice.random() < 0.4 else "same",
+    )
+
+
+def random_range(low: float, high: float, dice: random.Random) -> Range:
+    """A value between two ends, with a range around it."""
+    ends = sorted(dice.uniform(low, high) for _ in range(3))
+    return Range(ends[1], ends[0], ends[2])

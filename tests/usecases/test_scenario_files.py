@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tierscope.core.errors import UnreadableScenario
 from tierscope.usecases.scenario_documents import NumberLoss, ScenarioDocument, ServiceLoss, SweepLoss
-from tierscope.usecases.scenario_files import MAX_CHARACTERS, ScenarioUnreadable, read_scenario, write_scenario
+from tierscope.usecases.scenario_files import MAX_CHARACTERS, read_scenario, write_scenario
 from tierscope.usecases.scenarios import starting_point
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "half-reused.yaml"
@@ -28,9 +29,9 @@ prices:
 
 def faults(text: str) -> list[str]:
     """What is wrong with a file."""
-    with pytest.raises(ScenarioUnreadable) as caught:
+    with pytest.raises(UnreadableScenario) as caught:
         read_scenario(text)
-    return caught.value.faults
+    return list(caught.value.faults)
 
 
 def test_a_file_becomes_a_scenario_and_the_same_file_again() -> None:

@@ -6,8 +6,8 @@ from contextlib import closing
 import pytest
 
 from tierscope.core.database import Database
-from tierscope.core.errors import Conflict, NotFound, Unprocessable
-from tierscope.usecases.scenario_files import ScenarioUnreadable, write_scenario
+from tierscope.core.errors import Conflict, NotFound, Unprocessable, UnreadableScenario
+from tierscope.usecases.scenario_files import write_scenario
 from tierscope.usecases.scenarios import Scenarios, starting_point
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -60,7 +60,7 @@ def test_what_is_not_there_or_cannot_be_read_is_said(store: Scenarios) -> None:
         store.delete("t0", actor="ann")
     with pytest.raises(Unprocessable, match="either as"):
         store.create(name=None, spec=None, yaml=None, actor="ann")
-    with pytest.raises(ScenarioUnreadable, match="baseline: Field required"):
+    with pytest.raises(UnreadableScenario, match="baseline: Field required"):
         store.create(name=None, spec=None, yaml="name: x", actor="ann")
     made = store.create(name=None, spec=SPEC, yaml=None, actor="ann")
     store.delete(made.id, actor="ann")

@@ -63,7 +63,8 @@ def tco(
 
 
 def _read(path: Path) -> ScenarioDocument:
-    from tierscope.usecases.scenario_files import MAX_CHARACTERS, ScenarioUnreadable, read_scenario
+    from tierscope.core.errors import UnreadableScenario
+    from tierscope.usecases.scenario_files import MAX_CHARACTERS, read_scenario
 
     try:
         if path.stat().st_size > 4 * MAX_CHARACTERS:
@@ -73,7 +74,7 @@ def _read(path: Path) -> ScenarioDocument:
         fail(f"{path} cannot be read: {error}", next_step="name a scenario (YAML)", status=BAD_USAGE)
     try:
         return read_scenario(text)
-    except ScenarioUnreadable as error:
+    except UnreadableScenario as error:
         for fault in error.faults:
             say(f"error: {path}: {fault}")
         say(f"next:  {error.next_step}")

@@ -19,6 +19,7 @@
     ├── UnsupportedMedia           415 unsupported-media
     ├── Unprocessable              422 invalid
     │   ├── Unreadable             422 unreadable
+    │   ├── UnreadableScenario     422 unreadable-scenario
     │   ├── UnknownVersion         422 unknown-version
     │   ├── OutgoingRefused        422 outgoing-refused
     │   └── TooManyGaps            422 too-many-gaps
@@ -32,6 +33,7 @@
 docs/problems.md has one entry per type; a test compares the two.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 PROBLEM_BASE = "https://tierscope.dev/problems/"
@@ -216,6 +218,18 @@ class Unreadable(Unprocessable):
     slug = "unreadable"
     title = "The batch cannot be read"
     default_next_step = "Do not send it again; report the agent's version with this detail."
+
+
+class UnreadableScenario(Unprocessable):
+    """A scenario cannot be read; `faults` name each path and cause."""
+
+    slug = "unreadable-scenario"
+    title = "The scenario cannot be read"
+    default_next_step = "Compare with docs/howto/tco.md, or let an editor check it against GET /v1/scenarios/schema."
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = tuple(faults)
 
 
 class UnknownVersion(Unprocessable):

@@ -6,39 +6,29 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from tierscope.core.errors import Unprocessable
+from tierscope.core.errors import UnreadableScenario
 from tierscope.usecases.scenario_documents import ScenarioDocument
 
 MAX_CHARACTERS = 200_000
 MOST_FAULTS = 20
 
 
-class ScenarioUnreadable(Unprocessable):
-    """A scenario file cannot be read; `faults` name the path and the cause."""
-
-    default_next_step = "Compare with docs/howto/tco.md, or let an editor check it against GET /v1/scenarios/schema."
-
-    def __init__(self, faults: list[str]) -> None:
-        super().__init__("; ".join(faults[:MOST_FAULTS]))
-        self.faults = faults
-
-
 def read_scenario(text: str) -> ScenarioDocument:
     """A scenario from YAML.
 
     Raises:
-        ScenarioUnreadable: no YAML, a name twice, an alias, or values that do not hold; each fault names its path.
+        UnreadableScenario: no YAML, a name twice, an alias, or values that do not hold; each fault names its path.
     """
     if len(text) > MAX_CHARACTERS:
-        raise ScenarioUnreadable([f"the file has more than {MAX_CHARACTERS} characters"])
+        raise UnreadableScenario([f"the file has more than {MAX_CHARACTERS} characters"])
     try:
         document = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a safe loader that refuses even more
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise ScenarioUnreadable([f"{place}{error.problem or error.context or 'no YAML'}"]) from error
+        raise UnreadableScenario([f"{place}{error.problem or error.context or 'no YAML'}"]) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ScenarioUnreadable([f"no YAML: {error}"]) from error
+        raise UnreadableScenario([f"no YAML: {error}"]) from error
     return parse_scenario(document)
 
 
@@ -46,13 +36,15 @@ def parse_scenario(document: object) -> ScenarioDocument:
     """A scenario from plain values.
 
     Raises:
-        ScenarioUnreadable: values that do not hold; each fault names its path.
+        UnreadableScenario: values that do not hold; each fault names its path.
     """
     try:
         return ScenarioDocument.model_validate(document)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        raise ScenarioUnreadable([_fault(item["loc"], item["msg"], document) for item in found]) from error
+        raise UnreadableScenario(
+            [_fault(item["loc"], item["msg"], document) for item in found[:MOST_FAULTS]]
+        ) from error
 
 
 def write_scenario(scenario: ScenarioDocument) -> str:
