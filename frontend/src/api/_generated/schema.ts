@@ -924,6 +924,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Scheduled reports
+         * @description All reports by name, with their newest sending. Addresses of people are for operators.
+         */
+        get: operations["list_reports_v1_reports_get"];
+        put?: never;
+        /**
+         * Schedule a report
+         * @description It is sent for the first time when it is due next. A webhook to an internal address is refused.
+         */
+        post: operations["create_report_v1_reports_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reports/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The report as it would be sent now
+         * @description One page of HTML, or a PDF.
+         */
+        post: operations["preview_report_v1_reports_preview_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reports/{report_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a scheduled report
+         * @description Delete it with the log of its sendings.
+         */
+        delete: operations["delete_report_v1_reports__report_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reports/{report_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sendings of a report
+         * @description Newest first: when each was due, who has taken it, and what went wrong.
+         */
+        get: operations["list_report_runs_v1_reports__report_id__runs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/rules": {
         parameters: {
             query?: never;
@@ -5660,6 +5744,13 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Page[ReportRun] */
+        Page_ReportRun_: {
+            /** Items */
+            items: components["schemas"]["ReportRun"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[ScenarioItem] */
         Page_ScenarioItem_: {
             /** Items */
@@ -6047,6 +6138,26 @@ export interface components {
             detectable_effect_ratio: number;
             /** Hosts Per Arm */
             hosts_per_arm: number;
+        };
+        /**
+         * PreviewRequest
+         * @description What to show.
+         */
+        PreviewRequest: {
+            /**
+             * Name
+             * @default Capacity report
+             */
+            name: string;
+            /**
+             * Sections
+             * @default [
+             *       "capacity",
+             *       "advice",
+             *       "alerts"
+             *     ]
+             */
+            sections: ("capacity" | "advice" | "alerts")[];
         };
         /**
          * Price
@@ -6567,6 +6678,120 @@ export interface components {
             url_file?: string | null;
             /** User */
             user?: string | null;
+        };
+        /**
+         * Report
+         * @description A scheduled report.
+         */
+        Report: {
+            /** At */
+            at: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Cron */
+            cron: string | null;
+            /** Enabled */
+            enabled: boolean;
+            /** Every Days */
+            every_days: number | null;
+            /**
+             * Format
+             * @enum {string}
+             */
+            format: "html" | "pdf" | "both";
+            /** Id */
+            id: string;
+            last_run: components["schemas"]["ReportRun"] | null;
+            /** Name */
+            name: string;
+            /**
+             * Next At
+             * Format: date-time
+             */
+            next_at: string;
+            /** Sections */
+            sections: ("capacity" | "advice" | "alerts")[];
+            to: components["schemas"]["ReportDestination"];
+        };
+        /**
+         * ReportDestination
+         * @description Where a report goes. Answers show of a webhook the place alone: the rest of its address is often a secret.
+         */
+        ReportDestination: {
+            /**
+             * Mail
+             * @default []
+             */
+            mail: string[];
+            /** Webhook */
+            webhook?: string | null;
+        };
+        /**
+         * ReportRequest
+         * @description A report: either `cron` (five fields) or every so many days at a time of day. All times are UTC.
+         */
+        ReportRequest: {
+            /**
+             * At
+             * @default 07:00
+             */
+            at: string;
+            /** Cron */
+            cron?: string | null;
+            /** Every Days */
+            every_days?: number | null;
+            /**
+             * Format
+             * @default html
+             * @enum {string}
+             */
+            format: "html" | "pdf" | "both";
+            /** Name */
+            name: string;
+            /**
+             * Sections
+             * @default [
+             *       "capacity",
+             *       "advice",
+             *       "alerts"
+             *     ]
+             */
+            sections: ("capacity" | "advice" | "alerts")[];
+            to: components["schemas"]["ReportDestination"];
+        };
+        /**
+         * ReportRun
+         * @description One sending. `running` between attempts: those in `sent` have it, the others get it with the next one.
+         */
+        ReportRun: {
+            /** Attempts */
+            attempts: number;
+            /**
+             * Due At
+             * Format: date-time
+             */
+            due_at: string;
+            /** Error */
+            error: string | null;
+            /** Finished At */
+            finished_at: string | null;
+            /** Sent */
+            sent: string[];
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "sent" | "failed";
         };
         /**
          * Revisit
@@ -9214,6 +9439,7 @@ export type PageExperimentItem = components['schemas']['Page_ExperimentItem_'];
 export type PageHostSummary = components['schemas']['Page_HostSummary_'];
 export type PageNotification = components['schemas']['Page_Notification_'];
 export type PagePrice = components['schemas']['Page_Price_'];
+export type PageReportRun = components['schemas']['Page_ReportRun_'];
 export type PageScenarioItem = components['schemas']['Page_ScenarioItem_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
 export type PageSilence = components['schemas']['Page_Silence_'];
@@ -9232,6 +9458,7 @@ export type PlannedHost = components['schemas']['PlannedHost'];
 export type Power = components['schemas']['Power'];
 export type PowerDocument = components['schemas']['PowerDocument'];
 export type PowerPoint = components['schemas']['PowerPoint'];
+export type PreviewRequest = components['schemas']['PreviewRequest'];
 export type Price = components['schemas']['Price'];
 export type PriceDocument = components['schemas']['PriceDocument'];
 export type PriceRequest = components['schemas']['PriceRequest'];
@@ -9252,6 +9479,10 @@ export type Receiver = components['schemas']['Receiver'];
 export type ReceiverRequest = components['schemas']['ReceiverRequest'];
 export type ReceiverSecret = components['schemas']['ReceiverSecret'];
 export type ReceiverSettings = components['schemas']['ReceiverSettings'];
+export type Report = components['schemas']['Report'];
+export type ReportDestination = components['schemas']['ReportDestination'];
+export type ReportRequest = components['schemas']['ReportRequest'];
+export type ReportRun = components['schemas']['ReportRun'];
 export type Revisit = components['schemas']['Revisit'];
 export type RevisitCurve = components['schemas']['RevisitCurve'];
 export type Rule = components['schemas']['Rule'];
@@ -10998,6 +11229,160 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Price"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_reports_v1_reports_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"][];
+                };
+            };
+        };
+    };
+    create_report_v1_reports_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    preview_report_v1_reports_preview_post: {
+        parameters: {
+            query?: {
+                format?: "html" | "pdf";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": unknown;
+                    "text/html": unknown;
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_report_v1_reports__report_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_report_runs_v1_reports__report_id__runs_get: {
+        parameters: {
+            query?: {
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ReportRun_"];
                 };
             };
             /** @description Validation Error */
