@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from fixtures.page_traces import TRACES
 from tierscope.cli.main import main
-from tierscope.domain.simulate import POLICY_NAMES
+from tierscope.domain.simulate import POLICY_NAMES, WORKLOADS
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
@@ -39,8 +40,8 @@ def document(*words: str | Path) -> dict[str, Any]:
     return found
 
 
-def write_trace(path: Path, **columns: list[Any]) -> Path:
-    """A page trace of these rows."""
+def write_trace(path: Path, columns: Mapping[str, list[Any]], types: Mapping[str, pa.DataType] | None = None) -> Path:
+    """A page trace of these rows; columns are of the documented types unless others are given."""
     rows = {
         "interval": [0, 0, 1],
         "page": [5, 6, 5],
@@ -49,9 +50,9 @@ def write_trace(path: Path, **columns: list[Any]) -> Path:
         "kind": ["anon", "file", "anon"],
         **columns,
     }
-    types = {"interval": pa.int32(), "page": pa.uint64(), "loads": pa.uint32(), "stores": pa.uint32()}
-    types["kind"] = pa.string()
-    table = pa.table({name: pa.array(values, types.get(name)) for name, values in rows.items()})
+    documented = {"interval": pa.int32(), "page": pa.uint64(), "loads": pa.uint32(), "stores": pa.uint32()}
+    wanted = {**documented, "kind": pa.string(), **(types or {})}
+    table = pa.table({name: pa.array(values, wanted[name]) for name, values in rows.items()})
     pq.write_table(table.replace_schema_metadata({"page_size": "4096"}), path)
     return path
 
@@ -122,16 +123,90 @@ def test_bad_usage_names_the_cause_and_the_next_step(words: tuple[str, ...], cau
         ({"interval": [0, 0, 0], "page": [5, 6, 5], "kind": ["anon", "file", "anon"]}, "row 3"),
         ({"loads": [2**32 - 1, 1, 1], "stores": [1, 0, 0]}, "row 1"),
         ({"interval": [], "page": [], "loads": [], "stores": [], "kind": []}, "empty"),
+        ({"page": [5, 2**64 - 1, 5]}, "row 2, column `page`: is 18446744073709551615"),
+        ({"page": [5, None, 5]}, "row 2, column `page`: is null"),
+        ({"interval": [0, 0, 2**31 - 1]}, "2147483648 intervals, the limit is 1000000"),
     ],
 )
 def test_bad_traces_are_refused_with_the_row(tmp_path: Path, columns: dict[str, list[Any]], cause: str) -> None:
-    path = write_trace(tmp_path / "bad.parquet", **columns)
+    path = write_trace(tmp_path / "bad.parquet", columns)
     _, error = simulate(path, "-p", "tpp", "--dram-share", "0.5", expect=1)
     assert cause in error
     assert "next:" in error
 
 
+@pytest.mark.parametrize(
+    ("types", "columns", "cause"),
+    [
+        ({"page": pa.int64()}, {"page": [5, -6, 5]}, "row 2, column `page`: is -6"),
+        ({"loads": pa.int64()}, {"loads": [3, -1, 2]}, "row 2, column `loads`: is -1"),
+        ({"loads": pa.int64()}, {"loads": [3, 1, 2**33]}, "row 3, column `loads`: is 8589934592"),
+        ({"interval": pa.int64()}, {"interval": [0, 0, 2**40]}, "row 3, column `interval`: is 1099511627776"),
+        ({"loads": pa.float64()}, {"loads": [3.0, 1.5, 2.0]}, "column `loads` has type DOUBLE, expected integers"),
+        ({"interval": pa.string()}, {"interval": ["0", "0", "1"]}, "column `interval` has type BYTE_ARRAY"),
+        ({"kind": pa.int32()}, {"kind": [0, 1, 0]}, "column `kind` has type INT32, expected strings"),
+    ],
+)
+def test_columns_of_other_types_are_refused_where_their_values_do_not_fit(
+    tmp_path: Path, types: dict[str, pa.DataType], columns: dict[str, list[Any]], cause: str
+) -> None:
+    path = write_trace(tmp_path / "bad.parquet", columns, types)
+    _, error = simulate(path, "-p", "tpp", "--dram-share", "0.5", expect=1)
+    assert cause in error
+    assert "next:" in error
+
+
+def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad.parquet"
+    path.write_text("interval,page\n0,5\n", encoding="utf-8")
+    _, error = simulate(path, "-p", "tpp", "--dram-share", "0.5", expect=1)
+    assert "is not readable as Parquet" in error
+
+
+def test_counts_that_sum_beyond_32_bits_are_added_up(tmp_path: Path) -> None:
+    most = 2**32 - 1
+    path = write_trace(tmp_path / "large.parquet", {"loads": [most, most, most], "stores": [0, 0, 0]})
+    found = document(path, "-p", "first-touch", "--dram-share", "1")
+    assert found["trace"]["accesses"] == found["runs"][0]["totals"]["local_accesses"] == 3 * most
+
+
+def test_workloads_are_replayed_by_name_and_size() -> None:
+    words = ("-p", "tpp", "-p", "first-touch", "--dram-share", "0.6", "--pages", "3000", "--intervals", "40")
+    for name in WORKLOADS:
+        found = document(f"workload:{name}", *words)
+        assert found["workload"] == name
+        assert found["trace"]["intervals"] == 40
+        assert found["trace"]["peak_resident_pages"] == pytest.approx(3000, abs=10)
+        assert document(f"workload:{name}", *words, "--threads", "2") == found
+    assert document("workload:web1", *words, "--seed", "3")["trace"] != found["trace"]
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        (("workload:web3",), "there is no workload 'web3': choose one of web1"),
+        (("workload:zipf", "--pages", "90000000"), "more than 50000000 pages x intervals"),
+        ((TRACE, "--pages", "100"), "has a size of its own"),
+        (("nothing.parquet",), "nothing.parquet is no file"),
+    ],
+)
+def test_workloads_and_sizes_that_cannot_be_are_refused(words: tuple[str | Path, ...], cause: str) -> None:
+    _, error = simulate(*words, "-p", "tpp", "--dram-share", "0.5", expect=2)
+    assert cause in error
+    assert "next:" in error
+
+
+def test_the_scanner_and_the_machine_are_set_by_name() -> None:
+    """A slower scan finds fewer pages; what the policy does not have is refused."""
+    words = ("workload:phase_change", "-p", "hot-page-selection", "--dram-share", "0.3", "--pages", "4000")
+    quick = document(*words, "--set", "hot_threshold_ms=30000")["runs"][0]["totals"]
+    slow = document(*words, "--set", "hot_threshold_ms=30000", "--set", "scan_pass_s=600")["runs"][0]["totals"]
+    assert 0 < slow["promoted_pages"] < quick["promoted_pages"]
+    _, error = simulate(*words, "--set", "scan_pass_s=0", expect=2)
+    assert "scan_pass_s must be" in error
+
+
 def test_a_good_trace_of_the_same_shape_is_replayed(tmp_path: Path) -> None:
-    found = document(write_trace(tmp_path / "good.parquet"), "-p", "first-touch", "--dram-share", "1")
+    found = document(write_trace(tmp_path / "good.parquet", {}), "-p", "first-touch", "--dram-share", "1")
     assert found["trace"]["accesses"] == 7
     assert found["runs"][0]["local_ratio"] == 1

@@ -344,7 +344,8 @@ impl Simple<'_> {
             Policy::HotPageSelection(hot) => {
                 let woken = candidates > 0 || (hot.allocation_demotes && free <= marks.low as i64);
                 self.threshold_candidates += candidates;
-                if hot.automatic_threshold && (self.now + 1) % hot.threshold_intervals == 0 {
+                if hot.automatic_threshold && (self.now + 1).is_multiple_of(hot.threshold_intervals)
+                {
                     let seconds = 60.0 * f64::from(hot.threshold_intervals);
                     self.threshold_s = tierscope_engine::adjusted_threshold(
                         self.threshold_s,
@@ -354,9 +355,7 @@ impl Simple<'_> {
                     );
                     self.threshold_candidates = 0;
                 }
-                if self.refused > 0 {
-                    self.demote_until(marks.promo, u64::MAX)
-                } else if woken && free < marks.high as i64 {
+                if self.refused > 0 || (woken && free < marks.high as i64) {
                     self.demote_until(marks.promo, u64::MAX)
                 } else {
                     0

@@ -241,3 +241,44 @@ fn a_page_that_goes_round_is_counted_once_at_its_promotion() {
     // Two accesses apart is further than one interval.
     assert_eq!(outcome.total(|interval| interval.round_trips[0]), 0);
 }
+
+#[test]
+fn the_scanner_comes_to_a_page_once_in_a_pass() {
+    let scan = Scan {
+        pass_intervals: 4.0,
+        size_pages: 2,
+    };
+    // Of eight pages, the first two are scanned in intervals 0, 4, ...; the last two in 3, 7, ...
+    let found =
+        |page: u32| -> Vec<Option<u32>> { (0..6).map(|now| scan.last_at(page, 8, now)).collect() };
+    assert_eq!(found(0), found(1));
+    assert_eq!(
+        found(0),
+        [Some(0), Some(0), Some(0), Some(0), Some(4), Some(4)]
+    );
+    assert_eq!(found(7), [None, None, None, Some(3), Some(3), Some(3)]);
+    for now in 0..6 {
+        assert_eq!(Scan::EVERY_INTERVAL.last_at(7, 8, now), Some(now));
+    }
+}
+
+#[test]
+fn hot_pages_wait_for_free_memory_where_promotion_needs_it() {
+    let Policy::HotPageSelection(mut hot_pages) = hot(2.0, 1e9) else {
+        unreachable!("made above")
+    };
+    hot_pages.needs_free = true;
+    // DRAM is full of c and d when a and b are first found hot: refused, but demotion begins, down to promo.
+    let mut settings = params(Policy::HotPageSelection(hot_pages));
+    settings.memory.watermarks.promo = 2;
+    let outcome = simulate(&example(), settings).unwrap();
+    assert_eq!(local(&outcome), [20, 5, 0, 50]);
+    // b finds one page free, of which none would stay free: demotion goes on to empty DRAM, a last.
+    assert_eq!(moves(&outcome), (1, 3));
+    let refused: Vec<u64> = outcome
+        .intervals
+        .iter()
+        .map(|at| at.failed_promotions)
+        .collect();
+    assert_eq!(refused, [0, 2, 1, 1]);
+}

@@ -170,7 +170,11 @@ impl Numbers {
         if range.contains(&value) {
             return Ok(value);
         }
-        let problem = format!("is {value}, expected {} to {}", range.start(), range.end());
+        let shown = match self {
+            Self::Wide(decoder) if decoder.column.unsigned => value.cast_unsigned().to_string(),
+            _ => value.to_string(),
+        };
+        let problem = format!("is {shown}, expected {} to {}", range.start(), range.end());
         Err(TraceProblem::Row {
             column: self.column().name,
             row: row + 1,
