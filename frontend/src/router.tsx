@@ -13,9 +13,14 @@ import {
   readServiceSearch,
   readTimeSearch,
 } from './lib/urlState'
+import { readAlertsSearch, readRuleSearch } from './lib/alertsUrl'
 import { readSimulatorSearch, readSweepSearch } from './lib/simulatorUrl'
 import { readCapacitySearch } from './lib/capacityUrl'
 import { readTcoSearch } from './lib/tcoUrl'
+import { AlertPage } from './pages/alerts/AlertPage'
+import { AlertsPage } from './pages/alerts/AlertsPage'
+import { NewRulePage } from './pages/alerts/NewRulePage'
+import { RulePage } from './pages/alerts/RulePage'
 import { AdvicePage } from './pages/advice/AdvicePage'
 import { CapacityPage } from './pages/capacity/CapacityPage'
 import { ExperimentPage } from './pages/experiments/ExperimentPage'
@@ -124,6 +129,25 @@ const tcoScenarioRoute = createRoute({
   component: TcoPage,
   validateSearch: readTcoSearch,
 })
+const alertsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/alerts',
+  component: AlertsPage,
+  validateSearch: readAlertsSearch,
+})
+const alertRoute = createRoute({ getParentRoute: () => rootRoute, path: '/alerts/$alertId', component: AlertPage })
+const newRuleRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/alerts/rules/new',
+  component: NewRulePage,
+  validateSearch: readRuleSearch,
+})
+const ruleRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/alerts/rules/$ruleId',
+  component: RulePage,
+  validateSearch: readRuleSearch,
+})
 const statusRoute = createRoute({ getParentRoute: () => rootRoute, path: '/status', component: StatusPage })
 
 const routeTree = rootRoute.addChildren([
@@ -141,6 +165,10 @@ const routeTree = rootRoute.addChildren([
   capacityRoute,
   tcoRoute,
   tcoScenarioRoute,
+  alertsRoute,
+  alertRoute,
+  newRuleRoute,
+  ruleRoute,
   statusRoute,
 ])
 

@@ -1,5 +1,6 @@
 import { advice } from './advice'
-import { capacity, capacityForecast, capacityPlan } from './capacity'
+import { alertDetail, alertMarks, alerts, alertTimeline } from './alerts'
+import { capacity, capacityForecast, capacityPlan, reports } from './capacity'
 import { counter, counterNames } from './counters'
 import { curve } from './curve'
 import { events } from './events'
@@ -9,9 +10,11 @@ import { fleetStatistics } from './fleetStatistics'
 import { serviceHeat } from './heat'
 import { hostDetail, hosts } from './hosts'
 import { knobAdvice } from './knobs'
+import { notifications, routing, silences } from './notifications'
 import { pingPongHistory } from './pingPong'
 import { ratio, slowdownPoints } from './ratio'
 import { objectives, revisit } from './revisit'
+import { backtest, ruleCheck, rules, vocabulary } from './rules'
 import { sensitivity, stability } from './sensitivity'
 import { serviceMetrics } from './serviceMetrics'
 import { serviceDetail, services } from './services'
@@ -60,6 +63,28 @@ const routes: [RegExp, Handler][] = [
     /^\/v1\/experiments\/([^/]+)$/,
     (id) => (experiment(id) === undefined ? notFound(`experiment ${id}`) : json(experiment(id))),
   ],
+  [
+    /^\/v1\/alerts$/,
+    (_, query) => {
+      const state = query.get('state')
+      const shown = alerts.filter((found) => (state === 'open' ? found.state !== 'resolved' : found.state === state))
+      return json({ items: shown, next_cursor: null })
+    },
+  ],
+  [/^\/v1\/alerts\/timeline$/, () => json(alertTimeline())],
+  [/^\/v1\/alerts\/marks$/, () => json(alertMarks)],
+  [
+    /^\/v1\/alerts\/([^/]+)$/,
+    (id) => (alertDetail(id) === undefined ? notFound(`alert ${id}`) : json(alertDetail(id))),
+  ],
+  [/^\/v1\/rules$/, () => json({ items: rules })],
+  [/^\/v1\/rules\/vocabulary$/, () => json(vocabulary)],
+  [/^\/v1\/rules\/check$/, () => json(ruleCheck('a < b'))],
+  [/^\/v1\/rules\/backtest$/, () => json(backtest())],
+  [/^\/v1\/rules\/([^/]+)$/, (id) => json(rules.find((found) => found.id === id) ?? null)],
+  [/^\/v1\/silences$/, () => json({ items: silences, next_cursor: null })],
+  [/^\/v1\/alert-routes$/, () => json(routing)],
+  [/^\/v1\/notifications$/, () => json({ items: notifications, next_cursor: null })],
   [/^\/v1\/simulator\/policies$/, () => json(simulatorPolicies)],
   [/^\/v1\/simulator\/sources$/, () => json(simulatorSources)],
   [/^\/v1\/sweeps$/, () => json({ items: sweeps, next_cursor: null })],
@@ -68,6 +93,8 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/sweeps\/[^/]+\/runs\/([^/]+)$/, (id) => json(sweepRun(id))],
   [/^\/v1\/sweeps\/([^/]+)\/heat$/, () => json(sweepHeat())],
   [/^\/v1\/capacity$/, (_, query) => json(capacity(query.get('group_by') ?? 'service'))],
+  [/^\/v1\/reports$/, () => json(reports)],
+  [/^\/v1\/reports\/preview$/, () => new Response('<p>All is well.</p>', { headers: { 'Content-Type': 'text/html' } })],
   [/^\/v1\/capacity\/plan$/, () => json(capacityPlan())],
   [/^\/v1\/capacity\/forecast$/, (_, query) => json(capacityForecast(query.get('id') ?? ''))],
   [/^\/v1\/prices$/, () => json({ items: prices, next_cursor: null })],

@@ -13,11 +13,13 @@ interface BacktestChartProps extends Pick<ChartPanelProps, 'load' | 'height' | '
   hint?: ReactNode
   axis: TimeAxis | undefined
   line: BacktestLine | undefined
+  /** The answer came, and it has no values. */
+  noData?: boolean
   emptyText: { title: string; next: string }
 }
 
 /** A condition's value over time with its threshold, and the states that it made. */
-export function BacktestChart({ axis, line, emptyText, ...panel }: BacktestChartProps) {
+export function BacktestChart({ axis, line, noData = false, emptyText, ...panel }: BacktestChartProps) {
   const theme = useChartTheme()
   const figure = useMemo(
     () => (axis === undefined || line === undefined ? null : backtestFigure(axis, line, theme)),
@@ -28,7 +30,7 @@ export function BacktestChart({ axis, line, emptyText, ...panel }: BacktestChart
     <ChartPanel
       {...panel}
       figure={figure}
-      empty={axis !== undefined && !drawable ? emptyText : null}
+      empty={noData || (axis !== undefined && !drawable) ? emptyText : null}
       legend={[
         { label: 'value', colour: seriesColour(0) },
         ...(['ok', 'pending', 'firing', 'no_data'] as const).map((state) => ({

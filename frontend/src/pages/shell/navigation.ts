@@ -1,5 +1,6 @@
 import {
   IconApps,
+  IconBell,
   IconBulb,
   IconChartAreaLine,
   IconCoins,
@@ -20,5 +21,6 @@ export const destinations = [
   { to: '/simulator', label: 'Simulator', icon: IconPlayerTrackNext, key: 'i' },
   { to: '/capacity', label: 'Capacity', icon: IconChartAreaLine, key: 'c' },
   { to: '/tco', label: 'TCO', icon: IconCoins, key: 'o' },
+  { to: '/alerts', label: 'Alerts', icon: IconBell, key: 'e' },
   { to: '/status', label: 'Status', icon: IconHeartbeat, key: 't' },
 ] as const

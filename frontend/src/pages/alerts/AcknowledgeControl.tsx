@@ -1,0 +1,57 @@
+import { Button, Popover, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState, type FormEvent } from 'react'
+import type { Alert } from '../../api/_generated/schema'
+import { acknowledgeAlert } from '../../api/queries/alerts'
+import { Prose } from '../../ui/Prose'
+import { problemText } from '../ratio/problemText'
+import classes from './AlertsPage.module.css'
+
+/** Says that somebody looks after an alert, with a note; or takes that back. Resolved alerts have none. */
+export function AcknowledgeControl({ alert }: { alert: Alert }) {
+  const queries = useQueryClient()
+  const [opened, setOpened] = useState(false)
+  const [note, setNote] = useState('')
+  const saving = useMutation(acknowledgeAlert(queries, alert.id))
+  if (alert.state === 'resolved') return null
+  const given = alert.acknowledged !== null
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    event.stopPropagation()
+    saving.mutate(given ? null : note.trim(), { onSuccess: () => setOpened(false) })
+  }
+  return (
+    <Popover opened={opened} onChange={setOpened} position="bottom-end" trapFocus={opened} returnFocus>
+      <Popover.Target>
+        <Button variant="default" size="compact-xs" aria-expanded={opened} onClick={() => setOpened(!opened)}>
+          {given ? 'Give back' : 'Acknowledge'}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <form onSubmit={submit} className={classes.popover} aria-label={`Acknowledge ${alert.rule_name}`}>
+          {given ? (
+            <p className={classes.small}>It is repeated again while it fires.</p>
+          ) : (
+            <>
+              <TextInput
+                label="Note (optional)"
+                maxLength={1000}
+                value={note}
+                onChange={(event) => setNote(event.currentTarget.value)}
+              />
+              <p className={classes.small}>It is not repeated any more; its end is told.</p>
+            </>
+          )}
+          <Button type="submit" loading={saving.isPending}>
+            {given ? 'Take the acknowledgement back' : 'I look after it'}
+          </Button>
+          {saving.error !== null && (
+            <p className={classes.fault} role="alert">
+              <Prose text={problemText(saving.error)} />
+            </p>
+          )}
+        </form>
+      </Popover.Dropdown>
+    </Popover>
+  )
+}

@@ -1,0 +1,63 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Alert } from '../../api/_generated/schema'
+import { Prose } from '../../ui/Prose'
+import { Timestamp } from '../../ui/Timestamp'
+import { valueText } from './alertColumns'
+import classes from './AlertsPage.module.css'
+import { SubjectLink } from './SubjectLink'
+
+/** What an alert is about, since when, and what it carries. */
+export function AlertFacts({ alert }: { alert: Alert }) {
+  const rows: [string, ReactNode][] = [
+    ['Subject', <SubjectLink key="subject" subject={alert.subject} />],
+    [
+      'Rule',
+      alert.rule_id === null ? (
+        `${alert.rule_name} (removed)`
+      ) : (
+        <Link key="rule" to="/alerts/rules/$ruleId" params={{ ruleId: alert.rule_id }}>
+          {alert.rule_name}
+        </Link>
+      ),
+    ],
+    ['Value (threshold)', valueText(alert)],
+    ['Condition holds since', <Timestamp key="started" at={alert.started_at} />],
+    ['Fired', <Timestamp key="fired" at={alert.fired_at} />],
+    ...(alert.resolved_at === null
+      ? []
+      : [['Resolved', <Timestamp key="resolved" at={alert.resolved_at} />] satisfies [string, ReactNode]]),
+    ['Last seen', <Timestamp key="seen" at={alert.last_seen_at} />],
+    ...(alert.acknowledged === null
+      ? []
+      : [
+          [
+            'Looked after by',
+            `${alert.acknowledged.by}${alert.acknowledged.note === '' ? '' : `: ${alert.acknowledged.note}`}`,
+          ] satisfies [string, ReactNode],
+        ]),
+    ['Labels', <code key="labels">{labelsText(alert.labels)}</code>],
+  ]
+  return (
+    <>
+      {alert.description !== '' && (
+        <p className={classes.text}>
+          <Prose text={alert.description} />
+        </p>
+      )}
+      <dl className={classes.facts}>
+        {rows.map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  )
+}
+
+function labelsText(labels: Record<string, string>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`)
+  return pairs.length === 0 ? 'none' : pairs.join(', ')
+}

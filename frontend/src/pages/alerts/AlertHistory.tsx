@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query'
+import type { AlertDetail } from '../../api/_generated/schema'
+import { notificationsQuery } from '../../api/queries/routes'
+import { alertState } from '../../lib/alerts'
+import { formatCount, formatQuantity } from '../../lib/units'
+import { EmptyState } from '../../ui/EmptyState'
+import { Prose } from '../../ui/Prose'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+import classes from './AlertsPage.module.css'
+
+/** The changes of an alert, the newest first, and how many notifications it caused where the viewer may know. */
+export function AlertHistory({ detail }: { detail: AlertDetail }) {
+  const sent = useQuery({ ...notificationsQuery({ alert: detail.alert.id }, null), retry: false })
+  const changes = [...detail.history].sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
+  if (changes.length === 0) return <EmptyState title="No change yet" next="The first stands here within a minute." />
+  return (
+    <>
+      <ul className={classes.history} aria-label="Changes, newest first">
+        {changes.map((change) => (
+          <li key={`${change.at}-${change.to_state}`}>
+            <Timestamp at={change.at} />
+            <ToneTag {...alertState(change.to_state)} />
+            {change.value !== null && <span>{formatQuantity(change.value, detail.alert.unit)}</span>}
+            {change.reason !== '' && (
+              <span className={classes.small}>
+                <Prose text={change.reason} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {sent.data !== undefined && (
+        <p className={classes.small}>
+          {sent.data.items.length === 0
+            ? 'No notification was sent for it.'
+            : `${formatCount(sent.data.items.length)} notifications, the last ${sent.data.items[0]?.status ?? ''}.`}
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,43 @@
+import { Tooltip } from '@mantine/core'
+import { IconBellOff, IconEye, IconFlask, IconLink } from '@tabler/icons-react'
+import type { Alert } from '../../api/_generated/schema'
+import classes from './AlertsPage.module.css'
+
+/** What is noted on an alert: somebody looks after it, it is silenced or inhibited, its data is simulated. */
+export function AlertMarksOf({ alert }: { alert: Alert }) {
+  const { acknowledged } = alert
+  return (
+    <span className={classes.marks}>
+      {acknowledged !== null && (
+        <Tooltip
+          label={
+            acknowledged.note === '' ? `${acknowledged.by} looks after it.` : `${acknowledged.by}: ${acknowledged.note}`
+          }
+        >
+          <span className={classes.mark} tabIndex={0}>
+            <IconEye size={13} aria-hidden /> {acknowledged.by}
+          </span>
+        </Tooltip>
+      )}
+      {alert.silenced_by.length > 0 && (
+        <Tooltip label="Its notifications are held back by a silence.">
+          <span className={classes.mark} tabIndex={0}>
+            <IconBellOff size={13} aria-hidden /> silenced
+          </span>
+        </Tooltip>
+      )}
+      {alert.inhibited_by.length > 0 && (
+        <Tooltip label="Its notifications are held back while another alert fires.">
+          <span className={classes.mark} tabIndex={0}>
+            <IconLink size={13} aria-hidden /> inhibited
+          </span>
+        </Tooltip>
+      )}
+      {alert.origin === 'simulated' && (
+        <span className={classes.mark}>
+          <IconFlask size={13} aria-hidden /> simulated
+        </span>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,116 @@
+import { Button } from '@mantine/core'
+import { IconBellOff, IconExternalLink } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useMemo, type ReactNode } from 'react'
+import { alertQuery } from '../../api/queries/alerts'
+import { loadStateOf } from '../../api/queries/loadState'
+import { BacktestChart } from '../../charts/backtest/BacktestChart'
+import { alertState } from '../../lib/alerts'
+import { Columns } from '../../ui/Columns'
+import { Headline } from '../../ui/Headline'
+import { NotesList } from '../../ui/NotesList'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { SeverityTag } from '../../ui/SeverityTag'
+import { Stack } from '../../ui/Stack'
+import { ToneTag } from '../../ui/ToneTag'
+import { useTimeRange } from '../shell/useTimeRange'
+import { AcknowledgeControl } from './AcknowledgeControl'
+import { AlertFacts } from './AlertFacts'
+import { AlertHistory } from './AlertHistory'
+import { AlertMarksOf } from './AlertMarksOf'
+import classes from './AlertsPage.module.css'
+import { evidenceLine } from './evidenceLine'
+
+const route = getRouteApi('/alerts/$alertId')
+
+/** One alert: what it says, the values behind it, its history, and what can be done. */
+export function AlertPage(): ReactNode {
+  const { alertId } = route.useParams()
+  const { range, zoomTo } = useTimeRange()
+  const query = useQuery(alertQuery(alertId, range.refreshMs))
+  const load = loadStateOf(query)
+  const detail = query.data
+  const line = useMemo(() => (detail === undefined ? undefined : evidenceLine(detail)), [detail])
+  if (load.problem !== null && detail === undefined) {
+    return <ProblemState problem={load.problem} onRetry={load.retry} />
+  }
+  const alert = detail?.alert
+  return (
+    <div data-testid="page-alert">
+      <Headline
+        kicker={
+          <>
+            <Link to="/alerts">Alerts</Link>
+            <span aria-hidden>/</span>
+            <h1>{alert?.rule_name ?? '…'}</h1>
+            {alert !== undefined && (
+              <>
+                <SeverityTag severity={alert.severity} />
+                <ToneTag {...alertState(alert.state)} />
+                <AlertMarksOf alert={alert} />
+              </>
+            )}
+          </>
+        }
+        sentence={alert === undefined ? undefined : alert.summary || `${alert.rule_name} on ${alert.subject.name}`}
+        aside={
+          alert === undefined ? undefined : (
+            <div className={classes.aside}>
+              <AcknowledgeControl alert={alert} />
+              <Button
+                variant="default"
+                size="compact-xs"
+                leftSection={<IconBellOff size={13} aria-hidden />}
+                renderRoot={(props) => <Link {...props} to="/alerts" search={{ tab: 'silences', alert: alert.id }} />}
+              >
+                Silence
+              </Button>
+              {alert.runbook_url !== null && (
+                <Button
+                  component="a"
+                  href={alert.runbook_url}
+                  rel="noreferrer noopener"
+                  target="_blank"
+                  variant="default"
+                  size="compact-xs"
+                  leftSection={<IconExternalLink size={13} aria-hidden />}
+                >
+                  Runbook
+                </Button>
+              )}
+            </div>
+          )
+        }
+      />
+      <Stack>
+        <BacktestChart
+          name="alert-evidence"
+          title="What the condition saw"
+          label="Value of the condition around the alert"
+          hint={line?.name}
+          load={load}
+          axis={detail?.evidence?.axis}
+          line={line}
+          height={260}
+          onTimeZoom={zoomTo}
+          noData={detail !== undefined && detail.evidence === null}
+          emptyText={{
+            title: 'The values behind this alert are not there',
+            next: detail?.notes[0] ?? 'They may be older than what is kept.',
+          }}
+        />
+        <Columns>
+          <Panel title="About" testId="alert-facts">
+            {detail !== undefined && <AlertFacts alert={detail.alert} />}
+          </Panel>
+          <Panel title="History" testId="alert-history">
+            {detail !== undefined && <AlertHistory detail={detail} />}
+          </Panel>
+        </Columns>
+        <NotesList notes={detail?.evidence === null ? undefined : detail?.notes} />
+      </Stack>
+    </div>
+  )
+}

@@ -1,0 +1,149 @@
+import { Button, Menu, Switch } from '@mantine/core'
+import { IconDownload, IconPlus } from '@tabler/icons-react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { Rule } from '../../api/_generated/schema'
+import { loadStateOf } from '../../api/queries/loadState'
+import { exportRules, rulesQuery, saveRule } from '../../api/queries/rules'
+import { formatDuration } from '../../lib/time'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { downloadText } from '../../ui/download'
+import { EmptyState } from '../../ui/EmptyState'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Prose } from '../../ui/Prose'
+import { SeverityTag } from '../../ui/SeverityTag'
+import { problemText } from '../ratio/problemText'
+import { useTimeRange } from '../shell/useTimeRange'
+import classes from './AlertsPage.module.css'
+import { requestOfRule } from './ruleEntry'
+import { StateCountsText } from './StateCountsText'
+
+const route = getRouteApi('/alerts')
+const severityRank = { critical: 0, warning: 1, info: 2 } as const
+
+/** What is watched: shipped rules and own ones, each with how many subjects are in which state. */
+export function RulesTab() {
+  const { sort = 'group' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const queries = useQueryClient()
+  const { range } = useTimeRange()
+  const query = useQuery(rulesQuery(range.refreshMs))
+  const load = loadStateOf(query)
+  const saving = useMutation(saveRule(queries))
+  const exporting = useMutation({
+    mutationFn: async (format: 'yaml' | 'prometheus') => {
+      downloadText(`tierscope-rules-${format}.yaml`, await exportRules(format), 'application/yaml')
+    },
+  })
+  if (load.problem !== null && query.data === undefined) {
+    return <ProblemState problem={load.problem} onRetry={load.retry} />
+  }
+  const error = saving.error ?? exporting.error
+  const enable = (rule: Rule, enabled: boolean) =>
+    saving.mutate({ ruleId: rule.id, rule: { ...requestOfRule(rule), enabled } })
+  return (
+    <Panel
+      title="Rules"
+      hint="judged each minute; shipped rules can be switched off or copied"
+      flush
+      testId="rules-list"
+      actions={
+        <>
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <Button variant="default" leftSection={<IconDownload size={14} aria-hidden />}>
+                Export
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={() => exporting.mutate('yaml')}>YAML</Menu.Item>
+              <Menu.Item onClick={() => exporting.mutate('prometheus')}>Prometheus rules</Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+          <Button
+            leftSection={<IconPlus size={14} aria-hidden />}
+            renderRoot={(props) => <Link {...props} to="/alerts/rules/new" />}
+          >
+            New rule
+          </Button>
+        </>
+      }
+    >
+      {error !== null && (
+        <p className={classes.narrowed} role="alert">
+          <span className={classes.fault}>
+            <Prose text={problemText(error)} />
+          </span>
+        </p>
+      )}
+      <DataTable
+        label="Rules"
+        columns={ruleColumns(enable, saving.isPending ? saving.variables.ruleId : undefined)}
+        rows={query.data?.items}
+        rowKey={(row) => row.id}
+        sort={sort}
+        onSort={(next) =>
+          void navigate({
+            search: (before) => ({ ...before, sort: next === 'group' ? undefined : next }),
+            replace: true,
+            resetScroll: false,
+          })
+        }
+        empty={<EmptyState title="There is no rule" next="Add one, or import a file: `tierscope rules import FILE`." />}
+      />
+    </Panel>
+  )
+}
+
+function ruleColumns(enable: (rule: Rule, enabled: boolean) => void, busy: string | undefined): Column<Rule>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Rule',
+      sortBy: (row) => row.name,
+      cell: (row) => (
+        <Link to="/alerts/rules/$ruleId" params={{ ruleId: row.id }}>
+          {row.name}
+        </Link>
+      ),
+    },
+    {
+      key: 'severity',
+      header: 'Severity',
+      sortBy: (row) => severityRank[row.severity],
+      cell: (row) => <SeverityTag severity={row.severity} />,
+    },
+    { key: 'expression', header: 'Condition', cell: (row) => <code>{row.expression}</code> },
+    {
+      key: 'for',
+      header: 'For',
+      numeric: true,
+      sortBy: (row) => row.for_seconds,
+      cell: (row) => (row.for_seconds === 0 ? 'at once' : formatDuration(row.for_seconds)),
+    },
+    { key: 'scope', header: 'Per', sortBy: (row) => row.scope.kind, cell: (row) => row.scope.kind },
+    { key: 'group', header: 'Group', sortBy: (row) => `${row.group} ${row.name}`, cell: (row) => row.group },
+    { key: 'origin', header: 'Origin', sortBy: (row) => row.origin, cell: (row) => row.origin },
+    {
+      key: 'firing',
+      header: 'Subjects',
+      sortBy: (row) => -row.state_counts.firing,
+      cell: (row) => <StateCountsText rule={row} />,
+    },
+    {
+      key: 'enabled',
+      header: 'On',
+      sortBy: (row) => (row.enabled ? 0 : 1),
+      cell: (row) => (
+        <Switch
+          size="xs"
+          aria-label={`${row.name} is on`}
+          checked={row.enabled}
+          disabled={busy === row.id}
+          onChange={(event) => enable(row, event.currentTarget.checked)}
+        />
+      ),
+    },
+  ]
+}

@@ -1,0 +1,65 @@
+import { Link } from '@tanstack/react-router'
+import type { Alert } from '../../api/_generated/schema'
+import { alertState, urgency } from '../../lib/alerts'
+import { formatQuantity } from '../../lib/units'
+import type { Column } from '../../ui/DataTable'
+import { SeverityTag } from '../../ui/SeverityTag'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+import { AcknowledgeControl } from './AcknowledgeControl'
+import { AlertMarksOf } from './AlertMarksOf'
+import { SubjectLink } from './SubjectLink'
+
+/** The value of an alert beside what it is compared with; a dash where it is not known. */
+export function valueText(alert: Pick<Alert, 'value' | 'unit' | 'threshold'>): string {
+  const value = alert.value === null ? '–' : formatQuantity(alert.value, alert.unit)
+  return alert.threshold === null ? value : `${value} (${formatQuantity(alert.threshold, alert.unit)})`
+}
+
+/** The columns of the list of alerts; ages are seen from `now`. */
+export function alertColumns(now: Date): Column<Alert>[] {
+  return [
+    {
+      key: 'urgency',
+      header: 'Severity',
+      sortBy: urgency,
+      cell: (row) => <SeverityTag severity={row.severity} />,
+    },
+    {
+      key: 'rule',
+      header: 'Alert',
+      sortBy: (row) => row.rule_name,
+      cell: (row) => (
+        <Link to="/alerts/$alertId" params={{ alertId: row.id }}>
+          {row.rule_name}
+        </Link>
+      ),
+    },
+    {
+      key: 'subject',
+      header: 'Subject',
+      sortBy: (row) => row.subject.name,
+      cell: (row) => <SubjectLink subject={row.subject} />,
+    },
+    {
+      key: 'state',
+      header: 'State',
+      sortBy: (row) => row.state,
+      cell: (row) => <ToneTag {...alertState(row.state)} />,
+    },
+    {
+      key: 'value',
+      header: 'Value (threshold)',
+      numeric: true,
+      cell: valueText,
+    },
+    {
+      key: 'since',
+      header: 'Since',
+      sortBy: (row) => row.started_at,
+      cell: (row) => <Timestamp at={row.started_at} now={now} />,
+    },
+    { key: 'marks', header: 'Noted', cell: (row) => <AlertMarksOf alert={row} /> },
+    { key: 'do', header: '', cell: (row) => <AcknowledgeControl alert={row} /> },
+  ]
+}
