@@ -1,18 +1,26 @@
-"""Retention: partitions are made ahead, and old data leaves by dropping whole ones."""
+"""Retention: partitions are made ahead, old data leaves by dropping whole ones, and old sweeps are removed."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.storage.partitions import drop_old, ensure_usual_partitions
+from tierscope.storage.sweeps import purge_sweeps
+from tierscope.storage.trace_uploads import purge_uploads
+
+SWEEPS_KEPT = timedelta(days=90)
+"""Sweeps, and uploaded traces that no sweep replays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What one run did: partitions made, and chunks dropped by table."""
+    """What one run did: partitions made, chunks dropped by table, sweeps and uploaded traces removed."""
 
     made: int
     dropped: dict[str, int]
+    sweeps: int
+    trace_uploads: int
 
 
 class KeepPartitions:
@@ -23,10 +31,13 @@ class KeepPartitions:
         self._clock = clock
 
     def run(self) -> Kept:
-        """Make the partitions of the days ahead, and drop those that lie wholly before a table's retention."""
+        """Make the partitions of the days ahead; drop those wholly before a table's retention, and old sweeps."""
         now = self._clock()
         with self._database.write() as transaction:
             made = ensure_usual_partitions(transaction, now)
         with self._database.write() as transaction:
             dropped = drop_old(transaction, now)
-        return Kept(made, {table: count for table, count in dropped.items() if count})
+        with self._database.write() as transaction:
+            sweeps = purge_sweeps(transaction, now - SWEEPS_KEPT)
+            uploads = purge_uploads(transaction, now - SWEEPS_KEPT)
+        return Kept(made, {table: count for table, count in dropped.items() if count}, sweeps, uploads)

@@ -74,14 +74,16 @@ def _resident(
 
 
 def join_bands(bands: Bands, *, rows: int, columns: int) -> Bands:
-    """At most so many bands and columns: neighbours of one kind are joined, and columns in a row."""
+    """At most so many bands and columns: neighbours of one kind are joined, and columns. Each kind keeps a band."""
     wide = -(-len(bands.intervals) // max(columns, 1))
     kinds: list[str] = []
     pages: list[int] = []
     parts: list[Floats] = []
-    tall = -(-len(bands.kinds) // max(rows, 1))
-    for kind in dict.fromkeys(bands.kinds):
-        members = [at for at, found in enumerate(bands.kinds) if found == kind]
+    places = {kind: [at for at, found in enumerate(bands.kinds) if found == kind] for kind in bands.kinds}
+    tall = 1
+    while tall < len(bands.kinds) and sum(-(-len(members) // tall) for members in places.values()) > rows:
+        tall += 1
+    for kind, members in places.items():
         for start in range(0, len(members), tall):
             some = members[start : start + tall]
             kinds.append(kind)

@@ -74,13 +74,13 @@ def join_sampled(
         raise ValueError("there is no page sample to replay")
     lowest = min(block.sampled_ratio for block in blocks)
     timed = [_timed(block, lowest, interval_ns, loads_only=loads_only) for block in blocks]
+    if not any(sample.pages.observed[sample.pages.row_interval].any() for sample in timed):
+        raise ValueError("no interval of the page samples was observed, or none has accesses")
     columns = of_sampled_pages(timed, interval_ns=interval_ns)
     starts = [_numbers(sample, interval_ns) for sample in timed]
     origin = min(int(numbers[0]) for numbers in starts)
     observed = [numbers[sample.pages.observed] for numbers, sample in zip(starts, timed, strict=True)]
     numbers = np.unique(np.concatenate(observed))
-    if not len(numbers) or not len(columns.row_page):
-        raise ValueError("no interval of the page samples was observed, or none has accesses")
     columns = _keep_intervals(columns, numbers - origin, stay_resident=stay_resident)
     samples = [_counts(block, lowest, loads_only=loads_only) for block in blocks]
     total, once = sum(part[0] for part in samples), sum(part[1] for part in samples)

@@ -99,10 +99,10 @@ class SweepWork:
         spec = read_spec(row.spec)
         loaded = self._load(row, spec, lease)
         conditions = spec.conditions(loaded.facts.interval_s)
-        for run in spec.runs():
-            if run.policy != task.policy or run.number in finished:
-                continue
-            if time.monotonic() >= deadline:
+        left = [run for run in spec.runs() if run.policy == task.policy and run.number not in finished]
+        for place, run in enumerate(left):
+            # One run at least, however long the trace took to read: else a task could be taken again and again.
+            if place and time.monotonic() >= deadline:
                 self._leave(task, "queued")
                 return
             self._replay(task, loaded, run, conditions, lease)
