@@ -22,6 +22,7 @@ from tierscope.usecases.objectives import ObjectiveReads
 from tierscope.usecases.ping_pong_reads import PingPongReads
 from tierscope.usecases.prices import Prices
 from tierscope.usecases.ratio import RatioReads
+from tierscope.usecases.reports.schedules import Reports
 from tierscope.usecases.revisit import RevisitReads
 from tierscope.usecases.routes import AlertRoutes
 from tierscope.usecases.rules import Rules
@@ -223,3 +224,8 @@ def capacity_reads(request: Request) -> CapacityReads:
 def capacity_plans(request: Request) -> CapacityPlans:
     """Plans of hosts."""
     return CapacityPlans(request.app.state.reads)
+
+
+def reports_of(request: Request) -> Reports:
+    """Scheduled reports."""
+    return Reports(request.app.state.reads)

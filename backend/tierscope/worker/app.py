@@ -21,6 +21,7 @@ TASKS = (
     "notifications",
     "alerts",
     "capacity",
+    "reports",
 )
 """Modules of this package that hold tasks."""
 

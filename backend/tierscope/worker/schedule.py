@@ -12,6 +12,7 @@ ALERTS_SECONDS = 15
 """Minutes are judged as they become complete; most runs find none."""
 CAPACITY_SECONDS = 300
 """Most runs find nothing to do: a day is made when it has ended, and every half an hour while it lasts."""
+REPORTS_SECONDS = 60
 
 SCHEDULE = {
     "capacity.update": {
@@ -23,6 +24,11 @@ SCHEDULE = {
         "task": "alerts.evaluate",
         "schedule": ALERTS_SECONDS,
         "options": {"expires": ALERTS_SECONDS},
+    },
+    "reports.deliver": {
+        "task": "reports.deliver",
+        "schedule": REPORTS_SECONDS,
+        "options": {"expires": REPORTS_SECONDS},
     },
     "rebuild.drain": {
         "task": "rebuild.drain",

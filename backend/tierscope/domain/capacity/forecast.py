@@ -125,12 +125,19 @@ def _by_backtest(values: Floats, horizon: int) -> Forecast:
         hi95=at(t95, 1.0),
         upper95=at(one, 1.0),
         last=float(values[-1]),
-        growth=float(median[-1] - values[-1]) / horizon,
+        growth=_slope(median),
         scores=tuple((score.method.name, score.mase) for score in scores),
         widened=(widening(best.misses), factor if np.isfinite(factor) else 1.0),
         line_slope=None,
         worse_than_naive=method.name == NAIVE,
     )
+
+
+def _slope(median: Floats) -> float:
+    """Bytes a day of the line through the days ahead, which the season does not sway."""
+    if len(median) < 3:  # noqa: PLR2004 - a line needs three points
+        return float(np.diff(median).mean()) if len(median) > 1 else 0.0
+    return fit_line(np.arange(len(median), dtype=np.float64), median).slope
 
 
 def _disagreement(values: Floats, best: Score, scores: Sequence[Score], mean: Floats) -> Floats:

@@ -1,0 +1,1 @@
+"""Scheduled reports: when they are due, and the charts in them."""

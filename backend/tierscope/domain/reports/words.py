@@ -1,0 +1,37 @@
+"""Numbers of a report in words: bytes with binary units, days, shares. Absent values are a dash."""
+
+ABSENT = "\N{EN DASH}"
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_STEP = 1024.0
+_TEN, _HUNDRED = 10.0, 100.0
+
+
+def bytes_text(value: float | None) -> str:
+    """Three significant digits with a binary unit, such as `1.46 TiB`."""
+    if value is None:
+        return ABSENT
+    size, unit = abs(value), 0
+    while size >= _STEP - 0.5 and unit < len(_UNITS) - 1:
+        size, unit = size / _STEP, unit + 1
+    digits = 0 if unit == 0 or size >= _HUNDRED else 1 if size >= _TEN else 2
+    sign = "-" if value < 0 and round(size, digits) > 0 else ""
+    return f"{sign}{size:.{digits}f} {_UNITS[unit]}"
+
+
+def growth_text(value: float | None) -> str:
+    """Bytes per day with a sign."""
+    if value is None:
+        return ABSENT
+    return f"{'+' if value > 0 else ''}{bytes_text(value)} a day"
+
+
+def days_text(value: float | None) -> str:
+    """Days, whole ones from ten on."""
+    if value is None:
+        return ABSENT
+    return f"{value:.0f} days" if value >= _TEN else f"{value:.1f} days"
+
+
+def ratio_text(part: float | None, whole: float | None) -> str:
+    """A share as a percentage."""
+    return ABSENT if part is None or not whole else f"{part / whole:.0%}"
