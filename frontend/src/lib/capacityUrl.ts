@@ -2,7 +2,7 @@
 import { readChanges, type UrlChanges } from './scenarioSpec'
 import { oneOf, readTimeSearch, text, type RawSearch, type TimeSearch } from './urlState'
 
-export const capacityTabs = ['subjects', 'plan'] as const
+export const capacityTabs = ['subjects', 'plan', 'reports'] as const
 export const capacityMetrics = ['resident', 'hot', 'dram_need'] as const
 export const capacityHorizons = [30, 90, 180, 365] as const
 

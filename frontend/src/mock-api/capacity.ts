@@ -1,4 +1,4 @@
-import type { Capacity, CapacityForecast, CapacityPlan, CapacitySubject } from '../api/_generated/schema'
+import type { Capacity, CapacityForecast, CapacityPlan, CapacitySubject, Report } from '../api/_generated/schema'
 import { figure, mockWindow, nothing } from './figures'
 
 const gib = 2 ** 30
@@ -169,3 +169,30 @@ export function capacityPlan(): CapacityPlan {
     notes: [],
   }
 }
+
+/** One scheduled report that went out. */
+export const reports: Report[] = [
+  {
+    id: 'r-1',
+    name: 'Monday report',
+    cron: null,
+    every_days: 7,
+    at: '07:00',
+    format: 'both',
+    to: { mail: ['ana@example.org'], webhook: null },
+    sections: ['capacity', 'advice'],
+    enabled: true,
+    created_by: 'ana',
+    created_at: mockWindow.start,
+    next_at: mockWindow.end,
+    last_run: {
+      due_at: mockWindow.start,
+      started_at: mockWindow.start,
+      finished_at: mockWindow.start,
+      state: 'failed',
+      attempts: 3,
+      sent: [],
+      error: 'the mail server refused the address',
+    },
+  },
+]

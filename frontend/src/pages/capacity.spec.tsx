@@ -2,7 +2,7 @@
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { openApp } from '../mock-api/render'
+import { openApp, problem } from '../mock-api/render'
 
 vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
 
@@ -17,7 +17,6 @@ describe('the capacity page', () => {
     expect(table.getAllByText('not enough data').length).toBeGreaterThan(0)
     expect(table.getAllByText('none in 90 d')).toHaveLength(2)
     expect(table.getAllByText('0 B')).toHaveLength(3)
-    expect(table.getByText('refused')).toBeTruthy()
   })
 
   it('draws the forecast of the chosen subject, with its method and its changes', async () => {
@@ -61,5 +60,30 @@ describe('the capacity page', () => {
     await waitFor(() => expect(JSON.stringify(router.state.location.search)).toContain('kind 2'))
     await userEvent.clear(within(screen.getByRole('group', { name: 'Kind of host kind 2' })).getByLabelText('Name'))
     expect((await screen.findByTestId('plan-fault')).textContent).toBe('Every kind of host needs a name.')
+  })
+
+  it('lists scheduled reports, and shows one before it is sent', async () => {
+    openApp('/capacity?tab=reports')
+    expect(await screen.findByText('Monday report')).toBeTruthy()
+    expect(screen.getByText('failed')).toBeTruthy()
+    await userEvent.click(screen.getByRole('button', { name: 'Show' }))
+    const frame = await screen.findByTitle('Preview of the report')
+    expect(frame.getAttribute('sandbox')).toBe('')
+    expect(frame.getAttribute('srcdoc')).toContain('All is well.')
+  })
+
+  it('schedules a report, and says why it was refused', async () => {
+    const sent: unknown[] = []
+    openApp('/capacity?tab=reports', async (url, request) => {
+      if (request.method !== 'POST' || url.pathname !== '/v1/reports') return undefined
+      sent.push(await request.json())
+      return problem(422, 'no mail server is configured', 'Set TIERSCOPE_MAIL_URL.')
+    })
+    const form = within(await screen.findByRole('form', { name: 'New report' }))
+    expect(form.getByRole<HTMLButtonElement>('button', { name: 'Schedule' }).disabled).toBe(true)
+    await userEvent.type(form.getByLabelText('Mail addresses'), 'ana@example.org')
+    await userEvent.click(form.getByRole('button', { name: 'Schedule' }))
+    expect((await screen.findByRole('alert')).textContent).toContain('No mail server')
+    expect(sent[0]).toMatchObject({ every_days: 7, to: { mail: ['ana@example.org'] } })
   })
 })

@@ -16,11 +16,12 @@ import { capacitySentence } from './capacitySentence'
 import classes from './CapacityPage.module.css'
 import { ForecastPanel } from './ForecastPanel'
 import { PlanView } from './PlanView'
+import { ReportsView } from './ReportsView'
 import { SubjectsTable } from './SubjectsTable'
 
 const route = getRouteApi('/capacity')
 
-const tabWords = { subjects: 'Forecast', plan: 'Plan' } as const
+const tabWords = { subjects: 'Forecast', plan: 'Plan', reports: 'Reports' } as const
 
 /** Who runs out of memory when, and how many hosts it takes. */
 export function CapacityPage(): ReactNode {
@@ -51,6 +52,7 @@ export function CapacityPage(): ReactNode {
       />
       {tab === 'subjects' && <Subjects capacity={capacity} group={group} />}
       {tab === 'plan' && <PlanView />}
+      {tab === 'reports' && <ReportsView />}
     </div>
   )
 }

@@ -18,7 +18,7 @@ export function ForecastEvidence({ forecast }: { forecast: CapacityForecast | un
   const { exhaustion, backtest, changes } = forecast
   return (
     <>
-      {forecast.refused !== null && (
+      {forecast.refused !== null && forecast.history.length > 0 && (
         <StateNote tone="neutral" testId="forecast-refused">
           <p>
             <strong>No forecast:</strong> <Prose text={forecast.refused} />

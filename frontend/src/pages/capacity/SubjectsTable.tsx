@@ -4,7 +4,6 @@ import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
 import { FigureText } from '../../ui/FigureText'
 import { Term } from '../../ui/Term'
-import { ToneTag } from '../../ui/ToneTag'
 import classes from './CapacityPage.module.css'
 
 type FigureKey = {
@@ -89,17 +88,6 @@ function columnsFor(kind: CapacitySubject['kind'], chosen: string | undefined): 
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.early.value,
       cell: (row) => <DaysCell row={row} which="early" />,
-    },
-    {
-      key: 'method',
-      header: 'Forecast',
-      sortBy: (row) => row.method,
-      cell: (row) =>
-        row.method === null ? (
-          <ToneTag tone="neutral" label="refused" meaning={row.refused ?? 'There is too little data.'} />
-        ) : (
-          <span className={classes.method}>{methodWords(row.method)}</span>
-        ),
     },
   ]
 }

@@ -84,7 +84,7 @@ function hostColumns({ answer, drawn }: MachinesTableProps): Column<Row>[] {
     amountColumn('annual', 'Cost a year', ({ machine }) => money(machine.per_host.annual)),
     amountColumn('loss', 'Lost work', ({ machine }) => formatRatio(machine.loss.value)),
     amountColumn('work', 'Per unit of work', ({ machine }) => money(machine.per_host.annual_per_work)),
-    ...savingColumns(answer, (option) => [option.saving, option.saving_ratio]),
+    savingColumn(answer, (option) => [option.saving, option.saving_ratio]),
     amountColumn('chance', 'P(saving > 0)', (row) => {
       const chance = row.kind === 'option' ? drawn?.options[row.index]?.distribution?.p_positive : undefined
       return row.kind === 'today' ? '–' : chance === undefined ? '…' : formatRatio(chance)
@@ -108,7 +108,7 @@ function fleetColumns({ answer }: MachinesTableProps): Column<Row>[] {
     amountColumn('capex', 'Price', ({ machine }) => money(machine.fleet.capex)),
     amountColumn('power', 'Power', ({ machine }) => `${threeDigits(machine.fleet.watts / 1000)} kW`),
     amountColumn('annual', 'Cost a year', ({ machine }) => money(machine.fleet.annual)),
-    ...savingColumns(answer, (option) => [option.fleet.saving, option.fleet.saving_ratio]),
+    savingColumn(answer, (option) => [option.fleet.saving, option.fleet.saving_ratio]),
     amountColumn('total', 'Over all years', ({ machine }) => money(machine.fleet.total)),
     amountColumn('saved', 'Saved over all years', (row) =>
       row.kind === 'today' ? '–' : formatMoneyChange(row.machine.fleet.total_saving, answer.currency),
@@ -116,13 +116,12 @@ function fleetColumns({ answer }: MachinesTableProps): Column<Row>[] {
   ]
 }
 
-function savingColumns(answer: TcoAnswer, of: (option: Option) => [number, number]): Column<Row>[] {
-  return [
-    amountColumn('saving', 'Saving a year', (row) =>
-      row.kind === 'today' ? '–' : formatMoneyChange(of(row.machine)[0], answer.currency),
-    ),
-    amountColumn('share', 'of today’s', (row) => (row.kind === 'today' ? '–' : formatRatio(of(row.machine)[1]))),
-  ]
+function savingColumn(answer: TcoAnswer, of: (option: Option) => [number, number]): Column<Row> {
+  return amountColumn('saving', 'Saving a year', (row) => {
+    if (row.kind === 'today') return '–'
+    const [amount, share] = of(row.machine)
+    return `${formatMoneyChange(amount, answer.currency)} (${formatRatio(share)})`
+  })
 }
 
 function amountColumn(key: string, header: string, cell: (row: Row) => string): Column<Row> {

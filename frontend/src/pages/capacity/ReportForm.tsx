@@ -1,0 +1,93 @@
+import { Button, MultiSelect, NumberInput, Select, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { FormEvent } from 'react'
+import { scheduleReport } from '../../api/queries/reports'
+import { Panel } from '../../ui/Panel'
+import { Prose } from '../../ui/Prose'
+import { problemText } from '../ratio/problemText'
+import classes from './CapacityPage.module.css'
+import { reportRequestOf, reportSections, type ReportEntry } from './reportEntry'
+
+const formats = [
+  { value: 'html', label: 'HTML' },
+  { value: 'pdf', label: 'PDF' },
+  { value: 'both', label: 'HTML and PDF' },
+] as const
+
+/** A new scheduled report. */
+export function ReportForm({ entry, onChange }: { entry: ReportEntry; onChange: (entry: ReportEntry) => void }) {
+  const queries = useQueryClient()
+  const adding = useMutation(scheduleReport(queries))
+  const request = reportRequestOf(entry)
+  const set = (change: Partial<ReportEntry>) => onChange({ ...entry, ...change })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (request !== null) adding.mutate(request)
+  }
+  return (
+    <Panel title="New report" hint="by mail, to a webhook, or both">
+      <form className={classes.form} onSubmit={submit} aria-label="New report">
+        <TextInput
+          label="Name"
+          maxLength={120}
+          value={entry.name}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+        />
+        <NumberInput
+          size="xs"
+          label="Every"
+          suffix=" days"
+          min={1}
+          max={366}
+          allowDecimal={false}
+          value={entry.everyDays}
+          onChange={(everyDays) => set({ everyDays })}
+        />
+        <TextInput
+          label="At (UTC)"
+          type="time"
+          value={entry.at}
+          onChange={(event) => set({ at: event.currentTarget.value })}
+        />
+        <Select
+          label="As"
+          allowDeselect={false}
+          value={entry.format}
+          onChange={(value) => set({ format: formats.find((known) => known.value === value)?.value ?? 'both' })}
+          data={[...formats]}
+        />
+        <MultiSelect
+          size="xs"
+          className={classes.wide ?? ''}
+          label="Holds"
+          value={entry.sections}
+          onChange={(chosen) =>
+            set({ sections: reportSections.map(({ value }) => value).filter((value) => chosen.includes(value)) })
+          }
+          data={[...reportSections]}
+        />
+        <TextInput
+          className={classes.wide ?? ''}
+          label="Mail addresses"
+          value={entry.mail}
+          onChange={(event) => set({ mail: event.currentTarget.value })}
+        />
+        <TextInput
+          className={classes.wide ?? ''}
+          label="Webhook"
+          placeholder="https://…"
+          value={entry.webhook}
+          onChange={(event) => set({ webhook: event.currentTarget.value })}
+        />
+        <Button type="submit" disabled={request === null} loading={adding.isPending}>
+          Schedule
+        </Button>
+        {adding.error !== null && (
+          <p role="alert" className={classes.fault}>
+            <Prose text={problemText(adding.error)} />
+          </p>
+        )}
+      </form>
+    </Panel>
+  )
+}

@@ -1,0 +1,97 @@
+import { ActionIcon } from '@mantine/core'
+import { IconTrash } from '@tabler/icons-react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Report } from '../../api/_generated/schema'
+import { loadStateOf } from '../../api/queries/loadState'
+import { deleteReport, reportsQuery } from '../../api/queries/reports'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Prose } from '../../ui/Prose'
+import { Stack } from '../../ui/Stack'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+import { problemText } from '../ratio/problemText'
+import classes from './CapacityPage.module.css'
+import { blankReport } from './reportEntry'
+import { ReportForm } from './ReportForm'
+import { ReportPreview } from './ReportPreview'
+
+/** Reports that are sent by a schedule: those that exist, a new one, and what it would say now. */
+export function ReportsView() {
+  const queries = useQueryClient()
+  const query = useQuery(reportsQuery())
+  const deleting = useMutation(deleteReport(queries))
+  const [entry, setEntry] = useState(blankReport)
+  const load = loadStateOf(query)
+  return (
+    <Stack testId="capacity-reports">
+      <Panel title="Scheduled reports" hint="times are UTC" flush>
+        {load.problem !== null && query.data === undefined ? (
+          <ProblemState problem={load.problem} onRetry={load.retry} />
+        ) : (
+          <DataTable
+            label="Scheduled reports"
+            columns={columnsFor((report) => deleting.mutate(report.id))}
+            rows={query.data}
+            rowKey={(report) => report.id}
+            skeletonRows={3}
+            empty={<EmptyState title="No report is scheduled" next="Schedule one below." />}
+          />
+        )}
+        {deleting.error !== null && (
+          <p role="alert" className={classes.fault}>
+            <Prose text={problemText(deleting.error)} />
+          </p>
+        )}
+      </Panel>
+      <ReportForm entry={entry} onChange={setEntry} />
+      <ReportPreview name={entry.name} sections={entry.sections} />
+    </Stack>
+  )
+}
+
+function columnsFor(onDelete: (report: Report) => void): Column<Report>[] {
+  return [
+    { key: 'name', header: 'Report', cell: (report) => report.name },
+    { key: 'when', header: 'Sent', cell: scheduleWords },
+    { key: 'what', header: 'Holds', cell: (report) => report.sections.join(', ') },
+    { key: 'format', header: 'As', cell: (report) => (report.format === 'both' ? 'HTML and PDF' : report.format) },
+    {
+      key: 'to',
+      header: 'To',
+      cell: ({ to }) => [...to.mail, ...(to.webhook == null ? [] : [to.webhook])].join(', '),
+    },
+    { key: 'next', header: 'Next', cell: (report) => <Timestamp at={report.next_at} /> },
+    {
+      key: 'last',
+      header: 'Last',
+      cell: ({ last_run: run }) =>
+        run === null ? (
+          'not yet'
+        ) : (
+          <ToneTag
+            tone={run.state === 'sent' ? 'good' : run.state === 'failed' ? 'critical' : 'info'}
+            label={run.state}
+            meaning={run.error ?? `Due ${run.due_at}; taken by ${run.sent.length} so far.`}
+          />
+        ),
+    },
+    {
+      key: 'delete',
+      header: '',
+      cell: (report) => (
+        <ActionIcon aria-label={`Delete ${report.name}`} onClick={() => onDelete(report)}>
+          <IconTrash size={14} />
+        </ActionIcon>
+      ),
+    },
+  ]
+}
+
+function scheduleWords(report: Report): string {
+  if (report.cron !== null) return `cron ${report.cron}`
+  return `${report.every_days === 1 ? 'every day' : `every ${report.every_days ?? '?'} days`} at ${report.at}`
+}
