@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import collection, fold, heat, idle, ingest, recorded, rollup, sampling, service_page, simulate
+from bench import collection, fold, heat, idle, ingest, recorded, rollup, sampling, service_page, simulate, tco
 from bench.figures import Section, machine, render
 
 BEGIN = "<!-- measured: begin -->"
 END = "<!-- measured: end -->"
 
 
-PARTS = ("idle", "collection", "heat", "sampling", "fold", "simulate", "ingest", "rollup", "page")
+PARTS = ("idle", "collection", "heat", "sampling", "fold", "simulate", "ingest", "rollup", "page", "tco")
 
 
 def main() -> int:
@@ -63,6 +63,8 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
             return [rollup.measure()]
         case "page":
             return [service_page.measure()]
+        case "tco":
+            return [tco.measure()]
         case _:
             with tempfile.TemporaryDirectory(prefix="tierscope-bench-") as directory:
                 values = recorded.read(agent, Path(directory))

@@ -10,6 +10,7 @@ from tierscope.usecases.tco_sheet.cells import Book, Page
 from tierscope.usecases.tco_sheet.expressions import Reference, annual_per_work, named
 
 _FIRST = 2
+_ROW = "{row}"
 _STATISTICS = (
     ("p10", "PERCENTILE({range},0.1)"),
     ("p50", "PERCENTILE({range},0.5)"),
@@ -34,12 +35,13 @@ def write_draws(book: Book, scenario: Scenario, *, draws: int, seed: int) -> Non
         page.numbers(_FIRST, column, values.tolist())
         letters[name] = _letters(column)
     first_cost = 1 + len(columns)
-    for row in range(_FIRST, _FIRST + draws):
-        for n, design in enumerate(scenario.designs):
-            formula = annual_per_work(design, n, _of_row(scenario, letters, n, row + 1))
-            page.formula(row, first_cost + n, formula)
+    base = _letters(first_cost)
+    for n, design in enumerate(scenario.designs):
+        cost = annual_per_work(design, n, _of_row(scenario, letters, n))
+        own = _letters(first_cost + n)
+        for row in range(_FIRST, _FIRST + draws):
+            page.formula(row, first_cost + n, cost.replace(_ROW, str(row + 1)))
             if n > 0:
-                base, own = _letters(first_cost), _letters(first_cost + n)
                 page.formula(row, first_cost + hosts + n - 1, f"{base}{row + 1}-{own}{row + 1}")
     for n in range(1, hosts):
         column = first_cost + hosts + n - 1
@@ -95,14 +97,14 @@ def _drawn_columns(scenario: Scenario, *, draws: int, seed: int) -> dict[str, Fl
     return columns
 
 
-def _of_row(scenario: Scenario, letters: dict[str, str], place: int, row: int) -> Reference:
-    """Drawn values of one row, and the cells of the inputs for what is certain."""
+def _of_row(scenario: Scenario, letters: dict[str, str], place: int) -> Reference:
+    """Drawn values of a row, whose number is yet to be put in, and the cells of the inputs for what is certain."""
     given = named(place)
 
     def refer(name: str) -> str:
         source = "dram" if scenario.linked and name == "cxl_media" else name
         key = given(source).removeprefix("in_")
-        return f"{letters[key]}{row}" if key in letters else given(source)
+        return f"{letters[key]}{_ROW}" if key in letters else given(source)
 
     return refer
 
