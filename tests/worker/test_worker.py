@@ -1,11 +1,6 @@
 """A real worker with its scheduler, a real queue, a real database: killing any of the first two loses no work."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,10 +9,10 @@ from sqlalchemy import text
 
 from factories.derived import day_before, drain, dump, marks, send_counters
 from factories.installations import enrol
+from factories.workers import Worker
 from tierscope.core.database import Database
 from tierscope.core.embedded.queue import QueueServer
 
-DEADLINE_SECONDS = 300.0
 HOSTS = 4
 MINUTES = range(1, 121)
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
@@ -27,42 +22,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native
 def database(database_url: str) -> Iterator[Database]:
     with closing(Database(database_url)) as opened:
         yield opened
-
-
-class Worker:
-    """`tierscope worker --with-beat` in a process of its own."""
-
-    def __init__(self, database_url: str, queue_url: str, folder: Path) -> None:
-        self._env = os.environ | {
-            "TIERSCOPE_DATABASE_URL": database_url,
-            "TIERSCOPE_REDIS_URL": queue_url,
-            "TIERSCOPE_DATA_DIR": str(folder),
-        }
-        self._log = folder / "worker.log"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start the process."""
-        with self._log.open("ab") as log:
-            command = [sys.executable, "-m", "tierscope.cli", "worker", "--with-beat"]
-            self._process = subprocess.Popen(command, env=self._env, stdout=log, stderr=log, start_new_session=True)
-
-    def kill(self) -> None:
-        """Kill the process and its scheduler, whatever they do."""
-        if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._process = None
-
-    def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until something is so that the worker brings about."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while not condition():
-            assert self._process is not None
-            assert self._process.poll() is None, self._log.read_text(encoding="utf-8")[-4000:]
-            if time.monotonic() >= deadline:
-                pytest.fail("it never happened: " + self._log.read_text(encoding="utf-8")[-4000:])
-            time.sleep(0.1)
 
 
 @pytest.fixture

@@ -1,0 +1,49 @@
+"""A real worker with its scheduler, in a process of its own that tests may kill."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+DEADLINE_SECONDS = 300.0
+
+
+class Worker:
+    """`tierscope worker --with-beat` in a process of its own."""
+
+    def __init__(self, database_url: str, queue_url: str, folder: Path) -> None:
+        self._env = os.environ | {
+            "TIERSCOPE_DATABASE_URL": database_url,
+            "TIERSCOPE_REDIS_URL": queue_url,
+            "TIERSCOPE_DATA_DIR": str(folder),
+        }
+        self._log = folder / "worker.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process."""
+        with self._log.open("ab") as log:
+            command = [sys.executable, "-m", "tierscope.cli", "worker", "--with-beat"]
+            self._process = subprocess.Popen(command, env=self._env, stdout=log, stderr=log, start_new_session=True)
+
+    def kill(self) -> None:
+        """Kill the process and its scheduler, whatever they do."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so that the worker brings about."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not condition():
+            assert self._process is not None
+            assert self._process.poll() is None, self._log.read_text(encoding="utf-8")[-4000:]
+            if time.monotonic() >= deadline:
+                pytest.fail("it never happened: " + self._log.read_text(encoding="utf-8")[-4000:])
+            time.sleep(0.1)
