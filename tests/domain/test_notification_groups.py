@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tierscope.domain.notifications.groups import (
+    Change,
     Group,
     Hushed,
     MemberState,
@@ -14,7 +15,7 @@ from tierscope.domain.notifications.groups import (
     retire,
     speak,
     speak_before,
-    take_change,
+    take_changes,
 )
 from tierscope.domain.notifications.routes import Timing
 
@@ -47,7 +48,7 @@ class Clocked:
     def take(self, name: str, state: MemberState, when: float, *, alert: str | None = None) -> Utterance | None:
         """A change comes in; what was said before it."""
         self.group, said = speak_before(self.group, at(when), self.hushed)
-        self.group = take_change(self.group, fingerprint=name, alert_id=alert or name, state=state, at=at(when))
+        self.group = take_changes(self.group, [Change(name, alert or name, state, at(when))])
         return said
 
     def look(self, when: float) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:

@@ -13,6 +13,7 @@ from factories.notifying import Notifying, receiver, route
 from factories.receivers import WebReceiver, web_receiver
 from fixtures.servers import Template
 from tierscope.core.database import Database
+from tierscope.domain.notifications.content import MAX_ALERTS
 from tierscope.usecases.notifications.deliver import DeliverNotifications
 from tierscope.usecases.notifications.reads import NotificationLog
 from tierscope.usecases.silences import MatcherView, NewSilence, Silences
@@ -379,6 +380,26 @@ def test_many_alerts_of_a_group_are_one_notification(notifying: Notifying, web: 
     assert notifying.run(299).sent == 0
     notifying.run(1)
     assert [status for status, _ in told(web)] == ["firing", "resolved"]
+
+
+def test_very_many_alerts_leave_out_what_was_said_before(
+    notifying: Notifying, web: WebReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(MAX_ALERTS, "webhook", 3)
+    monkeypatch.setattr("tierscope.usecases.notifications.plan.BATCH", 2)
+    notifying.put_routes([hook(web)], [route("hook")])
+    for name in ("a1", "b1", "c1"):
+        notifying.change(name, "firing")
+    assert notifying.run().changes == 3
+    notifying.clock.move(60)
+    notifying.change("a1", "resolved")
+    notifying.change("d1", "firing")
+    notifying.run(60)
+    assert told(web) == [
+        ("firing", [("a1", "firing"), ("b1", "firing"), ("c1", "firing")]),
+        ("firing", [("d1", "firing"), ("a1", "resolved"), ("b1", "firing")]),
+    ]
+    assert [got.json()["truncatedAlerts"] for got in web.requests] == [0, 1]
 
 
 def test_a_receiver_that_does_not_want_ends_gets_none(notifying: Notifying, web: WebReceiver) -> None:

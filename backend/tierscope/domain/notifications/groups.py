@@ -6,7 +6,7 @@ only if it was told that it fires; that resolution is said even while muted, so 
 is over.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -62,29 +62,44 @@ class Hushed:
     acknowledged: frozenset[str] = frozenset()
 
 
-def take_change(group: Group, *, fingerprint: str, alert_id: str, state: MemberState, at: datetime) -> Group:
-    """The group after an alert began to fire, or was resolved.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An alert began to fire, or was resolved."""
+
+    fingerprint: str
+    alert_id: str
+    state: MemberState
+    at: datetime
+
+
+def take_changes(group: Group, changes: Iterable[Change]) -> Group:
+    """The group after changes, in their order.
 
     What is resolved before its receiver heard of it is forgotten; what is resolved and fires again under a new id is
     said again, and resolved once.
     """
-    before = group.members.get(fingerprint)
     members = dict(group.members)
-    if state == "resolved":
-        if before is None or before.alert_id != alert_id:
-            return group
-        if before.told_alert_id is None:
-            del members[fingerprint]
-            return replace(group, members=members)
-        if before.state == "resolved":
-            return group
-        members[fingerprint] = replace(before, state="resolved", changed_at=at)
-        return replace(group, members=members)
-    if before is not None and before.alert_id == alert_id and before.state == "firing":
-        return group
-    told = None if before is None else before.told_alert_id
-    members[fingerprint] = Member(fingerprint, alert_id, "firing", at, told)
+    for change in changes:
+        before = members.get(change.fingerprint)
+        after = _begin(before, change) if change.state == "firing" else _end(before, change)
+        if after is not None:
+            members[change.fingerprint] = after
+        elif before is not None:
+            del members[change.fingerprint]
     return replace(group, members=members)
+
+
+def _begin(before: Member | None, change: Change) -> Member:
+    if before is not None and before.alert_id == change.alert_id and before.state == "firing":
+        return before
+    told = None if before is None else before.told_alert_id
+    return Member(change.fingerprint, change.alert_id, "firing", change.at, told)
+
+
+def _end(before: Member | None, change: Change) -> Member | None:
+    if before is None or before.alert_id != change.alert_id or before.state == "resolved":
+        return before
+    return None if before.told_alert_id is None else replace(before, state="resolved", changed_at=change.at)
 
 
 def retire(group: Group) -> Group:

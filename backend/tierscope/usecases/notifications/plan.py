@@ -13,6 +13,7 @@ from datetime import datetime
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.notifications.content import MAX_ALERTS, SentAlert
 from tierscope.domain.notifications.groups import (
+    Change,
     Group,
     Hushed,
     Member,
@@ -20,7 +21,7 @@ from tierscope.domain.notifications.groups import (
     retire,
     speak,
     speak_before,
-    take_change,
+    take_changes,
 )
 from tierscope.domain.notifications.receivers import Receiver
 from tierscope.domain.notifications.routes import Destination
@@ -57,22 +58,31 @@ class Plan:
     groups: dict[str, StoredGroup] = field(default_factory=dict)
     planned: Planned = field(default_factory=Planned)
     waiting: set[str] = field(default_factory=set)
+    places: dict[str, set[str]] = field(default_factory=dict)
+    """Which groups hold an alert, by fingerprint."""
+    queues: dict[str, list[AlertEvent]] = field(default_factory=dict)
+    """Changes of one moment that a group has not taken in yet: it takes them in together."""
 
     def load(self, groups: Iterable[StoredGroup]) -> None:
         """Takes in groups as they are stored; those that are here already stay as they are."""
         for group in groups:
             if group.group.key not in self.groups:
                 self.before[group.group.key] = self.groups[group.group.key] = group
+                for fingerprint in group.group.members:
+                    self.places.setdefault(fingerprint, set()).add(group.group.key)
 
     def take(self, event: AlertEvent) -> None:
         """Takes in one change: a new alert goes where the routes lead, an old one is over wherever it was said."""
-        if event.state == "resolved":
-            for key, group in list(self.groups.items()):
-                if event.alert.fingerprint in group.group.members:
-                    self._change(key, event)
-            return
-        for destination in self.routing.destinations(event.alert.labels):
-            self._change(self._group_of(destination, event.alert), event)
+        places = self.places.setdefault(event.alert.fingerprint, set())
+        keys: Iterable[str] = places
+        if event.state == "firing":
+            keys = [self._group_of(place, event.alert) for place in self.routing.destinations(event.alert.labels)]
+            places.update(keys)
+        for key in keys:
+            queue = self.queues.setdefault(key, [])
+            if queue and event.at > queue[-1].at:
+                self._take_queue(key)
+            self.queues.setdefault(key, []).append(event)
 
     def _group_of(self, destination: Destination, alert: SentAlert) -> str:
         key = destination.group_key(alert.labels)
@@ -84,17 +94,25 @@ class Plan:
             self.groups[key] = StoredGroup(destination.receiver, labels, group, {})
         return key
 
-    def _change(self, key: str, event: AlertEvent) -> None:
+    def _take_queue(self, key: str) -> None:
+        queue = self.queues.pop(key)
         held = self.groups[key]
-        group, said = speak_before(held.group, event.at, self.hushed)
+        group, said = speak_before(held.group, queue[0].at, self.hushed)
         self._put(held, group, said)
         held = self.groups[key]
-        fingerprint = event.alert.fingerprint
-        changed = take_change(
-            held.group, fingerprint=fingerprint, alert_id=event.alert.id, state=event.state, at=event.at
-        )
-        if changed is not held.group:
-            self.groups[key] = replace(held, group=changed, alerts={**held.alerts, fingerprint: event.alert})
+        changes = (Change(event.alert.fingerprint, event.alert.id, event.state, event.at) for event in queue)
+        group = take_changes(held.group, changes)
+        alerts = dict(held.alerts)
+        for event in queue:
+            member = group.members.get(event.alert.fingerprint)
+            if member is not None and (member.alert_id, member.state) == (event.alert.id, event.state):
+                alerts[member.fingerprint] = event.alert
+        self.groups[key] = replace(held, group=group, alerts=alerts)
+
+    def take_rest(self) -> None:
+        """Lets every group take in what is left."""
+        for key in list(self.queues):
+            self._take_queue(key)
 
     def speak(self) -> None:
         """Lets every group say what is due now."""
@@ -147,7 +165,9 @@ def plan_notifications(transaction: WriteTransaction, now: datetime) -> Planned:
     plan.hushed = _hushed(plan, events)
     for event in events:
         plan.take(event)
-    plan.speak()
+    plan.take_rest()
+    if not plan.planned.more:
+        plan.speak()
     plan.store()
     stored.write_notifier(transaction, NotifierState(position, configured.version), now)
     return plan.planned
@@ -203,6 +223,10 @@ def make_notifications(receiver: Receiver, held: StoredGroup, said: Utterance) -
     if not alerts:
         return []
     size = MAX_ALERTS[receiver.kind]
+    if len(alerts) > size and not receiver.keeps_alive:
+        # What is left out is what was said before.
+        members = held.group.members
+        alerts.sort(key=lambda alert: alert.is_firing and members[alert.fingerprint].told_alert_id == alert.id)
     parts = [alerts[at : at + size] for at in range(0, len(alerts), size)] if receiver.keeps_alive else [alerts[:size]]
     told = ",".join(alert.id for alert in alerts)
     content = f"{held.group.key}|{held.group.notified_at}|{len(said.firing)}|{said.reason}|{told}"
