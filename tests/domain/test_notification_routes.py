@@ -1,6 +1,8 @@
 """Matchers, routes, silences, inhibitions, receivers' settings and retries: pure, and exact."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -259,3 +261,13 @@ def test_when_it_is_tried_again_and_when_it_is_given_up(
 ) -> None:
     again = retry_at(failure, attempts=attempts, created_at=T0 - timedelta(hours=age_hours), now=T0)
     assert again == (None if seconds is None else T0 + timedelta(seconds=seconds))
+
+
+def test_the_example_of_the_manual_can_be_put_in_place() -> None:
+    page = (Path(__file__).parents[2] / "docs/howto/alert-routes.md").read_text(encoding="utf-8")
+    routing = read_routing(json.loads(page.partition("```json\n")[2].partition("```")[0]))
+    check_routing(routing)
+    critical = {"origin": "live", "severity": "critical", "alertname": "ping-pong-critical", "host": "n1"}
+    assert names(list(routing.routes), critical) == ["alertmanager", "on-call"]
+    assert names(list(routing.routes), {**critical, "severity": "info"}) == ["alertmanager", "memory-team"]
+    assert names(list(routing.routes), {**critical, "origin": "simulated"}) == ["alertmanager"]
