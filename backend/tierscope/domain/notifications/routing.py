@@ -142,7 +142,7 @@ def _read_route(document: Document) -> Route:
             raise ValueError(f"`{name}` is from 0 to {MAX_SECONDS:.0f}")
     group_by = document.get("group_by")
     return Route(
-        matchers=read_matchers(document["matchers"]),
+        matchers=read_matchers(document.get("matchers", ())),
         receiver=document.get("receiver"),
         group_by=None if group_by is None else tuple(group_by),
         continue_=bool(document.get("continue", False)),
