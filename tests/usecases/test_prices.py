@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from tierscope.core.database import Database
-from tierscope.core.errors import NotFound, Unprocessable
+from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.usecases.prices import NewPrice, Prices
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -66,6 +66,14 @@ def test_the_newest_confirmation_of_a_currency_counts(book: Prices) -> None:
 def test_prices_that_cannot_be_are_refused(book: Prices, changed: dict[str, object], cause: str) -> None:
     with pytest.raises(Unprocessable, match=cause):
         book.create(replace(CONTRACT, **changed), actor="ann")  # type: ignore[arg-type]
+
+
+def test_a_request_sent_again_adds_once(book: Prices) -> None:
+    first = book.create(CONTRACT, actor="ann", idempotency_key="k")
+    assert book.create(CONTRACT, actor="ann", idempotency_key="k") == first
+    with pytest.raises(Conflict, match="other content"):
+        book.create(replace(CONTRACT, value=13.0), actor="ann", idempotency_key="k")
+    assert [view.id for view in book.list() if not view.preset] == [first.id]
 
 
 def test_changes_stand_in_the_audit_trail(book: Prices, database_url: str) -> None:

@@ -42,6 +42,17 @@ def test_a_change_from_an_old_version_is_refused(store: Scenarios) -> None:
     assert store.change(made.id, version=2, spec=None, yaml=write_scenario(SPEC), actor="ann").version == 3
 
 
+def test_a_request_sent_again_stores_once(store: Scenarios) -> None:
+    first = store.create(name="a", spec=SPEC, yaml=None, actor="ann", idempotency_key="k")
+    assert store.create(name="a", spec=SPEC, yaml=None, actor="ann", idempotency_key="k") == first
+    with pytest.raises(Conflict, match="other content"):
+        store.create(name="b", spec=SPEC, yaml=None, actor="ann", idempotency_key="k")
+    assert len(store.list(limit=10, cursor=None).items) == 1
+    store.delete(first.id, actor="ann")
+    with pytest.raises(NotFound):
+        store.create(name="a", spec=SPEC, yaml=None, actor="ann", idempotency_key="k")
+
+
 def test_pages_follow_each_other(store: Scenarios) -> None:
     for number in range(5):
         store.create(name=f"s{number}", spec=SPEC, yaml=None, actor="ann")

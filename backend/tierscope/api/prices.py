@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Header, Request, Response
 from pydantic import Field
 
 from tierscope.api.answers import answer
@@ -65,10 +65,20 @@ def list_prices(request: Request, book: Book) -> Response:
 
 
 @router.post("", status_code=201, summary="Add a price")
-def create_price(book: Book, body: PriceRequest, caller: Writer) -> Price:
-    """Add a price. Confirmed, it replaces the one in force for its item and currency."""
+def create_price(
+    book: Book,
+    body: PriceRequest,
+    caller: Writer,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> Price:
+    """Add a price; the same Idempotency-Key with the same body adds it once.
+
+    Confirmed, it replaces the one in force for its item and currency.
+    """
     new = NewPrice(**{name: getattr(body, name) for name in PriceRequest.model_fields})
-    return Price.model_validate(book.create(new, actor=caller.name), from_attributes=True)
+    return Price.model_validate(
+        book.create(new, actor=caller.name, idempotency_key=idempotency_key), from_attributes=True
+    )
 
 
 @router.post("/{price_id}/confirm", summary="Stand for a price")

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Header, Request, Response
 from pydantic import Field
 
 from tierscope.api.answers import Cursor, Limit, answer
@@ -106,9 +106,19 @@ def read_schema() -> dict[str, Any]:
 
 
 @router.post("", status_code=201, summary="Store a scenario")
-def create_scenario(store: Store, body: NewScenario, caller: Writer) -> StoredScenario:
-    """Store a scenario. A file that cannot be read answers 422 with the path of every fault."""
-    made = store.create(name=body.name, spec=body.spec, yaml=body.yaml, actor=caller.name)
+def create_scenario(
+    store: Store,
+    body: NewScenario,
+    caller: Writer,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> StoredScenario:
+    """Store a scenario; the same Idempotency-Key with the same body stores it once.
+
+    A file that cannot be read answers 422 with the path of every fault.
+    """
+    made = store.create(
+        name=body.name, spec=body.spec, yaml=body.yaml, actor=caller.name, idempotency_key=idempotency_key
+    )
     return StoredScenario.model_validate(made, from_attributes=True)
 
 

@@ -3,7 +3,7 @@
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -21,6 +21,7 @@ from tierscope.domain.tco.published import (
 from tierscope.storage import prices as stored
 from tierscope.storage.access import AuditRow, append_audit
 from tierscope.storage.prices import PriceRow
+from tierscope.usecases.repeated_requests import made_before, note_made
 
 MAX_PRICES = 500
 _PRESETS = {preset.id: preset for preset in PRESETS}
@@ -74,20 +75,26 @@ class Prices:
             rows = stored.list_prices(session)
         return _views(rows)
 
-    def create(self, price: NewPrice, *, actor: str) -> PriceView:
-        """Add a price; with `confirm` it counts at once.
+    def create(self, price: NewPrice, *, actor: str, idempotency_key: str | None = None) -> PriceView:
+        """Add a price; with `confirm` it counts at once. The same key with the same content adds it once.
 
         Raises:
             Unprocessable: a value is not acceptable.
-            Conflict: the book is full.
+            Conflict: the book is full, or the key was used for something else.
+            NotFound: what the key made is gone.
         """
         now = self._clock()
         row = _row(price, author=actor, now=now)
+        content = ["price", asdict(price)]
         with self._database.write() as transaction:
+            before = made_before(transaction, actor=actor, key=idempotency_key, content=content)
+            if before is not None:
+                return _one(stored.list_prices(transaction), before)
             if stored.count_prices(transaction) >= MAX_PRICES:
                 raise Conflict(f"the price book holds {MAX_PRICES} prices", next_step="Delete those that are outdated.")
             stored.insert_price(transaction, row)
             append_audit(transaction, AuditRow(now, actor, "price.create", row.id, _document(row)))
+            note_made(transaction, actor=actor, key=idempotency_key, content=content, made=row.id)
             rows = stored.list_prices(transaction)
         return _one(rows, row.id)
 
@@ -143,7 +150,10 @@ def _views(rows: "list[PriceRow]") -> tuple[PriceView, ...]:
 
 
 def _one(rows: "list[PriceRow]", price_id: str) -> PriceView:
-    return next(view for view in _views(rows) if view.id == price_id)
+    found = next((view for view in _views(rows) if view.id == price_id), None)
+    if found is None:
+        raise _unknown(price_id)
+    return found
 
 
 def _view(row: PriceRow, *, in_force: bool) -> PriceView:

@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, WriteTransaction
+from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.tco.published import DEFAULTS, PRESET_CURRENCY, PRESETS, Preset
 from tierscope.storage import scenarios as stored
 from tierscope.storage.access import AuditRow, append_audit
 from tierscope.storage.scenarios import ScenarioRow
 from tierscope.usecases.prices import PriceView, preset_views
+from tierscope.usecases.repeated_requests import made_before, note_made
 from tierscope.usecases.scenario_documents import (
     EnduranceDocument,
     ExpanderDocument,
@@ -109,22 +110,29 @@ class Scenarios:
             NotFound: no such scenario.
         """
         with self._database.read() as session:
-            row = stored.find_scenario(session, scenario_id)
-        if row is None:
-            raise _unknown(scenario_id)
-        return _view(row)
+            return _show(session, scenario_id)
 
-    def create(self, *, name: str | None, spec: ScenarioDocument | None, yaml: str | None, actor: str) -> ScenarioView:
-        """Store a scenario, given as values or as a file.
+    def create(
+        self,
+        *,
+        name: str | None,
+        spec: ScenarioDocument | None,
+        yaml: str | None,
+        actor: str,
+        idempotency_key: str | None = None,
+    ) -> ScenarioView:
+        """Store a scenario, given as values or as a file. The same key with the same content stores it once.
 
         Raises:
             Unprocessable: neither or both are given, or the file cannot be read.
-            Conflict: too many scenarios.
+            Conflict: too many scenarios, or the key was used for something else.
+            NotFound: what the key made is gone.
         """
         document = _given(spec, yaml)
         document = document if name is None else document.model_copy(update={"name": name})
         now = self._clock()
         public_id = "t" + secrets.token_hex(8)
+        content = ["scenario", name, yaml, document.model_dump(mode="json")]
         values = {
             "public_id": public_id,
             "created_at": now,
@@ -132,13 +140,15 @@ class Scenarios:
             **_values(document, yaml if name in (None, document.name) else None, now=now, actor=actor),
         }
         with self._database.write() as transaction:
+            before = made_before(transaction, actor=actor, key=idempotency_key, content=content)
+            if before is not None:
+                return _show(transaction, before)
             if len(stored.list_scenarios(transaction, before=None, limit=MAX_SCENARIOS)) >= MAX_SCENARIOS:
                 raise Conflict(f"there are {MAX_SCENARIOS} scenarios", next_step="Delete those that are outdated.")
             stored.insert_scenario(transaction, values)
             _audit(transaction, now, actor, "scenario.create", public_id, document)
-            row = stored.find_scenario(transaction, public_id)
-        assert row is not None
-        return _view(row)
+            note_made(transaction, actor=actor, key=idempotency_key, content=content, made=public_id)
+            return _show(transaction, public_id)
 
     def change(
         self, scenario_id: str, *, version: int, spec: ScenarioDocument | None, yaml: str | None, actor: str
@@ -283,6 +293,13 @@ def _view(row: ScenarioRow) -> ScenarioView:
         changed_at=row.changed_at,
         changed_by=row.changed_by,
     )
+
+
+def _show(session: ReadSession, scenario_id: str) -> ScenarioView:
+    row = stored.find_scenario(session, scenario_id)
+    if row is None:
+        raise _unknown(scenario_id)
+    return _view(row)
 
 
 def _unknown(scenario_id: str) -> NotFound:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tierscope.core.errors import NotFound
 from tierscope.domain.figures import Figure
-from tierscope.domain.tco.scenario import HIGHEST_LOSS, LogOdds, Loss, Range
+from tierscope.domain.tco.scenario import HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.ratio import RatioReads, find_by_name
 from tierscope.usecases.ratio_views import RatioView
@@ -32,8 +32,6 @@ HOT_HEADROOM = 1.1
 ADVICE_SECONDS = 300.0
 """How long advice that was read is used again: sliders ask many times a second, and advice changes by the day."""
 MOST_KEPT = 64
-UPPER_QUANTILE = 1.6448536269514722
-"""Of the one-sided 95 % bound that advice gives."""
 SHARE_TOLERANCE = 0.02
 """DRAM shares of a run and of a host that differ by no more are taken to be the same."""
 _ALL_DRAM = 1.0

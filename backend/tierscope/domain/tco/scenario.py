@@ -31,6 +31,8 @@ SHARED_INPUTS: tuple[SharedName, ...] = get_args(SharedName)
 """Names of the inputs that all machines of a scenario share. Prices are per GB, per device and per kWh."""
 POSITIVE_INPUTS = frozenset({"dram", "pue", "drive_writes_per_day", "drive_years", "waf_ssd", "waf_zns", "waf_rated"})
 HIGHEST_LOSS = 0.99
+UPPER_QUANTILE = 1.6448536269514722
+"""Of the one-sided 95 % bound of a normal distribution."""
 
 Method = Literal["straight_line", "crf"]
 Paid = Literal["capex", "wear"]
@@ -88,12 +90,12 @@ class LogOdds:
     @property
     def low(self) -> float:
         """The 5th percentile."""
-        return self._at(-1.6448536269514722)
+        return self._at(-UPPER_QUANTILE)
 
     @property
     def high(self) -> float:
         """The 95th percentile."""
-        return self._at(1.6448536269514722)
+        return self._at(UPPER_QUANTILE)
 
     @property
     def is_certain(self) -> bool:

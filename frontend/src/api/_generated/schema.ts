@@ -875,7 +875,9 @@ export interface paths {
         put?: never;
         /**
          * Add a price
-         * @description Add a price. Confirmed, it replaces the one in force for its item and currency.
+         * @description Add a price; the same Idempotency-Key with the same body adds it once.
+         *
+         *     Confirmed, it replaces the one in force for its item and currency.
          */
         post: operations["create_price_v1_prices_post"];
         delete?: never;
@@ -1175,7 +1177,9 @@ export interface paths {
         put?: never;
         /**
          * Store a scenario
-         * @description Store a scenario. A file that cannot be read answers 422 with the path of every fault.
+         * @description Store a scenario; the same Idempotency-Key with the same body stores it once.
+         *
+         *     A file that cannot be read answers 422 with the path of every fault.
          */
         post: operations["create_scenario_v1_scenarios_post"];
         delete?: never;
@@ -11152,7 +11156,9 @@ export interface operations {
     create_price_v1_prices_post: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11731,7 +11737,9 @@ export interface operations {
     create_scenario_v1_scenarios_post: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
