@@ -18,24 +18,23 @@ WRITTEN = 0.3
 ZIPF = 0.99
 LAST_ROWS = 15
 FACTOR, POINTS = 2.0, 0.10
+FEW_PAGES = 64
+"""Moves that differ by fewer pages than this are the same."""
 ANON, TMPFS = 0, 2
 SLOW = 1
-
-SIZES: Mapping[str, int] = {
-    "01-baseline-fits": 4,
-    "04-pingpong": 4,
-    "05-ratelimited": 4,
-    "07b-phase-fastscan": 4,
-    "12-kernel-6.1": 4,
-}
-"""One page in so many is replayed, on a machine as much smaller; all of them where few pages take most accesses."""
+TIERING = 2
+"""`numa_balancing` that promotes by tier."""
 
 REMARKS: Mapping[str, str] = {
-    "10-cxl-real": "Each access to the emulated device takes microseconds and each copy of a page milliseconds, of "
-    "host time: the kernel gets less done in a second than the replay, which moves pages in no time. The moves are "
-    "few (1.8 % of the load's pages).",
+    "10-cxl-real": "The moves are few (1.8 % of the load's pages). Each access to the emulated device takes "
+    "microseconds and each copy of a page milliseconds, while the replay moves pages in no time: that may be why.",
     "15-mixed-reclaim": "`memory.reclaim` and `memory.high` of the load's cgroup demote 92,888 pages more "
     "(`pgdemote_direct`): reclaim of one cgroup is not simulated, and is left out of the kernel's demotions here.",
+    "23-huge-pages-exchange": "A page is 512 base pages, and between the watermarks is room for two of them. The "
+    "replay reclaims once in a second and so promotes two at most; the kernel reclaims more often (4.4 promotions a "
+    "second). Without `promotion_needs_free` the replay moves 3.3 times what the kernel moved.",
+    "26-reclaim-7.2": "`memory.reclaim` and `memory.high` demoted 454,707 pages (`pgdemote_direct`) and "
+    "24,329 (`pgdemote_proactive`), against 3,279 by the kernel's own reclaim: what decided here is not simulated.",
 }
 
 
@@ -78,8 +77,10 @@ class Found:
 
 
 def _within_factor(kernel: float, replayed: float) -> bool:
+    if abs(kernel - replayed) < FEW_PAGES:
+        return True
     if kernel == 0 or replayed == 0:
-        return kernel == replayed
+        return False
     return 1 / FACTOR <= replayed / kernel <= FACTOR
 
 
@@ -94,15 +95,15 @@ def _shares(pair: tuple[float, float]) -> str:
 
 
 def compare(recording: Recording, one_in: int | None = None) -> Found:
-    """Replays a recording's load; one page in so many, those of `SIZES` unless it is said."""
-    size = SIZES.get(recording.name, 1) if one_in is None else one_in
+    """Replays a recording's load; one page in so many."""
+    size = _size(recording.load) if one_in is None else one_in
     begin = int(np.ceil(recording.load.fill_s))
-    outcome = _replay(recording, size)
+    outcome, second = _replay(recording, size), _seconds(recording)
     figures, log = outcome.figures, recording.log
     seen = np.array([row["pages_n0"] + row["pages_n1"] > 0 for row in log])
     ops = np.array([row["ops_s"] for row in log])[seen]
     slow = np.array([row["slow_frac"] for row in log])[seen]
-    accesses = figures.accesses[begin:].sum(axis=1)[seen]
+    accesses = figures.accesses[begin:].sum(axis=1)[second[seen]]
     count = recording.counters.get
     hot = None
     if _tracks_hot(recording.load):
@@ -130,20 +131,20 @@ def compare(recording: Recording, one_in: int | None = None) -> Found:
 def _demoted(recording: Recording) -> int:
     """Demotions by the kernel's own reclaim; those of a cgroup's reclaim are not simulated."""
     names = ["pgdemote_kswapd", "pgdemote_khugepaged"]
-    if recording.name != "15-mixed-reclaim":
+    if not recording.reclaims_group:
         names.append("pgdemote_direct")
     return sum(recording.counters.get(name, 0) for name in names)
 
 
 def _tracks_hot(load: Load) -> bool:
-    """Whether hot pages can be told apart by their kind: they stay the same, and all memory is anonymous."""
-    return not load.phase_s and load.pages == load.pages_by_kind[ANON]
+    """Whether hot pages can be told apart by their kind: they stay the same, are base pages, and all is anonymous."""
+    return not load.moves_on and load.page_units == 1 and load.pages == load.pages_by_kind[ANON]
 
 
 def _replay(recording: Recording, one_in: int) -> Outcome:
     trace = compile_trace(columns(recording, one_in))
-    policy = make_policy("first_touch")
-    if recording.tiering:
+    policy = make_policy("numa_balancing" if recording.balancing else "first_touch")
+    if recording.balancing == TIERING and recording.demotion:
         # The kernel always adjusts its threshold, wakes demotion at low memory, and promotes into free memory only.
         switches = {"allocation_demotes": 1.0, "promotion_needs_free": 1.0}
         policy = make_policy("hot_page_selection_auto", {**switches, **recording.settings})
@@ -163,35 +164,49 @@ def _smaller(machine: Machine, one_in: int) -> Machine:
     )
 
 
+def _size(load: Load) -> int:
+    """One page in so many is replayed, on a machine as much smaller; all where few pages take most accesses."""
+    return 1 if load.distribution == "zipf" or load.page_units > 1 else 4
+
+
+def _seconds(recording: Recording) -> Ints:
+    """Second after the fill of each row of the log."""
+    times = np.array([row["ts"] for row in recording.log])
+    return np.asarray(np.rint(times - times[0]), np.int64)
+
+
 def columns(recording: Recording, one_in: int) -> TraceColumns:
-    """The accesses of each second: pages are filled in order of address, then drawn as the load draws them."""
+    """The accesses of each second: pages are filled in order of address, then drawn as the load draws them.
+
+    A second that the log has no row of is as the one before it.
+    """
     load = recording.load
     random = np.random.default_rng(np.random.SeedSequence(SEED))
-    pages, hot = load.pages // one_in, load.hot_pages // one_in
+    pages, hot, units = load.pages // one_in, load.hot_pages // one_in, load.page_units
     page_of_rank = random.permutation(pages)
     by_rank = _chances(load, one_in)
-    begin = int(np.ceil(load.fill_s))
-    first = np.arange(pages) * begin // pages
-    parts: list[tuple[Ints, Ints, Ints]] = [(first, np.arange(pages), np.ones(pages, np.int64))]
+    begin, seconds = int(np.ceil(load.fill_s)), _seconds(recording)
+    first = np.arange(pages // units) * begin // (pages // units)
+    parts: list[tuple[Ints, Ints, Ints]] = [(first, np.arange(pages // units), np.ones(pages // units, np.int64))]
     chances: Floats = np.zeros(pages)
-    for second, row in enumerate(recording.log):
-        if second == 0 or (load.phase_s and second % load.phase_s == 0):
-            offset = second // load.phase_s * hot % pages if load.phase_s else 0
-            chances[page_of_rank] = np.roll(by_rank, offset)
-        counts = random.poisson(chances * (row["ops_s"] / one_in))
+    for second in range(int(seconds[-1]) + 1):
+        row = recording.log[int(np.searchsorted(seconds, second, "right")) - 1]
+        chances[page_of_rank] = np.roll(by_rank, int(row["phase"]) * hot % pages)
+        per_page = chances.reshape(-1, units).sum(axis=1)
+        counts = random.poisson(per_page * (row["ops_s"] / one_in))
         touched = np.flatnonzero(counts)
         parts.append((np.full(len(touched), begin + second), touched, counts[touched].astype(np.int64)))
     interval, page, accesses = (np.concatenate([part[column] for part in parts]) for column in range(3))
-    kinds = np.repeat(np.arange(3), [count // one_in for count in load.pages_by_kind])
+    kinds = np.repeat(np.arange(3), [count // one_in // units for count in load.pages_by_kind])
     if _tracks_hot(load):
         kinds[page_of_rank[:hot]] = TMPFS
-    intervals = begin + len(recording.log)
+    intervals = begin + int(seconds[-1]) + 1
     return TraceColumns(
         intervals=intervals,
         kinds=kinds,
-        units=np.ones(pages, np.int64),
+        units=np.full(len(kinds), units),
         first=first,
-        last=np.full(pages, intervals - 1),
+        last=np.full(len(kinds), intervals - 1),
         row_interval=interval,
         row_page=page,
         row_accesses=accesses,

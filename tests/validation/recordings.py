@@ -1,7 +1,6 @@
 """Recordings of real kernels as the replay needs them: the load, the machine, the counters."""
 
 import io
-import json
 import re
 import tarfile
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ import zstandard
 
 from tierscope.domain.simulate import Machine
 
-RECORDINGS = Path(__file__).parents[1] / "data" / "kernel-lab"
+DATA = Path(__file__).parents[1] / "data"
 NAMES = (
     "01-baseline-fits",
     "02-default-spill",
@@ -26,24 +25,41 @@ NAMES = (
     "12-kernel-6.1",
     "15-mixed-reclaim",
 )
+HELD_OUT = (
+    "21-phases-slow-scan",
+    "22-phases-7.2",
+    "23-huge-pages-exchange",
+    "24-balancing-mode-1",
+    "25-demotion-off",
+    "26-reclaim-7.2",
+)
+"""Of a smaller machine with other kernels: read once, when all else was done."""
 PAGES_PER_MIB = 256
 KIB_PER_PAGE = 4
+HUGE_UNITS = 512
+SWAP_PAGES = 1 << 18
+"""The compressed swap of 08-swap, 1 GiB."""
+_SETTINGS = ("hot_threshold_ms", "scan_period_max_ms", "numa_balancing_promote_rate_limit_MBps")
 MANY_PASSES = 4
 _WANTED = re.compile(
-    r"(meta\.json|workload\.log|\d+/proc/(vmstat|zoneinfo|\d+/sched)|\d+/sys/devices/system/node/node[01]/meminfo)$"
+    r"(events\.log|workload\.log|\d+/proc/(vmstat|zoneinfo|\d+/sched)|\d+/sys/devices/system/node/node[01]/meminfo)$"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The load generator's settings, in pages and seconds. Kinds of memory in order of address."""
+    """The load generator's settings, in base pages and seconds. Kinds of memory in order of address.
+
+    `moves_on`: the hot set does. `page_units`: base pages in a page, 512 where memory is in huge pages.
+    """
 
     pages_by_kind: tuple[int, int, int]
     hot_pages: int
     distribution: str
     hot_probability: float
-    phase_s: int
+    moves_on: bool
     fill_s: float
+    page_units: int
 
     @property
     def pages(self) -> int:
@@ -53,10 +69,15 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recording. `log` has a row for each second; `counters` are what the kernel counted over the whole run."""
+    """One recording. `log` has a row for each second that the load had; `counters` count over the whole run.
+
+    `balancing` and `demotion`: `numa_balancing` and `demotion_enabled`. `reclaims_group`: the load's cgroup was, too.
+    """
 
     name: str
-    tiering: bool
+    balancing: int
+    demotion: bool
+    reclaims_group: bool
     settings: Mapping[str, float]
     load: Load
     machine: Machine
@@ -66,21 +87,24 @@ class Recording:
 
 def read(name: str) -> Recording:
     """A recording from its archive."""
-    files = _files(RECORDINGS / f"{name}.tar.zst")
-    meta = json.loads(files["meta.json"])
-    text = files["workload.log"]
+    folder = "kernel-lab" if name in NAMES else "kernel-lab-hmat"
+    files = _files(DATA / folder / f"{name}.tar.zst")
+    events, text = files["events.log"], files["workload.log"]
+    knobs = dict(re.findall(r" set /\S*/(\w+)=(\S+)", events))
     log = tuple(
         {key: float(value) for key, value in (pair.split("=") for pair in line.split())}
         for line in text.splitlines()
         if line.startswith("ts=")
     )
-    load = _load(meta["workload_args"], text)
+    load = _load(text, huge=knobs["enabled"] == "always")
     return Recording(
         name=name,
-        tiering=meta["numa_balancing"] == 2,
-        settings=_settings(meta),
+        balancing=int(knobs["numa_balancing"]),
+        demotion=knobs["demotion_enabled"] == "1",
+        reclaims_group="memory.reclaim" in events,
+        settings={key: float(knobs[key]) for key in _SETTINGS if key in knobs},
         load=load,
-        machine=_machine(meta, files, log, load),
+        machine=_machine(files, log, load, swap_pages=SWAP_PAGES if "swapon" in events else 0),
         log=log,
         counters=_counters(files),
     )
@@ -107,52 +131,48 @@ def _times(files: Mapping[str, str]) -> list[int]:
     return sorted({int(path.partition("/")[0]) for path in files if path[0].isdigit()})
 
 
-def _argument(arguments: str, name: str, default: float = 0.0) -> float:
-    found = re.search(rf"--{name} ([\d.]+)", arguments)
-    return float(found[1]) if found else default
+def _load(log: str, *, huge: bool) -> Load:
+    """The load by the first line of its log, which has either its arguments or what it made of them."""
+    head = log.partition("\n")[0]
 
+    def number(pattern: str, default: float = 0.0) -> float:
+        found = re.search(pattern, head)
+        return float(found[1]) if found else default
 
-def _load(arguments: str, log: str) -> Load:
-    distribution, filled = re.search(r"--dist (\w+)", arguments), re.search(r"fill_ms=(\d+)", log)
+    distribution, filled = re.search(r"dist[ =](\w+)", head), re.search(r"fill_ms=(\d+)", log)
     assert distribution is not None
     assert filled is not None
-    anon, file, tmpfs = (int(_argument(arguments, name) * PAGES_PER_MIB) for name in ("anon", "file-mb", "shm"))
+    patterns = (r"anon[ =](\d+)", r"(?:file-mb |file=)(\d+)", r"shm[ =](\d+)")
+    anon, file, tmpfs = (int(number(pattern) * PAGES_PER_MIB) for pattern in patterns)
     return Load(
         pages_by_kind=(anon, file, tmpfs),
-        hot_pages=int(_argument(arguments, "hot-mb") * PAGES_PER_MIB),
+        hot_pages=int(number(r"hot[-_]mb[ =](\d+)") * PAGES_PER_MIB),
         distribution=distribution[1],
-        hot_probability=_argument(arguments, "hot-prob", 0.95),
-        phase_s=int(_argument(arguments, "phase")),
+        hot_probability=number(r"hot[-_]prob[ =]([\d.]+)", 0.95),
+        moves_on=number(r"phase(?:_s)?[ =](\d+)") > 0,
         fill_s=int(filled[1]) / 1000,
+        page_units=HUGE_UNITS if huge else 1,
     )
 
 
-def _settings(meta: Mapping[str, str]) -> dict[str, float]:
-    """The knobs that were set; defaults of the kernel are those of the policy."""
-    names = {
-        "hot_threshold_ms": "hot_threshold_ms",
-        "scan_period_max_ms": "scan_period_max_ms",
-        "promote_rate_limit_mbps": "numa_balancing_promote_rate_limit_MBps",
-    }
-    return {name: float(meta[key]) for key, name in names.items() if meta[key] != "default"}
-
-
-def _machine(
-    meta: Mapping[str, str], files: Mapping[str, str], log: tuple[Mapping[str, float], ...], load: Load
-) -> Machine:
+def _machine(files: Mapping[str, str], log: tuple[Mapping[str, float], ...], load: Load, *, swap_pages: int) -> Machine:
     """DRAM: what node 0 has free or lends to the load halfway through. Slower tier: what node 1 has free at first."""
     times = _times(files)
     lent = ("MemFree", "AnonPages") if load.pages == load.pages_by_kind[0] else ("MemFree", "AnonPages", "FilePages")
     middle = next(time for time in times if time >= log[len(log) // 2]["ts"])
-    zram = 1 << 18 if meta["zram"] else 0
     return Machine(
         dram_pages=sum(_meminfo(files, middle, 0, name) for name in lent),
         slow_pages=_meminfo(files, times[0], 1, "MemFree"),
-        swap="ssd" if zram else None,
-        swap_pages=zram,
-        zone_watermarks=_watermarks(files[f"{times[0]}/proc/zoneinfo"]),
+        swap="ssd" if swap_pages else None,
+        swap_pages=swap_pages,
+        zone_watermarks=_watermarks(files[f"{_settled(files)}/proc/zoneinfo"]),
         scan_pass_s=_scan_pass_s(files, log[0]["ts"]),
     )
+
+
+def _settled(files: Mapping[str, str]) -> int:
+    """The second snapshot: knobs may have been set during the first one."""
+    return _times(files)[1]
 
 
 def _meminfo(files: Mapping[str, str], time: int, node: int, name: str) -> int:
