@@ -13,14 +13,18 @@ from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.alerts.frame import Rows
 from tierscope.domain.alerts.packs import pack_column, unpack_column
 from tierscope.storage import copy
-from tierscope.storage.binary import copy_out, from_us, parse_int, parse_us
+from tierscope.storage.binary import copy_out
 from tierscope.storage.layouts import ensure_layout, read_layouts
 
 _COLUMNS = ("host_id", "service_id", "ts", "layout_id", "dt_seconds", "lag_seconds", "vals")
-_SIGNATURE_BYTES = 19
+_SPAN = ("extract(epoch FROM ts)", "dt_seconds", "lag_seconds")
 _HEADS = 3
 """Packed columns before those of the names: ends, lengths, lags."""
+_JOIN_BYTES = "coalesce(string_agg({}, ''::bytea), ''::bytea)"
+_JOIN_NUMBERS = "coalesce(string_agg(int8send({}), ''::bytea), ''::bytea)"
 _LEVEL = 3
+_SMALL_BYTES = 64
+"""Columns that are packed so small are regular: many are the same."""
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -91,12 +95,9 @@ def read_inputs(
     parts = []
     for layout_id, held in sorted(layouts.items()):
         places = [place for place, name in enumerate(held) if name in wanted]
-        picks = "".join(f", vals[{place + 1}]" for place in places)
-        query = (
-            "SELECT host_id::float8, service_id::float8, extract(epoch FROM ts)::float8, dt_seconds,"  # noqa: S608
-            f" lag_seconds{picks} FROM rule_inputs WHERE layout_id = {int(layout_id)} AND {condition}"
-        )
-        table = _read_floats(session, query, 5 + len(places))
+        columns = ["host_id", "service_id", *_SPAN, *(f"vals[{place + 1}]" for place in places)]
+        rest = f"FROM rule_inputs WHERE layout_id = {int(layout_id)} AND {condition}"
+        table = _read_floats(session, columns, rest)
         hosts, owners = table[0].astype(np.int64), table[1].astype(np.int64)
         parts.append(
             Rows(
@@ -116,18 +117,13 @@ def pair_id(service_ids: Ints, host_ids: Ints) -> Ints:
     return (service_ids << 32) | host_ids
 
 
-def _read_floats(session: ReadSession, query: str, columns: int) -> Floats:
-    """The answer of a query whose columns are all float8 without nulls [columns, rows]; no object per cell."""
-    with (
-        session.driver.cursor() as cursor,
-        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode()) as stream,
-    ):
-        data = b"".join(stream)
-    cell = np.dtype([("length", ">i4"), ("value", ">f8")])
-    record = np.dtype([("fields", ">i2"), ("cells", cell, (columns,))])
-    count = (len(data) - _SIGNATURE_BYTES) // record.itemsize
-    table = np.frombuffer(data, record, count=count, offset=_SIGNATURE_BYTES)
-    return np.ascontiguousarray(table["cells"]["value"].T, np.float64)
+def _read_floats(session: ReadSession, columns: Sequence[str], rest: str) -> Floats:
+    """Columns of float8 without nulls [columns, rows]. The server joins each column, so that one row is sent."""
+    joined = ", ".join(
+        f"coalesce(string_agg(float8send(({column})::float8), ''::bytea), ''::bytea)" for column in columns
+    )
+    row = next(copy_out(session, f"SELECT {joined} {rest}"))
+    return np.stack([np.frombuffer(field or b"", ">f8").astype(np.float64) for field in row])
 
 
 def read_days(session: ReadSession, host_id: int, day: datetime) -> dict[tuple[int, int], InputRows]:
@@ -143,13 +139,12 @@ def read_days(session: ReadSession, host_id: int, day: datetime) -> dict[tuple[i
     days = {}
     for service_id, layout_id in found:
         names = layouts[layout_id]
-        picks = "".join(f", vals[{place + 1}]" for place in range(len(names)))
-        query = (
-            f"SELECT extract(epoch FROM ts)::float8, dt_seconds, lag_seconds{picks} FROM rule_inputs"  # noqa: S608
-            f" WHERE host_id = {int(host_id)} AND service_id = {int(service_id)} AND layout_id = {int(layout_id)}"
-            f" AND ts > '{day.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY ts"
+        rest = (
+            f"FROM (SELECT * FROM rule_inputs WHERE host_id = {int(host_id)} AND service_id = {int(service_id)}"  # noqa: S608
+            f" AND layout_id = {int(layout_id)} AND ts > '{day.isoformat()}' AND ts <= '{end.isoformat()}'"
+            " ORDER BY ts) AS r"
         )
-        table = _read_floats(session, query, _HEADS + len(names))
+        table = _read_floats(session, [*_SPAN, *(f"vals[{place + 1}]" for place in range(len(names)))], rest)
         subject = np.full(table.shape[1], host_id), np.full(table.shape[1], service_id)
         days[service_id, layout_id] = InputRows(
             *subject, table[0], table[1], table[2], names, np.ascontiguousarray(table[_HEADS:].T)
@@ -182,16 +177,31 @@ class PackedDay:
 
     host_id: int
     service_id: int
-    day: datetime
+    day_s: int
     layout_id: int
     names: tuple[str, ...]
     columns: tuple[bytes, ...]
 
-    def unpack(self) -> tuple[Floats, Floats, Floats, list[Floats]]:
-        """Ends in seconds, lengths, lags, and the values of each name."""
-        inflate = zstandard.ZstdDecompressor()
-        found = [unpack_column(inflate.decompress(column)) for column in self.columns]
-        return found[0], found[1], found[2], found[_HEADS:]
+
+class Unpacker:
+    """Unpacks days. Ends and lengths are the same for most subjects of a day, and are unpacked once."""
+
+    def __init__(self) -> None:
+        self._inflate = zstandard.ZstdDecompressor()
+        self._known: dict[bytes, Floats] = {}
+
+    def unpack(self, day: PackedDay) -> tuple[Floats, Floats, Floats, list[Floats]]:
+        """Ends in seconds, lengths, lags, and the values of each name; not to be written to."""
+        ends_s, seconds, lags_s, *values = (self._column(column) for column in day.columns)
+        return ends_s, seconds, lags_s, values
+
+    def _column(self, packed: bytes) -> Floats:
+        if len(packed) > _SMALL_BYTES:
+            return unpack_column(self._inflate.decompress(packed))
+        found = self._known.get(packed)
+        if found is None:
+            found = self._known[packed] = unpack_column(self._inflate.decompress(packed))
+        return found
 
 
 def read_packed_days(
@@ -217,24 +227,39 @@ def read_packed_days(
     for layout_id, held in sorted(layouts.items()):
         places = [place for place, name in enumerate(held) if wanted is None or name in wanted]
         at = [*range(1, _HEADS + 1), *(_HEADS + 1 + place for place in places)]
-        cuts = ", ".join(f"substring(body FROM offsets[{i}] + 1 FOR offsets[{i + 1}] - offsets[{i}])" for i in at)
+        whats = ["host_id", "service_id", "extract(epoch FROM ts)::bigint"]
+        joined = [_JOIN_NUMBERS.format(what) for what in whats]
+        for i in at:
+            length = f"offsets[{i + 1}] - offsets[{i}]"
+            joined.append(_JOIN_NUMBERS.format(f"({length})::bigint"))
+            joined.append(_JOIN_BYTES.format(f"substring(body FROM offsets[{i}] + 1 FOR {length})"))
         query = (
-            f"SELECT host_id, service_id, ts, {cuts} FROM rule_days WHERE {condition}"  # noqa: S608
-            f" AND layout_id = {int(layout_id)} ORDER BY host_id, service_id, ts"
+            f"SELECT {', '.join(joined)} FROM (SELECT * FROM rule_days WHERE {condition}"  # noqa: S608 - names of ours
+            f" AND layout_id = {int(layout_id)} ORDER BY host_id, service_id, ts) AS d"
         )
         picked = tuple(held[place] for place in places)
-        for row in copy_out(session, query):
-            host, service = parse_int(row[0]) or 0, parse_int(row[1]) or 0
-            columns = tuple(bytes(part or b"") for part in row[3:])
-            days.append(PackedDay(host, service, from_us(parse_us(row[2])), layout_id, picked, columns))
+        days += _split_days(next(copy_out(session, query)), layout_id, picked)
     return days
+
+
+def _split_days(fields: list[bytes | None], layout_id: int, names: tuple[str, ...]) -> list[PackedDay]:
+    """Days from columns that the server joined: three of numbers, then for each part its lengths and its bytes."""
+    hosts, services, starts = (np.frombuffer(field or b"", ">i8").tolist() for field in fields[:_HEADS])
+    parts = []
+    for lengths, joined in zip(fields[_HEADS::2], fields[_HEADS + 1 :: 2], strict=True):
+        ends = np.cumsum(np.frombuffer(lengths or b"", ">i8")).tolist()
+        body = joined or b""
+        parts.append([body[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)])
+    rows = zip(hosts, services, starts, zip(*parts, strict=True), strict=True)
+    return [PackedDay(host, service, start, layout_id, names, columns) for host, service, start, columns in rows]
 
 
 def unpack_days(days: Iterable[PackedDay]) -> dict[tuple[int, int], InputRows]:
     """The rows of packed days of one host and day, by service and layout."""
     found = {}
+    unpacker = Unpacker()
     for day in days:
-        ends_s, seconds, lags_s, values = day.unpack()
+        ends_s, seconds, lags_s, values = unpacker.unpack(day)
         n = len(ends_s)
         subject = np.full(n, day.host_id), np.full(n, day.service_id)
         matrix = np.stack(values, axis=1) if values else np.zeros((n, 0))

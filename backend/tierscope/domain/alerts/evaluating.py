@@ -95,7 +95,7 @@ class _Evaluation:
                 return _join(node.operator, self.truth(node.left), self.truth(node.right))
             case Absent():
                 known = np.broadcast_to(~np.isnan(self.value(node.inner)), self.frame.seconds.shape)
-                seen = _running(known.astype(np.float64), node.minutes) > 0
+                seen = _known_minutes(known, node.minutes) > 0
                 return _Truths(~seen, np.ones_like(seen))
         raise TypeError(f"{type(node).__name__} is no condition")
 
@@ -119,7 +119,7 @@ class _Evaluation:
         amounts = self._stored(node.key)
         known = ~np.isnan(amounts)
         total = _running(np.where(known, amounts, 0.0), node.minutes)
-        enough = _running(known.astype(np.float64), node.minutes) >= KNOWN_SHARE * node.minutes
+        enough = _known_minutes(known, node.minutes) >= KNOWN_SHARE * node.minutes
         if node.function == "rate":
             total = total / _running(np.where(known, self.frame.seconds, 0.0), node.minutes, parts=_MILLI)
         return np.where(enough, total * node.factor, np.nan)
@@ -127,7 +127,7 @@ class _Evaluation:
     def _over(self, node: Over) -> Floats:
         values = np.broadcast_to(self.value(node.inner), self.frame.seconds.shape)
         known = ~np.isnan(values)
-        count = _running(known.astype(np.float64), node.minutes)
+        count = _known_minutes(known, node.minutes)
         enough = count >= KNOWN_SHARE * node.minutes
         if node.function == "avg_over":
             found = _in_order(np.where(known, values, 0.0), node.minutes) / count
@@ -172,6 +172,16 @@ def _join(operator: str, left: _Truths, right: _Truths) -> _Truths:
         return _Truths(one & ~other, left.known)
     decided = (left.known & right.known) | (left.known & ~one) | (right.known & ~other)
     return _Truths(one & other, decided)
+
+
+def _known_minutes(known: Bools, minutes: int) -> npt.NDArray[np.int32]:
+    """How many of the minutes that end with each are known."""
+    if known.all():
+        counts = np.minimum(np.arange(1, known.shape[1] + 1, dtype=np.int32), np.int32(minutes))
+        return np.broadcast_to(counts, known.shape)
+    sums = np.cumsum(known, axis=1, dtype=np.int32)
+    sums[:, minutes:] -= sums[:, :-minutes].copy()
+    return sums
 
 
 def _running(amounts: Floats, minutes: int, *, parts: float = 1.0) -> Floats:

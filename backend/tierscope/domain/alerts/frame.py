@@ -42,6 +42,12 @@ class Frame:
             self.known_from[places],
         )
 
+    def rows(self, first: int, end: int) -> "Frame":
+        """Subjects [first, end), without copying."""
+        part = slice(first, end)
+        values = {name: values[part] for name, values in self.values.items()}
+        return Frame(self.subject_ids[part], self.minutes, values, self.seconds[part], self.known_from[part])
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -102,13 +108,19 @@ def lay_out(parts: Sequence[Rows], subject_ids: Ints, minutes: Ints, names: Sequ
             ok &= False
         rows, columns, lengths = rows[ok], columns[ok], part.seconds[ok]
         flat = rows * len(minutes) + columns
-        single = len(np.unique(flat)) == len(flat) and not (seconds.ravel()[flat] > 0).any()
+        single = _each_once(flat, seconds.size) and not (seconds.ravel()[flat] > 0).any()
         _add(seconds, flat, lengths, single=single)
         for place, name in enumerate(part.names):
             if name in values:
                 _put(values[name], flat, part.values[ok, place], add=counts_up(name) and not single)
     seconds[seconds == 0] = np.nan
     return Frame(subject_ids, minutes, values, seconds, known_from)
+
+
+def _each_once(flat: Ints, size: int) -> bool:
+    taken = np.zeros(size, bool)
+    taken[flat] = True
+    return int(taken.sum()) == len(flat)
 
 
 def _add(target: Floats, flat: Ints, amounts: Floats, *, single: bool) -> None:

@@ -22,14 +22,23 @@ class Span:
     value: float | None
 
 
-def levels_of(changes: Changes, n_subjects: int, n_minutes: int) -> Levels:
-    """The level after each minute [subjects, minutes], from its changes."""
-    levels = np.zeros((n_subjects, n_minutes), np.int8)
-    for subject, minute, after in zip(
-        changes.subjects.tolist(), changes.minutes.tolist(), changes.after.tolist(), strict=True
-    ):
-        levels[subject, minute:] = after
+def levels_of(changes: Changes, n_subjects: int, n_minutes: int, shown: Ints | None = None) -> Levels:
+    """The level after each minute, from its changes [subjects, minutes]; of those at `shown` alone, in that order."""
+    places = np.arange(n_subjects) if shown is None else shown
+    row_of = {int(place): row for row, place in enumerate(places.tolist())}
+    levels = np.zeros((len(places), n_minutes), np.int8)
+    columns = (changes.subjects, changes.minutes, changes.after)
+    for subject, minute, after in zip(*(column.tolist() for column in columns), strict=True):
+        if subject in row_of:
+            levels[row_of[subject], minute:] = after
     return levels
+
+
+def firing_minutes(changes: Changes, n_subjects: int, n_minutes: int) -> Ints:
+    """How many minutes each subject fired, from its changes."""
+    left = n_minutes - changes.minutes
+    begun = np.where(changes.after == Level.FIRING, left, 0) - np.where(changes.before == Level.FIRING, left, 0)
+    return np.bincount(changes.subjects, weights=begun, minlength=n_subjects).astype(np.int64)
 
 
 def list_spans(levels: Levels, minutes: Ints, values: Floats) -> list[Span]:

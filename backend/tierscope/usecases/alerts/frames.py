@@ -8,7 +8,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.frame import MINUTE_S, Floats, Frame, Ints, Rows, gather, lay_out, minute_of
 from tierscope.domain.alerts.vocabulary import ScopeKind
-from tierscope.storage.rule_inputs import PackedDay, pair_id, read_inputs, read_packed_days
+from tierscope.storage.rule_inputs import PackedDay, Unpacker, pair_id, read_inputs, read_packed_days
 from tierscope.usecases.alerts.subjects import Subject
 
 ARRIVAL_SECONDS = 120.0
@@ -51,8 +51,9 @@ def read_frame(
     if days:
         parts = [_not_packed(part, days, services=services) for part in parts]
     frame = lay_out(parts, base_ids, minutes, names, known)
+    unpacker = Unpacker()
     for day in days:
-        _place_day(frame, day, in_time, services=services)
+        _place_day(frame, day, unpacker, in_time, services=services)
     if kind == "host":
         return frame
     return _joined(frame, kind, subjects)
@@ -69,7 +70,8 @@ def _base(kind: ScopeKind, subjects: Sequence[Subject]) -> tuple[Ints, Ints, Int
             known.append(first)
             live.append(subject.origin == "live")
     base = np.array(ids, np.int64)
-    return base, np.array(known, np.int64), base[np.array(live, bool)] if ids else base
+    order = np.argsort(base)
+    return base[order], np.array(known, np.int64)[order], base[np.array(live, bool)] if ids else base
 
 
 def _in_time(live: Ints) -> Callable[[Ints, Floats], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
@@ -87,7 +89,7 @@ def _day_of(at: datetime) -> datetime:
 
 def _not_packed(part: Rows, days: Sequence[PackedDay], *, services: bool) -> Rows:
     """Rows whose day is not packed. A day is (midnight, midnight], so that its last minute ends on the next day."""
-    packed = {(_subject_of(day, services=services), round(day.day.timestamp()) // 86_400) for day in days}
+    packed = {(_subject_of(day, services=services), day.day_s // 86_400) for day in days}
     own_day = np.ceil(np.round(part.ends_s / 86_400, 9)).astype(np.int64) - 1
     keep = [(int(s), int(d)) not in packed for s, d in zip(part.subjects, own_day, strict=True)]
     return part.kept(np.array(keep, bool))
@@ -100,25 +102,29 @@ def _subject_of(day: PackedDay, *, services: bool) -> int:
 def _place_day(
     frame: Frame,
     day: PackedDay,
+    unpacker: Unpacker,
     in_time: Callable[[Ints, Floats], np.ndarray[tuple[int], np.dtype[np.bool_]]] | None,
     *,
     services: bool,
 ) -> None:
     subject = _subject_of(day, services=services)
-    rows = np.flatnonzero(frame.subject_ids == subject)
-    if not len(rows):
+    row = int(np.searchsorted(frame.subject_ids, subject))
+    if row >= len(frame.subject_ids) or frame.subject_ids[row] != subject:
         return
-    row = int(rows[0])
-    ends_s, seconds, lags_s, values = day.unpack()
+    ends_s, seconds, lags_s, values = unpacker.unpack(day)
     places = minute_of(ends_s) - frame.minutes[0]
     keep = (places >= 0) & (places < len(frame.minutes))
-    if in_time is not None:
+    if in_time is not None and float(lags_s.max(initial=0.0)) > ARRIVAL_SECONDS:
         keep &= in_time(np.full(len(ends_s), subject), lags_s)
     regular = len(places) > 0 and bool((places[1:] > places[:-1]).all())
     if not regular:
         matrix = np.stack(values, axis=1) if values else np.zeros((len(ends_s), 0))
         part = Rows(np.full(len(ends_s), subject), ends_s, seconds, lags_s, day.names, matrix).kept(keep)
-        _merge(frame, row, lay_out([part], frame.subject_ids[rows[:1]], frame.minutes, day.names, frame.known_from[:1]))
+        _merge(
+            frame,
+            row,
+            lay_out([part], frame.subject_ids[row : row + 1], frame.minutes, day.names, frame.known_from[:1]),
+        )
         return
     whole = bool(keep.all()) and int(places[-1] - places[0]) + 1 == len(places)
     at = slice(int(places[0]), int(places[-1]) + 1) if whole else places[keep]

@@ -51,6 +51,8 @@ from tierscope.usecases.rebuild.spans import Span
 
 _KEPT = timedelta(days=8)
 _DAY = timedelta(days=1)
+_LAG_STEP_S = 30.0
+"""Arrival is kept in steps that the limit of being late is a multiple of: it packs to almost nothing."""
 
 
 class RuleInputs:
@@ -99,7 +101,7 @@ class RuleInputs:
         for service_id, ledger, columns in self._found:
             names = tuple(sorted(columns))
             n = len(ledger.times_s)
-            lags = np.asarray(np.rint(np.maximum(self._now.timestamp() - ledger.times_s, 0.0)), np.float64)
+            lags = _LAG_STEP_S * np.ceil(np.maximum(self._now.timestamp() - ledger.times_s, 0.0) / _LAG_STEP_S)
             rows = InputRows(
                 np.full(n, self._host_id),
                 np.full(n, service_id),
