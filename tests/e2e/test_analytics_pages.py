@@ -39,7 +39,7 @@ def test_events_are_marked_on_charts_until_they_are_switched_off(page: Page, dem
     expect(marks.first).to_have_text("◆", timeout=SLOW_MS)
     page.get_by_test_id("events-control").click()
     expect(page.get_by_role("list", name="Events, newest first")).to_contain_text("<b>bold</b>")
-    page.get_by_role("switch", name="Mark events on charts").press("Space")
+    page.get_by_role("switch", name="Mark events and alerts on charts").press("Space")
     expect(page).to_have_url(re.compile("marks=off"))
     expect(marks).to_have_count(0)
 

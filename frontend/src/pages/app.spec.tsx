@@ -128,7 +128,7 @@ describe('the analytics of a service', () => {
     expect(list.textContent).toContain('<img src=x onerror=alert(1)>')
     expect(list.querySelector('img')).toBeNull()
     expect(list.textContent).not.toContain('release 9')
-    await userEvent.click(screen.getByRole('switch', { name: 'Mark events on charts' }))
+    await userEvent.click(screen.getByRole('switch', { name: 'Mark events and alerts on charts' }))
     await waitFor(() => expect(router.state.location.search).toMatchObject({ marks: 'off' }))
   })
 

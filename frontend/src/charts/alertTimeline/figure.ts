@@ -110,7 +110,7 @@ export function alertTimelineFigure(
         type: 'category',
         categoryorder: 'array',
         categoryarray: [...shown].reverse(),
-        range: [-0.5, Math.max(4, shown.length) - 0.5],
+        range: [shown.length - Math.max(4, shown.length) - 0.5, shown.length - 0.5],
         tickmode: 'array',
         tickvals: shown,
         ticktext: shown.map((name) => plotText(middleCut(name, 26))),

@@ -12,6 +12,7 @@ const line: BacktestLine = {
   values: [0.2, 0.04, null, 0.08],
   threshold: 0.05,
   recovery: 0.07,
+  words: [],
   spans: [
     { state: 'ok', from: mockWindow.start, to: iso(120), value: null },
     { state: 'firing', from: iso(120), to: null, value: 0.04 },
@@ -48,6 +49,11 @@ describe('a backtest', () => {
     expect(Number(band?.y1)).toBeCloseTo(5)
     const plain = backtestFigure(axis, { ...line, recovery: null }, chartThemes.light)
     expect(plain.layout.shapes?.some((shape) => shape?.type === 'rect')).toBe(false)
+  })
+
+  it('names the values of a series of states', () => {
+    const states = { ...line, unit: 'state', words: ['ok', 'warn', 'crit'], values: [0, 2, null, 1] }
+    expect(backtestFigure(axis, states, chartThemes.dark).layout.yaxis?.ticktext).toEqual(['ok', 'warn', 'crit'])
   })
 
   it('has the state of each moment in its table', () => {

@@ -26,6 +26,8 @@ export interface BacktestLine {
   /** What the value must pass to recover; null where there is no dead band. */
   recovery: number | null
   spans: StateSpan[]
+  /** The names of the values 0, 1, 2 … of a series of states; empty for numbers. */
+  words: string[]
 }
 
 /** The height of the strip of states, as a share of the plot. */
@@ -133,7 +135,8 @@ export function backtestFigure(time: TimeAxis, line: BacktestLine, theme: ChartT
         connectgaps: false,
         line: { color: seriesColour(0), width: 1.5 },
         marker: { size: 3.5, color: seriesColour(0) },
-        hovertemplate: `%{y:,.3~g} ${plotText(scale.unit)}`,
+        customdata: values.values.map((value) => (value === null ? '' : plotText(line.words[value] ?? ''))),
+        hovertemplate: line.words.length === 0 ? `%{y:,.3~g} ${plotText(scale.unit)}` : '%{customdata}',
       },
       ...strip(line, start, end, theme),
     ],
@@ -147,7 +150,9 @@ export function backtestFigure(time: TimeAxis, line: BacktestLine, theme: ChartT
         domain: [stripShare + 0.04, 1],
         fixedrange: true,
         nticks: 5,
-        title: { text: plotText(scale.unit), font: { size: 11 }, standoff: 6 },
+        ...(line.words.length === 0
+          ? { title: { text: plotText(scale.unit), font: { size: 11 }, standoff: 6 } }
+          : { tickmode: 'array', tickvals: line.words.map((_, index) => index), ticktext: line.words.map(plotText) }),
         range: [0, peak === 0 ? 1 : (peak * 1.12) / scale.divisor],
       },
       yaxis2: { domain: [0, stripShare], range: [-0.5, 0.5], fixedrange: true, visible: false },

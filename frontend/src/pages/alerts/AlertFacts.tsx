@@ -3,12 +3,14 @@ import type { ReactNode } from 'react'
 import type { Alert } from '../../api/_generated/schema'
 import { Prose } from '../../ui/Prose'
 import { Timestamp } from '../../ui/Timestamp'
-import { valueText } from './alertColumns'
 import classes from './AlertsPage.module.css'
+import { valueText } from './stateWords'
 import { SubjectLink } from './SubjectLink'
+import { useStateWords } from './useStateWords'
 
 /** What an alert is about, since when, and what it carries. */
 export function AlertFacts({ alert }: { alert: Alert }) {
+  const wordsOf = useStateWords()
   const rows: [string, ReactNode][] = [
     ['Subject', <SubjectLink key="subject" subject={alert.subject} />],
     [
@@ -21,7 +23,7 @@ export function AlertFacts({ alert }: { alert: Alert }) {
         </Link>
       ),
     ],
-    ['Value (threshold)', valueText(alert)],
+    ['Value (threshold)', valueText(alert, wordsOf(alert.rule_id))],
     ['Condition holds since', <Timestamp key="started" at={alert.started_at} />],
     ['Fired', <Timestamp key="fired" at={alert.fired_at} />],
     ...(alert.resolved_at === null

@@ -8,10 +8,12 @@ import { Prose } from '../../ui/Prose'
 import { Timestamp } from '../../ui/Timestamp'
 import { ToneTag } from '../../ui/ToneTag'
 import classes from './AlertsPage.module.css'
+import { useStateWords } from './useStateWords'
 
 /** The changes of an alert, the newest first, and how many notifications it caused where the viewer may know. */
 export function AlertHistory({ detail }: { detail: AlertDetail }) {
   const sent = useQuery({ ...notificationsQuery({ alert: detail.alert.id }, null), retry: false })
+  const words = useStateWords()(detail.alert.rule_id)
   const changes = [...detail.history].sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
   if (changes.length === 0) return <EmptyState title="No change yet" next="The first stands here within a minute." />
   return (
@@ -21,7 +23,9 @@ export function AlertHistory({ detail }: { detail: AlertDetail }) {
           <li key={`${change.at}-${change.to_state}`}>
             <Timestamp at={change.at} />
             <ToneTag {...alertState(change.to_state)} />
-            {change.value !== null && <span>{formatQuantity(change.value, detail.alert.unit)}</span>}
+            {change.value !== null && (
+              <span>{words[change.value] ?? formatQuantity(change.value, detail.alert.unit)}</span>
+            )}
             {change.reason !== '' && (
               <span className={classes.small}>
                 <Prose text={change.reason} />

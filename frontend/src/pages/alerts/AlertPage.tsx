@@ -22,6 +22,7 @@ import { AlertHistory } from './AlertHistory'
 import { AlertMarksOf } from './AlertMarksOf'
 import classes from './AlertsPage.module.css'
 import { evidenceLine } from './evidenceLine'
+import { useStateWords } from './useStateWords'
 
 const route = getRouteApi('/alerts/$alertId')
 
@@ -32,7 +33,11 @@ export function AlertPage(): ReactNode {
   const query = useQuery(alertQuery(alertId, range.refreshMs))
   const load = loadStateOf(query)
   const detail = query.data
-  const line = useMemo(() => (detail === undefined ? undefined : evidenceLine(detail)), [detail])
+  const wordsOf = useStateWords()
+  const line = useMemo(
+    () => (detail === undefined ? undefined : evidenceLine(detail, wordsOf(detail.alert.rule_id))),
+    [detail, wordsOf],
+  )
   if (load.problem !== null && detail === undefined) {
     return <ProblemState problem={load.problem} onRetry={load.retry} />
   }

@@ -13,6 +13,7 @@ import { useNow } from '../shell/useNow'
 import { useTimeRange } from '../shell/useTimeRange'
 import { alertColumns } from './alertColumns'
 import classes from './AlertsPage.module.css'
+import { useStateWords } from './useStateWords'
 
 const route = getRouteApi('/alerts')
 
@@ -35,6 +36,7 @@ export function AlertsTab() {
   const navigate = route.useNavigate()
   const { range } = useTimeRange()
   const now = useNow()
+  const wordsOf = useStateWords()
   const query = useQuery(alertsQuery(state, { severity, rule, host, service }, range.refreshMs))
   const load = loadStateOf(query)
   const change = (next: Partial<AlertsSearch>) =>
@@ -96,7 +98,7 @@ export function AlertsTab() {
       )}
       <DataTable
         label="Alerts"
-        columns={alertColumns(now)}
+        columns={alertColumns(now, wordsOf)}
         rows={shown}
         rowKey={(row) => row.id}
         sort={sort}

@@ -18,6 +18,8 @@ import { useTimeRange } from '../shell/useTimeRange'
 interface BacktestPanelProps {
   /** Null while the rule cannot be used. */
   rule: RuleRequest | null
+  /** The names of the values of a condition on a state; empty for numbers. */
+  words: string[]
   /** How far the check of the rule is. */
   load: LoadState
 }
@@ -25,7 +27,7 @@ interface BacktestPanelProps {
 /** Backtests move with the clock in steps of this length, so that they are not run again at each moment. */
 const stepMs = 60_000
 
-function lineOf(test: Backtest, subject: BacktestSubject): BacktestLine {
+function lineOf(test: Backtest, subject: BacktestSubject, words: string[]): BacktestLine {
   return {
     name: subject.name,
     unit: test.unit,
@@ -33,6 +35,7 @@ function lineOf(test: Backtest, subject: BacktestSubject): BacktestLine {
     threshold: subject.threshold,
     recovery: subject.recovery_threshold,
     spans: subject.spans,
+    words: test.unit === 'state' ? words : [],
   }
 }
 
@@ -42,7 +45,7 @@ function subjectLabel(subject: BacktestSubject): string {
 }
 
 /** What the rule would have done in the time range, at one subject: those that fired most come first. */
-export function BacktestPanel({ rule, load }: BacktestPanelProps) {
+export function BacktestPanel({ rule, words, load }: BacktestPanelProps) {
   const { range, zoomTo } = useTimeRange()
   const now = useNow(stepMs)
   const { subject: chosen } = useSearch({ strict: false })
@@ -62,8 +65,8 @@ export function BacktestPanel({ rule, load }: BacktestPanelProps) {
   const test = query.data
   const subject = test?.subjects.find(({ id }) => id === chosen) ?? test?.subjects[0]
   const line = useMemo(
-    () => (test === undefined || subject === undefined ? undefined : lineOf(test, subject)),
-    [test, subject],
+    () => (test === undefined || subject === undefined ? undefined : lineOf(test, subject, words)),
+    [test, subject, words],
   )
   const own = loadStateOf(query)
   return (
@@ -71,7 +74,7 @@ export function BacktestPanel({ rule, load }: BacktestPanelProps) {
       name="backtest"
       title="Backtest"
       label="What the rule would have done"
-      hint={test === undefined ? 'what the rule would have done in the time range' : summary(test)}
+      hint={hintOf(test, rule === null)}
       load={own.problem === null ? load : own}
       axis={test?.axis}
       line={line}
@@ -104,6 +107,11 @@ export function BacktestPanel({ rule, load }: BacktestPanelProps) {
       )}
     />
   )
+}
+
+function hintOf(test: Backtest | undefined, isOld: boolean): string {
+  if (test === undefined) return 'what the rule would have done in the time range'
+  return isOld ? `of the condition as it was last understood: ${summary(test)}` : summary(test)
 }
 
 function summary(test: Backtest): string {

@@ -67,7 +67,9 @@ function CheckTag({ check }: { check: RuleCheck }) {
 function Findings({ check, text }: { check: RuleCheck; text: string }) {
   if (check.ok) {
     const threshold =
-      check.threshold === null ? '' : `, compared with ${formatQuantity(check.threshold, check.unit ?? '')}`
+      check.threshold === null || check.unit === 'state'
+        ? ''
+        : `, compared with ${formatQuantity(check.threshold, check.unit ?? '')}`
     const lookback = check.lookback_seconds > 60 ? `, looks back ${formatDuration(check.lookback_seconds)}` : ''
     return (
       <p className={classes.understood}>
@@ -94,7 +96,7 @@ function Pointer({ at, text }: { at: string; text: string }) {
   const column = problemColumn(at)
   if (column === null) return <span className={classes.where}>{at.replaceAll('_', ' ')}</span>
   const before = text.slice(Math.max(0, column - 21), column - 1)
-  const rest = text.slice(column - 1, column + 19)
+  const rest = /^(\s*)(\S*)/.exec(text.slice(column - 1, column + 39))?.[0] ?? ''
   return (
     <code className={classes.pointer}>
       {column > 21 && '…'}

@@ -15,6 +15,7 @@ import { BacktestPanel } from './BacktestPanel'
 import { ExpressionField } from './ExpressionField'
 import { RuleFields } from './RuleFields'
 import { requestOfEntry, type RuleEntry } from './ruleEntry'
+import { wordsOf } from './stateWords'
 
 interface RuleEditorProps {
   first: RuleEntry
@@ -41,6 +42,10 @@ export function RuleEditor({ first, ruleId, shipped }: RuleEditorProps) {
   const vocabulary = useQuery(vocabularyQuery())
   const saving = useMutation(saveRule(queries))
   const deleting = useMutation(deleteRule(queries))
+  const words = useMemo(
+    () => wordsOf(check.data?.normal_form ?? '', vocabulary.data?.series ?? []),
+    [check.data, vocabulary.data],
+  )
   const set = (change: Partial<RuleEntry>) => setEntry((before) => ({ ...before, ...change }))
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -71,6 +76,7 @@ export function RuleEditor({ first, ruleId, shipped }: RuleEditorProps) {
           vocabulary={vocabulary.data}
         />
         <BacktestPanel
+          words={words}
           rule={asked !== null && check.data?.ok === true && !check.isPlaceholderData ? asked : null}
           load={loadStateOf(check)}
         />

@@ -1,4 +1,4 @@
-import { NumberInput, SegmentedControl, Select, Switch, Textarea, TextInput } from '@mantine/core'
+import { NumberInput, Select, Switch, Textarea, TextInput } from '@mantine/core'
 import classes from './AlertsPage.module.css'
 import { RuleTiming } from './RuleTiming'
 import type { RuleEntry } from './ruleEntry'
@@ -99,18 +99,17 @@ export function RuleFields({ entry, placeholders, onChange }: RuleFieldsProps & 
 function Scope({ entry, onChange }: RuleFieldsProps) {
   return (
     <>
-      <div>
-        <SegmentedControl
-          aria-label="What the rule is about"
-          value={entry.kind}
-          onChange={(kind) => onChange({ kind: kind as RuleEntry['kind'] })}
-          data={[
-            { value: 'host', label: 'Each host' },
-            { value: 'service', label: 'Each service' },
-            { value: 'fleet', label: 'The fleet' },
-          ]}
-        />
-      </div>
+      <Select
+        label="About"
+        allowDeselect={false}
+        value={entry.kind}
+        onChange={(kind) => onChange({ kind: (kind ?? 'host') as RuleEntry['kind'] })}
+        data={[
+          { value: 'host', label: 'each host' },
+          { value: 'service', label: 'each service' },
+          { value: 'fleet', label: 'the fleet as a whole' },
+        ]}
+      />
       <TextInput
         label="Hosts"
         placeholder="all"

@@ -123,7 +123,12 @@ function ruleColumns(enable: (rule: Rule, enabled: boolean) => void, busy: strin
       cell: (row) => (row.for_seconds === 0 ? 'at once' : formatDuration(row.for_seconds)),
     },
     { key: 'scope', header: 'Per', sortBy: (row) => row.scope.kind, cell: (row) => row.scope.kind },
-    { key: 'group', header: 'Group', sortBy: (row) => `${row.group} ${row.name}`, cell: (row) => row.group },
+    {
+      key: 'group',
+      header: 'Group',
+      sortBy: (row) => `${row.group} ${row.name}`,
+      cell: (row) => <span className={classes.mark}>{row.group}</span>,
+    },
     { key: 'origin', header: 'Origin', sortBy: (row) => row.origin, cell: (row) => row.origin },
     {
       key: 'firing',

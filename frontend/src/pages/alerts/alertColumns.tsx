@@ -1,23 +1,18 @@
 import { Link } from '@tanstack/react-router'
 import type { Alert } from '../../api/_generated/schema'
 import { alertState, urgency } from '../../lib/alerts'
-import { formatQuantity } from '../../lib/units'
 import type { Column } from '../../ui/DataTable'
 import { SeverityTag } from '../../ui/SeverityTag'
 import { Timestamp } from '../../ui/Timestamp'
 import { ToneTag } from '../../ui/ToneTag'
 import { AcknowledgeControl } from './AcknowledgeControl'
 import { AlertMarksOf } from './AlertMarksOf'
+import { valueText } from './stateWords'
 import { SubjectLink } from './SubjectLink'
+import type { StateWords } from './useStateWords'
 
-/** The value of an alert beside what it is compared with; a dash where it is not known. */
-export function valueText(alert: Pick<Alert, 'value' | 'unit' | 'threshold'>): string {
-  const value = alert.value === null ? '–' : formatQuantity(alert.value, alert.unit)
-  return alert.threshold === null ? value : `${value} (${formatQuantity(alert.threshold, alert.unit)})`
-}
-
-/** The columns of the list of alerts; ages are seen from `now`. */
-export function alertColumns(now: Date): Column<Alert>[] {
+/** The columns of the list of alerts; ages are seen from `now`, states are named by `wordsOf`. */
+export function alertColumns(now: Date, wordsOf: StateWords): Column<Alert>[] {
   return [
     {
       key: 'urgency',
@@ -51,7 +46,7 @@ export function alertColumns(now: Date): Column<Alert>[] {
       key: 'value',
       header: 'Value (threshold)',
       numeric: true,
-      cell: valueText,
+      cell: (row) => valueText(row, wordsOf(row.rule_id)),
     },
     {
       key: 'since',

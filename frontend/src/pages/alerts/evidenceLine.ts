@@ -12,8 +12,8 @@ export function historySpans(history: AlertDetail['history']): StateSpan[] {
   }))
 }
 
-/** The value of an alert's condition with its threshold, and the states that it made. */
-export function evidenceLine(detail: AlertDetail): BacktestLine | undefined {
+/** The value of an alert's condition with its threshold, and the states that it made. `words`: of a series of states. */
+export function evidenceLine(detail: AlertDetail, words: string[]): BacktestLine | undefined {
   const value = detail.evidence?.series.find(({ key }) => key === 'value')
   if (value === undefined) return undefined
   return {
@@ -23,5 +23,6 @@ export function evidenceLine(detail: AlertDetail): BacktestLine | undefined {
     threshold: detail.alert.threshold,
     recovery: null,
     spans: historySpans(detail.history),
+    words,
   }
 }

@@ -41,7 +41,10 @@ export function HostPage(): ReactNode {
   const query = useQuery(hostQuery(hostId, range.refreshMs))
   const load = loadStateOf(query)
   const host = query.data
-  const events = useEventMarks({ services: host?.services.map((service) => service.id) ?? [], hosts: [hostId] })
+  const events = useEventMarks(
+    { services: host?.services.map((service) => service.id) ?? [], hosts: [hostId] },
+    { host: hostId },
+  )
   if (load.problem !== null && host === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const setTab = (next: string | null) => {
     const chosen = hostTabs.find((name) => name === next)

@@ -43,7 +43,7 @@ export function ServicePage(): ReactNode {
   const query = useQuery(serviceQuery(serviceId, range))
   const load = loadStateOf(query)
   const service = query.data
-  const events = useEventMarks({ services: [serviceId], hosts: service?.hosts ?? [] })
+  const events = useEventMarks({ services: [serviceId], hosts: service?.hosts ?? [] }, { service: serviceId })
   if (load.problem !== null && service === undefined)
     return <ProblemState problem={load.problem} onRetry={load.retry} />
   const verdict = service === undefined ? null : verdictText(service.summary.verdict)

@@ -1,5 +1,6 @@
 import { Button, Popover, Switch } from '@mantine/core'
 import { IconFlag, IconFlagOff } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { markGlyph, markKind } from '../../charts/eventMarks'
 import { EmptyState } from '../../ui/EmptyState'
@@ -28,7 +29,7 @@ export function EventsControl({ events }: { events: EventMarks }) {
       </Popover.Target>
       <Popover.Dropdown className={classes.dropdown} aria-label="Events in this time range">
         <Switch
-          label="Mark events on charts"
+          label={events.alerted === null ? 'Mark events on charts' : 'Mark events and alerts on charts'}
           size="xs"
           checked={events.isShown}
           onChange={(change) => events.show(change.currentTarget.checked)}
@@ -63,6 +64,15 @@ export function EventsControl({ events }: { events: EventMarks }) {
               </li>
             ))}
           </ul>
+        )}
+        {events.alerted !== null && (
+          <p className={classes.note}>
+            <span aria-hidden>{markGlyph('alert_fired')}</span>{' '}
+            <Link to="/alerts" search={{ tab: 'timeline', ...events.alerted }}>
+              {events.fired === 1 ? '1 alert fired' : `${events.fired} alerts fired`}
+            </Link>{' '}
+            in this time range.
+          </p>
         )}
         {events.truncated && <p className={classes.note}>Only the newest 2,000 events are shown.</p>}
       </Popover.Dropdown>

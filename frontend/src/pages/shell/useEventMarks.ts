@@ -1,18 +1,35 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
+import type { AlertMark } from '../../api/_generated/schema'
+import { alertMarksQuery } from '../../api/queries/alerts'
 import { eventsQuery } from '../../api/queries/events'
 import { loadStateOf } from '../../api/queries/loadState'
 import { markKind, noMarks, type ChartMark } from '../../charts/eventMarks'
 import { relevantEvents, type EventSubject } from '../../lib/events'
 import { useTimeRange } from './useTimeRange'
 
-/** The events of the time range that concern a page, and the marks that its charts draw unless they are switched off. */
-export function useEventMarks(subject: EventSubject) {
+/** The host or service whose alerts charts mark. */
+export type AlertedSubject = { host: string } | { service: string } | null
+
+function alertMark(mark: AlertMark): ChartMark {
+  return {
+    atSeconds: Date.parse(mark.at) / 1000,
+    text: `${mark.kind} (${mark.severity}): ${mark.rule_name}`,
+    kind: mark.kind === 'fired' ? 'alert_fired' : 'alert_resolved',
+  }
+}
+
+/**
+ * The events and alerts of the time range that concern a page, and the marks that its charts draw unless they are
+ * switched off.
+ */
+export function useEventMarks(subject: EventSubject, alerted: AlertedSubject = null) {
   const { range } = useTimeRange()
   const { marks: choice } = useSearch({ from: '__root__' })
   const navigate = useNavigate()
   const query = useQuery(eventsQuery(range))
+  const alerts = useQuery(alertMarksQuery(alerted, range))
   const isShown = choice !== 'off'
   // The subject is made anew with each render; its text is not.
   const key = JSON.stringify(subject)
@@ -23,13 +40,16 @@ export function useEventMarks(subject: EventSubject) {
   const marks = useMemo(
     (): ChartMark[] =>
       isShown
-        ? events.map((event) => ({
-            atSeconds: Date.parse(event.at) / 1000,
-            text: `${event.kind}: ${event.text}`,
-            kind: markKind(event.kind),
-          }))
+        ? [
+            ...events.map((event) => ({
+              atSeconds: Date.parse(event.at) / 1000,
+              text: `${event.kind}: ${event.text}`,
+              kind: markKind(event.kind),
+            })),
+            ...(alerts.data ?? []).map(alertMark),
+          ]
         : noMarks,
-    [events, isShown],
+    [events, alerts.data, isShown],
   )
   const show = (next: boolean) =>
     void navigate({
@@ -38,7 +58,17 @@ export function useEventMarks(subject: EventSubject) {
       replace: true,
       resetScroll: false,
     })
-  return { events, marks, isShown, show, load: loadStateOf(query), truncated: query.data?.truncated ?? false }
+  const fired = alerts.data?.filter(({ kind }) => kind === 'fired').length ?? 0
+  return {
+    events,
+    alerted,
+    fired,
+    marks,
+    isShown,
+    show,
+    load: loadStateOf(query),
+    truncated: query.data?.truncated ?? false,
+  }
 }
 
 /** What a page knows of the events on it. */
