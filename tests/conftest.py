@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+
+# One thread per test process: small problems of linear algebra wait for each other where threads outnumber cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from xdist.remote import Producer

@@ -1,6 +1,6 @@
 """Capacity: what services and hosts hold, how it grows, when it runs out, and how many hosts that takes."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
@@ -28,7 +28,9 @@ Plans = Annotated[CapacityPlans, Depends(capacity_plans)]
 Format = Annotated[
     Literal["json", "csv", "parquet"], Query(description="`csv` and `parquet` answer the table as a file.")
 ]
-_FILES = {200: {"content": {media.partition(";")[0]: {} for media in MEDIA_TYPES.values()}}}
+_FILES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {media.partition(";")[0]: {} for media in MEDIA_TYPES.values()}}
+}
 
 
 @router.get("", response_model=Capacity, responses=_FILES, summary="Capacity of all services, or of groups of hosts")

@@ -79,6 +79,9 @@ def _schedule_file() -> str:
 
 def _run_celery(arguments: list[str]) -> None:
     from tierscope.core.logs import configure_logging
+
+    # One thread of linear algebra per process: worker processes are as many as cores already.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from tierscope.worker.app import app as celery_app
 
     configure_logging(Settings())

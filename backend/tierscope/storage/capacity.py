@@ -163,7 +163,7 @@ def read_days(session: ReadSession, kind: Kind, subject: str, start: datetime, e
         " ORDER BY ts"
     )
     values = {"kind": kind, "subject": subject, "start": start, "end": end}
-    return [_day(row) for row in session.execute(statement, values).mappings()]
+    return [_day(dict(row)) for row in session.execute(statement, values).mappings()]
 
 
 def newest_days(session: ReadSession, kind: Kind, since: datetime) -> list[StoredDay]:
@@ -172,7 +172,7 @@ def newest_days(session: ReadSession, kind: Kind, since: datetime) -> list[Store
         "SELECT DISTINCT ON (subject) * FROM capacity_days WHERE kind = :kind AND ts >= :since"
         " ORDER BY subject, (n_hours >= 6) DESC, ts DESC"
     )
-    return [_day(row) for row in session.execute(statement, {"kind": kind, "since": since}).mappings()]
+    return [_day(dict(row)) for row in session.execute(statement, {"kind": kind, "since": since}).mappings()]
 
 
 def count_days(session: ReadSession, kind: Kind, since: datetime, min_hours: int) -> dict[str, int]:

@@ -17,15 +17,21 @@ from tierscope.domain.capacity.smoothing import WEEK
 Floats = npt.NDArray[np.float64]
 
 ORIGINS = 10
+SAME = 1e-9
+"""Weeks that differ by less than this share of the level repeat exactly."""
 FIRST_ORIGIN = 21
 """Days before the first origin at least: three weeks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How a method did; `misses` are its errors on its own scale over its own deviations, of all origins and days."""
+    """How a method did; `misses` are its errors on its own scale over its own deviations, of all origins and days.
+
+    `look` rests on the constants of the backtest.
+    """
 
     method: Method
+    look: Look
     mase: float
     misses: Floats
 
@@ -56,16 +62,17 @@ def choose(scores: Sequence[Score]) -> Score:
 def _score(values: Floats, method: Method, look: Look, origins: Sequence[int], horizon: int) -> Score:
     scaled = method.scale(values)
     errors, misses = [], []
+    least = SAME * float(np.abs(values).mean()) or 1.0
     for origin in origins:
         days = min(horizon, len(values) - origin)
         ahead = look(origin - 1, days)
         step = float(np.abs(values[WEEK:origin] - values[: origin - WEEK]).mean())
         truth = values[origin : origin + days]
-        errors.append(float(np.abs(truth - method.unscale(ahead.mean)).mean()) / max(step, np.finfo(float).tiny))
+        errors.append(float(np.abs(truth - method.unscale(ahead.mean)).mean()) / max(step, least))
         with np.errstate(invalid="ignore", divide="ignore"):
             missed = (scaled[origin : origin + days] - ahead.mean) / ahead.sd
         misses.append(missed[np.isfinite(missed)])
-    return Score(method, float(np.mean(errors)), np.concatenate(misses))
+    return Score(method, look, float(np.mean(errors)), np.concatenate(misses))
 
 
 def widening(misses: Floats) -> float:

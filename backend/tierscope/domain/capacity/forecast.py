@@ -142,16 +142,13 @@ def _slope(median: Floats) -> float:
 
 def _disagreement(values: Floats, best: Score, scores: Sequence[Score], mean: Floats) -> Floats:
     """The mean square distance of rivals from the chosen method, on its scale."""
-    rivals = [score.method for score in scores if score is not best and score.mase <= RIVAL * best.mase]
-    total = np.zeros(len(mean))
+    n, horizon = len(values), len(mean)
+    rivals = [score for score in scores if score is not best and score.mase <= RIVAL * best.mase]
+    total = np.zeros(horizon)
     for rival in rivals:
-        total += (best.method.scale(_positive(_median(values, rival, len(mean)), best.method)) - mean) ** 2
+        theirs = rival.method.unscale(rival.look(n - 1, horizon).mean)
+        total += (best.method.scale(_positive(theirs, best.method)) - mean) ** 2
     return total / (len(rivals) + 1)
-
-
-def _median(values: Floats, method: Method, horizon: int) -> Floats:
-    n = len(values)
-    return method.unscale(prepare(method, values, n)(n - 1, horizon).mean)
 
 
 def _positive(values: Floats, method: Method) -> Floats:

@@ -49,10 +49,10 @@ def offered(values: Floats) -> tuple[Method, ...]:
     log = bool((values > 0).all())
     weekly = has_weekly_season(np.log(values) if log else values)
     suffix = "_weekly" if weekly else ""
-    methods = [Method(NAIVE, log)]
-    for scale, tail in ((log, "_log" if log else ""), (False, "")):
+    own = "_log" if log else ""
+    methods = [Method(NAIVE, log), Method(f"damped_holt{suffix}{own}", log, damped=True, weekly=weekly)]
+    for scale, tail in ((log, own), (False, "")):
         methods += [
-            Method(f"damped_holt{suffix}{tail}", scale, damped=True, weekly=weekly),
             Method(f"holt{suffix}{tail}", scale, weekly=weekly),
             Method(f"line{suffix}{tail}", scale, weekly=weekly, line=True),
             Method(f"drift{tail}", scale, drift=True),

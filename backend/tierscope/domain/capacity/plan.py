@@ -160,7 +160,7 @@ def _counts(
     else:
         most = np.floor(((room[:, needed] * (1.0 + _SLACK)) / unit[needed]).min(axis=1)).clip(0, _MANY).astype(np.int64)
     names = {sku.name for sku in skus}
-    return [(int(place), int(most[place])) for place in np.flatnonzero(most > 0) if hosts[place][0].name in names]
+    return [(place, int(most[place])) for place in np.flatnonzero(most > 0).tolist() if hosts[place][0].name in names]
 
 
 def _whole(room: Floats, unit: Floats) -> int:

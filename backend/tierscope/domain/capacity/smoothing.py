@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from statsmodels.tsa.exponential_smoothing.ets import ETSModel
 
 Floats = npt.NDArray[np.float64]
@@ -68,7 +67,7 @@ class Ahead:
 def fit_smoothing(values: Floats, shape: Shape) -> Fitted:
     """Fit the constants by likelihood, from states that the first weeks suggest. Needs two weeks and three points."""
     model = ETSModel(
-        pd.Series(values),
+        values,
         error="add",
         trend="add",
         damped_trend=shape.damped,

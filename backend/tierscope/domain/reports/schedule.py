@@ -105,13 +105,10 @@ def _parse_field(field: str, low: int, high: int) -> set[int]:
     for part in field.split(","):
         span, slash, step_text = part.partition("/")
         step = _number(step_text, 1, high, ()) if slash else 1
-        if span == "*":
-            first, last = low, high
-        else:
-            start, dash, end = span.partition("-")
-            names = _MONTHS if high == len(_MONTHS) else _WEEKDAYS if high == len(_WEEKDAYS) else ()
-            first = _number(start, low, high, names)
-            last = _number(end, low, high, names) if dash else (high if slash else first)
+        start, dash, end = ("*", "", "") if span == "*" else span.partition("-")
+        names = _MONTHS if high == len(_MONTHS) else _WEEKDAYS if high == len(_WEEKDAYS) else ()
+        first = low if span == "*" else _number(start, low, high, names)
+        last = _number(end, low, high, names) if dash else high if slash or span == "*" else first
         if step is None or first is None or last is None or last < first:
             return set()
         found.update(range(first, last + 1, step))

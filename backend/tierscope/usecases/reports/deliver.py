@@ -93,7 +93,7 @@ class DeliverReports:
             log.exception("report failed", report=report.public_id)
             errors = [f"{type(error).__name__}: look for this report in the log of the worker"]
         last = run.attempts >= MAX_ATTEMPTS
-        state = "sent" if not errors else "failed" if last else "running"
+        state: stored.RunState = "sent" if not errors else "failed" if last else "running"
         finished = None if state == "running" else self._context.clock()
         with self._context.database.write() as transaction:
             text = "; ".join(errors)[:1000] or None
@@ -127,7 +127,7 @@ class DeliverReports:
         return errors
 
     def _mail_to(self, address: str, key: str, content: ReportContent, files: _Files) -> None:
-        attachments = ()
+        attachments: tuple[Attachment, ...] = ()
         if files.pdf is not None:
             attachments = (Attachment(f"{_file_name(content)}.pdf", "application/pdf", files.pdf),)
         where = "attached as a PDF" if files.html is None else "in the HTML part of this mail"
