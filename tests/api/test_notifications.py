@@ -215,3 +215,24 @@ def test_viewers_see_silences_and_not_routes(client: httpx.Client, database: Dat
     assert client.get("/v1/silences", headers=headers).status_code == 200
     assert client.get("/v1/alert-routes", headers=headers).status_code == 403
     assert client.get("/v1/notifications", headers=headers).status_code == 403
+
+
+_ANY = [{"name": "a", "value": "b"}]
+_UNFIT = {"source_matchers": _ANY, "target_matchers": _ANY, "equal": ["\0"]}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/v1/silences/%00", None),
+        ("GET", "/v1/notifications?alert=%00", None),
+        ("POST", "/v1/alerts/%00/acknowledge", {"note": ""}),
+        ("PUT", "/v1/alert-routes", {"receivers": [], "routes": [], "inhibitions": [_UNFIT]}),
+    ],
+)
+def test_a_text_that_cannot_be_stored_is_the_callers_mistake(
+    client: httpx.Client, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    answer = client.request(method, path, json=body)
+    assert answer.status_code == 400
+    assert "NUL" in answer.json()["detail"]

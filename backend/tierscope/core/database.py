@@ -14,13 +14,14 @@ from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from tierscope.core.errors import SlowQuery, Unavailable
+from tierscope.core.errors import BadRequest, SlowQuery, Unavailable
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 WRITE_STATEMENT_SECONDS = 60.0
 WRITE_LOCK_SECONDS = 10.0
 POOL_WAIT_SECONDS = 10.0
+_UNFIT_TEXT = (pg_errors.UntranslatableCharacter, pg_errors.CharacterNotInRepertoire)
 
 
 def driver_url(url: str) -> URL:
@@ -133,6 +134,9 @@ def _known(error: Exception, cause: BaseException | None, *, disconnected: bool)
         return SlowQuery("a statement ran into the limit for reads", retry_after_seconds=5)
     if isinstance(cause, pg_errors.LockNotAvailable | pg_errors.DeadlockDetected | pg_errors.SerializationFailure):
         return Unavailable("the database is busy with another change", retry_after_seconds=1)
+    if type(cause) is psycopg.DataError or isinstance(cause, _UNFIT_TEXT):
+        # The driver's own refusal, before anything was sent, or the server's: a NUL or half a character in a text.
+        return BadRequest("a text holds a character that no stored text can hold, such as NUL")
     if disconnected or isinstance(error, OperationalError):
         return Unavailable("the database cannot be reached", retry_after_seconds=5)
     return error

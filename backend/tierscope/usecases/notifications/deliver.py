@@ -24,7 +24,7 @@ from tierscope.storage.routes import read_stored_routing
 from tierscope.usecases.notifications.channels import Channels, NotTaken
 from tierscope.usecases.notifications.plan import plan_notifications
 
-AT_MOST = timedelta(seconds=60)
+AT_MOST = timedelta(seconds=20)
 AT_ONCE = 8
 """Receivers that are called at the same time: one that does not answer keeps none of the others waiting."""
 _BATCH = 50
