@@ -206,6 +206,17 @@ def test_the_scanner_and_the_machine_are_set_by_name() -> None:
     assert "scan_pass_s must be" in error
 
 
+def test_watermarks_of_a_host_keep_as_much_free() -> None:
+    words = ("workload:zipf", "-p", "first-touch", "--dram-pages", "1000", "--pages", "4000")
+    marks = ("--set", "watermark_low_pages=200", "--set", "watermark_high_pages=250")
+    found = document(*words, *marks, "--set", "watermark_promo_pages=300")
+    assert found["runs"][0]["totals"]["mean_free_dram_pages"] == 200
+    _, error = simulate(*words, *marks, expect=2)
+    assert "say all of watermark_low_pages" in error
+    _, error = simulate(*words, *marks, "--set", "watermark_promo_pages=20", expect=2)
+    assert "low <= high <= promo" in error
+
+
 def test_a_good_trace_of_the_same_shape_is_replayed(tmp_path: Path) -> None:
     found = document(write_trace(tmp_path / "good.parquet", {}), "-p", "first-touch", "--dram-share", "1")
     assert found["trace"]["accesses"] == 7

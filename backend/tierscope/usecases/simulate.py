@@ -38,7 +38,15 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 ALL = "all"
-MACHINE_SETTINGS = ("slow_pages", "swap_pages", "watermark_scale_factor", "scan_pass_s", "scan_size_mb")
+WATERMARK_SETTINGS = ("watermark_low_pages", "watermark_high_pages", "watermark_promo_pages")
+MACHINE_SETTINGS = (
+    "slow_pages",
+    "swap_pages",
+    "watermark_scale_factor",
+    "scan_pass_s",
+    "scan_size_mb",
+    *WATERMARK_SETTINGS,
+)
 COST_SETTINGS = tuple(field.name for field in fields(Costs))
 OTHER_SETTINGS = ("interval_s", "cpu_seconds")
 BASE_PAGE_BYTES = 4096
@@ -221,4 +229,20 @@ def _machine(wanted: Wanted, shared: Mapping[str, float], peak_pages: int, page_
         watermark_scale_factor=shared.get("watermark_scale_factor", split.watermark_scale_factor),
         scan_pass_s=shared.get("scan_pass_s"),
         scan_size_mb=shared.get("scan_size_mb", split.scan_size_mb),
+        zone_watermarks=_watermarks(shared),
     )
+
+
+def _watermarks(shared: Mapping[str, float]) -> tuple[int, int, int] | None:
+    """Low, high and promo as a host's zoneinfo has them; None where they are not said.
+
+    Raises:
+        ValueError: some are said, and not all.
+    """
+    given = [shared[name] for name in WATERMARK_SETTINGS if name in shared]
+    if not given:
+        return None
+    if len(given) < len(WATERMARK_SETTINGS):
+        raise ValueError(f"say all of {', '.join(WATERMARK_SETTINGS)}, or none")
+    low, high, promo = given
+    return int(low), int(high), int(promo)

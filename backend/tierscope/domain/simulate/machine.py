@@ -46,6 +46,9 @@ class Machine:
             raise ValueError("the slower tier and swap cannot be smaller than nothing")
         if not 0 <= self.watermark_scale_factor <= 2500:  # noqa: PLR2004 - four steps must fit into DRAM
             raise ValueError("watermark_scale_factor must be 0..2500")
+        marks = self.zone_watermarks
+        if marks is not None and not 0 <= marks[0] <= marks[1] <= marks[2] <= self.dram_pages:
+            raise ValueError("watermarks must be low <= high <= promo, and at most all of DRAM")
         if self.scan_pass_s is not None and not 0 < self.scan_pass_s < float("inf"):
             raise ValueError("scan_pass_s must be a number of seconds above 0")
         if not 0 < self.scan_size_mb <= 1e6:  # noqa: PLR2004 - a terabyte at once
