@@ -36,7 +36,7 @@ def test_a_moved_slider_changes_the_total_and_the_link_gives_it_again(page: Page
     open_priced(page, demo_url)
     saving = page.get_by_test_id("tco-saving")
     before = saving.inner_text()
-    slider = page.get_by_role("slider", name="Lost throughput")
+    slider = page.get_by_role("slider", name="Lost throughput, %")
     slider.focus()
     for _ in range(5):
         slider.press("ArrowRight")

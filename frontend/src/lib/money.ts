@@ -14,14 +14,26 @@ export function formatMoneyChange(amount: number, currency: string): string {
   return amount > 0 ? `+${formatMoney(amount, currency)}` : formatMoney(amount, currency)
 }
 
-function currencyText(amount: number, currency: string, decimals: number): string {
+const formats = new Map<string, Intl.NumberFormat>()
+
+/** A format is dear to make and is asked for hundreds of times while a slider moves. */
+function formatFor(currency: string, decimals: number): Intl.NumberFormat {
+  const key = `${currency} ${decimals}`
+  const known = formats.get(key)
+  if (known !== undefined) return known
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
-  try {
-    return amount
-      .toLocaleString('en-US', { style: 'currency', currency, currencyDisplay: 'narrowSymbol', ...digits })
-      .replace('-', '−')
-  } catch {
-    // Not an ISO code: the price book may hold any name.
-    return `${amount.toLocaleString('en-US', digits).replace('-', '−')} ${currency}`
-  }
+  const made =
+    currency === ''
+      ? new Intl.NumberFormat('en-US', digits)
+      : new Intl.NumberFormat('en-US', { style: 'currency', currency, currencyDisplay: 'narrowSymbol', ...digits })
+  formats.set(key, made)
+  return made
+}
+
+function currencyText(amount: number, currency: string, decimals: number): string {
+  // What is no ISO code follows the number as it is: the price book may hold any name.
+  const text = /^[A-Z]{3}$/.test(currency)
+    ? formatFor(currency, decimals).format(amount)
+    : `${formatFor('', decimals).format(amount)} ${currency}`
+  return text.replace('-', '−')
 }

@@ -29,6 +29,9 @@ interface SliderInputProps {
 export function SliderInput(props: SliderInputProps) {
   const { label, unit, value, low, high, step, grounding, changed = false } = props
   const [typed, setTyped] = useState<number | string | null>(null)
+  // The slider follows the pointer by itself: the page need not be drawn anew for every step.
+  const [moved, setMoved] = useState<number | null>(null)
+  const shown = moved ?? value
   const floor = props.floor ?? 0
   const ceiling = props.ceiling ?? Number.MAX_SAFE_INTEGER
   const settle = () => {
@@ -66,7 +69,7 @@ export function SliderInput(props: SliderInputProps) {
           hideControls
           aria-label={`${label}, ${unit}`}
           decimalScale={props.decimals ?? 3}
-          value={typed ?? value}
+          value={typed ?? shown}
           onChange={setTyped}
           onBlur={settle}
           onKeyDown={(event) => {
@@ -78,14 +81,20 @@ export function SliderInput(props: SliderInputProps) {
       </div>
       <Slider
         size={3}
-        min={Math.min(low, value)}
-        max={Math.max(high, value)}
+        min={Math.min(low, shown)}
+        max={Math.max(high, shown)}
         step={step}
-        value={value}
+        value={shown}
         label={null}
-        thumbProps={{ 'aria-label': label }}
-        onChange={props.onMove}
-        onChangeEnd={props.onSettle}
+        thumbLabel={`${label}, ${unit}`}
+        onChange={(next) => {
+          setMoved(next)
+          props.onMove(next)
+        }}
+        onChangeEnd={(next) => {
+          setMoved(null)
+          props.onSettle(next)
+        }}
       />
     </div>
   )

@@ -1,7 +1,7 @@
 import { MultiSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { memo, useMemo } from 'react'
 import type { TcoComparison } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/loadState'
 import { comparisonQuery, scenariosQuery } from '../../api/queries/tco'
@@ -32,7 +32,7 @@ interface Row {
 }
 
 /** Stored scenarios beside each other: cost and saving of each machine, bars by part, and where they differ. */
-export function ComparePanel({ state }: { state: ScenarioState }) {
+export const ComparePanel = memo(function ComparePanel({ state }: { state: ScenarioState }) {
   const list = useQuery(scenariosQuery())
   const ids = (state.search.compare ?? '').split(',').filter((id) => id !== '')
   const query = useQuery(comparisonQuery(ids))
@@ -96,7 +96,7 @@ export function ComparePanel({ state }: { state: ScenarioState }) {
       )}
     </Stack>
   )
-}
+})
 
 const columns: Column<Row>[] = [
   {

@@ -1,6 +1,6 @@
 import { Accordion, Button, SegmentedControl } from '@mantine/core'
-import type { ReactNode } from 'react'
-import type { InputRange } from '../../api/_generated/schema'
+import { memo, useState, type ReactNode } from 'react'
+import type { InputRange, Option } from '../../api/_generated/schema'
 import { valueAt } from '../../lib/scenarioSpec'
 import { Panel } from '../../ui/Panel'
 import { InputSlider } from './InputSlider'
@@ -13,11 +13,13 @@ interface InputsPanelProps {
   state: ScenarioState
   /** Position of the option that is shown. */
   option: number
+  loss: Option['loss'] | undefined
   onPrices: () => void
 }
 
 /** All inputs of the scenario, in groups; only those that its machines need. */
-export function InputsPanel({ state, option, onPrices }: InputsPanelProps) {
+export const InputsPanel = memo(function InputsPanel({ state, option, loss, onPrices }: InputsPanelProps) {
+  const [open, setOpen] = useState(['prices', 'option'])
   const { spec, ranges, inputs } = state
   if (spec === undefined) return <Panel title="Inputs">{'\u00a0'}</Panel>
   const needed = new Set(inputs.map(({ name }) => name))
@@ -30,27 +32,28 @@ export function InputsPanel({ state, option, onPrices }: InputsPanelProps) {
     <Panel title="Inputs" hint="bold: changed; hover a name for its source and date" flush testId="tco-inputs">
       <Accordion
         multiple
-        defaultValue={['prices', 'option']}
+        value={open}
+        onChange={setOpen}
         classNames={{ control: classes.group ?? '', label: classes.groupLabel ?? '', content: classes.groupBody ?? '' }}
       >
-        <Group value="prices" title="Prices">
+        <Group open={open} value="prices" title="Prices">
           <Sliders state={state} ranges={of('prices')} option={option} />
           <Button variant="default" size="compact-xs" onClick={onPrices}>
             Price book
           </Button>
         </Group>
-        <Group value="option" title={name}>
-          <OptionParts state={state} option={option} />
+        <Group open={open} value="option" title={name}>
+          <OptionParts state={state} option={option} loss={loss} />
           <Sliders state={state} ranges={own} option={option} />
         </Group>
-        <Group value="baseline" title="Machines of today">
+        <Group open={open} value="baseline" title="Machines of today">
           <Sliders
             state={state}
             ranges={[...skuRanges(spec), ...ranges.filter(({ path }) => path.startsWith('baseline.'))]}
             option={option}
           />
         </Group>
-        <Group value="fleet" title="Fleet and finance">
+        <Group open={open} value="fleet" title="Fleet and finance">
           <Sliders state={state} ranges={ranges.filter(({ path }) => path.startsWith('fleet.'))} option={option} />
           <Sliders
             state={state}
@@ -73,24 +76,26 @@ export function InputsPanel({ state, option, onPrices }: InputsPanelProps) {
             ]}
           />
         </Group>
-        <Group value="power" title="Power">
+        <Group open={open} value="power" title="Power">
           <Sliders state={state} ranges={of('power')} option={option} />
         </Group>
         {endurance.length > 0 && (
-          <Group value="endurance" title="Endurance of swap drives">
+          <Group open={open} value="endurance" title="Endurance of swap drives">
             <Sliders state={state} ranges={endurance} option={option} />
           </Group>
         )}
       </Accordion>
     </Panel>
   )
-}
+})
 
-function Group({ value, title, children }: { value: string; title: string; children: ReactNode }) {
+/** Inputs that belong together; they are drawn while the group is open. */
+function Group(props: { open: string[]; value: string; title: string; children: ReactNode }) {
+  const { open, value, title, children } = props
   return (
     <Accordion.Item value={value}>
       <Accordion.Control>{title}</Accordion.Control>
-      <Accordion.Panel>{children}</Accordion.Panel>
+      <Accordion.Panel>{open.includes(value) && children}</Accordion.Panel>
     </Accordion.Item>
   )
 }

@@ -1,13 +1,21 @@
 import { Button, Select, Switch, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import type { Option } from '../../api/_generated/schema'
 import { valueAt, type Json } from '../../lib/scenarioSpec'
 import { formatRatio } from '../../lib/units'
 import { addedOption, removedOption, tierParts } from './optionEntry'
 import classes from './TcoPage.module.css'
 import type { ScenarioState } from './useScenario'
 
+interface OptionPartsProps {
+  state: ScenarioState
+  option: number
+  /** The loss that the option was costed with, and where it is from. */
+  loss: Option['loss'] | undefined
+}
+
 /** What an option is made of: its name, which tiers it has, what more memory is worth, and where its loss comes from. */
-export function OptionParts({ state, option }: { state: ScenarioState; option: number }) {
+export function OptionParts({ state, option, loss }: OptionPartsProps) {
   const { spec } = state
   const path = `options.${option}`
   const options = valueAt(spec, 'options')
@@ -44,7 +52,7 @@ export function OptionParts({ state, option }: { state: ScenarioState; option: n
           { value: 'more', label: 'lets a host do more work' },
         ]}
       />
-      <LossSource state={state} option={option} />
+      <LossSource state={state} option={option} loss={loss} />
       <div className={classes.buttons}>
         <Button
           variant="default"
@@ -88,9 +96,8 @@ function NameInput({ state, path }: { state: ScenarioState; path: string }) {
 }
 
 /** Where the loss comes from when it is no number of the scenario's own: ratio advice, or a run of the simulator. */
-function LossSource({ state, option }: { state: ScenarioState; option: number }) {
+function LossSource({ state, option, loss }: OptionPartsProps) {
   const kind = valueAt(state.spec, `options.${option}.loss.kind`)
-  const loss = state.cost?.options[option]?.loss
   if (kind === 'number' || loss === undefined) return null
   return (
     <p className={classes.words}>

@@ -1,7 +1,7 @@
 import { Button, Menu, Select } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useRef, useState, type ChangeEvent } from 'react'
+import { memo, useRef, useState, type ChangeEvent } from 'react'
 import { changeScenario, deleteScenario, scenariosQuery, storeScenario } from '../../api/queries/tco'
 import { safeFileName } from '../../lib/csv'
 import { valueAt } from '../../lib/scenarioSpec'
@@ -18,7 +18,7 @@ import type { ScenarioState } from './useScenario'
 const start = 'start'
 
 /** Which scenario is shown, and what can be done with it: save, compare, export, import, delete. */
-export function ScenarioBar({ state }: { state: ScenarioState }) {
+export const ScenarioBar = memo(function ScenarioBar({ state }: { state: ScenarioState }) {
   const { spec, scenarioId, stored } = state
   const queries = useQueryClient()
   const navigate = useNavigate()
@@ -30,6 +30,7 @@ export function ScenarioBar({ state }: { state: ScenarioState }) {
   const deleting = useMutation(deleteScenario(queries))
   const failed = storing.error ?? changing.error ?? deleting.error
   const name = String(valueAt(spec, 'name') ?? '')
+  const changed = state.search.set !== undefined
 
   const open = (id: string | undefined) =>
     id === undefined
@@ -65,14 +66,14 @@ export function ScenarioBar({ state }: { state: ScenarioState }) {
         ]}
       />
       {scenarioId !== undefined && (
-        <Button disabled={!state.changed} loading={changing.isPending} onClick={save}>
+        <Button disabled={!changed} loading={changing.isPending} onClick={save}>
           Save
         </Button>
       )}
       <Button variant="default" disabled={spec === undefined} onClick={() => setNaming(true)}>
         Save as…
       </Button>
-      {state.changed && (
+      {changed && (
         <Button variant="default" onClick={() => state.setSearch({ set: undefined })}>
           Undo changes
         </Button>
@@ -133,4 +134,4 @@ export function ScenarioBar({ state }: { state: ScenarioState }) {
       )}
     </div>
   )
-}
+})

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMemo, type ReactNode } from 'react'
+import type { TcoAnswer } from '../../api/_generated/schema'
 import { valueAt } from '../../lib/scenarioSpec'
 import { Headline } from '../../ui/Headline'
 import { Panel } from '../../ui/Panel'
@@ -15,44 +16,44 @@ import { optionNames } from './optionEntry'
 import { tcoSentence } from './tcoWords'
 import { TcoResults } from './TcoResults'
 import classes from './TcoPage.module.css'
-import { useScenario, type ScenarioState } from './useScenario'
+import { useScenario } from './useScenario'
 
 /** What hosts with several tiers of memory would cost: inputs left, totals right. */
 export function TcoPage(): ReactNode {
-  const state = useScenario()
+  const { scenario: state, cost, load, source, drawing, drawn: allDrawn } = useScenario()
   const [pricing, prices] = useDisclosure(false)
-  const { spec, cost, source, load } = state
+  const { spec } = state
   const names = useMemo(() => (spec === undefined ? [] : optionNames(spec)), [spec])
   const option = Math.min(Math.max(0, names.length - 1), (state.search.option ?? 1) - 1)
   if (source.problem !== null && spec === undefined) {
     return <ProblemState problem={source.problem} onRetry={source.retry} />
   }
   const currency = String(valueAt(spec, 'currency') ?? 'USD')
-  const drawn = state.drawing ? undefined : state.drawn?.options[option]
+  const drawn = drawing ? undefined : allDrawn?.options[option]
   return (
     <div data-testid="page-tco">
       <Headline
         kicker={
           <>
             <h1>TCO</h1> <span>{String(valueAt(spec, 'name') ?? '')}</span>
-            {state.changed && <span>(changed)</span>}
+            {state.search.set !== undefined && <span>(changed)</span>}
           </>
         }
         sentence={cost === undefined ? undefined : tcoSentence(cost, cost.options[option], drawn)}
       />
       <div className={classes.head}>
         <ScenarioBar state={state} />
-        <PriceLine state={state} onPrices={prices.open} />
+        <PriceLine cost={cost} onPrices={prices.open} />
       </div>
       <div className={classes.page}>
         <div className={classes.inputs}>
-          <InputsPanel state={state} option={option} onPrices={prices.open} />
+          <InputsPanel state={state} option={option} loss={allDrawn?.options[option]?.loss} onPrices={prices.open} />
         </div>
         <Stack>
           {load.problem !== null && <ProblemState problem={load.problem} onRetry={load.retry} />}
-          {cost !== undefined && cost.missing.length > 0 && <Missing state={state} onPrices={prices.open} />}
+          {cost !== undefined && cost.missing.length > 0 && <Missing cost={cost} onPrices={prices.open} />}
           {cost !== undefined && cost.missing.length === 0 && load.problem === null && (
-            <TcoResults state={state} answer={cost} option={option} />
+            <TcoResults state={state} answer={cost} drawn={allDrawn} drawing={drawing} option={option} />
           )}
           <ComparePanel state={state} />
         </Stack>
@@ -68,8 +69,8 @@ export function TcoPage(): ReactNode {
 }
 
 /** The price of DRAM in force with its day and source: always in sight, because it decides most. */
-function PriceLine({ state, onPrices }: { state: ScenarioState; onPrices: () => void }) {
-  const dram = state.cost?.inputs.find(({ name }) => name === 'dram')
+function PriceLine({ cost, onPrices }: { cost: TcoAnswer | undefined; onPrices: () => void }) {
+  const dram = cost?.inputs.find(({ name }) => name === 'dram')
   return (
     <div className={classes.priceLine} data-testid="tco-price-date">
       {dram === undefined ? (
@@ -88,10 +89,10 @@ function PriceLine({ state, onPrices }: { state: ScenarioState; onPrices: () => 
 }
 
 /** What keeps totals from being shown, and what to do about it. */
-function Missing({ state, onPrices }: { state: ScenarioState; onPrices: () => void }) {
+function Missing({ cost, onPrices }: { cost: TcoAnswer; onPrices: () => void }) {
   return (
     <Panel title="Before there is a total" testId="tco-missing">
-      {state.cost?.missing.map(({ what, path, why, next_step: next }) => (
+      {cost.missing.map(({ what, path, why, next_step: next }) => (
         <div key={path} className={classes.missing}>
           <p>
             <strong>

@@ -1,8 +1,10 @@
-import { useMemo } from 'react'
+import { memo, useDeferredValue, useMemo } from 'react'
 import type { Option, TcoAnswer } from '../../api/_generated/schema'
 import { CostWaterfallChart } from '../../charts/costWaterfall/CostWaterfallChart'
 import { SavingDistributionChart } from '../../charts/savingDistribution/SavingDistributionChart'
+import type { SavingDraws } from '../../charts/savingDistribution/figure'
 import { TornadoChart } from '../../charts/tornado/TornadoChart'
+import type { LoadState } from '../../lib/loadState'
 import { Columns } from '../../ui/Columns'
 import { NotesList } from '../../ui/NotesList'
 import { Prose } from '../../ui/Prose'
@@ -18,14 +20,27 @@ import type { ScenarioState } from './useScenario'
 interface TcoResultsProps {
   state: ScenarioState
   answer: TcoAnswer
+  /** The last answer with random draws, and whether one of the scenario on screen is under way. */
+  drawn: TcoAnswer | undefined
+  drawing: boolean
   option: number
 }
 
+/** There is an answer: problems of a newer one are shown above. */
+const answered: LoadState = { pending: false, refreshing: false, problem: null, retry: () => undefined }
+
 /** Totals, what they are made of, which inputs decide, and how sure the saving is. */
-export function TcoResults({ state, answer, option }: TcoResultsProps) {
+export const TcoResults = memo(function TcoResults(props: TcoResultsProps) {
+  const { state, answer, option } = props
   const shown = answer.options[option]
-  const drawn = state.drawing ? undefined : state.drawn
-  const lastDrawn = state.drawn?.options[option]
+  const drawn = props.drawing ? undefined : props.drawn
+  const distribution = props.drawn?.options[option]?.distribution
+  const found = useMemo(
+    () => (distribution == null ? undefined : { currency: answer.currency, ...distribution }),
+    [distribution, answer.currency],
+  )
+  // Totals answer a moving slider at once; charts follow as soon as there is time for them.
+  const later = useDeferredValue(answer)
   if (shown === undefined) return null
   return (
     <Stack testId="tco-results">
@@ -43,36 +58,44 @@ export function TcoResults({ state, answer, option }: TcoResultsProps) {
         onOption={(next) => state.setSearch({ option: next === 0 ? undefined : next + 1 })}
         onScale={(scale) => state.setSearch({ scale: scale === 'host' ? undefined : scale })}
       />
+      <TcoEvidence answer={later} option={option} found={found} />
+      <NotesList notes={answer.notes} />
+    </Stack>
+  )
+})
+
+interface TcoEvidenceProps {
+  answer: TcoAnswer
+  option: number
+  found: SavingDraws | undefined
+}
+
+/** What the totals of an option rest on. */
+const TcoEvidence = memo(function TcoEvidence({ answer, option, found }: TcoEvidenceProps) {
+  const shown = answer.options[option]
+  if (shown === undefined) return null
+  return (
+    <>
       <Columns joinAt={1100}>
-        <Waterfall answer={answer} option={shown} state={state} />
-        <Tornado answer={answer} option={shown} state={state} />
-        <SavingDistributionChart
-          found={
-            lastDrawn?.distribution === undefined || lastDrawn.distribution === null
-              ? undefined
-              : { currency: answer.currency, ...lastDrawn.distribution }
-          }
-          load={state.drawnLoad}
-          height={280}
-        />
+        <Waterfall answer={answer} option={shown} />
+        <Tornado answer={answer} option={shown} />
+        <SavingDistributionChart found={found} load={answered} height={280} />
         <Stack>
           <BreakEvenPanel answer={answer} option={shown} />
           <SanityPanel answer={answer} option={shown} />
         </Stack>
       </Columns>
       <PartsPanel answer={answer} option={shown} />
-      <NotesList notes={answer.notes} />
-    </Stack>
+    </>
   )
-}
+})
 
 interface PartProps {
   answer: TcoAnswer
   option: Option
-  state: ScenarioState
 }
 
-function Waterfall({ answer, option, state }: PartProps) {
+function Waterfall({ answer, option }: PartProps) {
   const base = answer.baseline
   const cost = useMemo(
     () =>
@@ -86,10 +109,10 @@ function Waterfall({ answer, option, state }: PartProps) {
           },
     [answer.currency, base, option],
   )
-  return <CostWaterfallChart cost={cost} load={state.load} height={320} hint="per host and year, for the same work" />
+  return <CostWaterfallChart cost={cost} load={answered} height={320} hint="per host and year, for the same work" />
 }
 
-function Tornado({ answer, option, state }: PartProps) {
+function Tornado({ answer, option }: PartProps) {
   const swings = useMemo(
     () => ({
       currency: answer.currency,
@@ -107,5 +130,5 @@ function Tornado({ answer, option, state }: PartProps) {
     }),
     [answer, option],
   )
-  return <TornadoChart swings={swings} load={state.load} height={320} />
+  return <TornadoChart swings={swings} load={answered} height={320} />
 }

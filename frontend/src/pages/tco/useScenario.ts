@@ -5,96 +5,100 @@ import { useCallback, useMemo, useState } from 'react'
 import type { TcoInput } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/loadState'
 import { scenarioDefaultsQuery, scenarioQuery, tcoQuery } from '../../api/queries/tco'
-import { changesBetween, valueAt, withChanges, withValue, type JsonObject } from '../../lib/scenarioSpec'
+import { changesBetween, valueAt, withChanges, withValue, type Json, type JsonObject } from '../../lib/scenarioSpec'
 import type { TcoSearch } from '../../lib/tcoUrl'
 import { asJson, asScenario, withInput } from './tcoInputs'
 
 /** While a slider moves, a request is sent this long after its last step. */
-const settleMs = 40
+const settleMs = 30
 
 const noInputs: TcoInput[] = []
 
 /**
- * The scenario of the URL: a stored one or the starting point, with the changes that the URL holds. A slider that is
- * being moved changes it on screen alone; letting go writes to the URL.
+ * The scenario of the URL: a stored one or the starting point, with the changes that the URL holds, and its cost. While
+ * a slider moves, the cost alone follows it; letting go writes to the URL.
  */
 export function useScenario() {
   const { scenarioId } = useParams({ strict: false })
   const search: TcoSearch = useSearch({ strict: false })
-  const navigate = useNavigate()
   const defaults = useQuery(scenarioDefaultsQuery())
   const stored = useQuery(scenarioQuery(scenarioId))
   const [moving, setMoving] = useState<{ path: string; value: number } | null>(null)
 
-  const base = scenarioId === undefined ? defaults.data?.spec : stored.data?.spec
-  const settled = useMemo(
-    () => (base === undefined ? undefined : withChanges(asJson(base), search.set ?? {})),
-    [base, search.set],
-  )
-  const whole = useQuery(tcoQuery(settled === undefined ? undefined : asScenario(settled), 'all'))
+  const start = scenarioId === undefined ? defaults.data?.spec : stored.data?.spec
+  const base = useMemo(() => (start === undefined ? undefined : asJson(start)), [start])
+  const spec = useMemo(() => (base === undefined ? undefined : withChanges(base, search.set ?? {})), [base, search.set])
+  const whole = useQuery(tcoQuery(spec === undefined ? undefined : asScenario(spec), 'all'))
   const inputs = whole.data?.inputs ?? noInputs
-  const spec = useMemo(
-    () =>
-      settled === undefined || moving === null
-        ? settled
-        : withInput(settled, moving.path, moving.value, inputs, today()),
-    [settled, moving, inputs],
+  const moved = useMemo(
+    () => (spec === undefined || moving === null ? spec : withInput(spec, moving.path, moving.value, inputs, today())),
+    [spec, moving, inputs],
   )
-  const [asked] = useDebouncedValue(spec, settleMs)
+  const [asked] = useDebouncedValue(moved, settleMs)
   const fast = useQuery(tcoQuery(asked === undefined ? undefined : asScenario(asked), 'fast'))
+  const changes = useChanges(base, spec, inputs, setMoving)
+  const ranges = defaults.data?.ranges
+  const storedScenario = stored.data
 
+  const scenario = useMemo(
+    () => ({ scenarioId, search, base, spec, stored: storedScenario, ranges: ranges ?? [], inputs, ...changes }),
+    [scenarioId, search, base, spec, storedScenario, ranges, inputs, changes],
+  )
+  return {
+    scenario,
+    /** Cost of the scenario with the slider that is being moved, without random draws. */
+    cost: fast.data,
+    load: loadStateOf(fast),
+    /** The same with random draws, of the scenario as it was when the slider was last let go. */
+    drawn: whole.data,
+    drawing: whole.isPlaceholderData || moving !== null,
+    source: loadStateOf(scenarioId === undefined ? defaults : stored),
+  }
+}
+
+/** A scenario and the ways to change it. */
+export type ScenarioState = ReturnType<typeof useScenario>['scenario']
+
+/** The ways to change the scenario; all but `move` write to the URL. */
+function useChanges(
+  base: JsonObject | undefined,
+  spec: JsonObject | undefined,
+  inputs: TcoInput[],
+  setMoving: (moving: { path: string; value: number } | null) => void,
+) {
+  const navigate = useNavigate()
   const setSearch = useCallback(
     (next: Partial<TcoSearch>) =>
       void navigate({ to: '.', search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false }),
     [navigate],
   )
-  const replace = useCallback(
-    (next: JsonObject) => {
+  return useMemo(() => {
+    const replace = (next: JsonObject) => {
       if (base === undefined) return
-      const changes = changesBetween(asJson(base), next)
+      const changes = changesBetween(base, next)
       setSearch({ set: Object.keys(changes).length === 0 ? undefined : changes })
-    },
-    [base, setSearch],
-  )
-  return {
-    scenarioId,
-    search,
-    setSearch,
-    base: base === undefined ? undefined : asJson(base),
-    stored: stored.data,
-    ranges: defaults.data?.ranges ?? [],
-    /** The scenario on screen, with the slider that is being moved. */
-    spec,
-    changed: search.set !== undefined,
-    inputs,
-    /** Cost of the scenario on screen, without random draws. */
-    cost: fast.data,
-    load: loadStateOf(fast),
-    /** The same with random draws, of the scenario as it was when the slider was last let go. */
-    drawn: whole.data,
-    drawnLoad: loadStateOf(whole),
-    drawing: whole.isPlaceholderData || moving !== null,
-    source: loadStateOf(scenarioId === undefined ? defaults : stored),
-    move: useCallback((path: string, value: number) => setMoving({ path, value }), []),
-    /** Set an input for good. */
-    settle: (path: string, value: number) => {
-      setMoving(null)
-      if (settled !== undefined) replace(withInput(settled, path, value, inputs, today()))
-    },
-    /** Set any part of the scenario for good. */
-    put: (path: string, value: Parameters<typeof withValue>[2]) => {
-      if (settled !== undefined) replace(withValue(settled, path, value))
-    },
-    /** Put a part back to where the scenario started. */
-    reset: (path: string) => {
-      if (settled === undefined || base === undefined) return
-      replace(withValue(settled, path, valueAt(asJson(base), path) ?? null))
-    },
-    replace,
-  }
+    }
+    return {
+      setSearch,
+      replace,
+      /** Try an input without keeping it: what a slider does on its way. */
+      move: (path: string, value: number) => setMoving({ path, value }),
+      /** Set an input for good. */
+      settle: (path: string, value: number) => {
+        setMoving(null)
+        if (spec !== undefined) replace(withInput(spec, path, value, inputs, today()))
+      },
+      /** Set any part of the scenario for good. */
+      put: (path: string, value: Json) => {
+        if (spec !== undefined) replace(withValue(spec, path, value))
+      },
+      /** Put a part back to where the scenario started. */
+      reset: (path: string) => {
+        if (spec !== undefined && base !== undefined) replace(withValue(spec, path, valueAt(base, path) ?? null))
+      },
+    }
+  }, [base, spec, inputs, setSearch, setMoving])
 }
-
-export type ScenarioState = ReturnType<typeof useScenario>
 
 /** The day of UTC: what a price that is changed by hand is dated. */
 function today(): string {
