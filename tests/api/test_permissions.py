@@ -146,6 +146,8 @@ ALLOWED = {
     "write:experiments": {"operator", "admin"},
     "write:reports": {"operator", "admin"},
     "write:sweeps": {"operator", "admin"},
+    "write:scenarios": {"operator", "admin"},
+    "write:rules": {"operator", "admin"},
     "write:silences": {"operator", "admin"},
     "read:routes": {"operator", "admin"},
     "write:routes": {"admin"},
@@ -215,6 +217,7 @@ def test_every_endpoint_answers_every_role_as_the_table_says(client: httpx.Clien
             "upload_id",
             "advice_id",
             "alert_id",
+            "rule_id",
             "silence_id",
             "notification_id",
         )
