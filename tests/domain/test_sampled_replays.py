@@ -181,6 +181,17 @@ def test_absolute_limits_are_scaled_with_the_sample() -> None:
         replace(machine, sampled_ratio=0.0)
 
 
+def test_offloading_takes_the_same_part_of_a_small_sample_as_of_all_pages() -> None:
+    run = SweepRun(0, "tmo", 0.9, {}, searched=False)
+    columns = workload_columns("data_warehouse", seed=0, pages=40_000, intervals=60)
+    random = np.random.default_rng(0)
+    whole = replay_run([HostTrace.of_whole(compile_trace(columns))], run, Conditions(Costs())).totals
+    part = HostTrace.of_sample(sample_of(columns, 0.003, random), lead_intervals=0)
+    small = replay_run([replace(part, groups=())], run, Conditions(Costs())).totals
+    assert whole.swapped_out_pages > 100
+    assert small.swapped_out_pages == pytest.approx(whole.swapped_out_pages, rel=0.5)
+
+
 def test_series_join_intervals_and_agree_with_totals() -> None:
     columns = workload_columns("phase_change", seed=2, pages=500, intervals=1500)
     run = SweepRun(0, "tpp", 0.5, {}, searched=False)

@@ -10,7 +10,9 @@ impl State<'_> {
         let interval_s = self.params.interval_s;
         let pressure = self.out.major_faults as f64 * offload.fault_s / interval_s;
         let steps = interval_s / offload.step_s;
-        let wanted = (offload_units(self.in_memory() as f64, pressure, offload) * steps) as u64;
+        let due = offload_units(self.in_memory() as f64, pressure, offload) * steps;
+        let wanted = (due + self.offload_owed) as u64;
+        self.offload_owed = (due + self.offload_owed).fract();
         let mut taken = 0;
         while taken < wanted {
             let before = self.in_memory();

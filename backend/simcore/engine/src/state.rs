@@ -103,6 +103,8 @@ pub(crate) struct State<'t> {
     pub coldest: Victims,
     /// Position in the turn of interleaving.
     pub turn: u64,
+    /// Part of a unit that offloading owes from the intervals before: small memories give less than one at a time.
+    pub offload_owed: f64,
     pub threshold_s: f64,
     /// Candidates since the threshold was last looked at.
     pub threshold_candidates: u64,
@@ -133,6 +135,7 @@ impl<'t> State<'t> {
             evictable: [victims(), victims()],
             coldest: victims(),
             turn: 0,
+            offload_owed: 0.0,
             threshold_s,
             threshold_candidates: 0,
             now: 0,
