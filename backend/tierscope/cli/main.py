@@ -25,6 +25,7 @@ from tierscope.cli import (
     processes,
     recommend,
     rules,
+    silences,
     simulate,
     status,
     tco,
@@ -68,6 +69,7 @@ app.add_typer(agent_data.import_app, name="import")
 app.add_typer(agents.app, name="agents")
 app.add_typer(experiments.app, name="experiments")
 app.add_typer(rules.app, name="rules")
+app.add_typer(silences.app, name="silences")
 
 
 @app.callback(invoke_without_command=True)

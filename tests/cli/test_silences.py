@@ -1,0 +1,58 @@
+"""Silences from the command line, on a database of the test's own."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from factories.alert_changes import change_alert
+from tierscope.cli.main import app
+from tierscope.core.database import Database
+from tierscope.core.errors import Unprocessable
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def _settings(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
+    monkeypatch.setenv("TIERSCOPE_DATA_DIR", str(tmp_path))
+
+
+def run(*words: str) -> Result:
+    """Runs a command."""
+    return CliRunner().invoke(app, ["silences", *words])
+
+
+def test_a_silence_is_added_listed_and_ended(database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        change_alert(database, "a1", "firing", datetime.now(UTC))
+    added = run("add", "service=~ca.*", "severity!=critical", "--hours", "2", "--comment", "new DIMMs", "--json")
+    assert added.exit_code == 0, added.output
+    made = json.loads(added.stdout)
+    assert [(matcher["name"], matcher["op"], matcher["value"]) for matcher in made["matchers"]] == [
+        ("service", "=~", "ca.*"),
+        ("severity", "!=", "critical"),
+    ]
+    assert (made["status"], made["matches"], made["comment"]) == ("active", ["a1"], "new DIMMs")
+    assert "service=~ca.*, severity!=critical  new DIMMs" in run("list").stdout
+    assert json.loads(run("list", "--json").stdout)["items"] == [made]
+    assert "expired" in run("expire", made["id"]).stdout
+    assert run("list", "--status", "active").stdout == "There are no silences.\n"
+
+
+def test_what_is_no_matcher_is_bad_usage() -> None:
+    wrong = run("add", "service", "--hours", "2")
+    assert wrong.exit_code == 2
+    assert "'service' is no matcher" in wrong.output
+
+
+def test_a_silence_of_everything_is_refused() -> None:
+    refused = run("add", "service=~.*", "--hours", "2")
+    assert isinstance(refused.exception, Unprocessable)
+    assert "every matcher also matches" in refused.exception.detail
