@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import collection, fold, heat, idle, ingest, recorded, rollup, sampling, service_page, simulate, tco
+from bench import alerts, collection, fold, heat, idle, ingest, recorded, rollup, sampling, service_page, simulate, tco
 from bench.figures import Section, machine, render
 
 BEGIN = "<!-- measured: begin -->"
 END = "<!-- measured: end -->"
 
 
-PARTS = ("idle", "collection", "heat", "sampling", "fold", "simulate", "ingest", "rollup", "page", "tco")
+PARTS = ("idle", "collection", "heat", "sampling", "fold", "simulate", "ingest", "rollup", "page", "tco", "alerts")
 
 
 def main() -> int:
@@ -63,6 +63,8 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
             return [rollup.measure()]
         case "page":
             return [service_page.measure()]
+        case "alerts":
+            return [alerts.measure()]
         case "tco":
             return [tco.measure()]
         case _:

@@ -40,7 +40,10 @@ OWN = (
     Rule("residency-low", "quantile_over(10%, top_residency_ratio, 15m) < 20%", keep_firing_for_seconds=300),
 )
 TRIED = Rule(
-    "tried", "ping_pong_state >= warn and avg_over(tier_move_bytes, 5m) > 1kB/s", for_seconds=180, keep_firing_for_seconds=600
+    "tried",
+    "ping_pong_state >= warn and avg_over(tier_move_bytes, 5m) > 1kB/s",
+    for_seconds=180,
+    keep_firing_for_seconds=600,
 )
 
 
@@ -106,17 +109,27 @@ def time_live(database: Database, hosts: int, now: datetime) -> list[float]:
 def seed_minutes(transaction: WriteTransaction, hosts: int, start: datetime, minutes: int) -> None:
     """Rows of all hosts, each minute, of values that differ by host and minute."""
     layout = ensure_layout(transaction, NAMES)
-    base = day_of(np.random.default_rng(7), 1, 1)[0]
+    base = np.array([_quiet(name) for name in NAMES])
     statement = text(
         "INSERT INTO rule_inputs (host_id, service_id, ts, layout_id, dt_seconds, lag_seconds, vals)"
         " SELECT h.id, 0, CAST(:start AS timestamptz) + m * interval '1 minute', :layout, 60, 30,"
-        " (SELECT array_agg(v + (h.id * 7919 + m * 104729) % 1000 * (v > 100)::int ORDER BY o)"
+        " (SELECT array_agg((v + (h.id * 7919 + m * 104729) % 100 * (v > 100)::int)"
+        "   * CASE WHEN h.id % 100 = 0 AND v BETWEEN 100 AND 1e6 THEN 5000 ELSE 1 END ORDER BY o)"
         "  FROM unnest(CAST(:base AS float8[])) WITH ORDINALITY AS b (v, o))"
         " FROM hosts h, generate_series(1, :minutes) AS m WHERE h.id <= :hosts"
     )
     values = {"start": start, "layout": layout, "base": base.tolist(), "minutes": minutes, "hosts": hosts}
     transaction.execute(text("SET LOCAL statement_timeout = 0"))
     transaction.execute(statement, values)
+
+
+def _quiet(name: str) -> float:
+    """A value at which no rule fires; one host in a hundred has flows five thousand times as large."""
+    if name.endswith("_bytes"):
+        return 2.0**37 if "free" in name or "available" in name else 2.0**38
+    if name in ("ping_pong_state", "verdict", "agent_budget", "oom_kills"):
+        return 0.0
+    return 10.0 if name == "slow_tier_samples" else 600.0
 
 
 def time_backtest(
@@ -126,7 +139,7 @@ def time_backtest(
     with database.write() as transaction:
         transaction.execute(text("DELETE FROM hosts WHERE id > :n"), {"n": hosts})
         transaction.execute(text("TRUNCATE rule_inputs"))
-        seed_days(transaction, hosts, days, now)
+        seed_days(transaction, days, now)
         transaction.execute(text("ANALYZE rule_days"))
     end = now.replace(hour=0, minute=0)
     asked = BacktestRequest(TRIED, (end - timedelta(days=days)).isoformat(), end.isoformat())
@@ -138,7 +151,9 @@ def time_backtest(
         assert view.n_subjects == hosts
         assert view.fired == hosts // TEMPLATES * days
     needed = [NAMES.index(name) + 4 for name in ("demoted_pages", "ping_pong_state", "promoted_pages")]
-    cuts = ", ".join(f"substring(body FROM offsets[{i}] + 1 FOR offsets[{i + 1}] - offsets[{i}])" for i in [1, 2, 3, *needed])
+    cuts = ", ".join(
+        f"substring(body FROM offsets[{i}] + 1 FOR offsets[{i + 1}] - offsets[{i}])" for i in [1, 2, 3, *needed]
+    )
     with database.read() as session:
         for _ in range(3):
             began = time.perf_counter()
@@ -148,7 +163,7 @@ def time_backtest(
     return taken, copied, int(stored), hosts * days * 1440
 
 
-def seed_days(transaction: WriteTransaction, hosts: int, days: int, now: datetime) -> None:
+def seed_days(transaction: WriteTransaction, days: int, now: datetime) -> None:
     """Packed days: templates by the worker's own code, and copies of them for all other hosts."""
     transaction.execute(text("SET LOCAL statement_timeout = 0"))
     rng = np.random.default_rng(11)
@@ -181,16 +196,16 @@ def describe(
     hosts, days = backtest
     one, whole, by_copy = median(live), median(packed), median(copied)
     return Section(
-        title=f"Alert rules: {live_hosts:,} hosts × {RULES} rules, and {hosts:,} hosts × {days} days",
+        title=f"Alert rules: {live_hosts:,} hosts x {RULES} rules, and {hosts:,} hosts x {days} days",
         rows=[
             Row(
-                f"one live evaluation, {live_hosts:,} hosts × {RULES} rules",
+                f"one live evaluation, {live_hosts:,} hosts x {RULES} rules",
                 f"{one:.2f} s",
                 target=f"at most {LIVE_SECONDS:.0f} s",
                 met=one <= LIVE_SECONDS,
             ),
             Row(
-                f"backtest of one rule, {hosts:,} hosts × {days} days of minutes",
+                f"backtest of one rule, {hosts:,} hosts x {days} days of minutes",
                 f"{whole:.2f} s",
                 f"{by_copy:.2f} s",
                 whole / by_copy,
@@ -200,8 +215,8 @@ def describe(
             Row("stored per host-day, packed", f"{stored_bytes / cells * 1440 / 1024:.0f} KiB"),
         ],
         notes=[
-            f"Live: median of {RUNS} minutes, with reading {LIVE_MINUTES} minutes of rows and storing states and alerts.",
-            "Backtest: three stored series, a mean over five minutes, `for` and `keep_firing_for`; the reference is COPY"
-            " of the same columns, still packed.",
+            f"Live: median of {RUNS} minutes, with reading an hour of rows and storing states and alerts.",
+            "Backtest: three stored series, a mean over five minutes, `for` and `keep_firing_for`.",
+            "The reference is COPY of the same columns, still packed.",
         ],
     )

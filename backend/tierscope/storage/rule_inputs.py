@@ -184,7 +184,7 @@ class PackedDay:
 
 
 class Unpacker:
-    """Unpacks days. Ends and lengths are the same for most subjects of a day, and are unpacked once."""
+    """Unpacks days. Ends and lengths are the same arrays for most subjects of a day, and are unpacked once."""
 
     def __init__(self) -> None:
         self._inflate = zstandard.ZstdDecompressor()

@@ -29,6 +29,8 @@ class Level(IntEnum):
     NO_DATA = 3
 
 
+# As plain numbers: a step is taken for every minute, and looking up a member costs as much as comparing an array.
+_OK, _PENDING, _FIRING, _NO_DATA = (int(level) for level in Level)
 LEVEL_NAMES = ("ok", "pending", "firing", "no_data")
 Levels = npt.NDArray[np.int8]
 Counts = npt.NDArray[np.int32]
@@ -83,20 +85,20 @@ def step(states: States, holds: Truth, recovers: Truth | None, timing: Timing) -
     bits = np.where(known, shifted, states.bits)
     hit = known & (np.bitwise_count(bits) >= timing.n)
     level = states.level
-    back = known & (level == Level.NO_DATA)
-    idle = (level == Level.OK) | (level == Level.PENDING) | back
+    back = known & (level == _NO_DATA)
+    idle = (level == _OK) | (level == _PENDING) | back
     held = np.where(idle & hit, states.held + 1, np.where(idle & known, 0, states.held)).astype(np.int32)
     fires = idle & hit & (held >= timing.for_minutes)
-    firing = level == Level.FIRING
+    firing = level == _FIRING
     recovered = firing & known & (~hit if recovers is None else recovers == TRUE)
     relapsed = firing & known & (hit if recovers is None else recovers == FALSE)
     clear = np.where(recovered, states.clear + 1, np.where(relapsed, 0, states.clear)).astype(np.int32)
     resolves = recovered & (clear >= timing.keep_minutes)
     new = level.copy()
-    new[idle & known] = Level.OK
-    new[idle & hit] = Level.PENDING
-    new[fires] = Level.FIRING
-    new[resolves] = Level.OK
+    new[idle & known] = _OK
+    new[idle & hit] = _PENDING
+    new[fires] = _FIRING
+    new[resolves] = _OK
     held[resolves] = 0
     clear[fires | resolves] = 0
     bits[resolves] = 0
@@ -109,9 +111,9 @@ def _lose(states: States, timing: Timing) -> States:
     if not lost.any():
         return states
     level, bits, held, clear = states.level, states.bits, states.held, states.clear
-    stays = (level == Level.FIRING) & lost if timing.no_data == "keep" else np.zeros(len(level), bool)
+    stays = (level == _FIRING) & lost if timing.no_data == "keep" else np.zeros(len(level), bool)
     gone = lost & ~stays
-    to = Level.OK if timing.no_data == "ok" else Level.NO_DATA
+    to = _OK if timing.no_data == "ok" else _NO_DATA
     return replace(
         states,
         level=np.where(gone, np.int8(to), level),
@@ -165,11 +167,7 @@ def follow(states: States, holds: Truth, recovers: Truth | None, timing: Timing)
 def _idle(states: States) -> Bools:
     """Subjects that a minute in which the condition does not hold leaves exactly as they are."""
     return np.asarray(
-        (states.level == Level.OK)
-        & (states.bits == 0)
-        & (states.held == 0)
-        & (states.clear == 0)
-        & (states.silent == 0)
+        (states.level == _OK) & (states.bits == 0) & (states.held == 0) & (states.clear == 0) & (states.silent == 0)
     )
 
 

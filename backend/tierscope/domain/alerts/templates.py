@@ -8,7 +8,7 @@ from tierscope.domain.alerts.problems import RuleProblem
 PLACEHOLDERS = ("value", "threshold", "subject", "subject_kind", "rule", "severity")
 _PLACE = re.compile(r"\{\{\s*([A-Za-z0-9_.\-]*)\s*\}\}")
 _LABEL = "labels."
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 MAX_TEXT = 4000
 _MAX_VALUE = 200
 

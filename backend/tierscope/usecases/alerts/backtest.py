@@ -1,6 +1,7 @@
 """What a rule would have done: stored minutes through the same condition and the same states as live evaluation."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -23,7 +24,7 @@ from tierscope.usecases.windows import parse_window
 
 KEPT = timedelta(days=35)
 MAX_SUBJECTS = 1000
-SUBJECTS_AT_ONCE = 50
+SUBJECTS_AT_ONCE = 20
 """So many are read at once: the minutes of a month of each are a third of a megabyte per series."""
 ROWS_AT_ONCE = 8
 """So many are computed at once: their minutes stay in the processor's caches."""
@@ -159,14 +160,22 @@ def _run(
     count, n = span[1] - span[0] + 1, len(subjects)
     holds = np.empty((n, count), np.int8)
     recovers = None if checked.recovery is None else np.empty((n, count), np.int8)
-    for at in range(0, n, SUBJECTS_AT_ONCE):
-        frame = _frame(session, checked, subjects[at : at + SUBJECTS_AT_ONCE], span, asked)
-        for row in range(0, len(frame.subject_ids), ROWS_AT_ONCE):
-            part = frame.rows(row, row + ROWS_AT_ONCE)
-            to = slice(at + row, at + row + len(part.subject_ids))
-            holds[to] = evaluate(checked.condition, part)[:, -count:]
-            if recovers is not None and checked.recovery is not None:
-                recovers[to] = evaluate(checked.recovery, part)[:, -count:]
+    with ThreadPoolExecutor(max_workers=1) as reader:
+
+        def read(at: int) -> Future[Frame]:
+            return reader.submit(_frame, session, checked, subjects[at : at + SUBJECTS_AT_ONCE], span, asked)
+
+        # The next subjects are read while these are computed; the one thread has the session to itself.
+        following = read(0)
+        for at in range(0, n, SUBJECTS_AT_ONCE):
+            frame = following.result()
+            following = read(at + SUBJECTS_AT_ONCE)
+            for row in range(0, len(frame.subject_ids), ROWS_AT_ONCE):
+                part = frame.rows(row, row + ROWS_AT_ONCE)
+                to = slice(at + row, at + row + len(part.subject_ids))
+                holds[to] = evaluate(checked.condition, part)[:, -count:]
+                if recovers is not None and checked.recovery is not None:
+                    recovers[to] = evaluate(checked.recovery, part)[:, -count:]
     _, changes = follow(start_states(n), holds, recovers, checked.timing)
     fired = np.bincount(changes.subjects[changes.after == Level.FIRING], minlength=n)
     firing = firing_minutes(changes, n, count)

@@ -171,8 +171,9 @@ def _follow(standing: _Standing, frame: Frame, span: tuple[int, int], episodes: 
         found = len(changes)
     else:
         found, at = 0, datetime.fromtimestamp(span[1] * MINUTE_S, UTC)
-    kept = {fingerprint_of(standing.row.public_id, subject) for subject in standing.subjects}
-    episodes.drop(kept, at)
+    if episodes.open:
+        kept = {fingerprint_of(standing.row.public_id, subject) for subject in standing.subjects}
+        episodes.drop(kept, at)
     return found
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.alerts.frame import MINUTE_S, Floats, Frame, Ints, Rows, gather, lay_out, minute_of
+from tierscope.domain.alerts.frame import MINUTE_S, Bools, Floats, Frame, Ints, Rows, gather, lay_out, minute_of
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.storage.rule_inputs import PackedDay, Unpacker, pair_id, read_inputs, read_packed_days
 from tierscope.usecases.alerts.subjects import Subject
@@ -15,8 +15,7 @@ ARRIVAL_SECONDS = 120.0
 """A minute is judged so long after its end, with what has arrived; what comes later is never judged live."""
 LIVE_KEPT = timedelta(days=4)
 """Rows that are not packed are at most so old."""
-_DAY = timedelta(days=1)
-_DAY_MINUTES = 1440
+InTime = Callable[[Ints, Floats], Bools]
 
 
 def read_frame(
@@ -51,9 +50,8 @@ def read_frame(
     if days:
         parts = [_not_packed(part, days, services=services) for part in parts]
     frame = lay_out(parts, base_ids, minutes, names, known)
-    unpacker = Unpacker()
-    for day in days:
-        _place_day(frame, day, unpacker, in_time, services=services)
+    if days:
+        _Placing(frame, Unpacker(), in_time, services=services).place(days)
     if kind == "host":
         return frame
     return _joined(frame, kind, subjects)
@@ -74,10 +72,10 @@ def _base(kind: ScopeKind, subjects: Sequence[Subject]) -> tuple[Ints, Ints, Int
     return base[order], np.array(known, np.int64)[order], base[np.array(live, bool)] if ids else base
 
 
-def _in_time(live: Ints) -> Callable[[Ints, Floats], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _in_time(live: Ints) -> InTime:
     """Recordings have no arrival of their own: only of live hosts a minute can be late."""
 
-    def judge(subjects: Ints, lags_s: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def judge(subjects: Ints, lags_s: Floats) -> Bools:
         return np.asarray((lags_s <= ARRIVAL_SECONDS) | ~np.isin(subjects, live), np.bool_)
 
     return judge
@@ -99,45 +97,64 @@ def _subject_of(day: PackedDay, *, services: bool) -> int:
     return int(pair_id(np.int64(day.service_id), np.int64(day.host_id))) if services else day.host_id  # type: ignore[arg-type]
 
 
-def _place_day(
-    frame: Frame,
-    day: PackedDay,
-    unpacker: Unpacker,
-    in_time: Callable[[Ints, Floats], np.ndarray[tuple[int], np.dtype[np.bool_]]] | None,
-    *,
-    services: bool,
-) -> None:
-    subject = _subject_of(day, services=services)
-    row = int(np.searchsorted(frame.subject_ids, subject))
-    if row >= len(frame.subject_ids) or frame.subject_ids[row] != subject:
-        return
-    ends_s, seconds, lags_s, values = unpacker.unpack(day)
-    places = minute_of(ends_s) - frame.minutes[0]
-    keep = (places >= 0) & (places < len(frame.minutes))
-    if in_time is not None and float(lags_s.max(initial=0.0)) > ARRIVAL_SECONDS:
-        keep &= in_time(np.full(len(ends_s), subject), lags_s)
-    regular = len(places) > 0 and bool((places[1:] > places[:-1]).all())
-    if not regular:
+class _Placing:
+    """Puts packed days into a frame. Where the ends of a day's intervals lie is worked out once for all subjects."""
+
+    def __init__(self, frame: Frame, unpacker: Unpacker, in_time: InTime | None, *, services: bool) -> None:
+        self._frame = frame
+        self._unpacker = unpacker
+        self._in_time = in_time
+        self._services = services
+        self._rows = {int(subject): row for row, subject in enumerate(frame.subject_ids.tolist())}
+        self._spans: dict[int, tuple[Floats, slice | None]] = {}
+
+    def place(self, days: Sequence[PackedDay]) -> None:
+        """Put all days at their places."""
+        for day in days:
+            row = self._rows.get(_subject_of(day, services=self._services))
+            if row is not None:
+                self._place(day, row)
+
+    def _place(self, day: PackedDay, row: int) -> None:
+        frame = self._frame
+        ends_s, seconds, lags_s, values = self._unpacker.unpack(day)
+        at = self._span_of(ends_s)
+        subject = int(frame.subject_ids[row])
+        if at is None or (self._in_time is not None and float(lags_s.max(initial=0.0)) > ARRIVAL_SECONDS):
+            self._place_some(day, row, subject)
+            return
+        frame.seconds[row, at] = seconds
+        for name, column in zip(day.names, values, strict=True):
+            frame.values[name][row, at] = column
+
+    def _span_of(self, ends_s: Floats) -> slice | None:
+        """The minutes of a day without holes that lies wholly in the frame; None for any other."""
+        known = self._spans.get(id(ends_s))
+        if known is None:
+            places = minute_of(ends_s) - self._frame.minutes[0]
+            whole = len(places) > 0 and bool((np.diff(places) == 1).all())
+            inside = whole and places[0] >= 0 and places[-1] < len(self._frame.minutes)
+            # The array is kept with its place, so that its id is not given to another one.
+            known = self._spans[id(ends_s)] = (
+                ends_s,
+                slice(int(places[0]), int(places[-1]) + 1) if inside else None,
+            )
+        return known[1]
+
+    def _place_some(self, day: PackedDay, row: int, subject: int) -> None:
+        """The minutes of a day that has holes, late minutes, or several intervals in a minute."""
+        frame = self._frame
+        ends_s, seconds, lags_s, values = self._unpacker.unpack(day)
         matrix = np.stack(values, axis=1) if values else np.zeros((len(ends_s), 0))
-        part = Rows(np.full(len(ends_s), subject), ends_s, seconds, lags_s, day.names, matrix).kept(keep)
-        _merge(
-            frame,
-            row,
-            lay_out([part], frame.subject_ids[row : row + 1], frame.minutes, day.names, frame.known_from[:1]),
-        )
-        return
-    whole = bool(keep.all()) and int(places[-1] - places[0]) + 1 == len(places)
-    at = slice(int(places[0]), int(places[-1]) + 1) if whole else places[keep]
-    frame.seconds[row, at] = seconds if whole else seconds[keep]
-    for name, column in zip(day.names, values, strict=True):
-        frame.values[name][row, at] = column if whole else column[keep]
-
-
-def _merge(frame: Frame, row: int, part: Frame) -> None:
-    known = ~np.isnan(part.seconds[0])
-    frame.seconds[row, known] = part.seconds[0, known]
-    for name, values in part.values.items():
-        frame.values[name][row, known] = values[0, known]
+        subjects = np.full(len(ends_s), subject)
+        part = Rows(subjects, ends_s, seconds, lags_s, day.names, matrix)
+        if self._in_time is not None:
+            part = part.kept(self._in_time(subjects, lags_s))
+        own = lay_out([part], frame.subject_ids[row : row + 1], frame.minutes, day.names, frame.known_from[:1])
+        known = ~np.isnan(own.seconds[0])
+        frame.seconds[row, known] = own.seconds[0, known]
+        for name, found in own.values.items():
+            frame.values[name][row, known] = found[0, known]
 
 
 def _joined(frame: Frame, kind: ScopeKind, subjects: Sequence[Subject]) -> Frame:
