@@ -186,13 +186,13 @@ def count_days(session: ReadSession, kind: Kind, since: datetime, min_hours: int
 
 
 def subjects_with_days(session: ReadSession, kind: Kind, start: datetime, end: datetime) -> dict[str, datetime]:
-    """Subjects with points of days in [start, end), and their newest one."""
+    """Subjects with points of days in [start, end), and when the newest of those was made."""
     statement = text(
-        "SELECT subject, max(ts) AS ts FROM capacity_days WHERE kind = :kind AND ts >= :start AND ts < :end"
+        "SELECT subject, max(made_at) AS at FROM capacity_days WHERE kind = :kind AND ts >= :start AND ts < :end"
         " GROUP BY subject ORDER BY subject"
     )
     rows = session.execute(statement, {"kind": kind, "start": start, "end": end})
-    return {row.subject: row.ts for row in rows}
+    return {row.subject: row.at for row in rows}
 
 
 def read_advised(session: ReadSession) -> dict[str, Advised]:

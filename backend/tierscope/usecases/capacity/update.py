@@ -66,7 +66,8 @@ class UpdateCapacity:
             if not try_lock(lock):
                 return Updated()
             days = self._days(now)
-            return Updated(days, self._forecasts(now))
+            # While days are being caught up on, every run would bring new points to all forecasts.
+            return Updated(days, 0 if days == AT_ONCE else self._forecasts(now))
 
     def _days(self, now: datetime) -> int:
         """Days that were never gone through, or before all their data had come, the newest first."""
@@ -103,9 +104,7 @@ class UpdateCapacity:
                 with self._database.read() as session:
                     stored = read_forecasts(session, kind, metric)
                 due = [
-                    subject
-                    for subject, day in newest.items()
-                    if subject not in stored or stored[subject].last_day < day
+                    subject for subject, at in newest.items() if subject not in stored or stored[subject].made_at < at
                 ]
                 rows = []
                 for subject in due[: FORECASTS_AT_ONCE - done]:
