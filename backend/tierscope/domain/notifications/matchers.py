@@ -11,6 +11,7 @@ from typing import Literal, get_args
 Operator = Literal["=", "!=", "=~", "!~"]
 OPERATORS: tuple[str, ...] = get_args(Operator)
 MAX_VALUE_LENGTH = 500
+MAX_REPEATS = 4
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:/-]{0,199}\Z")
 
 Labels = Mapping[str, str]
@@ -38,6 +39,7 @@ class Matcher:
             raise ValueError(f"the value for {self.name!r} has at most {MAX_VALUE_LENGTH} characters and no NUL")
         pattern = None
         if self.op in ("=~", "!~"):
+            _check_bounded(self.value, self.name)
             try:
                 pattern = re.compile(self.value)
             except re.error as error:
@@ -54,6 +56,30 @@ class Matcher:
     def __str__(self) -> str:
         escaped = self.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'{self.name}{self.op}"{escaped}"'
+
+
+def _check_bounded(expression: str, name: str) -> None:
+    """Refuses expressions that could take for ever on an unlucky value: one matcher would hold up every alert.
+
+    Those are a repeated group that itself repeats something or has alternatives, such as `(a+)+`, and many repeats.
+    """
+    varies = [False]  # of the groups around, the innermost last: whether what is in them can match in several ways
+    repeats = 0
+    # Escaped characters and classes are no operators: they become a letter.
+    plain = re.sub(r"\\.|\[\^?\]?[^\]]*\]", "a", expression, flags=re.DOTALL)
+    for at, sign in enumerate(plain):
+        if sign == "(":
+            varies.append(False)
+        elif sign == ")" and len(varies) > 1:
+            inside = varies.pop()
+            if inside and plain[at + 1 : at + 2] in ("*", "+", "{"):
+                raise ValueError(f"the expression for {name!r} repeats a group that can match in several ways")
+            varies[-1] = varies[-1] or inside
+        elif sign == "|" or (sign in "*+{?" and plain[at - 1 : at] != "("):
+            varies[-1] = True
+            repeats += sign in "*+{"
+    if repeats > MAX_REPEATS:
+        raise ValueError(f"the expression for {name!r} has more than {MAX_REPEATS} repeats")
 
 
 def all_match(matchers: Iterable[Matcher], labels: Labels) -> bool:
