@@ -54,6 +54,21 @@ describe('the capacity page', () => {
     expect(packed.getAllByRole('cell', { name: 'free' })).toHaveLength(2)
   })
 
+  it('asks for no plan while nothing has been measured', async () => {
+    const { capacity } = await import('../mock-api/capacity')
+    const { nothing } = await import('../mock-api/figures')
+    const asked: string[] = []
+    openApp('/capacity?tab=plan', ({ pathname }) => {
+      asked.push(pathname)
+      if (pathname !== '/v1/capacity') return undefined
+      const resident_bytes = nothing('capacity.resident_bytes/1', 'bytes', 'not_collected', 'No day yet.')
+      const answer = capacity('service')
+      return Response.json({ ...answer, subjects: answer.subjects.map((one) => ({ ...one, resident_bytes })) })
+    })
+    expect((await screen.findAllByText('Nothing to pack')).length).toBeGreaterThan(1)
+    expect(asked).not.toContain('/v1/capacity/plan')
+  })
+
   it('keeps the kinds of hosts in the link, and says what a plan lacks', async () => {
     const router = openApp('/capacity?tab=plan')
     await userEvent.click(await screen.findByRole('button', { name: 'Add a kind' }))

@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js'
 import { plotText } from '../../lib/escape'
 import { formatMoneyChange } from '../../lib/money'
-import { translucent, type ChartTheme } from '../../lib/palette'
+import type { ChartTheme } from '../../lib/palette'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
@@ -24,8 +24,8 @@ export interface Swings {
 
 const mostSwings = 12
 
-/** Colours of an input's two ends: one hue in two strengths, because neither end is the better one. */
-export const swingColours = { low: translucent('#2b6293', 0.45), high: '#2b6293' } as const
+/** Colours of an input's two ends: one hue, light and dark, because neither end is the better one. */
+export const swingColours = { low: '#9db8d1', high: '#3f7fb5' } as const
 
 /** Swings from the strongest to the weakest; those without any effect are left out. */
 export function strongest(swings: Swing[]): Swing[] {

@@ -51,7 +51,9 @@ export function CapacityPage(): ReactNode {
         }
       />
       {tab === 'subjects' && <Subjects capacity={capacity} group={group} />}
-      {tab === 'plan' && <PlanView />}
+      {tab === 'plan' && (
+        <PlanView measured={capacity?.subjects.some(({ resident_bytes: resident }) => resident.value !== null)} />
+      )}
       {tab === 'reports' && <ReportsView />}
     </div>
   )

@@ -9,6 +9,7 @@ import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
 import { NotesList } from '../../ui/NotesList'
 import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
 import { Prose } from '../../ui/Prose'
 import { StateNote } from '../../ui/StateNote'
 import { planSentence } from './planSentence'
@@ -17,6 +18,7 @@ interface PlanResultsProps {
   /** Undefined while there is no answer. */
   plan: CapacityPlan | undefined
   load: LoadState
+  measured: boolean | undefined
 }
 
 const nothingToPack = {
@@ -25,8 +27,15 @@ const nothingToPack = {
 }
 
 /** Hosts that each quarter needs, the packing of today, what does not fit, and what each service asks for. */
-export function PlanResults({ plan, load }: PlanResultsProps) {
-  const empty = plan !== undefined && plan.demands.length === 0 ? nothingToPack : null
+export function PlanResults({ plan, load, measured }: PlanResultsProps) {
+  if (load.problem !== null && plan === undefined) {
+    return (
+      <Panel title="No plan">
+        <ProblemState problem={load.problem} onRetry={load.retry} />
+      </Panel>
+    )
+  }
+  const empty = measured === false || plan?.demands.length === 0 ? nothingToPack : null
   const hosts = (packed: CapacityPlan['packing']['with'] | undefined) =>
     packed === undefined ? '\u00a0' : `${formatCount(countHosts(packed))} hosts, packed now`
   return (
@@ -84,7 +93,7 @@ export function PlanResults({ plan, load }: PlanResultsProps) {
         <DataTable
           label="What each service asks for"
           columns={demandColumns}
-          rows={load.problem !== null && plan === undefined ? [] : plan?.demands}
+          rows={empty === null ? plan?.demands : []}
           rowKey={(row) => row.service_id}
           empty={<EmptyState title={nothingToPack.title} next={nothingToPack.next} />}
         />

@@ -20,13 +20,18 @@ const route = getRouteApi('/capacity')
 
 const start = startingPlan as unknown as JsonObject
 
+interface PlanViewProps {
+  /** Whether anybody's memory has been measured; undefined while that is not known. Without, there is nothing to plan. */
+  measured: boolean | undefined
+}
+
 /** The fleet packed on kinds of hosts to choose: how many each quarter needs, with and without tiering. */
-export function PlanView() {
+export function PlanView({ measured }: PlanViewProps) {
   const { plan: changes } = route.useSearch()
   const navigate = route.useNavigate()
   const plan = useMemo(() => withChanges(start, changes ?? {}) as unknown as PlanRequest, [changes])
   const fault = planFault(plan)
-  const [asked] = useDebouncedValue(fault === null ? plan : null, 250)
+  const [asked] = useDebouncedValue(fault === null && measured === true ? plan : null, 250)
   const query = useQuery(planQuery(asked))
   const set = (next: Partial<PlanRequest>) => {
     const found = changesBetween(start, { ...plan, ...next } as unknown as JsonObject)
@@ -50,7 +55,7 @@ export function PlanView() {
             >
               Add a kind
             </Button>
-            <PlanExport plan={fault === null ? plan : null} />
+            <PlanExport plan={asked} />
           </>
         }
       >
@@ -105,7 +110,7 @@ export function PlanView() {
           {fault}
         </StateNote>
       )}
-      <PlanResults plan={query.data} load={loadStateOf(query)} />
+      <PlanResults plan={query.data} load={loadStateOf(query)} measured={measured} />
     </Stack>
   )
 }

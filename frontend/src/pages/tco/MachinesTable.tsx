@@ -104,13 +104,13 @@ function fleetColumns({ answer }: MachinesTableProps): Column<Row>[] {
   const money = (amount: number) => formatMoney(amount, answer.currency)
   return [
     amountColumn('hosts', 'Hosts', ({ machine }) => formatCount(machine.fleet.hosts)),
-    amountColumn('extra', 'Beyond today', ({ machine }) => signed(machine.fleet.extra_hosts)),
+    amountColumn('extra', 'More', ({ machine }) => signed(machine.fleet.extra_hosts)),
     amountColumn('capex', 'Price', ({ machine }) => money(machine.fleet.capex)),
     amountColumn('power', 'Power', ({ machine }) => `${threeDigits(machine.fleet.watts / 1000)} kW`),
     amountColumn('annual', 'Cost a year', ({ machine }) => money(machine.fleet.annual)),
     savingColumn(answer, (option) => [option.fleet.saving, option.fleet.saving_ratio]),
-    amountColumn('total', 'Over all years', ({ machine }) => money(machine.fleet.total)),
-    amountColumn('saved', 'Saved over all years', (row) =>
+    amountColumn('total', 'In all years', ({ machine }) => money(machine.fleet.total)),
+    amountColumn('saved', 'Saved in all', (row) =>
       row.kind === 'today' ? '–' : formatMoneyChange(row.machine.fleet.total_saving, answer.currency),
     ),
   ]
