@@ -11,14 +11,13 @@ import numpy.typing as npt
 
 from tierscope.core.errors import BadRequest, ConfigurationError, Unprocessable
 from tierscope.domain.simulate import (
-    POLICIES,
     POLICY_NAMES,
     Costs,
     Loss,
     Machine,
     Outcome,
     Policy,
-    SettingsError,
+    PolicyName,
     Stall,
     Totals,
     estimate_loss,
@@ -30,6 +29,7 @@ from tierscope.domain.simulate import (
     stall_time,
 )
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
+from tierscope.domain.simulate.sweep import share_settings
 from tierscope.storage.traces import read_page_trace
 
 if TYPE_CHECKING:
@@ -176,38 +176,21 @@ def replay_all(trace: "SimulationTrace", page_bytes: int, wanted: Wanted) -> Rep
     )
 
 
-def _names(wanted: Wanted) -> list[str]:
+def _names(wanted: Wanted) -> list[PolicyName]:
     """The policies asked for, in the order of the table for `all`."""
     if ALL in wanted.policies:
         return list(POLICY_NAMES)
     return [make_policy(name).name for name in wanted.policies]
 
 
-def _split_settings(wanted: Wanted) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+def _split_settings(wanted: Wanted) -> tuple[dict[str, float], dict[PolicyName, dict[str, float]]]:
     """Settings of machine and costs, and those of each policy that has them.
 
     Raises:
         SettingsError: nothing asked for has such a setting.
     """
     shared_names = {*MACHINE_SETTINGS, *COST_SETTINGS, *OTHER_SETTINGS}
-    shared = {name: value for name, value in wanted.settings.items() if name in shared_names}
-    names = _names(wanted)
-    own: dict[str, dict[str, float]] = {name: {} for name in names}
-    for key, value in wanted.settings.items():
-        if key in shared:
-            continue
-        having = [
-            name
-            for name in POLICY_NAMES
-            if name in own and any(setting.name == key for setting in POLICIES[name].settings)
-        ]
-        if not having:
-            known = {setting.name for name in POLICY_NAMES if name in own for setting in POLICIES[name].settings}
-            listed = ", ".join(sorted(known | shared_names))
-            raise SettingsError(f"nothing asked for has a setting {key!r}; there are: {listed}")
-        for name in having:
-            own[name][key] = value
-    return shared, own
+    return share_settings(_names(wanted), wanted.settings, shared_names)
 
 
 def _machine(wanted: Wanted, shared: Mapping[str, float], peak_pages: int, page_bytes: int) -> Machine:

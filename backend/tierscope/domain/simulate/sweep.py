@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from tierscope.domain.simulate.costs import Costs
@@ -16,6 +16,8 @@ WARM_UP = "warm_up_intervals"
 MACHINE_SETTINGS = (
     Setting(WATERMARK, 10, 0, 2500, "ten-thousandths of DRAM", "kernel"),
     Setting("swap_pages", 0, 0, 1e12, "base pages", "A no swap unless the policy is about it"),
+    Setting("scan_pass_s", 60, 0.001, 86_400, "s", "A all pages once in an interval, unless set"),
+    Setting("scan_size_mb", 256, 1, 1e6, "MiB", "kernel; pages that the scanner comes to at once"),
     Setting("interval_s", 60, 0.001, 86_400, "s", "kernel: one scan of all pages in each interval"),
     Setting(WARM_UP, 0, 0, 100_000, "intervals", "A not counted in totals; 10 for page samples of services"),
 )
@@ -31,6 +33,7 @@ COST_SETTINGS = tuple(
     )
     for field in fields(Costs)
 )
+_OF_MACHINE = (WATERMARK, "swap_pages", "scan_pass_s", "scan_size_mb")
 _SHARED = {setting.name: setting for setting in (*MACHINE_SETTINGS, *COST_SETTINGS)}
 
 
@@ -60,6 +63,8 @@ class SweepRun:
             machine,
             watermark_scale_factor=of(WATERMARK, machine.watermark_scale_factor),
             swap_pages=int(of("swap_pages", 0) * sampled_ratio),
+            scan_pass_s=of("scan_pass_s"),
+            scan_size_mb=of("scan_size_mb", machine.scan_size_mb),
             sampled_ratio=sampled_ratio,
         )
 
@@ -87,23 +92,36 @@ def split_settings(policies: Sequence[str], settings: Mapping[str, float]) -> Sp
     if not policies:
         raise SettingsError("name at least one policy")
     names = [make_policy(name).name for name in policies]
-    shared: dict[str, float] = {}
-    own: dict[PolicyName, dict[str, float]] = {name: {} for name in names}
+    shared, own = share_settings(names, settings, set(_SHARED))
     for key, value in settings.items():
         _check(key, value)
-        if key in _SHARED:
-            shared[key] = value
-            continue
-        having = [name for name in names if has_setting(name, key)]
-        if not having:
-            known = {setting.name for name in names for setting in POLICIES[name].settings}
-            listed = ", ".join(sorted(known | set(_SHARED)))
-            raise SettingsError(f"nothing asked for has a setting {key!r}; there are: {listed}")
-        for name in having:
-            own[name][key] = value
     for name, values in own.items():
         make_policy(name, values)
     return SplitSettings(shared, own)
+
+
+def share_settings(
+    names: Sequence[PolicyName], settings: Mapping[str, float], shared_names: Collection[str]
+) -> tuple[dict[str, float], dict[PolicyName, dict[str, float]]]:
+    """Settings by these names, and those of each policy that has them; values are not looked at.
+
+    Raises:
+        SettingsError: nothing asked for has such a setting.
+    """
+    shared: dict[str, float] = {}
+    own: dict[PolicyName, dict[str, float]] = {name: {} for name in names}
+    for key, value in settings.items():
+        if key in shared_names:
+            shared[key] = value
+            continue
+        having = [name for name in own if has_setting(name, key)]
+        if not having:
+            known = {setting.name for name in own for setting in POLICIES[name].settings}
+            listed = ", ".join(sorted(known | set(shared_names)))
+            raise SettingsError(f"nothing asked for has a setting {key!r}; there are: {listed}")
+        for name in having:
+            own[name][key] = value
+    return shared, own
 
 
 def has_setting(policy: PolicyName, key: str) -> bool:
@@ -194,7 +212,7 @@ def _grid(name: PolicyName, search: Mapping[str, Sequence[float]], split: SplitS
 
 
 def _machine_part(shared: Mapping[str, float]) -> dict[str, float]:
-    return {name: shared[name] for name in (WATERMARK, "swap_pages") if name in shared}
+    return {name: shared[name] for name in _OF_MACHINE if name in shared}
 
 
 def _same(name: PolicyName, one: Mapping[str, float], other: Mapping[str, float]) -> bool:
