@@ -7,12 +7,13 @@ import shutil
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
 
-from cli.commands import fresh_tierscope
+from cli.commands import Tierscope, fresh_tierscope
 from tierscope.cli.instance.source_tree import find_agent
 
 LOAD_SECONDS = 420
@@ -36,18 +37,24 @@ def fetch(url: str) -> Any:  # noqa: ANN401 - answers differ
 
 
 @pytest.fixture(scope="session")
-def demo_url() -> Iterator[str]:
-    """The address of a demonstration whose history is loaded and worked up."""
+def demo() -> Iterator[Tierscope]:
+    """A demonstration that runs; its history may still be on its way."""
     if find_agent() is None:
         pytest.skip("the agent's program is not built")
     with fresh_tierscope() as tierscope:
         tierscope.run("up", "--demo", "--detach", "--port", "0")
-        url = str(tierscope.status("--demo", "--wait", "120", expect=None)["url"])
-        deadline = time.monotonic() + LOAD_SECONDS
-        while not _is_loaded(url):
-            assert time.monotonic() < deadline, f"the demo was not loaded: {fetch(url + '/v1/status')}"
-            time.sleep(3)
-        yield url
+        yield tierscope
+
+
+@pytest.fixture(scope="session")
+def demo_url(demo: Tierscope) -> str:
+    """The address of a demonstration whose history is loaded and worked up."""
+    url = str(demo.status("--demo", "--wait", "120", expect=None)["url"])
+    deadline = time.monotonic() + LOAD_SECONDS
+    while not _is_loaded(url):
+        assert time.monotonic() < deadline, f"the demo was not loaded: {fetch(url + '/v1/status')}"
+        time.sleep(3)
+    return url
 
 
 def _is_loaded(url: str) -> bool:
@@ -69,9 +76,9 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page of its own; the test fails when the page logs an error."""
+@contextmanager
+def watch_page(browser: Browser) -> Iterator[Page]:
+    """A page of its own; fails at the end when the page has logged an error."""
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
     page = context.new_page()
     faults: list[str] = []
@@ -88,3 +95,10 @@ def page(browser: Browser) -> Iterator[Page]:
     yield page
     context.close()
     assert not faults, "the page reported errors:\n" + "\n".join(faults)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page of its own; the test fails when the page logs an error."""
+    with watch_page(browser) as page:
+        yield page

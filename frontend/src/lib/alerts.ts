@@ -53,7 +53,7 @@ export interface LabelMatcher {
   value: string
 }
 
-/** Matchers as one text: `rule="Ping-pong", service="checkout"`. */
+/** Matchers as one text: `alertname="ping-pong", service="checkout"`. */
 export function matchersText(matchers: LabelMatcher[]): string {
   return matchers.map(({ name, op, value }) => `${name}${op}"${value}"`).join(', ')
 }

@@ -90,6 +90,20 @@ describe('a sweep', () => {
     await waitFor(() => expect(steered).toEqual(['/v1/sweeps/sweep-2/cancel']))
   })
 
+  it('is deleted after asking, and leads back to the list', async () => {
+    const deleted: string[] = []
+    const router = openApp('/simulator/sweep-1', (url, request) => {
+      if (request.method !== 'DELETE') return undefined
+      deleted.push(url.pathname)
+      return new Response(null, { status: 204 })
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Delete' }))
+    expect(deleted).toEqual([])
+    await userEvent.click(await screen.findByRole('button', { name: 'Delete this sweep' }))
+    await waitFor(() => expect(router.state.location.pathname).toBe('/simulator'))
+    expect(deleted).toEqual(['/v1/sweeps/sweep-1'])
+  })
+
   it('explains a sweep that is not there', async () => {
     openApp('/simulator/none')
     expect((await screen.findByTestId('problem-state')).textContent).toContain('no sweep none')

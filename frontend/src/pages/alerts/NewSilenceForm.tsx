@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState, type FormEvent } from 'react'
 import type { Alert } from '../../api/_generated/schema'
 import { createSilence } from '../../api/queries/silences'
-import { matchersText, readMatchers } from '../../lib/alerts'
+import { matchersText, readMatchers, type LabelMatcher } from '../../lib/alerts'
 import { Panel } from '../../ui/Panel'
 import { Prose } from '../../ui/Prose'
 import { problemText } from '../ratio/problemText'
@@ -19,9 +19,11 @@ const lengths = [
   { value: '720', label: '30 days' },
 ]
 
-/** The matchers that pick an alert again: its labels. */
-export function matchersOfAlert(alert: Alert): string {
-  return matchersText(Object.entries(alert.labels).map(([name, value]) => ({ name, op: '=', value })))
+/** The matchers that pick an alert again: its rule and its subject. */
+export function matchersOfAlert(alert: Pick<Alert, 'rule_name' | 'subject'>): string {
+  const { kind, name } = alert.subject
+  const rule: LabelMatcher = { name: 'alertname', op: '=', value: alert.rule_name }
+  return matchersText(kind === 'fleet' ? [rule] : [rule, { name: kind, op: '=', value: name }])
 }
 
 /** Holds back notifications of matching alerts for a time. `alert`: the one that it is made from. */
@@ -52,14 +54,14 @@ export function NewSilenceForm({ alert }: { alert: Alert | undefined }) {
   return (
     <Panel
       title={alert === undefined ? 'New silence' : `Silence ${alert.rule_name} on ${alert.subject.name}`}
-      hint="an alert is held back when it meets all matchers; take some out to hold back more"
+      hint="an alert is held back when it meets all matchers: alertname, severity, host, service, origin, labels"
       testId="new-silence"
     >
       <form className={classes.form} onSubmit={submit} aria-label="New silence">
         <TextInput
           className={classes.wide ?? ''}
           label="Matchers"
-          placeholder={'rule="Ping-pong", service=~"check.*"'}
+          placeholder={'alertname="ping-pong-critical", host=~"cache-.*"'}
           value={typed}
           error={wrong ?? undefined}
           onChange={(event) => setTyped(event.currentTarget.value)}

@@ -56,7 +56,7 @@ export function ReceiverRow({ receiver, onChange, onRemove }: ReceiverRowProps) 
       {receiver.kind !== 'alertmanager' && (
         <Switch
           size="xs"
-          label="tell the end, too"
+          label="send resolved, too"
           checked={receiver.sendResolved}
           onChange={(event) => onChange({ sendResolved: event.currentTarget.checked })}
         />

@@ -61,7 +61,7 @@ export function RouteRow({ route, receivers, onChange, onRemove }: RouteRowProps
       />
       <Switch
         size="xs"
-        label="go on"
+        label="continue"
         checked={route.goOn}
         onChange={(event) => onChange({ goOn: event.currentTarget.checked })}
       />

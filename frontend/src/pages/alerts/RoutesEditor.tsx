@@ -54,7 +54,7 @@ export function RoutesEditor({ routing, onClose }: { routing: AlertRouting; onCl
         </Panel>
         <Panel
           title="Routes"
-          hint="the first that matches takes the alert, unless it goes on; times left empty are the usual ones"
+          hint="the first that matches takes the alert, unless it says continue; times left empty are the usual ones"
           testId="edit-routes"
           actions={
             <Button variant="default" onClick={() => set({ routes: [...entry.routes, blankRoute(names[0] ?? '')] })}>

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
-import { Tabs } from '@mantine/core'
+import { Button, Tabs } from '@mantine/core'
+import { IconPlayerTrackNext } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { loadStateOf } from '../../api/queries/loadState'
@@ -67,7 +68,18 @@ export function ServicePage(): ReactNode {
           </>
         }
         sentence={service?.headline}
-        aside={<EventsControl events={events} />}
+        aside={
+          <>
+            <Button
+              variant="default"
+              leftSection={<IconPlayerTrackNext size={14} aria-hidden />}
+              renderRoot={(props) => <Link {...props} to="/simulator" search={{ service: serviceId }} />}
+            >
+              Simulate
+            </Button>
+            <EventsControl events={events} />
+          </>
+        }
       />
       <Tabs value={tab} onChange={setTab} keepMounted={false}>
         <Tabs.List mb="sm">

@@ -4,13 +4,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState, type KeyboardEvent } from 'react'
 import { hostsQuery } from '../../api/queries/hosts'
+import { rulesQuery } from '../../api/queries/rules'
 import { servicesQuery } from '../../api/queries/services'
 import { destinations } from './navigation'
 import classes from './SearchDialog.module.css'
 
 interface Hit {
   key: string
-  kind: 'page' | 'service' | 'host'
+  kind: 'page' | 'service' | 'host' | 'rule'
   label: string
   detail: string
   open: () => void
@@ -22,6 +23,7 @@ function useHits(query: string, enabled: boolean): Hit[] {
   const navigate = useNavigate()
   const services = useQuery({ ...servicesQuery(null), enabled })
   const hosts = useQuery({ ...hostsQuery(null), enabled })
+  const rules = useQuery({ ...rulesQuery(null), enabled })
   const all: Hit[] = [
     ...destinations.map(({ to, label }): Hit => ({
       key: to,
@@ -44,6 +46,13 @@ function useHits(query: string, enabled: boolean): Hit[] {
       detail: host.state,
       open: () => void navigate({ to: '/hosts/$hostId', params: { hostId: host.id } }),
     })),
+    ...(rules.data?.items ?? []).map((rule): Hit => ({
+      key: `r-${rule.id}`,
+      kind: 'rule',
+      label: rule.name,
+      detail: rule.severity,
+      open: () => void navigate({ to: '/alerts/rules/$ruleId', params: { ruleId: rule.id } }),
+    })),
   ]
   const words = query
     .toLowerCase()
@@ -54,7 +63,7 @@ function useHits(query: string, enabled: boolean): Hit[] {
     .slice(0, mostHits)
 }
 
-/** Ctrl-K: any service, host or page by a part of its name. */
+/** Ctrl-K: any service, host, rule or page by a part of its name. */
 export function SearchDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const [query, setQuery] = useState('')
   const [chosen, setChosen] = useState(0)
@@ -93,7 +102,7 @@ export function SearchDialog({ opened, onClose }: { opened: boolean; onClose: ()
         variant="unstyled"
         className={classes.input}
         leftSection={<IconSearch size={16} />}
-        placeholder="Service, host or page"
+        placeholder="Service, host, rule or page"
         value={query}
         onChange={(event) => {
           setQuery(event.currentTarget.value)
@@ -101,7 +110,7 @@ export function SearchDialog({ opened, onClose }: { opened: boolean; onClose: ()
         }}
         onKeyDown={onKeyDown}
         role="combobox"
-        aria-label="Find a service, host or page"
+        aria-label="Find a service, host, rule or page"
         aria-expanded
         aria-controls="search-hits"
         aria-activedescendant={hits[chosen] === undefined ? undefined : `hit-${chosen}`}

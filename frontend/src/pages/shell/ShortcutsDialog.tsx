@@ -3,7 +3,7 @@ import { destinations } from './navigation'
 import classes from './ShortcutsDialog.module.css'
 
 const shortcuts: [string, string][] = [
-  ['Ctrl K or /', 'find a service, host or page'],
+  ['Ctrl K or /', 'find a service, host, rule or page'],
   ...destinations.map(({ key, label }): [string, string] => [`g ${key}`, `go to ${label}`]),
   ['l', 'live on or off'],
   ['d', 'dark or light theme'],

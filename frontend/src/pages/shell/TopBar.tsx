@@ -32,9 +32,9 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
         onClick={onSearch}
         visibleFrom="sm"
       >
-        Find a service, host or page
+        Find a service, host, rule or page
       </Button>
-      <ActionIcon onClick={onSearch} hiddenFrom="sm" aria-label="Find a service, host or page">
+      <ActionIcon onClick={onSearch} hiddenFrom="sm" aria-label="Find a service, host, rule or page">
         <IconSearch size={17} />
       </ActionIcon>
       <TimeRangeControl />

@@ -11,6 +11,7 @@ import { NotesList } from '../../ui/NotesList'
 import { ProblemState } from '../../ui/ProblemState'
 import { Stack } from '../../ui/Stack'
 import { ToneTag } from '../../ui/ToneTag'
+import { DeleteSweep } from './DeleteSweep'
 import { KnobSearchPanel } from './KnobSearchPanel'
 import { RunView } from './RunView'
 import { SimulatedTag } from './SimulatedTag'
@@ -60,6 +61,7 @@ export function SweepPage(): ReactNode {
           </>
         }
         sentence={sweep === undefined ? undefined : sweepSentence(sweep, results)}
+        aside={sweep === undefined ? undefined : <DeleteSweep sweep={sweep} />}
       />
       <Stack>
         {sweep !== undefined && sweep.status !== 'done' && <SweepProgress sweep={sweep} />}
