@@ -4,7 +4,8 @@ import type { SweepRunSeries, SweepHeat } from '../../api/_generated/schema'
 import { kindColour, moveColours, stateColours } from '../../lib/palette'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
-import { kindsOf, replayFigure, replayHeight, replayRows } from './figure'
+import { replayFigure, replayHeight } from './figure'
+import { kindsOf, replayRows } from './rows'
 
 interface ReplayChartProps extends Pick<ChartPanelProps, 'load'> {
   series: SweepRunSeries | undefined

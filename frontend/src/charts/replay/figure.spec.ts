@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
 import { sweepHeat, sweepRun } from '../../mock-api/sweeps'
 import { heatTicks } from './heatTicks'
-import { replayFigure, replayRows } from './figure'
+import { replayFigure } from './figure'
+import { replayRows } from './rows'
 
 const { series } = sweepRun('tpp-0.50')
 if (series === null) throw new Error('the mock run has no series')

@@ -1,97 +1,11 @@
 import type { Data, Layout } from 'plotly.js'
 import type { SweepRunSeries, SweepHeat } from '../../api/_generated/schema'
 import { plotText } from '../../lib/escape'
-import { inferno, kindColour, moveColours, seriesColour, stateColours, type ChartTheme } from '../../lib/palette'
-import { scaleFor } from '../../lib/units'
+import { inferno, type ChartTheme } from '../../lib/palette'
 import { axis as axisStyle, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { countWord, heatTicks } from './heatTicks'
-
-/** One row of the replay: its lines share an axis. */
-interface Row {
-  name: string
-  title: string
-  lines: { name: string; values: (number | null)[]; colour: string; dash?: 'dot' | 'dash' }[]
-  percent?: boolean
-  format: string
-}
-
-function peak(values: (number | null)[]): number {
-  return values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0)
-}
-
-/** Whether anything is above zero. */
-function isUsed(values: (number | null)[]): boolean {
-  return values.some((value) => value !== null && value > 0)
-}
-
-const asPercent = (values: (number | null)[]) => values.map((value) => (value === null ? null : value * 100))
-
-function bytesRow(name: string, title: string, values: (number | null)[], colour: string): Row {
-  const scale = scaleFor('bytes', peak(values))
-  return {
-    name,
-    title: `${title}, ${scale.unit}`,
-    lines: [{ name, values: values.map((value) => (value === null ? null : value / scale.divisor)), colour }],
-    format: `%{y:,.3~g} ${scale.unit}`,
-  }
-}
-
-/** The page kinds that the trace has. */
-export function kindsOf(series: SweepRunSeries): ('anon' | 'file' | 'tmpfs')[] {
-  const kinds = ['anon', 'file', 'tmpfs'] as const
-  return kinds.filter((kind) => series.local_ratio_by_kind[kind].some((value) => value !== null))
-}
-
-/** How many intervals a point of the series stands for. */
-function joined(series: SweepRunSeries): number {
-  const [first = 0, second = first + 1] = series.interval
-  return Math.max(1, second - first)
-}
-
-/** The rows that a run has: swap only where it was written to. */
-export function replayRows(series: SweepRunSeries): Row[] {
-  return [
-    {
-      name: 'local share',
-      title: 'local share, %',
-      percent: true,
-      format: '%{y:.3~g} %',
-      lines: [
-        { name: 'all', values: asPercent(series.local_ratio), colour: kindColour('all') },
-        ...kindsOf(series).map((kind) => ({
-          name: kind,
-          values: asPercent(series.local_ratio_by_kind[kind]),
-          colour: kindColour(kind),
-        })),
-      ],
-    },
-    {
-      name: 'tier moves',
-      title: joined(series) === 1 ? 'pages/interval' : `pages/${joined(series)} intervals`,
-      format: '%{y:,.3~s} pages',
-      lines: [
-        { name: 'promoted', values: series.promoted_pages, colour: moveColours.promotion },
-        { name: 'demoted', values: series.demoted_pages, colour: moveColours.demotion },
-        { name: 'ping-pong', values: series.ping_pong_pages, colour: stateColours.warn, dash: 'dot' },
-        ...(isUsed(series.failed_promotion_pages)
-          ? [
-              {
-                name: 'failed promotions',
-                values: series.failed_promotion_pages,
-                colour: moveColours.failed,
-                dash: 'dash' as const,
-              },
-            ]
-          : []),
-      ],
-    },
-    bytesRow('DRAM free', 'DRAM free', series.dram_free_bytes, seriesColour(0)),
-    ...(isUsed(series.swap_written_bytes)
-      ? [bytesRow('written to swap', 'swap writes', series.swap_written_bytes, seriesColour(5))]
-      : []),
-  ]
-}
+import { isUsed, joined, kindsOf, replayRows } from './rows'
 
 /** Heights in pixels: the heat, then each row, with gaps between them. */
 const heatHeight = 200
