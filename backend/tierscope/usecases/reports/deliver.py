@@ -6,6 +6,7 @@ can tell a repeat.
 """
 
 import base64
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -169,4 +170,4 @@ def _file_name(content: ReportContent) -> str:
 
 def _digest(address: str) -> str:
     """Tells the mails of one sending apart without showing the address of another recipient."""
-    return base64.b32encode(address.encode()).decode().strip("=").lower()[-16:]
+    return hashlib.sha256(address.encode()).hexdigest()[:16]
