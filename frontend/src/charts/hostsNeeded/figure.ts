@@ -50,7 +50,8 @@ export function hostsNeededFigure(quarters: NeededHosts[], theme: ChartTheme): C
         ...axis(theme),
         fixedrange: true,
         rangemode: 'tozero',
-        nticks: 5,
+        // There are no half hosts.
+        ...(Math.max(0, ...without.map(Number), ...withTiers.map(Number)) < 5 ? { dtick: 1 } : { nticks: 5 }),
         title: { text: 'hosts', font: { size: 11 }, standoff: 6 },
       },
     },

@@ -51,7 +51,7 @@ export function ForecastPanel({ subject }: { subject: CapacitySubject | undefine
         empty={
           nothing
             ? {
-                title: 'No day has been measured',
+                title: 'No whole day has been measured yet',
                 next: forecast?.refused ?? 'Daily points are made once a day from what agents send.',
               }
             : null

@@ -36,8 +36,11 @@ export function PlanResults({ plan, load, measured }: PlanResultsProps) {
     )
   }
   const empty = measured === false || plan?.demands.length === 0 ? nothingToPack : null
-  const hosts = (packed: CapacityPlan['packing']['with'] | undefined) =>
-    packed === undefined ? '\u00a0' : `${formatCount(countHosts(packed))} hosts, packed now`
+  const hosts = (packed: CapacityPlan['packing']['with'] | undefined) => {
+    if (packed === undefined) return '\u00a0'
+    const count = countHosts(packed)
+    return `${formatCount(count)} ${count === 1 ? 'host' : 'hosts'}, packed now`
+  }
   return (
     <>
       {plan !== undefined && empty === null && (
@@ -75,7 +78,7 @@ export function PlanResults({ plan, load, measured }: PlanResultsProps) {
           hint={hosts(plan?.packing.without)}
           hosts={plan?.packing.without}
           load={load}
-          height={240}
+          height={140}
           empty={empty}
         />
         <PackingChart
@@ -85,7 +88,7 @@ export function PlanResults({ plan, load, measured }: PlanResultsProps) {
           hint={hosts(plan?.packing.with)}
           hosts={plan?.packing.with}
           load={load}
-          height={240}
+          height={140}
           empty={empty}
         />
       </Columns>
