@@ -1,4 +1,4 @@
-"""`tierscope rules`: files of rules are tested and checked without a service; shipped rules are tested and explained."""
+"""`tierscope rules`: files are tested and checked without a service; shipped rules are tested and explained."""
 
 import json
 import re

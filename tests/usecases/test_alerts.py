@@ -1,5 +1,6 @@
 """Live evaluation: nothing fires or resolves falsely, and a backtest of the same minutes gives the same changes."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,7 +14,7 @@ from factories.derived import drain
 from factories.watched import Cells, Watched, recording
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.domain.alerts.rules import Rule
+from tierscope.domain.alerts.rules import Rule, Scope
 from tierscope.usecases.alerts.backtest import BacktestRequest, Backtests, LateData
 from tierscope.usecases.alerts.evaluate import EvaluateRules
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads
@@ -147,6 +148,28 @@ def test_two_evaluators_at_once_judge_each_minute_once(database: Database) -> No
         thread.join()
     watched.evaluate(50)
     assert [state for _, state in after(watched)] == ["pending", "firing", "resolved"]
+
+
+def test_a_forecast_is_judged_and_recorded_for_backtests(database: Database) -> None:
+    rule = Rule("soon", "days_to_exhaustion_early < 30d", scope=Scope("service"), for_seconds=120)
+    watched = watch(database, 30, rule)
+    keys, rows = recording("01-baseline-fits")
+    watched.send(watched.enrol(), keys, rows[:4])
+    body = {"median_days": None, "early_days": 20, "none_within_horizon": False, "threshold_bytes": 1.0}
+    statement = text(
+        "INSERT INTO capacity_forecasts (kind, subject, metric, last_day, made_at, body)"
+        " SELECT 'service', public_id, 'resident', :day, :day, CAST(:body AS jsonb) FROM services"
+    )
+    with database.write() as transaction:
+        transaction.execute(statement, {"day": watched.start, "body": json.dumps(body)})
+    watched.evaluate(20)
+    assert [state for _, state in after(watched, "soon")] == ["pending", "firing"]
+    summary = AlertReads(ReadContext(database, lambda: watched.at(20), Settings(_env_file=None)))
+    (alert,) = summary.list(AlertFilter(state="firing", rule=None), limit=10, cursor=None).items
+    assert (alert.row.subject_name, round(alert.row.value or 0) // 86_400) == ("demo/cache", 19)
+    asked = BacktestRequest(rule, watched.at(1).isoformat(), watched.at(17).isoformat())
+    view = Backtests(database, clock=lambda: watched.at(20)).run(asked)
+    assert (view.fired, view.unit) == (1, "seconds")
 
 
 def live_minutes(watched: Watched, name: str, minutes: int, *, late: range) -> None:

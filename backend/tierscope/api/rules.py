@@ -5,11 +5,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import answer, answer_bytes
+from tierscope.api.backtest_answers import Backtest, BacktestRequest
 from tierscope.api.permissions import requires
 from tierscope.api.reads import backtests, rules_of
 from tierscope.api.rule_answers import (
-    Backtest,
-    BacktestRequest,
     CheckRequest,
     Imported,
     ImportRequest,

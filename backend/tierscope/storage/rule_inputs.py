@@ -58,6 +58,14 @@ def append_inputs(transaction: WriteTransaction, rows: InputRows) -> None:
     copy.copy_rows(transaction, "rule_inputs", _COLUMNS, out)
 
 
+def newest_forecast(session: ReadSession, since: datetime) -> datetime | None:
+    """The end of the newest minute after `since` for which forecasts are recorded: rows without a host."""
+    found: datetime | None = session.execute(
+        text("SELECT max(ts) FROM rule_inputs WHERE host_id = 0 AND ts > :since"), {"since": since}
+    ).scalar_one()
+    return found
+
+
 def stored_spans(
     session: ReadSession, host_id: int, service_id: int, start: datetime, end: datetime
 ) -> list[tuple[float, float]]:

@@ -16,10 +16,12 @@ from tierscope.domain.alerts.evaluating import evaluate, measure
 from tierscope.domain.alerts.frame import MINUTE_S, Frame, Ints
 from tierscope.domain.alerts.machine import LEVEL_NAMES, Level, States, follow, start_states
 from tierscope.domain.alerts.rules import CheckedRule, Scope, check_rule
-from tierscope.domain.alerts.vocabulary import AGE, ScopeKind
+from tierscope.domain.alerts.vocabulary import AGE, DAYS_EARLY, DAYS_MEDIAN, ScopeKind
 from tierscope.storage.alerts import StoredStates, lock_alerts, open_alerts_of, read_states, store_states
+from tierscope.storage.rule_sources import read_subject_services
 from tierscope.storage.rules import RuleRow, list_rules
 from tierscope.usecases.alerts.episodes import RuleEpisodes, fingerprint_of
+from tierscope.usecases.alerts.forecasts import record_forecasts
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, read_frame
 from tierscope.usecases.alerts.standing import pack_states, unpack_states
 from tierscope.usecases.alerts.subjects import Fleet, Subject
@@ -83,6 +85,9 @@ class EvaluateRules:
             return False
         first = min(standing.evaluated_to for standing in behind) + 1
         last = min(target, first + _MINUTES_AT_ONCE - 1)
+        if any({DAYS_MEDIAN, DAYS_EARLY} & standing.checked.inputs for standing in behind):
+            services = {row.public_id: row for row in read_subject_services(transaction)}
+            record_forecasts(transaction, services, (first, last))
         for group in _groups(behind):
             self._judge(transaction, group, (first, last), now, done)
         done.minutes += last - first + 1
