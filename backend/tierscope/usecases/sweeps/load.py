@@ -22,7 +22,7 @@ from tierscope.storage.traces import read_page_trace
 from tierscope.usecases.sweeps.samples import ChosenSamples, choose_samples, read_traces
 from tierscope.usecases.sweeps.spec import StoredSpec
 
-MAX_UPLOAD_ROWS = 16_000_000
+MAX_UPLOAD_ROWS = 10_000_000
 BYTES_PER_PAGE = 4096
 
 

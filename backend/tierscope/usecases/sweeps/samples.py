@@ -18,7 +18,8 @@ from tierscope.usecases.heat_sources import read_heat
 MAX_HOSTS = 16
 MIN_TOUCHED = 1000
 """Fewer pages with accesses, summed over intervals, say nothing of a placement."""
-MAX_TOUCHED = 30_000_000
+MAX_TOUCHED = 10_000_000
+"""Of all hosts together: a worker needs about 100 bytes for each while traces are made."""
 NS = 1_000_000_000
 
 

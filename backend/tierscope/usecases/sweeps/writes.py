@@ -10,7 +10,6 @@ from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.domain.figures import Window
 from tierscope.domain.simulate import WORKLOADS, SettingsError
-from tierscope.domain.simulate.service_workloads import MAX_CELLS
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.storage import sweeps as stored
 from tierscope.storage.access import AuditRow, append_audit
@@ -26,8 +25,10 @@ from tierscope.usecases.windows import parse_instant
 
 SPAN = timedelta(days=1)
 MAX_OPEN = 20
-MAX_WORK = 20_000_000_000
-"""Touched pages that one sweep replays: some ten to twenty minutes of one core."""
+MAX_WORK = 5_000_000_000
+"""Touched pages that one sweep replays: some minutes of one core, up to half an hour."""
+MAX_CELLS = 12_000_000
+"""Pages x intervals of a workload: a worker needs about 100 bytes for each while it is made."""
 
 
 class SweepWrites:
