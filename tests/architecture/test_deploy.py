@@ -39,8 +39,18 @@ def test_each_role_runs_a_command_that_exists(compose: dict[str, Any], role: str
 
 @pytest.mark.parametrize("role", sorted(ROLES))
 def test_each_setting_is_one_that_the_product_reads(compose: dict[str, Any], role: str) -> None:
-    names = compose["services"][role]["environment"]
-    assert {name.removeprefix("TIERSCOPE_").lower() for name in names} <= set(Settings.model_fields)
+    for name in compose["services"][role]["environment"]:
+        model: Any = Settings
+        for part in name.removeprefix("TIERSCOPE_").lower().split("__"):
+            assert part in model.model_fields, name
+            model = model.model_fields[part].annotation
+
+
+def test_names_that_the_compose_file_allows_are_read_as_names(compose: dict[str, Any]) -> None:
+    written = compose["services"]["web"]["environment"]["TIERSCOPE_ALLOWED_HOSTS"]
+    default = re.fullmatch(r"\$\{TIERSCOPE_ALLOWED_HOSTS:-(.*)\}", written)
+    assert default is not None
+    assert Settings(allowed_hosts=default[1], _env_file=None).allowed_hosts == ("localhost",)
 
 
 def test_no_password_stands_in_the_compose_file(compose: dict[str, Any]) -> None:
