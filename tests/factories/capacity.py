@@ -47,7 +47,14 @@ class CapacityFleet:
 
 
 def make_fleet(
-    database: Database, name: str, resident: Sequence[float], *, hosts: int = 3, busy: float = 0.5, origin: str = "live"
+    database: Database,
+    name: str,
+    resident: Sequence[float],
+    *,
+    hosts: int = 3,
+    busy: float = 0.5,
+    origin: str = "live",
+    now: datetime = NOW,
 ) -> CapacityFleet:
     """`resident[i]` bytes on each host on day i, the last of them yesterday; up to an hour ago as on the last day."""
     service_id = f"s-{name.replace('/', '-')}"
@@ -60,11 +67,12 @@ def make_fleet(
             ),
             {"id": service_id, "space": namespace, "name": short, "origin": origin},
         ).scalar_one()
-        ids = [_make_host(transaction, f"{short}-{i}", service, origin) for i in range(hosts)]
-        start = TODAY - timedelta(days=len(resident))
-        ensure_partitions(transaction, start, NOW)
+        ids = [_make_host(transaction, f"{short}-{i}", service, origin, now) for i in range(hosts)]
+        start = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=len(resident))
+        ensure_partitions(transaction, start, now)
+        hours = _hours(name, resident, start, int((now - start).total_seconds()) // 3600, busy)
         for host in ids:
-            replace_metrics(transaction, "metrics_1h", host, _hours(name, resident, start, busy))
+            replace_metrics(transaction, "metrics_1h", host, hours)
     return CapacityFleet(database, tuple(ids), int(service), service_id, name)
 
 
@@ -80,7 +88,7 @@ def add_heat(fleet: CapacityFleet, days: int) -> None:
             replace_service_heat(transaction, "service_heat_1h", fleet.service, starts, columns, built_at=NOW)
 
 
-def _make_host(transaction, name: str, service: int, origin: str) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _make_host(transaction, name: str, service: int, origin: str, now: datetime) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001
     host = transaction.execute(
         text(
             "INSERT INTO hosts (public_id, name, origin, labels, credential_hash, last_seen_at)"
@@ -92,7 +100,7 @@ def _make_host(transaction, name: str, service: int, origin: str) -> int:  # typ
             "origin": origin,
             "labels": '{"sku": "big", "rack": "r1", "team": "=cmd()"}',
             "hash": name.encode(),
-            "at": NOW,
+            "at": now,
         },
     ).scalar_one()
     transaction.execute(
@@ -101,7 +109,7 @@ def _make_host(transaction, name: str, service: int, origin: str) -> int:  # typ
     )
     transaction.execute(
         text("INSERT INTO inventory (host_id, at, body) VALUES (:host, :at, CAST(:body AS jsonb))"),
-        {"host": host, "at": NOW - timedelta(days=100), "body": _inventory()},
+        {"host": host, "at": now - timedelta(days=100), "body": _inventory()},
     )
     return int(host)
 
@@ -110,9 +118,8 @@ def _inventory() -> str:
     return json.dumps({"nodes": _NODES, "cpu_model": "Test"})
 
 
-def _hours(name: str, resident: Sequence[float], start: datetime, busy: float) -> Rollup:
+def _hours(name: str, resident: Sequence[float], start: datetime, last: int, busy: float) -> Rollup:
     """Every hour holds the day's value; the rest of the host holds 16 GiB."""
-    last = int((NOW - start).total_seconds()) // 3600
     held = np.array([resident[min(hour // 24, len(resident) - 1)] for hour in range(last)], np.float64)
     free = np.full(last, 20.0 * GIB)
     columns: dict[str, npt.NDArray[np.float64]] = {

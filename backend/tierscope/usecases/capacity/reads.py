@@ -162,7 +162,7 @@ def _window(newest: Mapping[str, StoredDay], now: datetime) -> Window:
     if not newest:
         return Window(now - DAY, now)
     starts = [row.ts for row in newest.values()]
-    return Window(min(starts), min(max(starts) + DAY, max(now, min(starts) + timedelta(seconds=1))))
+    return Window(min(starts), max(starts) + DAY)
 
 
 def _notes(newest: Mapping[str, StoredDay], subjects: tuple[SubjectView, ...]) -> tuple[str, ...]:
