@@ -65,3 +65,32 @@ def test_ping_pong_is_alerted_on_kept_through_a_lull_and_cleared_once(database: 
 def test_other_recordings_raise_nothing_critical(database: Database, name: str) -> None:
     watched = watch(database, name)
     assert [change for change in watched.changes() if change.severity == "critical"] == []
+
+
+def test_a_flood_of_cold_file_pages_raises_nothing_critical(database: Database) -> None:
+    """A scan of a large file: a million pages a minute are demoted, and hardly one of them is wanted back."""
+    per_minute = {
+        "host|vmstat|numa_hint_faults": 3_000,
+        "host|vmstat|numa_pte_updates": 200_000,
+        "host|vmstat|pgdemote_kswapd": 1_000_000,
+        "host|vmstat|pgpromote_candidate": 60,
+        "host|vmstat|pgpromote_success": 50,
+        "host|vmstat|pgscan_anon": 0,
+        "host|vmstat|pgscan_file": 1_050_000,
+        "host|vmstat|pgsteal_anon": 0,
+        "host|vmstat|pgsteal_file": 1_000_000,
+    }
+    sizes = {
+        "node:0|vmstat|nr_active_anon": 60_000,
+        "node:0|vmstat|nr_inactive_file": 100_000,
+        "node:1|vmstat|nr_inactive_file": 700_000,
+    }
+    rows = [[*(step * minute for step in per_minute.values()), *sizes.values()] for minute in range(120)]
+    watched = Watched(database, len(rows))
+    host = watched.enrol()
+    watched.send(host, (*per_minute, *sizes), rows[:2])
+    watched.evaluate(3.5)
+    watched.send(host, (*per_minute, *sizes), rows[2:], first=2)
+    assert watched.evaluate(len(rows) + 4) > 100
+    assert [change for change in watched.changes() if change.severity == "critical"] == []
+    assert watched.changes("ping-pong-futile") == []
