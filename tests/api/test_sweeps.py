@@ -1,6 +1,6 @@
 """Sweeps over HTTP, as a script with curl drives them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -37,8 +37,14 @@ def client(database_url: str, database: Database) -> Iterator[httpx.Client]:
         yield made
 
 
-def sweep_of(client: httpx.Client, source: dict[str, object], **more: object) -> dict[str, object]:
-    body = {"name": "by script", "source": source, "policies": ["tpp", "first_touch"], "dram_ratios": [0.5], **more}
+def sweep_of(client: httpx.Client, source: Mapping[str, object], **more: object) -> dict[str, object]:
+    body = {
+        "name": "by script",
+        "source": dict(source),
+        "policies": ["tpp", "first_touch"],
+        "dram_ratios": [0.5],
+        **more,
+    }
     answer = client.post("/v1/sweeps", json=body)
     assert answer.status_code == 202, answer.text
     found: dict[str, object] = answer.json()

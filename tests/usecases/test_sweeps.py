@@ -16,11 +16,11 @@ from factories.sampled_services import ABIT, now, send_samples
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.core.settings import Settings
+from tierscope.domain.simulate.sweep_replay import replay_run
 from tierscope.storage import sweeps as stored
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.ratio import find_by_name
 from tierscope.usecases.retention import SWEEPS_KEPT, KeepPartitions
-from tierscope.usecases.sweeps import work
 from tierscope.usecases.sweeps.reads import SweepReads
 from tierscope.usecases.sweeps.sources import SimulatorReads
 from tierscope.usecases.sweeps.spec import AskedSource, NewSweep, Prices
@@ -335,16 +335,16 @@ def test_cancel_takes_effect_between_runs_and_resume_repeats_none(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = start(database)
-    writes, replay = SweepWrites(database, clock=now), work.replay_run
+    writes = SweepWrites(database, clock=now)
     replayed: list[int] = []
 
     def cancel_at_the_second(traces: Any, run: Any, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
         replayed.append(run.number)
         if len(replayed) == 2:
             assert writes.cancel(view.id, actor="ann").status == "cancelled"
-        return replay(traces, run, *rest, **named)
+        return replay_run(traces, run, *rest, **named)
 
-    monkeypatch.setattr(work, "replay_run", cancel_at_the_second)
+    monkeypatch.setattr("tierscope.usecases.sweeps.work.replay_run", cancel_at_the_second)
     work_through(database)
     assert replayed == [0, 1]
     shown = reads(database).show(view.id)
