@@ -6,7 +6,7 @@ import { scaleFor } from '../../lib/units'
 export interface ReplayRow {
   name: string
   title: string
-  lines: { name: string; values: (number | null)[]; colour: string; dash?: 'dot' | 'dash' }[]
+  lines: { name: string; values: (number | null)[]; colour: string; dash?: 'dot' | 'dash' | 'dashdot' }[]
   percent?: boolean
   format: string
 }
@@ -67,7 +67,8 @@ export function replayRows(series: SweepRunSeries): ReplayRow[] {
       format: '%{y:,.3~s} pages',
       lines: [
         { name: 'promoted', values: series.promoted_pages, colour: moveColours.promotion },
-        { name: 'demoted', values: series.demoted_pages, colour: moveColours.demotion },
+        // Where as much goes down as up, both lines stay in sight.
+        { name: 'demoted', values: series.demoted_pages, colour: moveColours.demotion, dash: 'dash' },
         { name: 'ping-pong', values: series.ping_pong_pages, colour: stateColours.warn, dash: 'dot' },
         ...(isUsed(series.failed_promotion_pages)
           ? [
@@ -75,7 +76,7 @@ export function replayRows(series: SweepRunSeries): ReplayRow[] {
                 name: 'failed promotions',
                 values: series.failed_promotion_pages,
                 colour: moveColours.failed,
-                dash: 'dash' as const,
+                dash: 'dashdot' as const,
               },
             ]
           : []),

@@ -24,6 +24,17 @@ describe('the frontier of cost against loss', () => {
     expect(new Set(frontierPolicies(results.cells).map(({ colour }) => colour)).size).toBe(2)
   })
 
+  it('keeps policies apart where colours begin again', () => {
+    const [cell] = results.cells
+    if (cell === undefined) throw new Error('the mock has no cell')
+    const many = Array.from({ length: 14 }, (_, index) => ({ ...cell, policy: `p${index}`, label: `P${index}` }))
+    const drawn = frontierFigure({ cells: many, frontier: [] }, undefined, chartThemes.light).data.slice(1)
+    const looks = (drawn as unknown as { marker: { color: string; symbol: string } }[]).map(
+      ({ marker }) => `${marker.color} ${marker.symbol}`,
+    )
+    expect(new Set(looks).size).toBe(14)
+  })
+
   it('finds the run of a point that was clicked', () => {
     const tpp = traces.find(({ name }) => name === 'TPP')
     expect(runAt(results.cells, tpp?.x[0], tpp?.y[0])).toBe('tpp-0.67')

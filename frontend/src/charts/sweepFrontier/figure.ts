@@ -12,6 +12,11 @@ type Shown = Pick<SweepResults, 'cells' | 'frontier'>
 /** Markers by policy, so that colour is never alone. */
 const symbols = ['circle', 'square', 'diamond', 'cross', 'triangle-up', 'triangle-down', 'pentagon', 'star'] as const
 
+/** The sign of the n-th policy; where colours begin again, signs are shifted, so that no pair comes twice. */
+function symbolOf(index: number): (typeof symbols)[number] {
+  return symbols[(index + 3 * Math.floor(index / symbols.length)) % symbols.length] ?? 'circle'
+}
+
 interface PricedCell extends SweepCell {
   cost_ratio: number
 }
@@ -57,7 +62,7 @@ export function frontierFigure(results: Shown, chosenRun: string | undefined, th
       hovertemplate: '%{customdata}<extra></extra>',
       marker: {
         color: colour,
-        symbol: symbols[index % symbols.length] ?? 'circle',
+        symbol: symbolOf(index),
         size: own.map((cell) => (cell.run_id === chosenRun ? 15 : best.has(cell.run_id) ? 10 : 7)),
         opacity: own.map((cell) => (best.has(cell.run_id) || cell.run_id === chosenRun ? 1 : 0.6)),
         line: { color: theme.text, width: own.map((cell) => (cell.run_id === chosenRun ? 2 : 0)) },

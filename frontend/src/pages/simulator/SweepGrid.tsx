@@ -73,7 +73,9 @@ function GridTable({ grid, metric, chosenRun, onRun }: GridTableProps) {
             {grid.columns.map(({ dramRatio, name }) => (
               <th key={dramRatio} scope="col">
                 {name}
-                <span className={classes.share}>{formatRatio(dramRatio)} DRAM</span>
+                <span className={classes.share}>
+                  {dramRatio === 1 ? 'no slower tier' : `${formatRatio(dramRatio)} DRAM`}
+                </span>
               </th>
             ))}
           </tr>

@@ -28,6 +28,14 @@ describe('the grid of a sweep', () => {
     expect(gridOf(found('sweep-2'), undefined, 'loss').rows[0]?.places[0]).toEqual({ state: 'pending' })
   })
 
+  it('gives all-DRAM a column of its own, and hatches where a policy does not run', () => {
+    const running = { ...found('sweep-2'), policies: ['all_dram', 'first_touch'] }
+    const half = gridOf(running, undefined, 'loss')
+    expect(half.columns[0]?.name).toBe('all DRAM')
+    expect(half.rows[0]?.places.map(({ state }) => state)).toEqual(['pending', 'none', 'none', 'none'])
+    expect(half.rows[1]?.places.map(({ state }) => state)).toEqual(['none', 'pending', 'pending', 'pending'])
+  })
+
   it('has the oracle only where it is known', () => {
     expect(grid.oracle).toEqual([0.99, 0.97, null])
   })

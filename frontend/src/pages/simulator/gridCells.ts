@@ -48,18 +48,20 @@ function same(a: number, b: number): boolean {
   return Math.abs(a - b) < 1e-6
 }
 
-function placeOf(
-  sweep: Sweep,
-  cell: SweepCell | undefined,
-  policy: string,
-  metric: GridMetric,
-  most: number,
-): GridPlace {
-  if (cell === undefined) {
-    const task = sweep.tasks.find((candidate) => candidate.policy === policy)
-    if (task?.status === 'failed') return { state: 'failed', why: task.error ?? 'The policy could not be simulated.' }
-    return { state: task?.status === 'done' ? 'none' : 'pending' }
-  }
+/** Whether the sweep runs a policy at a DRAM share: all-DRAM has one share of its own, all others those asked for. */
+function isAsked(sweep: Sweep, policy: string, ratio: number): boolean {
+  return policy === 'all_dram' ? same(ratio, 1) : sweep.dram_ratios.some((asked) => same(asked, ratio))
+}
+
+/** A place without a run: it failed, is still to come, or was never asked for. */
+function emptyPlace(sweep: Sweep, policy: string, ratio: number): GridPlace {
+  if (!isAsked(sweep, policy, ratio)) return { state: 'none' }
+  const task = sweep.tasks.find((candidate) => candidate.policy === policy)
+  if (task?.status === 'failed') return { state: 'failed', why: task.error ?? 'The policy could not be simulated.' }
+  return { state: task?.status === 'done' ? 'none' : 'pending' }
+}
+
+function runPlace(cell: SweepCell, metric: GridMetric, most: number): GridPlace {
   if (cell.error !== null) return { state: 'failed', why: cell.error }
   const { value } = metricFigure(cell, metric)
   return {
@@ -73,7 +75,8 @@ function placeOf(
 /** Policies by ratios: the rows in the sweep's order, the most DRAM first. */
 export function gridOf(sweep: Sweep, results: SweepResults | undefined, metric: GridMetric): Grid {
   const cells = results?.cells ?? []
-  const ratios = [...sweep.dram_ratios].sort((a, b) => b - a)
+  const alone = sweep.policies.includes('all_dram') && !sweep.dram_ratios.some((ratio) => same(ratio, 1))
+  const ratios = [...sweep.dram_ratios, ...(alone ? [1] : [])].sort((a, b) => b - a)
   const cellAt = (policy: string, ratio: number) =>
     cells.find((cell) => cell.policy === policy && same(cell.dram_ratio, ratio))
   const values = cells.flatMap((cell) => metricFigure(cell, metric).value ?? [])
@@ -83,10 +86,14 @@ export function gridOf(sweep: Sweep, results: SweepResults | undefined, metric: 
     rows: sweep.policies.map((policy) => ({
       policy,
       label: sweep.tasks.find((task) => task.policy === policy)?.label ?? policy,
-      places: ratios.map((ratio) => placeOf(sweep, cellAt(policy, ratio), policy, metric, most)),
+      places: ratios.map((ratio) => {
+        const cell = cellAt(policy, ratio)
+        return cell === undefined ? emptyPlace(sweep, policy, ratio) : runPlace(cell, metric, most)
+      }),
     })),
-    oracle: ratios.map(
-      (ratio) => results?.oracle.find(({ dram_ratio }) => same(dram_ratio, ratio))?.local_ratio ?? null,
+    // With all memory in DRAM every access is local, by any policy.
+    oracle: ratios.map((ratio) =>
+      same(ratio, 1) ? 1 : (results?.oracle.find(({ dram_ratio }) => same(dram_ratio, ratio))?.local_ratio ?? null),
     ),
     most,
   }
