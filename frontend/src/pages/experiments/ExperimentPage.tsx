@@ -7,6 +7,7 @@ import { endExperiment, experimentQuery } from '../../api/queries/experiments'
 import { loadStateOf } from '../../api/queries/loadState'
 import { experimentState, experimentVerdict } from '../../lib/experiments'
 import { formatCount, formatRatio } from '../../lib/units'
+import { FactList } from '../../ui/FactList'
 import { Headline } from '../../ui/Headline'
 import { NotesList } from '../../ui/NotesList'
 import { Panel } from '../../ui/Panel'
@@ -153,14 +154,7 @@ function PowerPanel({ experiment }: { experiment: Experiment }) {
   ]
   return (
     <Panel title="Could it tell?" hint="power 0.8 at the 5 % level" testId="experiment-power">
-      <dl className={classes.facts}>
-        {rows.map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={rows} />
       {[power.why, trends.why].map((why) =>
         why === null ? null : (
           <p key={why} className={classes.why}>

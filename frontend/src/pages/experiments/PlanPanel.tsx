@@ -2,6 +2,7 @@ import type { ExperimentPlan } from '../../api/_generated/schema'
 import { PowerChart } from '../../charts/power/PowerChart'
 import type { LoadState } from '../../lib/loadState'
 import { formatCount, formatRatio } from '../../lib/units'
+import { FactList } from '../../ui/FactList'
 import { FigureText } from '../../ui/FigureText'
 import { NotesList } from '../../ui/NotesList'
 import { Panel } from '../../ui/Panel'
@@ -28,32 +29,21 @@ export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
       <Panel title="Hosts and spread" testId="experiment-plan">
         {plan !== undefined && (
           <>
-            <dl className={classes.facts}>
-              <div>
-                <dt>Like hosts that can be drawn</dt>
-                <dd>{formatCount(plan.like_hosts)}</dd>
-              </div>
-              <div>
-                <dt>Mean now</dt>
-                <dd>
-                  <FigureText figure={plan.baseline} label={plan.label} />
-                </dd>
-              </div>
-              <div>
-                <dt>Spread over hosts</dt>
-                <dd>
-                  <FigureText figure={plan.spread_ratio} label={`Spread of ${plan.label}`} />
-                </dd>
-              </div>
-              <div>
-                <dt>Hosts per arm for {formatRatio(plan.effect_ratio)}</dt>
-                <dd>{plan.hosts_per_arm_needed === null ? '–' : formatCount(plan.hosts_per_arm_needed)}</dd>
-              </div>
-              <div>
-                <dt>Correlation of a day with the next</dt>
-                <dd>{plan.correlation === null ? '–' : plan.correlation.toFixed(2)}</dd>
-              </div>
-            </dl>
+            <FactList
+              facts={[
+                ['Like hosts that can be drawn', formatCount(plan.like_hosts)],
+                ['Mean now', <FigureText key="mean" figure={plan.baseline} label={plan.label} />],
+                [
+                  'Spread over hosts',
+                  <FigureText key="spread" figure={plan.spread_ratio} label={`Spread of ${plan.label}`} />,
+                ],
+                [
+                  `Hosts per arm for ${formatRatio(plan.effect_ratio)}`,
+                  plan.hosts_per_arm_needed === null ? '–' : formatCount(plan.hosts_per_arm_needed),
+                ],
+                ['Correlation of a day with the next', plan.correlation === null ? '–' : plan.correlation.toFixed(2)],
+              ]}
+            />
             {missing?.reason != null && (
               <p className={classes.why}>
                 <Prose text={missing.reason} />
