@@ -247,6 +247,13 @@ def test_the_policy_of_a_host_follows_from_its_settings(
     make_policy(found.policy, found.at(0.5).make_policy().settings)
 
 
+def test_hosts_without_a_slower_tier_are_taken_to_be_set_up_for_one() -> None:
+    found = policy_of_host(Host(knobs={NUMA_BALANCING: "1"}, has_slow_tier=False))
+    assert (found.policy, dict(found.settings)) == ("hot_page_selection_auto", {"allocation_demotes": 1})
+    assert "no slower tier yet" in found.why
+    assert policy_of_host(Host(knobs={}, has_slow_tier=False)).policy == "first_touch", "nothing is known of it"
+
+
 def test_a_kernel_with_tpp_runs_it_and_most_hosts_decide() -> None:
     tpp = {NUMA_BALANCING: "2", DEMOTION: "true", DEMOTE_SCALE: "300"}
     one, other = Host(knobs=tpp, has_slow_tier=True, is_tpp=True), Host(knobs={}, has_slow_tier=False)

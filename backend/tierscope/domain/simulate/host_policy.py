@@ -19,6 +19,7 @@ from tierscope.domain.simulate.sweep import WATERMARK, SweepRun
 
 _LIMIT = "numa_balancing_promote_rate_limit_MBps"
 _NORMAL_BIT = 1
+_UNTIERED = "the hosts have no slower tier yet, and are taken to get numa_balancing 2 and demotion with it"
 NEEDS_COUNTS: frozenset[PolicyName] = frozenset({"hot_page_selection", "hot_page_selection_auto"})
 """Policies that ask how soon a page is accessed again: pages known as active or idle alone do not tell."""
 
@@ -47,9 +48,15 @@ class HostPolicy:
 
 
 def policy_of_host(host: Host) -> HostPolicy:
-    """What the kernel does with these settings; without a known one it is the default, first touch."""
+    """What the kernel does with these settings; without a known one it is the default, first touch.
+
+    A host without a slower tier has nothing to set for one. It is taken to be set up as is advised once it has one [A].
+    """
     mode, demotes = host.number(NUMA_BALANCING), host.is_on(DEMOTION)
     watermark = _set(host, WATERMARK, WATERMARK_SCALE)
+    if not host.has_slow_tier and host.knobs:
+        settings = (*watermark, ("allocation_demotes", 1.0))
+        return HostPolicy("hot_page_selection_auto", settings, _UNTIERED)
     if mode is None:
         return HostPolicy("first_touch", watermark, "no host setting of NUMA balancing is known: the kernel's default")
     if mode & TIERING_BIT and demotes:
@@ -82,7 +89,7 @@ def _set(host: Host, name: str, path: str) -> tuple[tuple[str, float], ...]:
 def policy_of_hosts(hosts: Sequence[Host]) -> tuple[HostPolicy, int]:
     """The policy that most of the hosts run, and how many of them do. Of equals that of the first host."""
     if not hosts:
-        return policy_of_host(Host(knobs=_NOTHING, has_slow_tier=False)), 0
+        return policy_of_host(Host(knobs=_NOTHING, has_slow_tier=True)), 0
     found = Counter(policy_of_host(host) for host in hosts)
     return found.most_common(1)[0]
 
