@@ -18,6 +18,13 @@ describe('the fleet page', () => {
     expect(screen.getByTestId('chart-matrix')).toBeTruthy()
   })
 
+  it('says how many alerts fire, and leads to them', async () => {
+    openApp('/')
+    const firing = await screen.findByTestId('firing-alerts')
+    expect(firing.textContent).toBe('2 alerts fire, 1 critical')
+    expect(firing.getAttribute('href')).toContain('/alerts')
+  })
+
   it('shows the problem that the service names, and recovers on retry', async () => {
     let broken = true
     openApp('/', (url) =>

@@ -18,6 +18,7 @@ import { EventsControl } from '../shell/EventsControl'
 import { useEventMarks } from '../shell/useEventMarks'
 import { useListSearch } from '../shell/useListSearch'
 import { useTimeRange } from '../shell/useTimeRange'
+import { FiringAlerts } from './FiringAlerts'
 import { FleetStats } from './FleetStats'
 import { StatisticsPanels } from './StatisticsPanels'
 import { WorstHosts } from './WorstHosts'
@@ -45,7 +46,16 @@ export function FleetPage(): ReactNode {
   }
   return (
     <div data-testid="page-fleet">
-      <Headline kicker={<h1>Fleet</h1>} sentence={fleet?.headline} aside={<EventsControl events={events} />} />
+      <Headline
+        kicker={<h1>Fleet</h1>}
+        sentence={fleet?.headline}
+        aside={
+          <>
+            <FiringAlerts refreshMs={range.refreshMs} />
+            <EventsControl events={events} />
+          </>
+        }
+      />
       <Stack>
         <FleetStats fleet={fleet} />
         {fleet?.hosts_total === 0 && (
