@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sweep, sweepResults } from '../../mock-api/sweeps'
 import { gridOf } from './gridCells'
-import { sweepSentence } from './sweepSentence'
 
 function found(id: string) {
   const one = sweep(id)
@@ -38,20 +37,5 @@ describe('the grid of a sweep', () => {
 
   it('has the oracle only where it is known', () => {
     expect(grid.oracle).toEqual([0.99, 0.97, null])
-  })
-})
-
-describe('the sentence of a sweep', () => {
-  it('names the least DRAM that keeps the loss below 1 %, beside default Linux', () => {
-    expect(sweepSentence(found('sweep-1'), sweepResults('sweep-1'))).toBe(
-      'TPP at 1:1 (50 % DRAM) needs the least DRAM for an estimated loss below 1 %: 0.6 % (interval up to 0.9 %); default Linux would lose 5 % (interval up to 7.5 %).',
-    )
-  })
-
-  it('says that it is not final while runs are to come, and what is the least where none is below', () => {
-    expect(sweepSentence(found('sweep-2'), sweepResults('sweep-2'))).toMatch(
-      /^So far: No run keeps the estimated loss below 1 %/,
-    )
-    expect(sweepSentence(found('sweep-2'), undefined)).toContain('1 of 6 runs')
   })
 })
