@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from tierscope_simcore import PageTrace
 
 
-def read_page_trace(path: Path, *, merged: int = 1, max_rows: int | None = None) -> "PageTrace":
-    """Read a page trace (Parquet); `merged` intervals of it in a row become one. `max_rows` None: the reader's own.
+def read_page_trace(path: Path, *, max_rows: int | None = None) -> "PageTrace":
+    """Read a page trace (Parquet) of at most `max_rows` rows; None: the reader's own limit.
 
     Raises:
         ValueError: The file is no page trace; the message names the cause.
@@ -24,7 +24,7 @@ def read_page_trace(path: Path, *, merged: int = 1, max_rows: int | None = None)
             "page traces are read by the compiled core, which is not built: run `make simcore`"
         ) from error
     limits = {} if max_rows is None else {"max_rows": max_rows}
-    return tierscope_simcore.PageTrace(path, merged, **limits)
+    return tierscope_simcore.PageTrace(path, **limits)
 
 
 @dataclass(frozen=True, slots=True)

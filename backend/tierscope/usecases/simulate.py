@@ -30,6 +30,7 @@ from tierscope.domain.simulate import (
 )
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.domain.simulate.sweep import share_settings
+from tierscope.domain.simulate.trace import BASE_PAGE_BYTES
 from tierscope.storage.traces import read_page_trace
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ MACHINE_SETTINGS = (
 )
 COST_SETTINGS = tuple(field.name for field in fields(Costs))
 OTHER_SETTINGS = ("interval_s", "cpu_seconds")
-BASE_PAGE_BYTES = 4096
 WORKLOAD_SEED = 0
 """Seed of a workload when none is given."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.simulate.trace import TimedSample, TraceColumns, of_sampled_pages
+from tierscope.domain.simulate.trace import BASE_PAGE_BYTES, TimedSample, TraceColumns, of_sampled_pages
 from tierscope.domain.traces import SampledPages
 
 Ints = npt.NDArray[np.int64]
@@ -183,13 +183,12 @@ def _keep_intervals(columns: TraceColumns, observed: Ints, *, stay_resident: boo
 
 def _add_idle(columns: TraceColumns, resident_bytes: Sequence[float], ratio: float) -> TraceColumns:
     """Pages that nobody accessed, so that each kind is as large as it really is."""
-    base = 4096.0
     mean = np.bincount(
         columns.kinds,
         weights=columns.units * (columns.last - columns.first + 1) / columns.intervals,
         minlength=len(resident_bytes),
     )
-    missing = np.maximum(np.array(resident_bytes) * ratio / base - mean, 0.0).astype(np.int64)
+    missing = np.maximum(np.array(resident_bytes) * ratio / BASE_PAGE_BYTES - mean, 0.0).astype(np.int64)
     kinds = np.repeat(np.arange(len(missing)), missing)
     idle = len(kinds)
     return replace(

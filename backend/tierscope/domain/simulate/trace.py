@@ -19,6 +19,8 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 MAX_ACCESSES = 2**32 - 1
+BASE_PAGE_BYTES = 4096
+"""The kernel's smallest page on machines that agents run on; larger pages are counted in these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +105,8 @@ class TimedSample:
     pages: SampledPages
 
 
-def of_sampled_pages(
-    blocks: Sequence[TimedSample], *, interval_ns: int, accesses_per_sample: float = 1.0, base_page_bytes: int = 4096
-) -> TraceColumns:
-    """Stored blocks of one host's sampled pages as one trace: counts scaled by what one of them stands for.
+def of_sampled_pages(blocks: Sequence[TimedSample], *, interval_ns: int) -> TraceColumns:
+    """Stored blocks of one host's sampled pages as one trace, with the accesses that they count.
 
     A page of the sample is resident from the first block that has it to the last. Intervals that were not observed
     have no rows: nothing is known of them, and nothing is accessed in them. Pages were chosen by hash, so that the
@@ -130,7 +130,7 @@ def of_sampled_pages(
         np.minimum.at(first, pages, numbers[sample.first_interval])
         np.maximum.at(last, pages, numbers[sample.last_interval])
         kinds[pages] = sample.kinds - 1
-        units[pages] = np.maximum(sample.page_sizes_bytes // base_page_bytes, 1)
+        units[pages] = np.maximum(sample.page_sizes_bytes // BASE_PAGE_BYTES, 1)
         seen = sample.observed[sample.row_interval]
         rows.append(
             np.stack(
@@ -146,7 +146,6 @@ def of_sampled_pages(
     table = table[:, np.lexsort((table[1], table[0]))]
     new = np.concatenate([[True], (np.diff(table[:2], axis=1) != 0).any(axis=0)])
     at = np.flatnonzero(new)
-    scaled = np.maximum(np.rint(np.add.reduceat(table[2], at) * accesses_per_sample), 1).astype(np.int64)
     return TraceColumns(
         intervals=int(last.max()) + 1,
         kinds=kinds,
@@ -155,7 +154,7 @@ def of_sampled_pages(
         last=last,
         row_interval=table[0, at],
         row_page=table[1, at],
-        row_accesses=scaled,
+        row_accesses=np.maximum(np.add.reduceat(table[2], at), 1),
         row_written=np.add.reduceat(table[3], at) > 0,
     )
 

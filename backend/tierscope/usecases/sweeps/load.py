@@ -15,6 +15,7 @@ from tierscope.domain.simulate.bands import Bands, cut_bands
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.domain.simulate.sampled import LEAD_INTERVALS, SampledTrace
 from tierscope.domain.simulate.sweep_replay import HostTrace, oracle_ratio
+from tierscope.domain.simulate.trace import BASE_PAGE_BYTES
 from tierscope.storage.subjects import hosts_by_id
 from tierscope.storage.sweeps import SweepRow
 from tierscope.storage.trace_uploads import read_upload
@@ -23,7 +24,6 @@ from tierscope.usecases.sweeps.samples import ChosenSamples, choose_samples, rea
 from tierscope.usecases.sweeps.spec import StoredSpec
 
 MAX_UPLOAD_ROWS = 10_000_000
-BYTES_PER_PAGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,9 @@ def _load_service(
     shown = max(sampled, key=lambda host: sampled[host].n_pages)
     possible = max(window.seconds / chosen.interval_s, 1.0)
     facts = Facts(
-        peak_bytes=sum(trace.trace.peak_units / trace.sampled_ratio for trace in traces) / len(traces) * BYTES_PER_PAGE,
+        peak_bytes=sum(trace.trace.peak_units / trace.sampled_ratio for trace in traces)
+        / len(traces)
+        * BASE_PAGE_BYTES,
         pages=sum(one.n_pages for one in sampled.values()),
         intervals=max(one.n_intervals for one in sampled.values()),
         interval_s=chosen.interval_s,
