@@ -232,7 +232,7 @@ def test_leaving_out_idle_subjects_changes_nothing() -> None:
 
 
 def test_measured_ping_pong_follows_its_definition() -> None:
-    """Test D2 of the specification, by the shipped rule."""
+    """Above a tenth of the candidates for three minutes, below a twentieth for three: by the shipped rule."""
     rule = next(rule for rule in shipped_rules() if rule.name == "ping-pong-ratio-high")
     checked = require_rule(rule)
     shares = np.array([4, 11, 12, 13, 9, 6, 4, 4, 4]) * 1000.0

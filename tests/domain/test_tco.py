@@ -1,4 +1,4 @@
-"""Costs of hosts: the worked examples of the specification, a second computation, and laws that always hold."""
+"""Costs of hosts: worked examples, a second computation, and laws that always hold."""
 
 import math
 from dataclasses import replace

@@ -37,7 +37,7 @@ def exact(values: Mapping[SharedName, float]) -> dict[SharedName, Range]:
 
 
 def worked_example() -> Scenario:
-    """768 GB of DRAM against 512 GB with 256 GB behind CXL, loss 0.5 %, 1,000 hosts: Test H1 of the specification."""
+    """768 GB of DRAM against 512 GB with 256 GB behind CXL, loss 0.5 %, 1,000 hosts: the worked example."""
     sku = Sku("plain", 10_000.0, 0.0)
     baseline = Design("today", sku, 768.0, None, None, None, None, Range.exactly(0.0))
     option = Design("CXL", sku, 512.0, Expander(256.0, 1), None, None, None, Range.exactly(0.005))

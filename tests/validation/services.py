@@ -133,7 +133,7 @@ def held_out_error(found: list[Compared]) -> tuple[float, float]:
 
 
 def orders() -> list[Check]:
-    """The orders by loss that the specification asks for."""
+    """The orders by loss that the paper lets expect."""
     web = {
         name: loss_of(run("web1", name, TWO_TO_ONE)) for name in ("tpp", "autotiering", "first_touch", "numa_balancing")
     }

@@ -1,4 +1,4 @@
-"""A straight line through daily points, with Student prediction intervals. Source: analytics specification h3."""
+"""A straight line through daily points, with Student prediction intervals."""
 
 import math
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """How much DRAM a service needs: what ratio advice says of its memory, and never less than its hot bytes with headroom.
 
-Without advice it is the hot bytes with headroom alone: the rule by which TPP sizes DRAM (analytics specification e5).
+Without advice it is the hot bytes with headroom alone: the rule by which TPP sizes DRAM.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Level shifts in daily points that grow: a step that a line, its curve and its noise do not explain.
 
-PELT (analytics specification i4) looks at what is left of the logarithm once its trend is taken out. Each place that
-it names is moved to where a step explains most, and counts where that step is large against the noise and the level.
-Growth alone is never a shift.
+PELT (Killick, Fearnhead and Eckley 2012) looks at what is left of the logarithm once its trend is taken out. Each place
+that it names is moved to where a step explains most, and counts where that step is large against the noise and the
+level. Growth alone is never a shift.
 """
 
 from dataclasses import dataclass
