@@ -1,4 +1,4 @@
-import { Skeleton, Table, UnstyledButton } from '@mantine/core'
+import { Skeleton, Table, Tooltip, UnstyledButton } from '@mantine/core'
 import { IconChevronDown, IconChevronUp } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import classes from './DataTable.module.css'
@@ -7,6 +7,8 @@ import classes from './DataTable.module.css'
 export interface Column<Row> {
   key: string
   header: ReactNode
+  /** What the header stands for in full, on hover and focus, where it is short. */
+  meaning?: string
   numeric?: boolean
   cell: (row: Row) => ReactNode
   sortBy?: (row: Row) => number | string | null
@@ -24,6 +26,9 @@ interface DataTableProps<Row> {
   empty?: ReactNode
   skeletonRows?: number
 }
+
+/** As many columns as this stand closer together, so that they fit on usual screens. */
+const manyColumns = 8
 
 function sortRows<Row>(rows: Row[], columns: Column<Row>[], sort: string | undefined): Row[] {
   const descending = sort?.startsWith('-') ?? false
@@ -44,12 +49,20 @@ function nextSort(key: string, numeric: boolean, sort: string | undefined): stri
   return numeric ? key : `-${key}`
 }
 
-/** A dense table that sorts by its headers and keeps its size while loading. */
+/** A dense table that sorts by its headers, keeps its size while loading, and its first column while it scrolls sideways. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, columns, rows, rowKey, sort, onSort, empty, skeletonRows = 6 } = props
   const sorted = rows === undefined ? undefined : sortRows(rows, columns, sort)
   const headerOf = (column: Column<Row>): ReactNode => {
-    if (column.sortBy === undefined || onSort === undefined) return column.header
+    if (column.sortBy === undefined || onSort === undefined) {
+      return column.meaning === undefined ? (
+        column.header
+      ) : (
+        <span className={classes.short} tabIndex={0}>
+          {column.header}
+        </span>
+      )
+    }
     const active = sort?.replace(/^-/, '') === column.key
     const Icon = sort?.startsWith('-') ? IconChevronDown : IconChevronUp
     return (
@@ -62,17 +75,29 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </UnstyledButton>
     )
   }
+  const explained = (column: Column<Row>): ReactNode =>
+    column.meaning === undefined ? (
+      headerOf(column)
+    ) : (
+      <Tooltip label={column.meaning} events={{ hover: true, focus: true, touch: true }}>
+        {headerOf(column)}
+      </Tooltip>
+    )
   const ariaSort = (column: Column<Row>) =>
     sort?.replace(/^-/, '') !== column.key ? undefined : sort.startsWith('-') ? 'descending' : 'ascending'
   if (sorted?.length === 0 && empty !== undefined) return <>{empty}</>
   return (
     <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
-      <Table className={classes.table} highlightOnHover={sorted !== undefined}>
+      <Table
+        className={classes.table}
+        highlightOnHover={sorted !== undefined}
+        horizontalSpacing={columns.length < manyColumns ? 'xs' : 6}
+      >
         <Table.Thead>
           <Table.Tr>
             {columns.map((column) => (
               <Table.Th key={column.key} data-numeric={column.numeric ?? false} aria-sort={ariaSort(column)}>
-                {headerOf(column)}
+                {explained(column)}
               </Table.Th>
             ))}
           </Table.Tr>

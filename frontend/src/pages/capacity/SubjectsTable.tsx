@@ -1,8 +1,10 @@
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import type { CapacitySubject } from '../../api/_generated/schema'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
 import { FigureText } from '../../ui/FigureText'
+import { terms } from '../../lib/terms'
 import { Term } from '../../ui/Term'
 import classes from './CapacityPage.module.css'
 
@@ -10,10 +12,16 @@ type FigureKey = {
   [Key in keyof CapacitySubject]: CapacitySubject[Key] extends CapacitySubject['capacity_bytes'] ? Key : never
 }[keyof CapacitySubject]
 
-function figureColumn(key: FigureKey, header: string, what: string): Column<CapacitySubject> {
+function figureColumn(
+  key: FigureKey,
+  header: ReactNode,
+  what: string,
+  meaning: string = what,
+): Column<CapacitySubject> {
   return {
     key,
     header,
+    meaning,
     numeric: true,
     sortBy: (row) => row[key].value,
     cell: (row) => <FigureText figure={row[key]} label={`${what} of ${row.name}`} />,
@@ -32,6 +40,16 @@ function DaysCell({ row, which }: { row: CapacitySubject; which: 'median' | 'ear
       label={`${which === 'median' ? 'Days until full' : 'Early warning'} of ${row.name}`}
       bare
     />
+  )
+}
+
+function twoLines(first: string, second: string): ReactNode {
+  return (
+    <>
+      {first}
+      <br />
+      {second}
+    </>
   )
 }
 
@@ -55,36 +73,26 @@ function columnsFor(kind: CapacitySubject['kind'], chosen: string | undefined): 
       ),
     },
     { key: 'hosts', header: 'Hosts', numeric: true, sortBy: (row) => row.hosts, cell: (row) => row.hosts },
-    figureColumn('capacity_bytes', 'Capacity', 'Memory'),
-    figureColumn('resident_bytes', 'Resident', 'Resident memory'),
-    figureColumn('hot_bytes', 'Hot', 'Hot memory'),
-    figureColumn('dram_need_bytes', 'DRAM need', 'DRAM that is needed'),
-    figureColumn('cold_bytes', 'Cold', 'Cold memory'),
-    figureColumn('untouched_bytes', 'Untouched', 'Untouched memory'),
-    figureColumn('stranded_bytes', 'Stranded', 'Stranded memory'),
-    figureColumn('growth_bytes_per_day', 'Growth', 'Growth'),
+    figureColumn('capacity_bytes', 'Capacity', 'Memory', 'All memory of its hosts.'),
+    figureColumn('resident_bytes', 'Resident', 'Resident memory', terms.resident),
+    figureColumn('hot_bytes', 'Hot', 'Hot memory', terms.hot),
+    figureColumn('dram_need_bytes', twoLines('DRAM', 'need'), 'DRAM that is needed', terms.dramNeed),
+    figureColumn('cold_bytes', 'Cold', 'Cold memory', terms.cold),
+    figureColumn('untouched_bytes', 'Untouched', 'Untouched memory', terms.untouched),
+    figureColumn('stranded_bytes', 'Stranded', 'Stranded memory', terms.stranded),
+    figureColumn('growth_bytes_per_day', 'Growth', 'Growth', 'How fast resident memory grows, by its forecast.'),
     {
       key: 'days',
-      header: (
-        <>
-          Days until
-          <br />
-          full
-        </>
-      ),
+      header: twoLines('Days until', 'full'),
+      meaning: 'Days until the forecast reaches the share of memory that counts as full.',
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.median.value,
       cell: (row) => <DaysCell row={row} which="median" />,
     },
     {
       key: 'early',
-      header: (
-        <>
-          Early
-          <br />
-          warning
-        </>
-      ),
+      header: twoLines('Early', 'warning'),
+      meaning: 'Days until the upper 95 % bound of the forecast reaches it.',
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.early.value,
       cell: (row) => <DaysCell row={row} which="early" />,

@@ -63,13 +63,20 @@ function nameColumns({ option, onOption }: MachinesTableProps): Column<Row>[] {
         row.kind === 'today' ? (
           <span>{row.machine.name} (today)</span>
         ) : (
-          <UnstyledButton
-            className={classes.option}
-            aria-pressed={row.index === option}
-            onClick={() => onOption(row.index)}
-          >
-            {row.machine.name}
-          </UnstyledButton>
+          <>
+            <UnstyledButton
+              className={classes.option}
+              aria-pressed={row.index === option}
+              onClick={() => onOption(row.index)}
+            >
+              {row.machine.name}
+            </UnstyledButton>
+            {row.machine.warnings.length > 0 && (
+              <div>
+                <ToneTag tone="warning" label="check inputs" meaning={row.machine.warnings.join(' ')} />
+              </div>
+            )}
+          </>
         ),
     },
   ]
@@ -83,20 +90,22 @@ function hostColumns({ answer, drawn }: MachinesTableProps): Column<Row>[] {
     amountColumn('memory', 'Memory', ({ machine }) => `${formatCount(machine.per_host.memory_gb)} GB`),
     amountColumn('annual', 'Cost a year', ({ machine }) => money(machine.per_host.annual)),
     amountColumn('loss', 'Lost work', ({ machine }) => formatRatio(machine.loss.value)),
-    amountColumn('work', 'Per unit of work', ({ machine }) => money(machine.per_host.annual_per_work)),
+    amountColumn(
+      'work',
+      'Per work',
+      ({ machine }) => money(machine.per_host.annual_per_work),
+      'Cost a year per unit of work: the cost of a host over the share of today’s work that it does.',
+    ),
     savingColumn(answer, (option) => [option.saving, option.saving_ratio]),
-    amountColumn('chance', 'P(saving > 0)', (row) => {
-      const chance = row.kind === 'option' ? drawn?.options[row.index]?.distribution?.p_positive : undefined
-      return row.kind === 'today' ? '–' : chance === undefined ? '…' : formatRatio(chance)
-    }),
-    {
-      key: 'check',
-      header: '',
-      cell: (row) =>
-        row.kind === 'option' && row.machine.warnings.length > 0 ? (
-          <ToneTag tone="warning" label="check inputs" meaning={row.machine.warnings.join(' ')} />
-        ) : null,
-    },
+    amountColumn(
+      'chance',
+      'P(> 0)',
+      (row) => {
+        const chance = row.kind === 'option' ? drawn?.options[row.index]?.distribution?.p_positive : undefined
+        return row.kind === 'today' ? '–' : chance === undefined ? '…' : formatRatio(chance)
+      },
+      'P(saving > 0): the share of random draws of all inputs in which there is a saving.',
+    ),
   ]
 }
 
@@ -104,7 +113,12 @@ function fleetColumns({ answer }: MachinesTableProps): Column<Row>[] {
   const money = (amount: number) => formatMoney(amount, answer.currency)
   return [
     amountColumn('hosts', 'Hosts', ({ machine }) => formatCount(machine.fleet.hosts)),
-    amountColumn('extra', 'More', ({ machine }) => signed(machine.fleet.extra_hosts)),
+    amountColumn(
+      'extra',
+      'More',
+      ({ machine }) => signed(machine.fleet.extra_hosts),
+      'Hosts more than today, to make up for lost work.',
+    ),
     amountColumn('capex', 'Price', ({ machine }) => money(machine.fleet.capex)),
     amountColumn('power', 'Power', ({ machine }) => `${threeDigits(machine.fleet.watts / 1000)} kW`),
     amountColumn('annual', 'Cost a year', ({ machine }) => money(machine.fleet.annual)),
@@ -124,8 +138,8 @@ function savingColumn(answer: TcoAnswer, of: (option: Option) => [number, number
   })
 }
 
-function amountColumn(key: string, header: string, cell: (row: Row) => string): Column<Row> {
-  return { key, header, numeric: true, cell }
+function amountColumn(key: string, header: string, cell: (row: Row) => string, meaning?: string): Column<Row> {
+  return { key, header, numeric: true, cell, ...(meaning === undefined ? {} : { meaning }) }
 }
 
 function signed(count: number): string {
