@@ -1,20 +1,17 @@
-import { ActionIcon } from '@mantine/core'
-import { IconTrash } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import type { Report } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/loadState'
 import { deleteReport, reportsQuery } from '../../api/queries/reports'
+import { ConfirmDelete } from '../../ui/ConfirmDelete'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
-import { Prose } from '../../ui/Prose'
 import { Stack } from '../../ui/Stack'
 import { Timestamp } from '../../ui/Timestamp'
 import { ToneTag } from '../../ui/ToneTag'
 import { problemText } from '../ratio/problemText'
-import classes from './CapacityPage.module.css'
 import { blankReport } from './reportEntry'
 import { ReportForm } from './ReportForm'
 import { ReportPreview } from './ReportPreview'
@@ -34,17 +31,21 @@ export function ReportsView() {
         ) : (
           <DataTable
             label="Scheduled reports"
-            columns={columnsFor((report) => deleting.mutate(report.id))}
+            columns={columnsFor((report) => (
+              <ConfirmDelete
+                compact
+                what={report.name}
+                consequence="It is not sent again, and the log of its sendings goes with it."
+                pending={deleting.isPending}
+                problem={deleting.error === null ? undefined : problemText(deleting.error)}
+                onConfirm={() => deleting.mutate(report.id)}
+              />
+            ))}
             rows={query.data}
             rowKey={(report) => report.id}
             skeletonRows={3}
             empty={<EmptyState title="No report is scheduled" next="Schedule one below." />}
           />
-        )}
-        {deleting.error !== null && (
-          <p role="alert" className={classes.fault}>
-            <Prose text={problemText(deleting.error)} />
-          </p>
         )}
       </Panel>
       <ReportForm entry={entry} onChange={setEntry} />
@@ -53,7 +54,7 @@ export function ReportsView() {
   )
 }
 
-function columnsFor(onDelete: (report: Report) => void): Column<Report>[] {
+function columnsFor(deleteButton: (report: Report) => ReactNode): Column<Report>[] {
   return [
     { key: 'name', header: 'Report', cell: (report) => report.name },
     { key: 'when', header: 'Sent', cell: scheduleWords },
@@ -82,11 +83,7 @@ function columnsFor(onDelete: (report: Report) => void): Column<Report>[] {
     {
       key: 'delete',
       header: '',
-      cell: (report) => (
-        <ActionIcon aria-label={`Delete ${report.name}`} onClick={() => onDelete(report)}>
-          <IconTrash size={14} />
-        </ActionIcon>
-      ),
+      cell: deleteButton,
     },
   ]
 }

@@ -6,6 +6,7 @@ import { changeScenario, deleteScenario, scenariosQuery, storeScenario } from '.
 import { safeFileName } from '../../lib/csv'
 import { valueAt } from '../../lib/scenarioSpec'
 import { toYaml } from '../../lib/yaml'
+import { ConfirmDelete } from '../../ui/ConfirmDelete'
 import { downloadText } from '../../ui/download'
 import { Prose } from '../../ui/Prose'
 import { problemText } from '../ratio/problemText'
@@ -28,7 +29,7 @@ export const ScenarioBar = memo(function ScenarioBar({ state }: { state: Scenari
   const storing = useMutation(storeScenario(queries))
   const changing = useMutation(changeScenario(queries, scenarioId ?? ''))
   const deleting = useMutation(deleteScenario(queries))
-  const failed = storing.error ?? changing.error ?? deleting.error
+  const failed = storing.error ?? changing.error
   const name = String(valueAt(spec, 'name') ?? '')
   const changed = state.search.set !== undefined
 
@@ -93,16 +94,17 @@ export const ScenarioBar = memo(function ScenarioBar({ state }: { state: Scenari
             Export YAML
           </Menu.Item>
           <Menu.Item onClick={() => file.current?.click()}>Import YAML…</Menu.Item>
-          <Menu.Item
-            disabled={scenarioId === undefined}
-            onClick={() =>
-              scenarioId !== undefined && deleting.mutate(scenarioId, { onSuccess: () => open(undefined) })
-            }
-          >
-            Delete
-          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      {scenarioId !== undefined && (
+        <ConfirmDelete
+          what="this scenario"
+          consequence="The stored scenario goes. Prices and other scenarios stay."
+          pending={deleting.isPending}
+          problem={deleting.error === null ? undefined : problemText(deleting.error)}
+          onConfirm={() => deleting.mutate(scenarioId, { onSuccess: () => open(undefined) })}
+        />
+      )}
       <input
         ref={file}
         type="file"
