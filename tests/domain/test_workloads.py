@@ -97,5 +97,5 @@ def test_what_cannot_be_is_refused() -> None:
         make_pattern("zipf", pages=0, intervals=3, seed=1)
     with pytest.raises(ValueError, match="at least one page"):
         generate([Population("anon", 1, 1, 1)], pages=1, intervals=0, seed=1)
-    with pytest.raises(ValueError, match="shares"):
+    with pytest.raises(ValueError, match="a share below 0"):
         generate([Population("anon", 0, 1, 1)], pages=10, intervals=2, seed=1)

@@ -1,4 +1,7 @@
-"""The demonstration on real servers, and a real Chromium to look at it."""
+"""The demonstration on real servers, and a real Chromium to look at it.
+
+Both end with this package: Playwright holds an event loop while it runs, beside which other tests could start none.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def fetch(url: str) -> Any:  # noqa: ANN401 - answers differ
         return json.loads(answer.read())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def demo() -> Iterator[Tierscope]:
     """A demonstration that runs; its history may still be on its way."""
     if find_agent() is None:
@@ -46,7 +49,7 @@ def demo() -> Iterator[Tierscope]:
         yield tierscope
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def demo_url(demo: Tierscope) -> str:
     """The address of a demonstration whose history is loaded and worked up."""
     url = str(demo.status("--demo", "--wait", "120", expect=None)["url"])
@@ -64,7 +67,7 @@ def _is_loaded(url: str) -> bool:
     return len(hosts) == 50 and all(host["last_seen"] for host in hosts) and status["marks_pending"] < 200
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A headless Chromium of the machine."""
     binary = shutil.which("chromium") or shutil.which("google-chrome")
