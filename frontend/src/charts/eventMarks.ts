@@ -2,6 +2,7 @@ import type { Layout } from 'plotly.js'
 import { plotText } from '../lib/escape'
 import type { ChartTheme } from '../lib/palette'
 import { plotTime } from '../lib/time'
+import { verticalLine } from './verticalLine'
 
 const glyphs = {
   deploy: '▼',
@@ -97,16 +98,9 @@ export function markShapes(
   const groups = groupMarks(marks, startSeconds, endSeconds)
   const colour = (group: MarkGroup) => markColour(group.kind, theme)
   return {
-    shapes: groups.map((group) => ({
-      type: 'line' as const,
-      xref: 'x' as const,
-      yref: 'paper' as const,
-      x0: plotTime(group.atSeconds),
-      x1: plotTime(group.atSeconds),
-      y0: 0,
-      y1: 1,
-      line: { color: colour(group), width: 1, dash: dashes[sortOf(group.kind)] },
-    })),
+    shapes: groups.map((group) =>
+      verticalLine(plotTime(group.atSeconds), { color: colour(group), width: 1, dash: dashes[sortOf(group.kind)] }),
+    ),
     annotations: groups.map((group) => ({
       x: plotTime(group.atSeconds),
       y: 1,

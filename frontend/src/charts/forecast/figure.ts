@@ -4,6 +4,7 @@ import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
 import { formatQuantity, scaleFor, type Scale } from '../../lib/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { verticalLine } from '../verticalLine'
 
 /** A day's value as it was measured; null where none was, with the reason where the forecast leaves it out. */
 export interface PastDay {
@@ -165,16 +166,7 @@ function linesOf(days: ForecastDays, scale: Scale, theme: ChartTheme): Pick<Layo
         y1: y,
         line: { color: theme.beyond, width: 1.5, dash: 'dash' as const },
       })),
-      ...days.changes.map(({ at }) => ({
-        type: 'line' as const,
-        xref: 'x' as const,
-        yref: 'paper' as const,
-        x0: at,
-        x1: at,
-        y0: 0,
-        y1: 1,
-        line: { color: theme.mark, width: 1, dash: 'dot' as const },
-      })),
+      ...days.changes.map(({ at }) => verticalLine(at, { color: theme.mark, width: 1, dash: 'dot' })),
     ],
     annotations: [
       ...level.map((y) => ({

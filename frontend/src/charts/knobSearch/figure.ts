@@ -6,6 +6,7 @@ import { settingsText } from '../../lib/simulate'
 import { formatRatio, threeDigits } from '../../lib/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { lossAxis } from '../lossAxis'
 
 /** What the flatness of an optimum means, in one sentence; null where nothing was found. */
 export function flatnessText(search: SweepSearch): string | null {
@@ -111,13 +112,7 @@ export function knobSearchFigure(search: SweepSearch, key: string, theme: ChartT
         type: isWide(values) ? 'log' : 'linear',
         title: { text: plotText(key), font: { size: 11 }, standoff: 6 },
       },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
-        rangemode: 'tozero',
-        nticks: 6,
-        title: { text: 'estimated loss, %', font: { size: 11 }, standoff: 6 },
-      },
+      yaxis: lossAxis(theme),
     },
     table: {
       columns: [...search.keys, 'loss (ratio)', 'tier moves (MB/s)'],

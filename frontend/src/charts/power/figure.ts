@@ -3,6 +3,7 @@ import { seriesColour, type ChartTheme } from '../../lib/palette'
 import { formatCount, formatRatio } from '../../lib/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { verticalLine } from '../verticalLine'
 
 type Shown = Pick<ExperimentPlan, 'points' | 'effect_ratio'>
 
@@ -58,20 +59,7 @@ export function powerFigure(plan: Shown, canary: number, theme: ChartTheme): Cha
           y1: plan.effect_ratio * 100,
           line,
         },
-        ...(chosen
-          ? [
-              {
-                type: 'line' as const,
-                xref: 'x' as const,
-                yref: 'paper' as const,
-                x0: canary,
-                x1: canary,
-                y0: 0,
-                y1: 1,
-                line,
-              },
-            ]
-          : []),
+        ...(chosen ? [verticalLine(canary, line)] : []),
       ],
     },
     table: {

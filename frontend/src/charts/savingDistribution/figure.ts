@@ -5,6 +5,7 @@ import { costColours, type ChartTheme } from '../../lib/palette'
 import { formatCount } from '../../lib/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { verticalLine } from '../verticalLine'
 
 /** The saving over all draws of the inputs, per host and year. */
 export interface SavingDraws {
@@ -77,18 +78,11 @@ function percentileLines(
   currency: string,
   theme: ChartTheme,
 ): Pick<Layout, 'shapes' | 'annotations'> {
-  const vertical = (x: number, colour: string, dash: 'dash' | 'dot', y1 = 1) => ({
-    type: 'line' as const,
-    xref: 'x' as const,
-    yref: 'paper' as const,
-    x0: x,
-    x1: x,
-    y0: 0,
-    y1,
-    line: { color: colour, width: 1.2, dash },
-  })
   return {
-    shapes: [vertical(0, theme.dimmed, 'dot'), ...marks.map(([, value]) => vertical(value, theme.text, 'dash'))],
+    shapes: [
+      verticalLine(0, { color: theme.dimmed, width: 1.2, dash: 'dot' }),
+      ...marks.map(([, value]) => verticalLine(value, { color: theme.text, width: 1.2, dash: 'dash' })),
+    ],
     annotations: marks.map(([name, value], index) => ({
       xref: 'x' as const,
       yref: 'paper' as const,

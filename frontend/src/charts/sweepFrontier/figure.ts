@@ -6,6 +6,7 @@ import { ratioName, settingsText } from '../../lib/simulate'
 import { formatRatio } from '../../lib/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { lossAxis } from '../lossAxis'
 
 type Shown = Pick<SweepResults, 'cells' | 'frontier'>
 
@@ -92,13 +93,7 @@ export function frontierFigure(results: Shown, chosenRun: string | undefined, th
         fixedrange: true,
         title: { text: 'price of memory, % of all DRAM', font: { size: 11 }, standoff: 6 },
       },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
-        rangemode: 'tozero',
-        nticks: 6,
-        title: { text: 'estimated loss, %', font: { size: 11 }, standoff: 6 },
-      },
+      yaxis: lossAxis(theme),
     },
     table: {
       columns: [

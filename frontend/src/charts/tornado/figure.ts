@@ -4,6 +4,7 @@ import { formatMoneyChange } from '../../lib/money'
 import type { ChartTheme } from '../../lib/palette'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { verticalLine } from '../verticalLine'
 
 /** The saving with one input at its lowest and at its highest, all others as they are. Per host and year. */
 export interface Swing {
@@ -57,16 +58,6 @@ export function tornadoFigure({ currency, saving, swings }: Swings, theme: Chart
       marker: { color: swingColours[side], line: { width: 0 } },
     }
   }
-  const vertical = (x: number, colour: string, dash: 'solid' | 'dot') => ({
-    type: 'line' as const,
-    xref: 'x' as const,
-    yref: 'paper' as const,
-    x0: x,
-    x1: x,
-    y0: 0,
-    y1: 1,
-    line: { color: colour, width: 1.2, dash },
-  })
   return {
     data: [end('low'), end('high')],
     layout: {
@@ -76,7 +67,10 @@ export function tornadoFigure({ currency, saving, swings }: Swings, theme: Chart
       dragmode: false,
       barmode: 'overlay',
       bargap: 0.35,
-      shapes: [vertical(saving, theme.text, 'solid'), vertical(0, theme.dimmed, 'dot')],
+      shapes: [
+        verticalLine(saving, { color: theme.text, width: 1.2, dash: 'solid' }),
+        verticalLine(0, { color: theme.dimmed, width: 1.2, dash: 'dot' }),
+      ],
       xaxis: {
         ...axis(theme),
         fixedrange: true,

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Alert } from '../../api/_generated/schema'
+import { FactList } from '../../ui/FactList'
 import { Prose } from '../../ui/Prose'
 import { Timestamp } from '../../ui/Timestamp'
 import classes from './AlertsPage.module.css'
@@ -47,14 +48,7 @@ export function AlertFacts({ alert }: { alert: Alert }) {
           <Prose text={alert.description} />
         </p>
       )}
-      <dl className={classes.facts}>
-        {rows.map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={rows} />
     </>
   )
 }
