@@ -33,6 +33,13 @@ class Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _check_order(value: float, low: float | None, high: float | None) -> None:
+    """Ends that are left out are the value itself."""
+    low, high = (value if end is None else end for end in (low, high))
+    if not low <= value <= high:
+        raise ValueError(f"low <= value <= high does not hold: {low:g}, {value:g}, {high:g}")
+
+
 class RangeDocument(Document):
     """A value and how far it may be off: low and high ends of a triangular distribution. Left out = certain."""
 
@@ -42,10 +49,7 @@ class RangeDocument(Document):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        low = self.value if self.low is None else self.low
-        high = self.value if self.high is None else self.high
-        if not low <= self.value <= high:
-            raise ValueError(f"low <= value <= high does not hold: {low:g}, {self.value:g}, {high:g}")
+        _check_order(self.value, self.low, self.high)
         return self
 
 
@@ -151,10 +155,7 @@ class NumberLoss(Document):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        low = self.value if self.low is None else self.low
-        high = self.value if self.high is None else self.high
-        if not low <= self.value <= high:
-            raise ValueError(f"low <= value <= high does not hold: {low:g}, {self.value:g}, {high:g}")
+        _check_order(self.value, self.low, self.high)
         return self
 
 

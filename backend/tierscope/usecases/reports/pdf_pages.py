@@ -1,4 +1,4 @@
-"""The same report as a PDF of A4 pages. Names are escaped, because paragraphs read a markup of their own."""
+"""A report drawn as A4 pages of a PDF. Names are escaped, because paragraphs read a markup of their own."""
 
 import io
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ _H3 = ParagraphStyle(
 _NOTE = ParagraphStyle("note", parent=_BODY, backColor=TINT, borderPadding=5, spaceBefore=8, spaceAfter=8)
 
 
-def render_pdf(report: ReportContent) -> bytes:
+def draw_pdf(report: ReportContent) -> bytes:
     """The pages. The same content makes the same bytes."""
     out = io.BytesIO()
     document = SimpleDocTemplate(
