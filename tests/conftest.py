@@ -27,6 +27,28 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     return OneDemo(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
+class NameFailures:
+    """Names a test that fails when it fails: the list at the end of a run is lost where the run is cut off."""
+
+    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+        self._reporter = reporter
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """One line, with the last line of the cause."""
+        if report.failed:
+            cause = report.longreprtext.strip().splitlines() or [""]
+            self._reporter.ensure_newline()
+            self._reporter.write_line(f"failed in {report.when}: {report.nodeid}: {cause[-1][:200]}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Name failures at once, in the process that reports."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(NameFailures(reporter), "name-failures")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """End the run with one line for each reason that kept tests from running, so that no skip goes unseen."""
     reasons: Counter[str] = Counter()
