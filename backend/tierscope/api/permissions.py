@@ -39,10 +39,15 @@ Permission = Literal[
     "write:agents",
     "read:audit",
     "write:tokens",
+    "write:own",  # one's own password and tokens
+    "write:users",  # users, teams and who owns which service
+    "write:labels",  # labels of hosts
+    "write:samples",  # Prometheus remote write
+    "purge:data",
 ]
 
 ANONYMOUS: frozenset[Permission] = frozenset({"public", "read:fleet", "read:tiles"})
-_VIEWER: frozenset[Permission] = frozenset({"public", "read:fleet"})
+_VIEWER: frozenset[Permission] = frozenset({"public", "read:fleet", "write:own"})
 _OPERATOR: frozenset[Permission] = _VIEWER | {
     "read:tiles",
     "write:events",
@@ -56,8 +61,17 @@ _OPERATOR: frozenset[Permission] = _VIEWER | {
     "read:routes",
     "read:agents",
     "operate:agents",
+    "write:labels",
+    "write:samples",
 }
-_ADMIN: frozenset[Permission] = _OPERATOR | {"write:routes", "write:agents", "read:audit", "write:tokens"}
+_ADMIN: frozenset[Permission] = _OPERATOR | {
+    "write:routes",
+    "write:agents",
+    "read:audit",
+    "write:tokens",
+    "write:users",
+    "purge:data",
+}
 ROLES: dict[str, frozenset[Permission]] = {"viewer": _VIEWER, "operator": _OPERATOR, "admin": _ADMIN}
 
 SELF_CHECKED: frozenset[Permission] = frozenset({"public", "agent"})
