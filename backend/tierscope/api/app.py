@@ -50,6 +50,7 @@ from tierscope.api import (
     tier_moves,
     tiles,
 )
+from tierscope.api.openapi import Application
 from tierscope.api.permissions import check_declared
 from tierscope.api.problems import install_handlers
 from tierscope.api.security import SecurityMiddleware
@@ -141,7 +142,7 @@ def build_openapi() -> dict[str, Any]:
 
 
 def _assemble(lifespan: Lifespan | None) -> FastAPI:
-    app = FastAPI(
+    app = Application(
         title="Tierscope",
         version=tierscope.__version__,
         description="Fleet memory profiling for hosts with tiered memory.",

@@ -85,7 +85,10 @@ async def _http(request: Request, error: Exception) -> Response:
     if status == MethodNotAllowed.status:
         detail = f"{request.method} is not offered here"
     known = _BY_STATUS.get(status, BadRequest if status < TierscopeError.status else TierscopeError)
-    return problem_response(known(f"{request.url.path}: {detail}"), request.url.path)
+    response = problem_response(known(f"{request.url.path}: {detail}"), request.url.path)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)
+    return response
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
