@@ -1,26 +1,38 @@
-"""People and programs: sessions, API tokens, the audit trail."""
+"""People and programs: sessions, and API tokens of the installation."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from tierscope.api.callers import SESSION_COOKIE, access_of, anonymous_reads, find_caller, settings_of
-from tierscope.api.figures import Model, Page
+from tierscope.api.figures import Model
+from tierscope.api.me import TeamRef, own_tokens_of
 from tierscope.api.permissions import Permission, permissions_of, requires
-from tierscope.usecases.access import SESSION_LIFETIME, Caller, csrf_token
+from tierscope.core.errors import Forbidden
+from tierscope.domain.permissions import Role, granted_as_owner
+from tierscope.usecases.access import SESSION_LIFETIME, Caller, csrf_token, require_within
+from tierscope.usecases.access import NewToken as NewSecret
+from tierscope.usecases.passwords import Passwords
 
 router = APIRouter(tags=["access"])
 
-Role = Literal["viewer", "operator", "admin"]
 Tokens = Annotated[Caller, Depends(requires("write:tokens"))]
 
 
-class LoginRequest(Model):
+class LinkLogin(Model):
     """A one-time login link's secret."""
 
     link: str = Field(max_length=256)
+
+
+class PasswordLogin(Model):
+    """A local user's name and password."""
+
+    name: str = Field(max_length=200)
+    password: str = Field(max_length=1024)
 
 
 class Session(Model):
@@ -29,7 +41,10 @@ class Session(Model):
     kind: Literal["anonymous", "session", "token", "nobody"]
     name: str | None
     role: Role | None
+    user_id: str | None = Field(description="Null for tokens of the installation and sessions of one-time links.")
+    teams: list[TeamRef] = Field(description="What they own is known by `owner_team` of services.")
     permissions: list[Permission]
+    owner_permissions: list[Permission] = Field(description="In force for services that a team of the caller owns.")
     csrf_token: str | None = Field(description="Sent back as X-CSRF-Token with every write of this session.")
     anonymous_reads: bool
 
@@ -38,6 +53,7 @@ class NewTokenRequest(Model):
     """An API token to make; `days` null = until revoked."""
 
     role: Role
+    scopes: list[str] | None = Field(default=None, max_length=50, description="Permissions; null = all of the role.")
     note: str = Field(min_length=1, max_length=200)
     days: float | None = Field(default=90, gt=0, le=3660)
 
@@ -56,6 +72,8 @@ class TokenInfo(Model):
     id: str
     kind: Literal["join", "api", "link", "session"]
     role: Role | None
+    scopes: list[str] | None
+    user_name: str | None = Field(description="Whose it is; null where it belongs to the installation.")
     note: str
     uses_left: int | None
     origin: str | None
@@ -66,26 +84,26 @@ class TokenInfo(Model):
     revoked_at: datetime | None
 
 
-class AuditItem(Model):
-    """One change, and who made it."""
-
-    at: datetime
-    actor: str
-    action: str
-    subject: str
-    detail: dict[str, Any]
-
-
 def describe_session(request: Request, caller: Caller | None, csrf: str | None) -> Session:
     """Returns what `caller` is told about itself."""
+    account = None if caller is None else own_tokens_of(request).account(caller)
+    teams = [] if account is None else [TeamRef(id=team.id, name=team.name) for team in account.teams]
     return Session(
         kind=caller.kind if caller else "nobody",
         name=caller.name if caller else None,
         role=caller.role if caller else None,
+        user_id=None if account is None else account.user.public_id,
+        teams=teams,
         permissions=sorted(permissions_of(caller)) if caller else ["public"],
+        owner_permissions=sorted(granted_as_owner(caller.scopes)) if caller and teams else [],
         csrf_token=csrf,
         anonymous_reads=anonymous_reads(request),
     )
+
+
+def passwords_of(request: Request) -> Passwords:
+    """The application's passwords."""
+    return cast("Passwords", request.app.state.passwords)
 
 
 @router.get("/v1/session", dependencies=[Depends(requires("public"))], summary="Who is asking")
@@ -98,12 +116,19 @@ def read_session(request: Request, response: Response) -> Session:
     return describe_session(request, caller, csrf)
 
 
-@router.post("/v1/session", dependencies=[Depends(requires("public"))], summary="Log in with a one-time link")
-def log_in(body: LoginRequest, request: Request, response: Response) -> Session:
-    """Trade a one-time link for a session cookie."""
-    token, caller = access_of(request).redeem_link(body.link)
+@router.post(
+    "/v1/session",
+    dependencies=[Depends(requires("public"))],
+    summary="Log in with a one-time link, or with name and password",
+)
+async def log_in(body: LinkLogin | PasswordLogin, request: Request, response: Response) -> Session:
+    """Trade a one-time link, or a name and its password, for a session cookie."""
+    if isinstance(body, LinkLogin):
+        token, caller = await run_in_threadpool(access_of(request).redeem_link, body.link)
+    else:
+        token, caller = await log_in_with_password(request, body.name, body.password)
     set_session_cookie(request, response, token.secret)
-    return describe_session(request, caller, csrf_token(token.secret))
+    return await run_in_threadpool(describe_session, request, caller, csrf_token(token.secret))
 
 
 @router.delete("/v1/session", status_code=204, dependencies=[Depends(requires("public"))], summary="Log out")
@@ -118,9 +143,15 @@ def log_out(request: Request, response: Response) -> None:
 
 @router.post("/v1/tokens", status_code=201, summary="Make an API token")
 def create_token(body: NewTokenRequest, request: Request, caller: Tokens) -> NewToken:
-    """Make an API token of a role."""
+    """Make an API token of a role, narrowed to scopes: `write:samples` alone suits Prometheus remote write.
+
+    Nobody makes a token that may more than the caller.
+    """
+    require_within(caller, body.role, body.scopes)
     lifetime = None if body.days is None else timedelta(days=body.days)
-    token = access_of(request).create_api_token(role=body.role, note=body.note, lifetime=lifetime, actor=caller.name)
+    token = access_of(request).create_api_token(
+        role=body.role, scopes=body.scopes, note=body.note, lifetime=lifetime, actor=caller.name
+    )
     return NewToken(id=token.id, token=token.secret, expires_at=token.expires_at)
 
 
@@ -137,18 +168,11 @@ def revoke_token(token_id: str, request: Request, caller: Tokens) -> None:
     access_of(request).revoke_token(token_id, actor=caller.name)
 
 
-@router.get("/v1/audit", dependencies=[Depends(requires("read:audit"))], summary="Who changed what")
-def list_audit(
-    request: Request,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    cursor: Annotated[str | None, Query(pattern=r"^\d{1,18}$")] = None,
-) -> Page[AuditItem]:
-    """List changes, newest first."""
-    rows = access_of(request).list_audit(limit=limit, before=None if cursor is None else int(cursor))
-    items = [
-        AuditItem(at=row.at, actor=row.actor, action=row.action, subject=row.subject, detail=row.detail) for row in rows
-    ]
-    return Page[AuditItem](items=items, next_cursor=str(rows[-1].id) if len(rows) == limit else None)
+async def log_in_with_password(request: Request, name: str, password: str) -> tuple[NewSecret, Caller]:
+    """Checks name and password, where local users may log in so."""
+    if not settings_of(request).password_login:
+        raise Forbidden("logging in with a password is switched off here", next_step="Use the single sign-on.")
+    return await passwords_of(request).log_in(name, password)
 
 
 def set_session_cookie(request: Request, response: Response, secret: str) -> None:

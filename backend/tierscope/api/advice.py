@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tierscope.api.answers import Cursor, Limit, answer
 from tierscope.api.figures import Model, Origin, Page
+from tierscope.api.ownership import in_path
 from tierscope.api.permissions import requires
 from tierscope.usecases.access import Caller
 from tierscope.usecases.advice import Advice
@@ -103,7 +104,7 @@ def decide_advice(
     cards: Cards,
     advice_id: str,
     body: DecisionRequest,
-    caller: Annotated[Caller, Depends(requires("write:advice"))],
+    caller: Annotated[Caller, Depends(requires("write:advice", owned=in_path("advice", "advice_id")))],
 ) -> Response:
     """Record a decision, on all hosts of the card. It stays until what the card says changes materially."""
     return answer(request, AdviceDetail, cards.decide(advice_id, body.decision, note=body.note, actor=caller.name))

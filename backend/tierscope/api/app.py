@@ -11,11 +11,14 @@ import tierscope
 from tierscope.api import (
     access,
     advice,
+    agent_versions,
     agents,
     alerts,
+    audit,
     capacity,
     counters,
     curve,
+    data_quality,
     events,
     experiments,
     fleet,
@@ -26,11 +29,16 @@ from tierscope.api import (
     hosts,
     ingest,
     knobs,
+    labels,
     login,
+    me,
     notifications,
     objectives,
+    oidc,
+    passwords,
     ping_pong,
     prices,
+    purges,
     ratio,
     reports,
     revisit,
@@ -47,8 +55,10 @@ from tierscope.api import (
     status,
     sweeps,
     tco,
+    teams,
     tier_moves,
     tiles,
+    users,
 )
 from tierscope.api.openapi import Application
 from tierscope.api.permissions import check_declared
@@ -65,17 +75,30 @@ from tierscope.usecases.agents import Agents
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.events import Events
 from tierscope.usecases.ingest import Ingest
+from tierscope.usecases.oidc.login import make_oidc_login
+from tierscope.usecases.own_tokens import OwnTokens
+from tierscope.usecases.password_work import PasswordWork
+from tierscope.usecases.passwords import Passwords
 from tierscope.usecases.slowdown_points import SlowdownPoints
 from tierscope.usecases.tco import TcoReads
 from tierscope.usecases.tco_losses import ServiceFacts
+from tierscope.usecases.teams import Teams
+from tierscope.usecases.users import Users
 
 # The dashboard's catch-all comes last.
 ROUTERS = (
     health.router,
     ingest.router,
     agents.router,
+    agent_versions.router,
     access.router,
     login.router,
+    oidc.router,
+    me.router,
+    passwords.router,
+    users.router,
+    teams.router,
+    audit.router,
     events.router,
     experiments.router,
     capacity.router,
@@ -110,6 +133,9 @@ ROUTERS = (
     routes.router,
     notifications.router,
     status.router,
+    labels.router,
+    data_quality.router,
+    purges.router,
     frontend.router,
 )
 GZIP_FROM_BYTES = 1024
@@ -169,6 +195,12 @@ def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
         app.state.database = database
         app.state.reads = ReadContext(database=database, clock=clock, settings=settings)
         app.state.access = Access(database, clock=clock)
+        app.state.own_tokens = OwnTokens(database, clock=clock)
+        app.state.users = Users(database, clock=clock)
+        app.state.teams = Teams(database, clock=clock)
+        app.state.oidc = make_oidc_login(database, settings, clock=clock)
+        password_work = PasswordWork()
+        app.state.passwords = Passwords(database, password_work, clock=clock)
         app.state.agents = Agents(database, clock=clock)
         app.state.agent_plans = AgentPlans(database, clock=clock)
         app.state.events = Events(database, clock=clock)
@@ -182,6 +214,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
             yield
         finally:
             await ingest_usecase.stop()
+            password_work.close()
             database.close()
 
     return lifespan

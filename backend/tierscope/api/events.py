@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import AwareDatetime, Field
 
 from tierscope.api.figures import Model, Page
+from tierscope.api.ownership import service_in_body
 from tierscope.api.permissions import requires
 from tierscope.core.errors import BadRequest
 from tierscope.usecases.access import Caller
@@ -48,7 +49,7 @@ async def events_of(request: Request) -> Events:
 def create_event(
     body: EventRequest,
     events: Annotated[Events, Depends(events_of)],
-    caller: Annotated[Caller, Depends(requires("write:events"))],
+    caller: Annotated[Caller, Depends(requires("write:events", owned=service_in_body))],
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> EventItem:
     """Store a mark. The same Idempotency-Key with the same body stores it once."""

@@ -15,6 +15,7 @@ from tierscope.api.experiment_answers import (
     State,
 )
 from tierscope.api.figures import Model, Page
+from tierscope.api.ownership import in_path, service_in_body
 from tierscope.api.permissions import requires
 from tierscope.api.reads import experiment_reads, experiment_writes
 from tierscope.usecases.access import Caller
@@ -58,12 +59,13 @@ router = APIRouter(prefix="/v1/experiments", tags=["experiments"])
 
 Reads = Annotated[ExperimentReads, Depends(experiment_reads)]
 Writes = Annotated[ExperimentWrites, Depends(experiment_writes)]
-Writer = Annotated[Caller, Depends(requires("write:experiments"))]
+Starter = Annotated[Caller, Depends(requires("write:experiments", owned=service_in_body))]
+Ender = Annotated[Caller, Depends(requires("write:experiments", owned=in_path("experiment", "experiment_id")))]
 _READ = [Depends(requires("read:fleet"))]
 
 
 @router.post("", status_code=201, response_model=StartedExperiment, summary="Start an experiment")
-def create_experiment(body: ExperimentRequest, request: Request, writes: Writes, caller: Writer) -> Response:
+def create_experiment(body: ExperimentRequest, request: Request, writes: Writes, caller: Starter) -> Response:
     """Register an experiment and mark its change on the charts. The change itself is made by whoever runs the hosts."""
     new = NewExperiment(
         name=body.name,
@@ -120,6 +122,6 @@ def read_experiment(request: Request, reads: Reads, experiment_id: str, max_poin
 
 
 @router.post("/{experiment_id}/end", response_model=Experiment, summary="End an experiment")
-def end_experiment(request: Request, writes: Writes, caller: Writer, experiment_id: str) -> Response:
+def end_experiment(request: Request, writes: Writes, caller: Ender, experiment_id: str) -> Response:
     """End it now and freeze its answer. Before the planned end the verdict needs stronger evidence."""
     return answer(request, Experiment, writes.end(experiment_id, actor=caller.name))

@@ -30,9 +30,7 @@ def read_file(request: Request, path: str, _: Annotated[None, Depends(requires("
     """A file of the dashboard; its index where the address is one of its pages."""
     if path.startswith(RESERVED):
         raise NotFound(f"there is no /{path}", next_step="/openapi.json lists all addresses.")
-    root = frontend_dir(settings_of(request).frontend_dir)
-    if root is None:
-        raise NotFound("the dashboard is not built", next_step="Run `make setup`, or `npm run build` in frontend/.")
+    root = _root(request)
     wanted = (root / path).resolve()
     if path and wanted.is_relative_to(root) and wanted.is_file():
         # Vite names its assets by content.
@@ -40,4 +38,24 @@ def read_file(request: Request, path: str, _: Annotated[None, Depends(requires("
         return FileResponse(wanted, headers={"Cache-Control": caching})
     if path.startswith("assets/"):
         raise NotFound(f"there is no /{path}")
+    return _index(root)
+
+
+def dashboard_index(request: Request) -> Response:
+    """The page that every address of the dashboard answers with.
+
+    Raises:
+        NotFound: the dashboard is not built.
+    """
+    return _index(_root(request))
+
+
+def _root(request: Request) -> Path:
+    root = frontend_dir(settings_of(request).frontend_dir)
+    if root is None:
+        raise NotFound("the dashboard is not built", next_step="Run `make setup`, or `npm run build` in frontend/.")
+    return root
+
+
+def _index(root: Path) -> Response:
     return FileResponse(root / "index.html", headers={"Cache-Control": "no-cache"})

@@ -2,13 +2,12 @@
 
     router = APIRouter(prefix="/v1/hosts", dependencies=[Depends(requires("read:fleet"))])
 
-Roles include each other: viewer < operator < admin. Reading without login is `ANONYMOUS` and in force only while the
-service listens on loopback without a proxy (docs/operating/security.md). tests/api/test_permissions.py is the table of
-endpoint by role.
+Roles and what they may do stand in domain/permissions.py. Reading without login is `ANONYMOUS` and in force only while
+the service listens on loopback without a proxy (docs/operating/security.md). tests/api/test_permissions.py is the table
+of endpoint by role.
 """
 
 from collections.abc import Iterator
-from typing import Literal
 
 from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
@@ -16,63 +15,12 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
 from tierscope.api.callers import find_caller
+from tierscope.api.ownership import FindOwned, teams_of
 from tierscope.core.errors import ConfigurationError, Forbidden, Unauthenticated
+from tierscope.domain.permissions import ANONYMOUS, ROLES, Permission, granted_as_owner
 from tierscope.usecases.access import Caller
 
-Permission = Literal[
-    "public",  # needs nobody: health, login, the dashboard's files
-    "agent",  # needs a host credential, checked by the route itself: it says which host
-    "read:fleet",  # hosts, services, counters, ledger, heat in sums
-    "read:tiles",  # page-level heat: it can show what a service's users do
-    "write:events",
-    "write:advice",  # dismiss or adopt it, add measurements of one's own
-    "write:experiments",
-    "write:sweeps",  # start, cancel and delete sweeps of the simulator; upload traces
-    "write:scenarios",  # scenarios of cost, and the price book
-    "write:reports",
-    "write:rules",
-    "write:silences",  # acknowledge alerts, too
-    "read:routes",  # where alerts are sent; without secrets
-    "write:routes",
-    "read:agents",
-    "operate:agents",  # pause and resume them
-    "write:agents",
-    "read:audit",
-    "write:tokens",
-    "write:own",  # one's own password and tokens
-    "write:users",  # users, teams and who owns which service
-    "write:labels",  # labels of hosts
-    "write:samples",  # Prometheus remote write
-    "purge:data",
-]
-
-ANONYMOUS: frozenset[Permission] = frozenset({"public", "read:fleet", "read:tiles"})
-_VIEWER: frozenset[Permission] = frozenset({"public", "read:fleet", "write:own"})
-_OPERATOR: frozenset[Permission] = _VIEWER | {
-    "read:tiles",
-    "write:events",
-    "write:advice",
-    "write:experiments",
-    "write:sweeps",
-    "write:scenarios",
-    "write:reports",
-    "write:rules",
-    "write:silences",
-    "read:routes",
-    "read:agents",
-    "operate:agents",
-    "write:labels",
-    "write:samples",
-}
-_ADMIN: frozenset[Permission] = _OPERATOR | {
-    "write:routes",
-    "write:agents",
-    "read:audit",
-    "write:tokens",
-    "write:users",
-    "purge:data",
-}
-ROLES: dict[str, frozenset[Permission]] = {"viewer": _VIEWER, "operator": _OPERATOR, "admin": _ADMIN}
+__all__ = ["ANONYMOUS", "ROLES", "Permission", "check_declared", "declared_permissions", "permissions_of", "requires"]
 
 SELF_CHECKED: frozenset[Permission] = frozenset({"public", "agent"})
 
@@ -80,15 +28,17 @@ SELF_CHECKED: frozenset[Permission] = frozenset({"public", "agent"})
 class Requirement:
     """The dependency that `requires` makes: lets the request through or raises."""
 
-    def __init__(self, permission: Permission) -> None:
+    def __init__(self, permission: Permission, owned: FindOwned | None = None) -> None:
         self.permission: Permission = permission
+        self.owned = owned
 
     async def __call__(self, request: Request) -> Caller | None:
         """Returns the caller; None where nobody needs to be known.
 
         Raises:
             Unauthenticated: nobody is logged in.
-            Forbidden: the caller's role does not include the permission, or the CSRF token is missing.
+            Forbidden: neither the caller's role nor owning the service includes the permission, or the CSRF token is
+                missing.
         """
         if self.permission in SELF_CHECKED:
             return None
@@ -96,20 +46,32 @@ class Requirement:
         allowed = caller is not None and self.permission in permissions_of(caller)
         if caller is None or (caller.role is None and not allowed):
             raise Unauthenticated(f"{request.method} {request.url.path} needs `{self.permission}`")
-        if not allowed:
-            raise Forbidden(f"`{caller.name}` ({caller.role}) does not have `{self.permission}`")
+        if not allowed and not await self._owns(request, caller):
+            raise Forbidden(_refusal(caller, self.permission))
         request.state.caller = caller
         return caller
 
+    async def _owns(self, request: Request, caller: Caller) -> bool:
+        """Whether the request is about a service that a team of the caller owns, and that is enough."""
+        if self.owned is None or caller.user_id is None or self.permission not in granted_as_owner(caller.scopes):
+            return False
+        owned = await self.owned(request)
+        return owned is not None and await run_in_threadpool(teams_of(request).owns, caller.user_id, *owned)
 
-def requires(permission: Permission) -> Requirement:
-    """Declares what a route, or all routes of a router, need."""
-    return Requirement(permission)
+
+def requires(permission: Permission, *, owned: FindOwned | None = None) -> Requirement:
+    """Declares what a route, or all routes of a router, need; with `owned`, owners of that service may, too."""
+    return Requirement(permission, owned)
+
+
+def _refusal(caller: Caller, permission: Permission) -> str:
+    scoped = "" if caller.scopes is None else ", narrowed by the token's scopes"
+    return f"`{caller.name}` ({caller.role}{scoped}) does not have `{permission}`"
 
 
 def permissions_of(caller: Caller) -> frozenset[Permission]:
     """Returns what a caller may do."""
-    return ANONYMOUS if caller.role is None else ROLES[caller.role]
+    return caller.permissions
 
 
 def declared_permissions(app: FastAPI) -> Iterator[tuple[str, str, Permission | None]]:

@@ -4,9 +4,11 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
 
 from tierscope.api.answers import Cursor, From, Limit, To, answer
 from tierscope.api.figures import Figure, Model, Origin, Page
+from tierscope.api.me import TeamRef
 from tierscope.api.permissions import requires
 from tierscope.api.reads import service_reads
 from tierscope.usecases.services import ServiceReads
@@ -32,6 +34,7 @@ class ServiceSummary(Model):
     psi_memory_some_ratio: Figure
     verdict: str
     last_seen: datetime | None
+    owner_team: TeamRef | None = Field(description="Its members may do more with this service than their role says.")
 
 
 class Event(Model):

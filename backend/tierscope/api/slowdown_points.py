@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Header, Request
 from pydantic import AwareDatetime, Field
 
 from tierscope.api.figures import Model
+from tierscope.api.ownership import in_path
 from tierscope.api.permissions import requires
 from tierscope.usecases.access import Caller
 from tierscope.usecases.slowdown_points import NewPoint, SlowdownPoint, SlowdownPoints
@@ -62,7 +63,7 @@ def create_slowdown_point(
     points: Points,
     service_id: str,
     body: SlowdownPointRequest,
-    caller: Annotated[Caller, Depends(requires("write:advice"))],
+    caller: Annotated[Caller, Depends(requires("write:advice", owned=in_path("service", "service_id")))],
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> SlowdownPointItem:
     """Store a measurement. The same Idempotency-Key with the same body stores it once."""
@@ -79,7 +80,9 @@ def create_slowdown_point(
 
 @router.delete("/slowdown-points/{point_id}", status_code=204, summary="Remove a measurement of the slowdown")
 def delete_slowdown_point(
-    points: Points, point_id: str, caller: Annotated[Caller, Depends(requires("write:advice"))]
+    points: Points,
+    point_id: str,
+    caller: Annotated[Caller, Depends(requires("write:advice", owned=in_path("slowdown_point", "point_id")))],
 ) -> None:
     """Remove a measurement; the audit trail keeps what it said."""
     points.delete(point_id, actor=caller.name)

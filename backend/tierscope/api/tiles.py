@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import From, To, answer, answer_bytes
 from tierscope.api.figures import Model, Origin, PageKind, Window
+from tierscope.api.ownership import in_path
 from tierscope.api.permissions import requires
 from tierscope.api.reads import tile_reads
 from tierscope.usecases.tiles import TileReads
@@ -48,7 +49,9 @@ class TileGrid(Model):
 
 
 router = APIRouter(
-    prefix="/v1/services/{service_id}/tiles", tags=["tiles"], dependencies=[Depends(requires("read:tiles"))]
+    prefix="/v1/services/{service_id}/tiles",
+    tags=["tiles"],
+    dependencies=[Depends(requires("read:tiles", owned=in_path("service", "service_id")))],
 )
 
 Reads = Annotated[TileReads, Depends(tile_reads)]

@@ -5,7 +5,8 @@
     │   └── BadHost                400 bad-host
     ├── Unauthenticated            401 login-needed
     │   ├── UnknownCredential      401 unknown-credential
-    │   └── UnknownToken           401 unknown-token
+    │   ├── UnknownToken           401 unknown-token
+    │   └── WrongLogin             401 wrong-login
     ├── Forbidden                  403 forbidden
     │   ├── WrongHost              403 wrong-host
     │   └── BadCsrf                403 bad-csrf
@@ -21,6 +22,7 @@
     │   ├── Unreadable             422 unreadable
     │   ├── UnreadableScenario     422 unreadable-scenario
     │   ├── UnknownVersion         422 unknown-version
+    │   ├── WeakPassword           422 weak-password
     │   ├── OutgoingRefused        422 outgoing-refused
     │   └── TooManyGaps            422 too-many-gaps
     ├── TooMany                    429 too-many
@@ -107,6 +109,14 @@ class UnknownToken(Unauthenticated):
     slug = "unknown-token"
     title = "Unknown or expired token"
     default_next_step = "Make a new one with `tierscope token`."
+
+
+class WrongLogin(Unauthenticated):
+    """Name and password do not fit, or the user is disabled; which of them is not told."""
+
+    slug = "wrong-login"
+    title = "Name or password is wrong"
+    default_next_step = "Try again, or ask an administrator for a link that sets a new password."
 
 
 class Forbidden(TierscopeError):
@@ -230,6 +240,14 @@ class UnreadableScenario(Unprocessable):
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__("; ".join(faults))
         self.faults = tuple(faults)
+
+
+class WeakPassword(Unprocessable):
+    """A new password is too short or easy to guess."""
+
+    slug = "weak-password"
+    title = "The password is not accepted"
+    default_next_step = "Choose at least 15 characters that are hard to guess, for example several unrelated words."
 
 
 class UnknownVersion(Unprocessable):

@@ -85,6 +85,63 @@ class Mail(BaseModel):
     total_seconds: float = Field(default=30.0, gt=0, description="For each step of the conversation with the server.")
 
 
+class Oidc(BaseModel):
+    """Logging in through an OpenID provider. Without an issuer there is none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    issuer: str | None = Field(default=None, description="As the provider writes it; https, or http on loopback.")
+    client_id: str = ""
+    client_secret: SecretStr | None = Field(default=None, description="None with a public client, which PKCE protects.")
+    client_secret_file: Path | None = Field(default=None, description="A 0600 file that holds the secret alone.")
+    label: str = Field(default="Single sign-on", description="What the button says.")
+    scopes: Names = Field(default=("openid", "profile", "email"), description="Asked of the provider.")
+    algorithms: Names = Field(default=("RS256", "PS256", "ES256", "EdDSA"), description="Accepted signatures.")
+    name_claim: str = "preferred_username"
+    role_claim: str | None = Field(default=None, description="Where roles stand, such as `realm_access.roles`.")
+    roles: dict[str, Literal["viewer", "operator", "admin"]] = Field(
+        default={}, description="Role by value of the claim; the highest one counts, at each login."
+    )
+    default_role: Literal["viewer", "operator", "admin"] | None = Field(
+        default=None, description="For people without a role of the claim; null = they are not let in."
+    )
+    team_claim: str | None = Field(default=None, description="Where teams stand; members follow it at each login.")
+    teams: dict[str, str] = Field(default={}, description="Team by value of the claim; else its name is the value.")
+    allow: Names = Field(default=(), description="Internal networks or host:port that the provider may live at.")
+
+
+class RateLimits(BaseModel):
+    """How many requests are answered; beyond them 429. Counted per process unless `shared`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    enabled: bool = True
+    shared: bool = Field(default=False, description="Count in Redis, for several API processes together.")
+    per_caller_per_minute: int = Field(default=6_000, gt=0, description="Of one session or API token.")
+    per_address_per_minute: int = Field(default=12_000, gt=0, description="Of one address, loopback apart.")
+    batches_per_host_per_minute: int = Field(default=6_000, gt=0, description="Sent by one agent.")
+    samples_per_token_per_minute: int = Field(default=60_000, gt=0, description="Requests of Prometheus remote write.")
+    logins_per_address_per_minute: int = Field(default=30, gt=0)
+    wrong_logins_per_name_and_address: int = Field(default=10, gt=0, description="In five minutes.")
+    wrong_logins_per_name: int = Field(default=100, gt=0, description="In an hour, from everywhere.")
+
+
+class RemoteWriteSettings(BaseModel):
+    """Prometheus remote write: which labels name a host, and bounds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host_label: str = Field(default="instance", description="Names the host; its port is left out.")
+    cluster_label: str = Field(default="cluster", description="Keeps hosts of one name in several clusters apart.")
+    hosts: int = Field(default=20_000, gt=0, description="Most hosts that are made of what Prometheus sends.")
+    series: int = Field(default=4_000_000, gt=0, description="Most series that are kept.")
+    late_days: int = Field(default=30, gt=0, le=34, description="Older samples are refused.")
+    future_seconds: int = Field(default=300, gt=0)
+    body_bytes: int = Field(default=8 << 20, gt=0)
+    inflated_bytes: int = Field(default=32 << 20, gt=0)
+    samples_per_request: int = Field(default=100_000, gt=0)
+
+
 class Settings(BaseSettings):
     """All settings of the service. Secrets are held so that printing the object does not show them."""
 
@@ -113,8 +170,12 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_json: bool = False
     limits: Limits = Limits()
+    remote_write: RemoteWriteSettings = RemoteWriteSettings()
     outgoing: Outgoing = Outgoing()
     mail: Mail = Mail()
+    password_login: bool = Field(default=True, description="Whether local users log in with a password.")
+    oidc: Oidc = Oidc()
+    rate_limits: RateLimits = RateLimits()
     public_url: str | None = Field(
         default=None, description="The dashboard's address as people reach it, for links in notifications and reports."
     )

@@ -7,7 +7,8 @@ from datetime import datetime
 from sqlalchemy import select, text, tuple_
 
 from tierscope.core.database import ReadSession
-from tierscope.storage.tables import host_services, hosts, services
+from tierscope.storage.tables import host_services, hosts, services, teams
+from tierscope.storage.teams import TeamName
 
 _COLUMNS = (
     services.c.id,
@@ -16,7 +17,10 @@ _COLUMNS = (
     services.c.name,
     services.c.origin,
     services.c.last_seen_at,
+    teams.c.public_id.label("owner_id"),
+    teams.c.name.label("owner_name"),
 )
+_FROM = services.outerjoin(teams, teams.c.id == services.c.owner_team_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,13 @@ class ServiceRow:
     name: str
     origin: str
     last_seen_at: datetime | None
+    owner_id: str | None = None
+    owner_name: str | None = None
+
+    @property
+    def owner_team(self) -> TeamName | None:
+        """The team that owns it."""
+        return None if self.owner_id is None else TeamName(self.owner_id, self.owner_name or "")
 
 
 def list_services(
@@ -40,7 +51,7 @@ def list_services(
     limit: int | None,
 ) -> list[ServiceRow]:
     """Services by namespace, name, then id; `after` is that of the last one seen, `host` a public id."""
-    statement = select(*_COLUMNS).order_by(services.c.namespace, services.c.name, services.c.id)
+    statement = select(*_COLUMNS).select_from(_FROM).order_by(services.c.namespace, services.c.name, services.c.id)
     if origin is not None:
         statement = statement.where(services.c.origin == origin)
     if host is not None:
@@ -55,7 +66,11 @@ def list_services(
 
 def find_service(session: ReadSession, public_id: str) -> ServiceRow | None:
     """One service by its public id."""
-    row = session.execute(select(*_COLUMNS).where(services.c.public_id == public_id)).mappings().one_or_none()
+    row = (
+        session.execute(select(*_COLUMNS).select_from(_FROM).where(services.c.public_id == public_id))
+        .mappings()
+        .one_or_none()
+    )
     return None if row is None else ServiceRow(**row)
 
 

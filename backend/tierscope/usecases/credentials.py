@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 CACHE_SECONDS = 10.0
 CACHE_ENTRIES = 20_000
-_PREFIXES = {"join": "tsj", "api": "tsa", "link": "tsl", "session": "tss", "host": "tsh"}
+_PREFIXES = {"join": "tsj", "api": "tsa", "link": "tsl", "session": "tss", "password": "tsp", "host": "tsh"}
 
 
 def new_secret(kind: str) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure
 from tierscope.storage.services import ServiceRow
+from tierscope.storage.teams import TeamName
 from tierscope.usecases.service_heat import HeatFigures, HeatNow, service_figures
 from tierscope.usecases.service_moves import ServiceMoves, read_service_moves
 
@@ -35,6 +36,7 @@ class ServiceSummary:
     psi_memory_some_ratio: Figure
     verdict: str
     last_seen: datetime | None
+    owner_team: TeamName | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ def _summarise(row: ServiceRow, found: ServiceMoves, heat: HeatNow | None, now: 
         psi_memory_some_ratio=_of_hosts(found.moves.psi),
         verdict=found.verdict,
         last_seen=row.last_seen_at,
+        owner_team=row.owner_team,
     )
     return SummarisedService(row, summary, figures, reason)
 

@@ -2,6 +2,7 @@
 
 from tierscope.storage.tables.alerts import ALERTS, alert_changes, alert_rules, alert_states, alerts
 from tierscope.storage.tables.capacity import CAPACITY, capacity_forecasts, capacity_groups, report_runs, reports
+from tierscope.storage.tables.identity import IDENTITY, team_members, teams, users
 from tierscope.storage.tables.notifications import (
     NOTIFICATIONS,
     alert_acknowledgements,
@@ -12,6 +13,7 @@ from tierscope.storage.tables.notifications import (
     notifier,
     silences,
 )
+from tierscope.storage.tables.operations import OPERATIONS, purges
 from tierscope.storage.tables.plain import (
     advice,
     audit,
@@ -40,7 +42,13 @@ from tierscope.storage.tables.plain import (
     slowdown_points,
     streams,
     tokens,
-    users,
+)
+from tierscope.storage.tables.samples import (
+    SAMPLE_TABLES,
+    sample_series,
+    sample_targets,
+    samples_live,
+    samples_packed,
 )
 from tierscope.storage.tables.scenarios import SCENARIOS, prices, scenarios
 from tierscope.storage.tables.sweeps import (
@@ -69,6 +77,7 @@ from tierscope.storage.tables.time import (
     metrics_1d,
     metrics_1h,
     metrics_10m,
+    quality_1h,
     rule_days,
     rule_inputs,
     self_reports,
@@ -87,7 +96,10 @@ __all__ = [
     "CAPACITY",
     "FLAG_CLOCK_CORRECTED",
     "FLAG_PARTIAL",
+    "IDENTITY",
     "NOTIFICATIONS",
+    "OPERATIONS",
+    "SAMPLE_TABLES",
     "SCENARIOS",
     "SWEEPS",
     "TIER_MOVE_COLUMNS",
@@ -139,11 +151,17 @@ __all__ = [
     "notifier",
     "pauses",
     "prices",
+    "purges",
+    "quality_1h",
     "replayed_placements",
     "report_runs",
     "reports",
     "rule_days",
     "rule_inputs",
+    "sample_series",
+    "sample_targets",
+    "samples_live",
+    "samples_packed",
     "scenarios",
     "self_reports",
     "service_aliases",
@@ -158,6 +176,8 @@ __all__ = [
     "sweep_runs",
     "sweep_tasks",
     "sweeps",
+    "team_members",
+    "teams",
     "tier_moves",
     "tile_columns",
     "tile_epochs",

@@ -74,7 +74,11 @@ hosts = Table(
     _text("name"),
     _text("origin"),  # live | import | simulated
     Column("labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),
-    Column("fixed_labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),  # set by the join token, always win
+    # What `labels` is made of, the later one wins: storage/labels.py
+    Column("kubernetes_labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),
+    Column("agent_labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),  # of the agent's file
+    Column("set_labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),  # set in the service
+    Column("fixed_labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),  # set by the join token
     Column("credential_hash", LargeBinary, nullable=False, unique=True),
     Column("previous_credential_hash", LargeBinary, unique=True),
     Column("previous_credential_until", Instant),
@@ -83,6 +87,10 @@ hosts = Table(
     Column("last_end_at", Instant),  # end of the newest stored interval
     Column("boot_id", Text),
     Column("agent_version", Text),
+    Column("agent_version_since", Instant),
+    Column("refused_protocol", BigInteger),  # of a batch that this service could not read; null once one is stored
+    Column("refused_protocol_at", Instant),
+    Column("interval_seconds", Integer),  # between collections, where the host has its own
     Column("clock_skew_seconds", Double),  # host minus service; null where unknown
     Column("layout_id", BigInteger),  # of the newest counters
     Column("too_late_points", BigInteger, nullable=False, server_default="0"),
@@ -128,6 +136,7 @@ services = Table(
     _text("origin"),
     _instant("first_seen_at"),
     _instant("last_seen_at"),
+    Column("owner_team_id", BigInteger, ForeignKey("teams.id", ondelete="SET NULL"), index=True),
     UniqueConstraint("namespace", "name", "origin"),
 )
 
@@ -229,17 +238,6 @@ events = Table(
     Column("author", Text),
 )
 
-users = Table(
-    "users",
-    metadata,
-    _id(),
-    _text("name", unique=True),
-    _text("role"),
-    _instant("created_at"),
-    Column("disabled_at", Instant),
-    CheckConstraint("role IN ('viewer', 'operator', 'admin')", name="role"),
-)
-
 tokens = Table(
     # Every secret that is handed out, as its SHA-256 alone.
     "tokens",
@@ -248,8 +246,9 @@ tokens = Table(
     _text("public_id", unique=True),
     _text("kind"),
     Column("hash", LargeBinary, nullable=False, unique=True),
-    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE")),
-    Column("role", Text),  # of api tokens, links and sessions
+    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), index=True),
+    Column("role", Text),  # of api tokens, links and sessions without a user; a user's own role counts else
+    Column("scopes", ARRAY(Text)),  # of api tokens: what it may be used for; null = all that its role may
     Column("origin", Text),  # that a join token fixes
     Column("labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),  # that a join token fixes
     Column("uses_left", Integer),  # null = unlimited
@@ -258,7 +257,7 @@ tokens = Table(
     Column("last_used_at", Instant),
     Column("revoked_at", Instant),
     _text("note", server_default=""),
-    CheckConstraint("kind IN ('join', 'api', 'link', 'session')", name="kind"),
+    CheckConstraint("kind IN ('join', 'api', 'link', 'session', 'password')", name="kind"),
 )
 
 audit = Table(

@@ -244,6 +244,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Releases of agents side by side
+         * @description Which releases of the agent are in use, during a rolling upgrade and after it; retired hosts do not count.
+         */
+        get: operations["read_agent_versions_v1_agents_versions_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents/{host_id}/revoke": {
         parameters: {
             query?: never;
@@ -492,6 +512,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/data-quality": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What arrived, what is missing, and why
+         * @description Completeness of the fleet's data in a window of at most 8 days; by default the last 24 hours.
+         */
+        get: operations["read_data_quality_v1_data_quality_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events": {
         parameters: {
             query?: never;
@@ -660,6 +700,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set labels of many hosts from a CSV file
+         * @description A header `host,<label>,…`, then a row per host by id or name. An empty cell leaves a label, `-` takes it away.
+         */
+        post: operations["upload_host_labels_v1_hosts_labels_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/hosts/{host_id}": {
         parameters: {
             query?: never;
@@ -740,6 +800,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts/{host_id}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Labels of a host with their sources
+         * @description Of the same label the strongest source counts: join token, service, agent, kubernetes.
+         */
+        get: operations["read_host_labels_v1_hosts__host_id__labels_get"];
+        /**
+         * Set labels of a host
+         * @description Replace the labels that are set in the service; those of the agent and of its cluster stay beneath.
+         */
+        put: operations["set_host_labels_v1_hosts__host_id__labels_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/hosts/{host_id}/ledger": {
         parameters: {
             query?: never;
@@ -780,6 +864,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts/{host_id}/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove all data of a host
+         * @description Its credential ends at once; a worker removes its data from every table. There is no way back.
+         */
+        post: operations["purge_host_v1_hosts__host_id__purge_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/ingest/batches": {
         parameters: {
             query?: never;
@@ -795,6 +899,153 @@ export interface paths {
          */
         post: operations["ingest_batch_v1_ingest_batches_post"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/methods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How people log in here
+         * @description Tell the login page what to offer.
+         */
+        get: operations["read_login_methods_v1_login_methods_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Come back from the OpenID provider
+         * @description Log in and redirect to the dashboard; to `/login?error=<why>` where nobody was logged in.
+         *
+         *     `error` is `expired` (begin again), `refused` (the provider said no), `failed` (what it sent is not to be trusted),
+         *     `not-allowed` (no role here), `disabled` or `unreachable`.
+         */
+        get: operations["come_back_v1_login_oidc_callback_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/oidc/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Go to the OpenID provider
+         * @description Redirect to the provider. `next` is a path of this service alone: anything else is refused.
+         */
+        get: operations["start_v1_login_oidc_start_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The account that is logged in
+         * @description Tell people what the service knows of them.
+         */
+        get: operations["read_account_v1_me_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change one's own password
+         * @description Set another password. All sessions of the account end at once; this one gets a new cookie and CSRF token.
+         */
+        put: operations["change_password_v1_me_password_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * API tokens of one's own
+         * @description List the tokens of the account that were not revoked, newest first.
+         */
+        get: operations["list_own_tokens_v1_me_tokens_get"];
+        put?: never;
+        /**
+         * Make an API token of one's own
+         * @description Make a token. It is shown this once.
+         */
+        post: operations["create_own_token_v1_me_tokens_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API token of one's own
+         * @description Revoke a token at once.
+         */
+        delete: operations["revoke_own_token_v1_me_tokens__token_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -920,6 +1171,46 @@ export interface paths {
          * @description Confirm a price, published ones too: from now on it is the one in force for its item and currency.
          */
         post: operations["confirm_price_v1_prices__price_id__confirm_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/purges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Jobs that remove data, newest first
+         * @description Jobs with what each removed.
+         */
+        get: operations["list_purges_v1_purges_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/purges/{purge_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One job that removes data
+         * @description How far it is, and rows by table.
+         */
+        get: operations["read_purge_v1_purges__purge_id__get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1396,6 +1687,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/services/{service_id}/owner": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Say which team owns a service
+         * @description Give a service to a team, or to nobody.
+         */
+        put: operations["set_owner_v1_services__service_id__owner_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/services/{service_id}/ping-pong": {
         parameters: {
             query?: never;
@@ -1410,6 +1721,26 @@ export interface paths {
         get: operations["read_service_ping_pong_v1_services__service_id__ping_pong_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove all data of a service
+         * @description A worker removes its data from every table. Where it still runs it is found again, as a new service.
+         */
+        post: operations["purge_service_v1_services__service_id__purge_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1574,8 +1905,8 @@ export interface paths {
         get: operations["read_session_v1_session_get"];
         put?: never;
         /**
-         * Log in with a one-time link
-         * @description Trade a one-time link for a session cookie.
+         * Log in with a one-time link, or with name and password
+         * @description Trade a one-time link, or a name and its password, for a session cookie.
          */
         post: operations["log_in_v1_session_post"];
         /**
@@ -1984,6 +2315,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Teams by name
+         * @description List all teams with members and services.
+         */
+        get: operations["list_teams_v1_teams_get"];
+        put?: never;
+        /**
+         * Make a team
+         * @description Make a team. Its members may see page-level heat of its services and write events, advice and experiments.
+         */
+        post: operations["create_team_v1_teams_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a team
+         * @description Give a team its name, members and services.
+         */
+        put: operations["update_team_v1_teams__team_id__put"];
+        post?: never;
+        /**
+         * Remove a team
+         * @description Remove a team; its services are owned by nobody then.
+         */
+        delete: operations["delete_team_v1_teams__team_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -1999,7 +2378,9 @@ export interface paths {
         put?: never;
         /**
          * Make an API token
-         * @description Make an API token of a role.
+         * @description Make an API token of a role, narrowed to scopes: `write:samples` alone suits Prometheus remote write.
+         *
+         *     Nobody makes a token that may more than the caller.
          */
         post: operations["create_token_v1_tokens_post"];
         delete?: never;
@@ -2028,10 +2409,111 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Users by name
+         * @description List all users.
+         */
+        get: operations["list_users_v1_users_get"];
+        put?: never;
+        /**
+         * Make a local user
+         * @description Make a user; a password link lets it in.
+         */
+        post: operations["create_user_v1_users_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change or disable a user
+         * @description Change a user. A changed role counts from the next request on.
+         */
+        put: operations["update_user_v1_users__user_id__put"];
+        post?: never;
+        /**
+         * Remove a user
+         * @description Remove a user with its sessions and tokens; what it did stays in the audit trail.
+         */
+        delete: operations["delete_user_v1_users__user_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user_id}/password-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link that sets a password
+         * @description Make a one-time link, valid for a day. Links made before it are void.
+         */
+        post: operations["create_password_link_v1_users__user_id__password_link_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Account
+         * @description Who is logged in. Sessions of one-time links and tokens of the installation have no account: `user_id` null.
+         */
+        Account: {
+            /** Can Change Password */
+            can_change_password: boolean;
+            /** Display Name */
+            display_name: string;
+            /** Email */
+            email: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Source
+             * @description `local` or `oidc`; null without an account.
+             */
+            source: string | null;
+            /** Teams */
+            teams: components["schemas"]["TeamRef"][];
+            /**
+             * Token Scopes
+             * @description What tokens of one's own may be made for now.
+             */
+            token_scopes: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "write:advice" | "write:experiments" | "write:sweeps" | "write:scenarios" | "write:reports" | "write:rules" | "write:silences" | "read:routes" | "write:routes" | "read:agents" | "operate:agents" | "write:agents" | "read:audit" | "write:tokens" | "write:own" | "write:users" | "write:labels" | "write:samples" | "purge:data")[];
+            /** User Id */
+            user_id: string | null;
+        };
         /**
          * AcknowledgeRequest
          * @description What whoever looks after the alert says.
@@ -2272,6 +2754,48 @@ export interface components {
             samples_taken: components["schemas"]["Figure"];
             spool_bytes: components["schemas"]["Figure"];
             throttles: components["schemas"]["Figure"];
+        };
+        /**
+         * AgentVersion
+         * @description A release in use. Version null: hosts that have sent nothing yet.
+         *
+         *     `behind` is supported; `too_old`, `ahead` (newer than the service) and `unknown` are not. `hosts` is a count now.
+         */
+        AgentVersion: {
+            /** First Seen */
+            first_seen: string | null;
+            /** Hosts */
+            hosts: number;
+            /** Last Seen */
+            last_seen: string | null;
+            /** Protocol */
+            protocol: number | null;
+            /**
+             * Standing
+             * @enum {string}
+             */
+            standing: "current" | "behind" | "too_old" | "ahead" | "unknown";
+            /** Supported */
+            supported: boolean;
+            /** Version */
+            version: string | null;
+        };
+        /**
+         * AgentVersions
+         * @description Releases in use, newest first, and hosts by name. `protocol`: what this service reads.
+         */
+        AgentVersions: {
+            hosts: components["schemas"]["Page_HostAgentVersion_"];
+            /** Oldest Supported */
+            oldest_supported: string | null;
+            /** Protocol */
+            protocol: number;
+            /** Refused Hosts */
+            refused_hosts: number;
+            /** Service Version */
+            service_version: string;
+            /** Versions */
+            versions: components["schemas"]["AgentVersion"][];
         };
         /**
          * Alert
@@ -3428,6 +3952,43 @@ export interface components {
             serial: string | null;
         };
         /**
+         * DataGap
+         * @description A stretch of minutes without an interval, half-open. `kind` is the reason as a word, `why` in a sentence.
+         */
+        DataGap: {
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "silent" | "restart" | "new_stream" | "dropped" | "paused" | "on_the_way" | "unknown";
+            /**
+             * To
+             * Format: date-time
+             */
+            to: string;
+            /** Why */
+            why: string;
+        };
+        /**
+         * DataQuality
+         * @description Fleet and hosts, those that miss most first. What arrived before `counted_since` was not counted.
+         */
+        DataQuality: {
+            /**
+             * Counted Since
+             * Format: date-time
+             */
+            counted_since: string;
+            fleet: components["schemas"]["FleetQuality"];
+            hosts: components["schemas"]["Page_HostQuality_"];
+            window: components["schemas"]["Window"];
+        };
+        /**
          * DecisionRequest
          * @description What was decided; `open` takes a decision back.
          */
@@ -4185,6 +4746,24 @@ export interface components {
             worst_hosts: components["schemas"]["HostSummary"][];
         };
         /**
+         * FleetQuality
+         * @description Sums over all hosts but those of recordings, of which nothing is expected.
+         */
+        FleetQuality: {
+            corrected: components["schemas"]["Figure"];
+            dropped: components["schemas"]["Figure"];
+            duplicates: components["schemas"]["Figure"];
+            expected_intervals: components["schemas"]["Figure"];
+            gapless_hosts: components["schemas"]["Figure"];
+            hosts: components["schemas"]["Figure"];
+            late: components["schemas"]["Figure"];
+            missing: components["schemas"]["Figure"];
+            received: components["schemas"]["Figure"];
+            set_aside: components["schemas"]["Figure"];
+            skewed_hosts: components["schemas"]["Figure"];
+            too_late: components["schemas"]["Figure"];
+        };
+        /**
          * FleetStatistics
          * @description Answer of /v1/fleet/statistics.
          */
@@ -4385,6 +4964,19 @@ export interface components {
             moving: components["schemas"]["MovingLoss"][];
         };
         /**
+         * HiddenLabel
+         * @description What a weaker source says of a label.
+         */
+        HiddenLabel: {
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "join_token" | "service" | "agent" | "kubernetes";
+            /** Value */
+            value: string;
+        };
+        /**
          * HistoryDay
          * @description A daily point. What is excluded shows, and the forecast does not rest on it.
          */
@@ -4398,6 +4990,37 @@ export interface components {
             excluded: ("change_point" | "capacity_edit") | null;
             /** Value */
             value: number | null;
+        };
+        /**
+         * HostAgentVersion
+         * @description The release of one host's agent.
+         *
+         *     `refused_at`: when its newest batch was refused because the service cannot read its `protocol`; it keeps its spool.
+         */
+        HostAgentVersion: {
+            /** Host Id */
+            host_id: string;
+            /** Last Seen */
+            last_seen: string | null;
+            /** Name */
+            name: string;
+            /** Outdated */
+            outdated: boolean;
+            /** Protocol */
+            protocol: number | null;
+            /** Refused At */
+            refused_at: string | null;
+            /** Since */
+            since: string | null;
+            /**
+             * Standing
+             * @enum {string}
+             */
+            standing: "current" | "behind" | "too_old" | "ahead" | "unknown";
+            /** Supported */
+            supported: boolean;
+            /** Version */
+            version: string | null;
         };
         /**
          * HostDetail
@@ -4515,6 +5138,76 @@ export interface components {
             verdict: string;
             /** Waiting */
             waiting: components["schemas"]["WaitingAdvice"][];
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * HostLabel
+         * @description A label in force, with its source. `hidden`: what weaker sources say.
+         */
+        HostLabel: {
+            /** Hidden */
+            hidden: components["schemas"]["HiddenLabel"][];
+            /** Key */
+            key: string;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "join_token" | "service" | "agent" | "kubernetes";
+            /** Value */
+            value: string;
+        };
+        /**
+         * HostLabels
+         * @description The labels of a host. `set_labels`: those that were set in the service, whatever is in force.
+         */
+        HostLabels: {
+            /** Host Id */
+            host_id: string;
+            /** Labels */
+            labels: components["schemas"]["HostLabel"][];
+            /** Name */
+            name: string;
+            /** Set Labels */
+            set_labels: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * HostQuality
+         * @description A host in its window: the part of the one asked for in which it was enrolled and not retired.
+         *
+         *     Intervals end once a minute unless the host says otherwise. `late` ones arrived more than ten minutes after their
+         *     end and `corrected` ones have a time that was rebuilt; both are stored. `too_late` and `set_aside` are not.
+         *     `duplicates`: batches that came again and were stored once. `dropped`: batches that the agent gave up, its spool
+         *     full. `gaps`: the newest; `more_gaps` older ones are not listed.
+         */
+        HostQuality: {
+            /** Caps */
+            caps: components["schemas"]["ReachedCap"][];
+            clock_skew_seconds: components["schemas"]["Figure"];
+            corrected: components["schemas"]["Figure"];
+            dropped: components["schemas"]["Figure"];
+            duplicates: components["schemas"]["Figure"];
+            expected_intervals: components["schemas"]["Figure"];
+            /** Gaps */
+            gaps: components["schemas"]["DataGap"][];
+            /** Host Id */
+            host_id: string;
+            late: components["schemas"]["Figure"];
+            missing: components["schemas"]["Figure"];
+            /** More Gaps */
+            more_gaps: number;
+            /** Name */
+            name: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            received: components["schemas"]["Figure"];
+            set_aside: components["schemas"]["Figure"];
+            too_late: components["schemas"]["Figure"];
             window: components["schemas"]["Window"];
         };
         /**
@@ -5009,6 +5702,24 @@ export interface components {
             path: string;
         };
         /**
+         * LabelChange
+         * @description A host whose labels in force change.
+         */
+        LabelChange: {
+            /** After */
+            after: {
+                [key: string]: string;
+            };
+            /** Before */
+            before: {
+                [key: string]: string;
+            };
+            /** Host Id */
+            host_id: string;
+            /** Name */
+            name: string;
+        };
+        /**
          * LabelMatcher
          * @description A condition on a label; one that is not there is the empty text. Expressions must match the whole value.
          */
@@ -5023,6 +5734,42 @@ export interface components {
             op: "=" | "!=" | "=~" | "!~";
             /** Value */
             value: string;
+        };
+        /**
+         * LabelProblem
+         * @description A row that was left out, or something to know of it; the header is row 1, row 0 the file as a whole.
+         */
+        LabelProblem: {
+            /** Message */
+            message: string;
+            /** Row */
+            row: number;
+        };
+        /**
+         * LabelUpload
+         * @description What a file changed, or would change. `unknown`: hosts that nobody knows.
+         */
+        LabelUpload: {
+            /** Changed */
+            changed: components["schemas"]["LabelChange"][];
+            /** Dry Run */
+            dry_run: boolean;
+            /** Problems */
+            problems: components["schemas"]["LabelProblem"][];
+            /** Rows */
+            rows: number;
+            /** Unknown */
+            unknown: string[];
+        };
+        /**
+         * LabelsRequest
+         * @description The labels that are set in the service from now on; none of before stays.
+         */
+        LabelsRequest: {
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
         };
         /**
          * Ledger
@@ -5086,6 +5833,14 @@ export interface components {
             columns: string[];
         };
         /**
+         * LinkLogin
+         * @description A one-time login link's secret.
+         */
+        LinkLogin: {
+            /** Link */
+            link: string;
+        };
+        /**
          * LoadedPoint
          * @description Latency under one load.
          */
@@ -5106,12 +5861,13 @@ export interface components {
             write_ratio: number;
         };
         /**
-         * LoginRequest
-         * @description A one-time login link's secret.
+         * LoginMethods
+         * @description How people log in here. One-time links (`tierscope token link`) always do.
          */
-        LoginRequest: {
-            /** Link */
-            link: string;
+        LoginMethods: {
+            oidc: components["schemas"]["OidcMethod"] | null;
+            /** Password */
+            password: boolean;
         };
         /**
          * Lookalike
@@ -5348,6 +6104,18 @@ export interface components {
             metric: string;
         };
         /**
+         * NewOwnToken
+         * @description A token, shown this once.
+         */
+        NewOwnToken: {
+            /** Expires At */
+            expires_at: string | null;
+            /** Id */
+            id: string;
+            /** Token */
+            token: string;
+        };
+        /**
          * NewScenario
          * @description A scenario to store: `spec`, or `yaml`. `name`, where given, replaces the one inside.
          */
@@ -5387,6 +6155,11 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "operator" | "admin";
+            /**
+             * Scopes
+             * @description Permissions; null = all of the role.
+             */
+            scopes?: string[] | null;
         };
         /**
          * NodeBench
@@ -5583,6 +6356,19 @@ export interface components {
             window: components["schemas"]["Window"];
         };
         /**
+         * OidcMethod
+         * @description The button of the OpenID provider.
+         */
+        OidcMethod: {
+            /** Label */
+            label: string;
+            /**
+             * Start Url
+             * @description A page address, with `?next=` where to go afterwards.
+             */
+            start_url: string;
+        };
+        /**
          * Option
          * @description Hosts as they could be. `saving` is per year and unit of work.
          */
@@ -5678,6 +6464,62 @@ export interface components {
             windows: number;
         };
         /**
+         * OwnToken
+         * @description A token of one's own, without its secret.
+         */
+        OwnToken: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Last Used At
+             * @description Kept to about five minutes.
+             */
+            last_used_at: string | null;
+            /** Note */
+            note: string;
+            /** Scopes */
+            scopes: string[];
+        };
+        /**
+         * OwnTokenRequest
+         * @description A token to make. At each use it may what its owner may then, narrowed to `scopes`.
+         */
+        OwnTokenRequest: {
+            /**
+             * Days
+             * @default 90
+             */
+            days: number;
+            /** Note */
+            note: string;
+            /** Scopes */
+            scopes: string[];
+        };
+        /**
+         * Owner
+         * @description Which team owns a service.
+         */
+        Owner: {
+            owner_team: components["schemas"]["TeamRef"] | null;
+            /** Service Id */
+            service_id: string;
+        };
+        /**
+         * OwnerRequest
+         * @description The team that is to own a service; null = nobody.
+         */
+        OwnerRequest: {
+            /** Team Id */
+            team_id: string | null;
+        };
+        /**
          * Packing
          * @description The fleet now, packed without and with tiering.
          */
@@ -5722,6 +6564,20 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Page[HostAgentVersion] */
+        Page_HostAgentVersion_: {
+            /** Items */
+            items: components["schemas"]["HostAgentVersion"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** Page[HostQuality] */
+        Page_HostQuality_: {
+            /** Items */
+            items: components["schemas"]["HostQuality"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[HostSummary] */
         Page_HostSummary_: {
             /** Items */
@@ -5740,6 +6596,13 @@ export interface components {
         Page_Price_: {
             /** Items */
             items: components["schemas"]["Price"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** Page[Purge] */
+        Page_Purge_: {
+            /** Items */
+            items: components["schemas"]["Purge"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -5777,6 +6640,42 @@ export interface components {
             items: components["schemas"]["Sweep"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /**
+         * PasswordChange
+         * @description The present password and the new one: at least 15 characters, with no rules of what they are.
+         */
+        PasswordChange: {
+            /** Current Password */
+            current_password: string;
+            /** New Password */
+            new_password: string;
+        };
+        /**
+         * PasswordLink
+         * @description A one-time link that sets a password, shown this once.
+         */
+        PasswordLink: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Path
+             * @description To be put behind the dashboard's address.
+             */
+            path: string;
+        };
+        /**
+         * PasswordLogin
+         * @description A local user's name and password.
+         */
+        PasswordLogin: {
+            /** Name */
+            name: string;
+            /** Password */
+            password: string;
         };
         /**
          * Pause
@@ -6333,6 +7232,72 @@ export interface components {
             what: string;
         };
         /**
+         * Purge
+         * @description A job that removes all data of a host or a service. The audit trail stays.
+         *
+         *     `progress_ratio` counts steps. `error`: what the last try failed with; it is tried again.
+         */
+        Purge: {
+            /** Error */
+            error: string | null;
+            /** Finished At */
+            finished_at: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "host" | "service";
+            /** Progress Ratio */
+            progress_ratio: number;
+            /** Report */
+            report: components["schemas"]["PurgedTable"][];
+            /**
+             * Requested At
+             * Format: date-time
+             */
+            requested_at: string;
+            /** Requested By */
+            requested_by: string;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "waiting" | "running" | "done";
+            subject: components["schemas"]["PurgeSubject"];
+        };
+        /**
+         * PurgeRequest
+         * @description The name of the host or service (`namespace/name`), typed by whoever removes its data.
+         */
+        PurgeRequest: {
+            /** Confirm */
+            confirm: string;
+        };
+        /**
+         * PurgeSubject
+         * @description What is removed. The id names nothing any more once the job is done.
+         */
+        PurgeSubject: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * PurgedTable
+         * @description Rows that were removed from a table, or rewritten without the subject.
+         */
+        PurgedTable: {
+            /** Rows */
+            rows: number;
+            /** Table */
+            table: string;
+        };
+        /**
          * Quantiles
          * @description Values at four ranks over host-hours.
          */
@@ -6597,6 +7562,16 @@ export interface components {
             loss_upper: number[];
             /** Share On Slow */
             share_on_slow: number[];
+        };
+        /**
+         * ReachedCap
+         * @description A limit that was reached in the window, and what it left out.
+         */
+        ReachedCap: {
+            /** Name */
+            name: string;
+            /** Text */
+            text: string;
         };
         /**
          * Ready
@@ -7728,6 +8703,8 @@ export interface components {
              * @enum {string}
              */
             origin: "live" | "import" | "simulated";
+            /** @description Its members may do more with this service than their role says. */
+            owner_team: components["schemas"]["TeamRef"] | null;
             promotion_pages_per_s: components["schemas"]["Figure"];
             psi_memory_some_ratio: components["schemas"]["Figure"];
             resident_bytes: components["schemas"]["Figure"];
@@ -7754,10 +8731,25 @@ export interface components {
             kind: "anonymous" | "session" | "token" | "nobody";
             /** Name */
             name: string | null;
+            /**
+             * Owner Permissions
+             * @description In force for services that a team of the caller owns.
+             */
+            owner_permissions: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "write:advice" | "write:experiments" | "write:sweeps" | "write:scenarios" | "write:reports" | "write:rules" | "write:silences" | "read:routes" | "write:routes" | "read:agents" | "operate:agents" | "write:agents" | "read:audit" | "write:tokens" | "write:own" | "write:users" | "write:labels" | "write:samples" | "purge:data")[];
             /** Permissions */
             permissions: ("public" | "agent" | "read:fleet" | "read:tiles" | "write:events" | "write:advice" | "write:experiments" | "write:sweeps" | "write:scenarios" | "write:reports" | "write:rules" | "write:silences" | "read:routes" | "write:routes" | "read:agents" | "operate:agents" | "write:agents" | "read:audit" | "write:tokens" | "write:own" | "write:users" | "write:labels" | "write:samples" | "purge:data")[];
             /** Role */
             role: ("viewer" | "operator" | "admin") | null;
+            /**
+             * Teams
+             * @description What they own is known by `owner_team` of services.
+             */
+            teams: components["schemas"]["TeamRef"][];
+            /**
+             * User Id
+             * @description Null for tokens of the installation and sessions of one-time links.
+             */
+            user_id: string | null;
         };
         /**
          * Setting
@@ -8831,6 +9823,56 @@ export interface components {
             spec: components["schemas"]["ScenarioDocument"];
         };
         /**
+         * Team
+         * @description A team.
+         */
+        Team: {
+            /** Id */
+            id: string;
+            /**
+             * Members
+             * @description Ids of users.
+             */
+            members: string[];
+            /** Name */
+            name: string;
+            /**
+             * Services
+             * @description Ids of services that it owns.
+             */
+            services: string[];
+        };
+        /**
+         * TeamRef
+         * @description A team, as others mention it.
+         */
+        TeamRef: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * TeamRequest
+         * @description What a team is from now on.
+         */
+        TeamRequest: {
+            /**
+             * Members
+             * @description Ids of users.
+             * @default []
+             */
+            members: string[];
+            /** Name */
+            name: string;
+            /**
+             * Services
+             * @description Ids of services that it owns.
+             * @default []
+             */
+            services: string[];
+        };
+        /**
          * TestAnswer
          * @description What became of the test.
          */
@@ -8974,6 +10016,13 @@ export interface components {
             revoked_at: string | null;
             /** Role */
             role: ("viewer" | "operator" | "admin") | null;
+            /** Scopes */
+            scopes: string[] | null;
+            /**
+             * User Name
+             * @description Whose it is; null where it belongs to the installation.
+             */
+            user_name: string | null;
             /** Uses Left */
             uses_left: number | null;
         };
@@ -9088,6 +10137,91 @@ export interface components {
             tiering: boolean;
             /** Why */
             why: string;
+        };
+        /**
+         * User
+         * @description A user.
+         */
+        User: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Disabled */
+            disabled: boolean;
+            /** Display Name */
+            display_name: string;
+            /** Email */
+            email: string | null;
+            /** Id */
+            id: string;
+            /** Last Login At */
+            last_login_at: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Source
+             * @description `oidc`: made at the first login through the provider.
+             * @enum {string}
+             */
+            source: "local" | "oidc";
+            /**
+             * Teams
+             * @description Ids of teams.
+             */
+            teams: string[];
+        };
+        /**
+         * UserRequest
+         * @description A local user to make. It logs in once its password was set by a link.
+         */
+        UserRequest: {
+            /**
+             * Display Name
+             * @default
+             */
+            display_name: string;
+            /** Email */
+            email?: string | null;
+            /**
+             * Name
+             * @description What is typed to log in; letters, digits and . _ @ + -.
+             */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * UserUpdate
+         * @description What a user is from now on. Disabling ends all its sessions at once.
+         */
+        UserUpdate: {
+            /**
+             * Disabled
+             * @default false
+             */
+            disabled: boolean;
+            /**
+             * Display Name
+             * @default
+             */
+            display_name: string;
+            /** Email */
+            email?: string | null;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
         };
         /**
          * Vocabulary
@@ -9381,6 +10515,7 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type Account = components['schemas']['Account'];
 export type AcknowledgeRequest = components['schemas']['AcknowledgeRequest'];
 export type Acknowledgement = components['schemas']['Acknowledgement'];
 export type AdviceCard = components['schemas']['AdviceCard'];
@@ -9388,6 +10523,8 @@ export type AdviceDetail = components['schemas']['AdviceDetail'];
 export type AgeBucket = components['schemas']['AgeBucket'];
 export type AgentConfigAnswer = components['schemas']['AgentConfigAnswer'];
 export type AgentInfo = components['schemas']['AgentInfo'];
+export type AgentVersion = components['schemas']['AgentVersion'];
+export type AgentVersions = components['schemas']['AgentVersions'];
 export type Alert = components['schemas']['Alert'];
 export type AlertAcknowledgement = components['schemas']['AlertAcknowledgement'];
 export type AlertChange = components['schemas']['AlertChange'];
@@ -9437,6 +10574,8 @@ export type CounterNames = components['schemas']['CounterNames'];
 export type CounterSeries = components['schemas']['CounterSeries'];
 export type Curve = components['schemas']['Curve'];
 export type CxlDevice = components['schemas']['CxlDevice'];
+export type DataGap = components['schemas']['DataGap'];
+export type DataQuality = components['schemas']['DataQuality'];
 export type DecisionRequest = components['schemas']['DecisionRequest'];
 export type Difference = components['schemas']['Difference'];
 export type Distribution = components['schemas']['Distribution'];
@@ -9464,6 +10603,7 @@ export type Flatness = components['schemas']['Flatness'];
 export type Fleet = components['schemas']['Fleet'];
 export type FleetDocument = components['schemas']['FleetDocument'];
 export type FleetOverview = components['schemas']['FleetOverview'];
+export type FleetQuality = components['schemas']['FleetQuality'];
 export type FleetStatistics = components['schemas']['FleetStatistics'];
 export type FleetYear = components['schemas']['FleetYear'];
 export type ForecastDay = components['schemas']['ForecastDay'];
@@ -9476,11 +10616,16 @@ export type Hardware = components['schemas']['Hardware'];
 export type HeatBand = components['schemas']['HeatBand'];
 export type HeatConfig = components['schemas']['HeatConfig'];
 export type HeatIndex = components['schemas']['HeatIndex'];
+export type HiddenLabel = components['schemas']['HiddenLabel'];
 export type HistoryDay = components['schemas']['HistoryDay'];
+export type HostAgentVersion = components['schemas']['HostAgentVersion'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostDocument = components['schemas']['HostDocument'];
 export type HostHeat = components['schemas']['HostHeat'];
 export type HostKnobAdvice = components['schemas']['HostKnobAdvice'];
+export type HostLabel = components['schemas']['HostLabel'];
+export type HostLabels = components['schemas']['HostLabels'];
+export type HostQuality = components['schemas']['HostQuality'];
 export type HostRef = components['schemas']['HostRef'];
 export type HostService = components['schemas']['HostService'];
 export type HostState = components['schemas']['HostState'];
@@ -9507,12 +10652,17 @@ export type KnobEvidence = components['schemas']['KnobEvidence'];
 export type KnobFiles = components['schemas']['KnobFiles'];
 export type KnobInfo = components['schemas']['KnobInfo'];
 export type KnobState = components['schemas']['KnobState'];
+export type LabelChange = components['schemas']['LabelChange'];
 export type LabelMatcher = components['schemas']['LabelMatcher'];
+export type LabelProblem = components['schemas']['LabelProblem'];
+export type LabelUpload = components['schemas']['LabelUpload'];
+export type LabelsRequest = components['schemas']['LabelsRequest'];
 export type Ledger = components['schemas']['Ledger'];
 export type LedgerColumn = components['schemas']['LedgerColumn'];
 export type LedgerReset = components['schemas']['LedgerReset'];
+export type LinkLogin = components['schemas']['LinkLogin'];
 export type LoadedPoint = components['schemas']['LoadedPoint'];
-export type LoginRequest = components['schemas']['LoginRequest'];
+export type LoginMethods = components['schemas']['LoginMethods'];
 export type Lookalike = components['schemas']['Lookalike'];
 export type Lookalikes = components['schemas']['Lookalikes'];
 export type LossSource = components['schemas']['LossSource'];
@@ -9526,6 +10676,7 @@ export type MissingInput = components['schemas']['MissingInput'];
 export type MoveCost = components['schemas']['MoveCost'];
 export type MovingLoss = components['schemas']['MovingLoss'];
 export type NamedFigure = components['schemas']['NamedFigure'];
+export type NewOwnToken = components['schemas']['NewOwnToken'];
 export type NewScenario = components['schemas']['NewScenario'];
 export type NewToken = components['schemas']['NewToken'];
 export type NewTokenRequest = components['schemas']['NewTokenRequest'];
@@ -9536,24 +10687,35 @@ export type NumberLoss = components['schemas']['NumberLoss'];
 export type NumberNeed = components['schemas']['NumberNeed'];
 export type ObjectiveClass = components['schemas']['ObjectiveClass'];
 export type Objectives = components['schemas']['Objectives'];
+export type OidcMethod = components['schemas']['OidcMethod'];
 export type Option = components['schemas']['Option'];
 export type OptionDocument = components['schemas']['OptionDocument'];
 export type OraclePoint = components['schemas']['OraclePoint'];
 export type Outlier = components['schemas']['Outlier'];
+export type OwnToken = components['schemas']['OwnToken'];
+export type OwnTokenRequest = components['schemas']['OwnTokenRequest'];
+export type Owner = components['schemas']['Owner'];
+export type OwnerRequest = components['schemas']['OwnerRequest'];
 export type Packing = components['schemas']['Packing'];
 export type PageAdviceCard = components['schemas']['Page_AdviceCard_'];
 export type PageAlert = components['schemas']['Page_Alert_'];
 export type PageAuditItem = components['schemas']['Page_AuditItem_'];
 export type PageEventItem = components['schemas']['Page_EventItem_'];
 export type PageExperimentItem = components['schemas']['Page_ExperimentItem_'];
+export type PageHostAgentVersion = components['schemas']['Page_HostAgentVersion_'];
+export type PageHostQuality = components['schemas']['Page_HostQuality_'];
 export type PageHostSummary = components['schemas']['Page_HostSummary_'];
 export type PageNotification = components['schemas']['Page_Notification_'];
 export type PagePrice = components['schemas']['Page_Price_'];
+export type PagePurge = components['schemas']['Page_Purge_'];
 export type PageReportRun = components['schemas']['Page_ReportRun_'];
 export type PageScenarioItem = components['schemas']['Page_ScenarioItem_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
 export type PageSilence = components['schemas']['Page_Silence_'];
 export type PageSweep = components['schemas']['Page_Sweep_'];
+export type PasswordChange = components['schemas']['PasswordChange'];
+export type PasswordLink = components['schemas']['PasswordLink'];
+export type PasswordLogin = components['schemas']['PasswordLogin'];
 export type Pause = components['schemas']['Pause'];
 export type PauseInfo = components['schemas']['PauseInfo'];
 export type PerHost = components['schemas']['PerHost'];
@@ -9575,6 +10737,10 @@ export type PriceRequest = components['schemas']['PriceRequest'];
 export type PricesDocument = components['schemas']['PricesDocument'];
 export type Problem = components['schemas']['Problem'];
 export type PublishedSaving = components['schemas']['PublishedSaving'];
+export type Purge = components['schemas']['Purge'];
+export type PurgeRequest = components['schemas']['PurgeRequest'];
+export type PurgeSubject = components['schemas']['PurgeSubject'];
+export type PurgedTable = components['schemas']['PurgedTable'];
 export type Quantiles = components['schemas']['Quantiles'];
 export type RangeDocument = components['schemas']['RangeDocument'];
 export type Ratio = components['schemas']['Ratio'];
@@ -9585,6 +10751,7 @@ export type RatioPoint = components['schemas']['RatioPoint'];
 export type RatioPosterior = components['schemas']['RatioPosterior'];
 export type RatioSensitivity = components['schemas']['RatioSensitivity'];
 export type RatioSweep = components['schemas']['RatioSweep'];
+export type ReachedCap = components['schemas']['ReachedCap'];
 export type Ready = components['schemas']['Ready'];
 export type Receiver = components['schemas']['Receiver'];
 export type ReceiverRequest = components['schemas']['ReceiverRequest'];
@@ -9674,6 +10841,9 @@ export type TcoAnswer = components['schemas']['TcoAnswer'];
 export type TcoComparison = components['schemas']['TcoComparison'];
 export type TcoInput = components['schemas']['TcoInput'];
 export type TcoRequest = components['schemas']['TcoRequest'];
+export type Team = components['schemas']['Team'];
+export type TeamRef = components['schemas']['TeamRef'];
+export type TeamRequest = components['schemas']['TeamRequest'];
 export type TestAnswer = components['schemas']['TestAnswer'];
 export type TestRequest = components['schemas']['TestRequest'];
 export type TileGrid = components['schemas']['TileGrid'];
@@ -9687,6 +10857,9 @@ export type Trends = components['schemas']['Trends'];
 export type UnknownRule = components['schemas']['UnknownRule'];
 export type Unmovable = components['schemas']['Unmovable'];
 export type Unplaced = components['schemas']['Unplaced'];
+export type User = components['schemas']['User'];
+export type UserRequest = components['schemas']['UserRequest'];
+export type UserUpdate = components['schemas']['UserUpdate'];
 export type Vocabulary = components['schemas']['Vocabulary'];
 export type VocabularyItem = components['schemas']['VocabularyItem'];
 export type WaitingAdvice = components['schemas']['WaitingAdvice'];
@@ -10112,6 +11285,49 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    read_agent_versions_v1_agents_versions_get: {
+        parameters: {
+            query?: {
+                /** @description Only hosts of this release. */
+                version?: string | null;
+                /** @description Only hosts that are behind the service, or are not. */
+                outdated?: boolean | null;
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentVersions"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     revoke_v1_agents__host_id__revoke_post: {
         parameters: {
             query?: never;
@@ -10480,8 +11696,18 @@ export interface operations {
     list_audit_v1_audit_get: {
         parameters: {
             query?: {
+                /** @description A user, with its tokens; or a token. */
+                actor?: string | null;
+                /** @description `token.create`, or all of `token`. */
+                action?: string | null;
+                /** @description The id of what was changed. */
+                subject?: string | null;
+                from?: string | null;
+                to?: string | null;
                 limit?: number;
                 cursor?: string | null;
+                /** @description CSV: up to 50,000 rows in one file. */
+                format?: "json" | "csv";
             };
             header?: never;
             path?: never;
@@ -10489,13 +11715,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description Changes, newest first. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_AuditItem_"];
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -10635,6 +11862,49 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_data_quality_v1_data_quality_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataQuality"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
@@ -11037,6 +12307,43 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    upload_host_labels_v1_hosts_labels_post: {
+        parameters: {
+            query?: {
+                /** @description Say what would change, and change nothing. */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LabelUpload"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     read_host_v1_hosts__host_id__get: {
         parameters: {
             query?: never;
@@ -11205,6 +12512,78 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    read_host_labels_v1_hosts__host_id__labels_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostLabels"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    set_host_labels_v1_hosts__host_id__labels_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LabelsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostLabels"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     read_host_ledger_v1_hosts__host_id__ledger_get: {
         parameters: {
             query?: {
@@ -11291,6 +12670,42 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    purge_host_v1_hosts__host_id__purge_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PurgeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purge"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     ingest_batch_v1_ingest_batches_post: {
         parameters: {
             query?: never;
@@ -11323,6 +12738,264 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_login_methods_v1_login_methods_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginMethods"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    come_back_v1_login_oidc_callback_get: {
+        parameters: {
+            query?: {
+                state?: string;
+                code?: string | null;
+                error?: string | null;
+                iss?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    start_v1_login_oidc_start_get: {
+        parameters: {
+            query?: {
+                /** @description A path of the dashboard to go to afterwards. */
+                next?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_account_v1_me_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    change_password_v1_me_password_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_own_tokens_v1_me_tokens_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnToken"][];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_own_token_v1_me_tokens_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OwnTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewOwnToken"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    revoke_own_token_v1_me_tokens__token_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
@@ -11554,6 +13227,81 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_purges_v1_purges_get: {
+        parameters: {
+            query?: {
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Purge_"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_purge_v1_purges__purge_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                purge_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purge"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
@@ -12613,6 +14361,42 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    set_owner_v1_services__service_id__owner_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OwnerRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Owner"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     read_service_ping_pong_v1_services__service_id__ping_pong_get: {
         parameters: {
             query?: {
@@ -12651,6 +14435,42 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    purge_service_v1_services__service_id__purge_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PurgeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purge"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
@@ -13042,7 +14862,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["LoginRequest"];
+                "application/json": components["schemas"]["LinkLogin"] | components["schemas"]["PasswordLogin"];
             };
         };
         responses: {
@@ -13840,6 +15660,136 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    list_teams_v1_teams_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Team"][];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_team_v1_teams_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Team"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    update_team_v1_teams__team_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Team"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_team_v1_teams__team_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_tokens_v1_tokens_get: {
         parameters: {
             query?: never;
@@ -13923,6 +15873,166 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_users_v1_users_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"][];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_user_v1_users_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    update_user_v1_users__user_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_user_v1_users__user_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_password_link_v1_users__user_id__password_link_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasswordLink"];
+                };
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
