@@ -135,6 +135,15 @@ ENDPOINTS: dict[str, Permission] = {
     "PUT /v1/alert-routes": "write:routes",
     "POST /v1/alert-routes/test": "write:routes",
     "GET /v1/notifications": "read:routes",
+    "GET /v1/agents/versions": "read:agents",
+    "GET /v1/data-quality": "read:fleet",
+    "GET /v1/hosts/{host_id}/labels": "read:fleet",
+    "PUT /v1/hosts/{host_id}/labels": "write:labels",
+    "POST /v1/hosts/labels": "write:labels",
+    "POST /v1/hosts/{host_id}/purge": "purge:data",
+    "POST /v1/services/{service_id}/purge": "purge:data",
+    "GET /v1/purges": "purge:data",
+    "GET /v1/purges/{purge_id}": "purge:data",
     "POST /v1/notifications/{notification_id}/retry": "write:silences",
 }
 ROLE_NAMES: tuple[Role, ...] = ("viewer", "operator", "admin")
@@ -155,6 +164,9 @@ ALLOWED = {
     "write:agents": {"admin"},
     "write:tokens": {"admin"},
     "read:audit": {"admin"},
+    "purge:data": {"admin"},
+    "write:labels": {"operator", "admin"},
+    "read:agents": {"operator", "admin"},
 }
 CHECKED = [endpoint for endpoint, permission in ENDPOINTS.items() if permission not in ("public", "agent")]
 

@@ -40,12 +40,14 @@ from tierscope.api import (
     prices,
     purges,
     ratio,
+    remote_write,
     reports,
     revisit,
     routes,
     rules,
     scenarios,
     sensitivity,
+    series,
     service_metrics,
     services,
     silences,
@@ -75,6 +77,7 @@ from tierscope.usecases.agents import Agents
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.events import Events
 from tierscope.usecases.ingest import Ingest
+from tierscope.usecases.remote_write import RemoteWrite
 from tierscope.usecases.oidc.login import make_oidc_login
 from tierscope.usecases.own_tokens import OwnTokens
 from tierscope.usecases.password_work import PasswordWork
@@ -89,6 +92,8 @@ from tierscope.usecases.users import Users
 ROUTERS = (
     health.router,
     ingest.router,
+    remote_write.router,
+    series.router,
     agents.router,
     agent_versions.router,
     access.router,
@@ -210,10 +215,13 @@ def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
         ingest_usecase = Ingest(database, limits=settings.limits, clock=clock)
         app.state.ingest = ingest_usecase
         ingest_usecase.start()
+        remote_write_usecase = RemoteWrite(database, settings=settings.remote_write, clock=clock)
+        app.state.remote_write = remote_write_usecase
         try:
             yield
         finally:
             await ingest_usecase.stop()
+            await remote_write_usecase.stop()
             password_work.close()
             database.close()
 

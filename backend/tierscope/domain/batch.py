@@ -196,6 +196,12 @@ class Inventory:
     services: tuple[InventoryService, ...]
     findings: tuple[Finding, ...]
     labels: dict[str, str]
+    """Of the agent's own file."""
+    kubernetes_labels: dict[str, str]
+    labels_complete: bool
+    """Whether labels that the host told before and are not here are gone."""
+    interval_seconds: int
+    """Nominal time between collections; 0 where the agent does not say."""
 
 
 @dataclass(frozen=True, slots=True)

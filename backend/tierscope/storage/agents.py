@@ -39,6 +39,7 @@ def insert_host(transaction: WriteTransaction, host: NewHost) -> int:
         name=host.name,
         origin=host.origin,
         labels=host.labels | host.fixed_labels,
+        agent_labels=host.labels,
         fixed_labels=host.fixed_labels,
         credential_hash=host.credential_digest,
     )

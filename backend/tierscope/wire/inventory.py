@@ -12,7 +12,9 @@ from tierscope.wire._generated import batch_pb2, inventory_pb2
 MAX_TEXT_BYTES = 8192
 MAX_ITEMS = 4096
 MAX_REAL = 1e300
-MAX_LABELS = 64
+MAX_LABELS = 128  # of the agent's file and of its cluster
+KUBERNETES = "kubernetes"
+MAX_INTERVAL_SECONDS = 86_400
 MAX_COLLECTORS = 256
 _SEVERITIES = ("info", "warning", "critical")
 _CONFIDENCES = ("certain", "likely", "possible")
@@ -40,7 +42,10 @@ def decode_inventory(message: inventory_pb2.Inventory, *, max_services: int) -> 
         body=message_values(message, "inventory"),
         services=tuple(services[:max_services]),
         findings=tuple(_finding(finding) for finding in message.findings),
-        labels={label.key: label.value for label in message.labels},
+        labels={label.key: label.value for label in message.labels if label.source != KUBERNETES},
+        kubernetes_labels={label.key: label.value for label in message.labels if label.source == KUBERNETES},
+        labels_complete=message.labels_complete,
+        interval_seconds=checks.scalar(message.interval_seconds, "inventory.interval_seconds", 0, MAX_INTERVAL_SECONDS),
     )
     return inventory, left_out
 

@@ -14,6 +14,7 @@ from tierscope.storage.ingest.boots import HostState, sealed_at
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.ingest.registry import Registry
 from tierscope.storage.ingest.rows import Tally
+from tierscope.storage.labels import refresh_labels
 
 HostService = tuple[int, int]
 
@@ -100,11 +101,7 @@ def write_inventory(transaction: WriteTransaction, item: Incoming, inventory: In
         ),
         values,
     )
-    if inventory.labels:
-        transaction.execute(
-            text("UPDATE hosts SET labels = labels || CAST(:labels AS jsonb) || fixed_labels WHERE id = :host"),
-            {"host": item.host.id, "labels": json.dumps(inventory.labels, ensure_ascii=False)},
-        )
+    _write_told(transaction, item.host.id, inventory)
     transaction.execute(
         text(
             "UPDATE findings SET until = :now WHERE host_id = :host AND source = 'agent' AND until IS NULL"
@@ -114,6 +111,24 @@ def write_inventory(transaction: WriteTransaction, item: Incoming, inventory: In
     )
     for finding in inventory.findings:
         _upsert_finding(transaction, item.host.id, finding, source="agent", now=now)
+
+
+def _write_told(transaction: WriteTransaction, host_id: int, inventory: Inventory) -> None:
+    """Labels and interval as the agent tells them. One that does not say that its labels are complete only adds."""
+    before = "" if inventory.labels_complete else "agent_labels || "
+    transaction.execute(
+        text(
+            f"UPDATE hosts SET agent_labels = {before}CAST(:own AS jsonb),"  # noqa: S608 - constants
+            " kubernetes_labels = CAST(:kubernetes AS jsonb), interval_seconds = nullif(:interval, 0) WHERE id = :host"
+        ),
+        {
+            "host": host_id,
+            "own": json.dumps(inventory.labels, ensure_ascii=False),
+            "kubernetes": json.dumps(inventory.kubernetes_labels, ensure_ascii=False),
+            "interval": inventory.interval_seconds,
+        },
+    )
+    refresh_labels(transaction, [host_id])
 
 
 def write_own_findings(transaction: WriteTransaction, findings: Iterable[OwnFinding], now: datetime) -> None:
@@ -161,7 +176,10 @@ def write_hosts(
             text(
                 "UPDATE hosts SET last_seen_at = greatest(last_seen_at, :seen),"
                 " last_end_at = greatest(last_end_at, CAST(:ended AS timestamptz)), boot_id = :boot,"
-                " agent_version = :version, clock_skew_seconds = CAST(:skew AS double precision),"
+                " agent_version_since = CASE WHEN agent_version = :version AND agent_version_since IS NOT NULL"
+                " THEN agent_version_since ELSE CAST(:seen AS timestamptz) END,"
+                " agent_version = :version, refused_protocol = NULL, refused_protocol_at = NULL,"
+                " clock_skew_seconds = CAST(:skew AS double precision),"
                 " layout_id = coalesce(CAST(:layout AS bigint), layout_id),"
                 " too_late_points = too_late_points + :late, set_aside_points = set_aside_points + :aside,"
                 " retired_at = NULL WHERE id = :host"

@@ -11,6 +11,7 @@ from tierscope.core.database import WriteTransaction
 from tierscope.core.errors import TierscopeError, TooManyGaps, UnknownLayout, Unreadable
 from tierscope.domain.sequences import Sequence as StreamState
 from tierscope.storage.ingest import boots, facts, notes, streams
+from tierscope.storage.ingest.arrivals import Arrivals
 from tierscope.storage.ingest.incoming import Incoming, Outcome, Stored, StoreLimits
 from tierscope.storage.ingest.registry import OriginKey, Registry, register_host_layouts
 from tierscope.storage.ingest.rows import Rows, Tally
@@ -51,6 +52,7 @@ class _Group:
         self._hosts: dict[int, boots.HostState] = {}
         self._streams: dict[streams.StreamKey, StreamState] = {}
         self._moved: dict[streams.StreamKey, int] = defaultdict(int)
+        self._arrivals = Arrivals()
 
     def lock(self, group: Sequence[Incoming]) -> None:
         """Locks hosts and streams."""
@@ -68,6 +70,7 @@ class _Group:
             return refused or TierscopeError("the host row is missing")
         decision, after = before.take(seq)
         if decision == "duplicate":
+            self._arrivals.add_duplicate(item)
             return Stored(duplicate=True, rows={}, too_late=0, set_aside=0, warnings=())
         unfit = _unfit_layout(item, self._registry)
         if unfit is not None:
@@ -109,6 +112,7 @@ class _Group:
         facts.write_hosts(self._transaction, pairs, self._hosts)
         found = []
         for item, tally in pairs:
+            self._arrivals.add(item, tally)
             own = notes.findings_of(item, tally, self._limits, refused_layouts, refused_services)
             tally.warnings.extend(note.finding.cause for note in own if note.holds)
             found.extend(own)
@@ -121,6 +125,7 @@ class _Group:
         """Writes streams, and the clones that came to light."""
         moved = {key: (self._streams[key], count) for key, count in self._moved.items()}
         streams.write_streams(self._transaction, moved)
+        self._arrivals.write(self._transaction)
         boots.touch_boots(self._transaction, {}, self._hosts.values())
         facts.write_own_findings(self._transaction, notes.clone_findings(self._hosts.values()), self._now)
 

@@ -34,6 +34,8 @@ class Tally:
     """(end of the newest sample, layout id)."""
     corrected: int = 0
     warnings: list[str] = field(default_factory=list)
+    ends_us: list[Int64] = field(default_factory=list)
+    """Ends of the intervals whose counters are stored."""
 
     def count(self, placed: Placed) -> None:
         """Adds what placing in time decided."""
@@ -115,6 +117,7 @@ class Rows:
         present = None if block.present is None else block.present[keep]
         self._parts["counters_live"].append(copy.int8_matrix_rows(leading, block.values[keep], present))
         self._mark("counters", item.host.id, 0, ends_us, TEN_MINUTES_US)
+        tally.ends_us.append(ends_us)
         tally.rows["counters"] += kept
         newest = int(ends_us.max())
         if tally.layout is None or newest >= tally.layout[0]:

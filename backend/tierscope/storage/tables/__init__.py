@@ -3,6 +3,7 @@
 from tierscope.storage.tables.alerts import ALERTS, alert_changes, alert_rules, alert_states, alerts
 from tierscope.storage.tables.capacity import CAPACITY, capacity_forecasts, capacity_groups, report_runs, reports
 from tierscope.storage.tables.identity import IDENTITY, team_members, teams, users
+from tierscope.storage.tables.fleet_moves import fleet_moves
 from tierscope.storage.tables.notifications import (
     NOTIFICATIONS,
     alert_acknowledgements,
@@ -14,6 +15,7 @@ from tierscope.storage.tables.notifications import (
     silences,
 )
 from tierscope.storage.tables.operations import OPERATIONS, purges
+from tierscope.storage.tables.objects import objects
 from tierscope.storage.tables.plain import (
     advice,
     audit,
@@ -125,6 +127,7 @@ __all__ = [
     "findings",
     "fleet_changes",
     "fleet_groups",
+    "fleet_moves",
     "fleet_sketches",
     "gaps",
     "heat",
@@ -149,6 +152,7 @@ __all__ = [
     "notification_members",
     "notifications",
     "notifier",
+    "objects",
     "pauses",
     "prices",
     "purges",

@@ -13,7 +13,9 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.types import TypeEngine
 
 from tierscope.domain.tier_moves import COLUMN_KEYS
+from tierscope.storage.tables.fleet_moves import fleet_moves
 from tierscope.storage.tables.plain import Instant, metadata
+from tierscope.storage.tables.samples import samples_live, samples_packed
 
 FLAG_CLOCK_CORRECTED = 1
 """The time was rebuilt from arrival and boot-time clock."""
@@ -70,6 +72,16 @@ def _bytes(name: str) -> Column[bytes]:
     return Column(name, LargeBinary, nullable=False)
 
 
+def _over_time() -> Index:
+    """For reads of a stretch of time over all hosts. Rows come nearly in its order, so that such an index is tiny."""
+    return Index(None, "ts", postgresql_using="brin", postgresql_with={"pages_per_range": 32, "autosummarize": True})
+
+
+def _object() -> tuple[Column[Any], ...]:
+    """Where a row's body is once it was moved to the object store: objects.key, and its place in that object."""
+    return Column("object_key", Text), Column("object_part", Integer)
+
+
 def _method() -> tuple[Column[Any], ...]:
     """What measured it (numbers of the contract's enums) and the nominal interval."""
     return _small("backend"), _small("granularity"), _int("interval_ns")
@@ -115,6 +127,7 @@ tier_moves = _table(
     Column("trust", JSONB),  # null where `trust_id` says it: ledger_trusts.id
     _small("cause", null=True),
     _int("trust_id", null=True),
+    _over_time(),
     service=True,
 )
 
@@ -197,6 +210,7 @@ def _service_heat(name: str) -> Table:
         Column("built_at", Instant, nullable=False),  # tells a row from the one that it replaced
         _bytes("body"),
         _bytes("counts"),  # of the frequency scheme, read for it alone
+        _array("class_bytes", Double, null=True),  # over hosts by the usual rule; null in rows of before
         Index(None, "service_id", "ts"),
     )
 
@@ -259,11 +273,22 @@ traces = _table(
     Column("n_intervals", Integer, nullable=False),
     Column("n_pages", Integer, nullable=False),
     Column("n_rows", Integer, nullable=False),
-    _bytes("body"),
+    _bytes("body"),  # empty where an object holds it
+    *_object(),
+    _over_time(),
     service=True,
 )
 
-tiles = _table("tiles", _int("epoch_id"), _small("level"), _bytes("cells"), _bytes("known"), service=True)
+tiles = _table(
+    "tiles",
+    _int("epoch_id"),
+    _small("level"),
+    _bytes("cells"),  # this and `known`: empty where an object holds them
+    _bytes("known"),
+    *_object(),
+    _over_time(),
+    service=True,
+)
 
 self_reports = _table(
     "self_reports",
@@ -353,6 +378,26 @@ capacity_days = Table(
     Index(None, "kind", "subject", "ts"),
 )
 
+quality_1h = Table(
+    # What arrived of a host's intervals, by the hour in which they lie; what was sent again or left out, by the hour of
+    # arrival. domain/data_quality.py
+    "quality_1h",
+    metadata,
+    Column("host_id", BigInteger, nullable=False),
+    Column("ts", Instant, nullable=False),
+    _int("minutes"),  # bit i = an interval that ends in minute i of the hour is stored
+    Column("late", Integer, nullable=False),  # of those stored
+    Column("corrected", Integer, nullable=False),  # of those stored
+    Column("too_late", Integer, nullable=False),
+    Column("set_aside", Integer, nullable=False),
+    Column("duplicates", Integer, nullable=False),  # batches
+    _float("skew_seconds", null=True),  # the largest either way
+    _int("dropped_batches", null=True),  # that the agent counted since its stream began; null = no report
+    _int("counters_dropped", null=True),
+    _int("services_dropped", null=True),
+    Index("ux_quality_1h_host_id_ts", "host_id", "ts", unique=True),
+)
+
 # Live tables are kept for the whole window in which late data is taken, so that a bucket is rebuilt from all its rows.
 TIME_TABLES = (
     TimeTable(counters_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
@@ -370,6 +415,7 @@ TIME_TABLES = (
     TimeTable(service_heat_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
     TimeTable(service_heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
     TimeTable(service_moves_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
+    TimeTable(fleet_moves, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
     TimeTable(gaps, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
     TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
     TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=True),
@@ -377,5 +423,8 @@ TIME_TABLES = (
     TimeTable(traces, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
     TimeTable(capacity_days, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
     TimeTable(fleet_sketches, chunk_days=10, chunk_hours=240, keep_days=400, written_at_ingest=False),
+    TimeTable(quality_1h, chunk_days=10, chunk_hours=240, keep_days=35, written_at_ingest=True),
     TimeTable(self_reports, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
+    TimeTable(samples_live, chunk_days=1, chunk_hours=6, keep_days=2, written_at_ingest=True),
+    TimeTable(samples_packed, chunk_days=1, chunk_hours=24, keep_days=35, written_at_ingest=False),
 )

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Inventory(_message.Message):
-    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid", "benches", "unmovable", "hypervisor")
+    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid", "benches", "unmovable", "hypervisor", "labels_complete", "interval_seconds")
     HOSTNAME_FIELD_NUMBER: _ClassVar[int]
     KERNEL_RELEASE_FIELD_NUMBER: _ClassVar[int]
     KERNEL_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +31,8 @@ class Inventory(_message.Message):
     BENCHES_FIELD_NUMBER: _ClassVar[int]
     UNMOVABLE_FIELD_NUMBER: _ClassVar[int]
     HYPERVISOR_FIELD_NUMBER: _ClassVar[int]
+    LABELS_COMPLETE_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_SECONDS_FIELD_NUMBER: _ClassVar[int]
     hostname: str
     kernel_release: str
     kernel_version: str
@@ -54,7 +56,9 @@ class Inventory(_message.Message):
     benches: _containers.RepeatedCompositeFieldContainer[NodeBench]
     unmovable: _containers.RepeatedCompositeFieldContainer[Unmovable]
     hypervisor: str
-    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ..., benches: _Optional[_Iterable[_Union[NodeBench, _Mapping]]] = ..., unmovable: _Optional[_Iterable[_Union[Unmovable, _Mapping]]] = ..., hypervisor: _Optional[str] = ...) -> None: ...
+    labels_complete: bool
+    interval_seconds: int
+    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ..., benches: _Optional[_Iterable[_Union[NodeBench, _Mapping]]] = ..., unmovable: _Optional[_Iterable[_Union[Unmovable, _Mapping]]] = ..., hypervisor: _Optional[str] = ..., labels_complete: _Optional[bool] = ..., interval_seconds: _Optional[int] = ...) -> None: ...
 
 class Unmovable(_message.Message):
     __slots__ = ("node", "hugetlb_bytes", "mlocked_bytes", "pinned_pages")
@@ -261,12 +265,14 @@ class Finding(_message.Message):
     def __init__(self, id: _Optional[str] = ..., severity: _Optional[str] = ..., cause: _Optional[str] = ..., fix: _Optional[str] = ..., confidence: _Optional[str] = ...) -> None: ...
 
 class Label(_message.Message):
-    __slots__ = ("key", "value")
+    __slots__ = ("key", "value", "source")
     KEY_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     key: str
     value: str
-    def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    source: str
+    def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ..., source: _Optional[str] = ...) -> None: ...
 
 class CxlDevice(_message.Message):
     __slots__ = ("name", "ram_bytes", "numa_node", "serial", "pci_address", "firmware_version", "link_decigigatransfers", "link_width", "max_link_decigigatransfers", "max_link_width", "aer_correctable", "aer_nonfatal", "aer_fatal")

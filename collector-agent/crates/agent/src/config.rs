@@ -12,6 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use tierscope_sample::service::OwnRule;
 
+use crate::kubernetes_labels::KubernetesConfig;
 use crate::service_metrics::ServiceMetricsConfig;
 
 pub(crate) use check::Mistake;
@@ -53,6 +54,8 @@ pub(crate) struct Config {
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// What fleets are filtered by: sku, rack, region, team, ratio, ...
     pub(crate) labels: BTreeMap<String, String>,
+    /// Which labels of a Kubernetes cluster travel beside them.
+    pub(crate) kubernetes: KubernetesConfig,
     /// The owner's rules of service identity; the first that fits wins.
     pub(crate) services: Vec<OwnRule>,
     /// Whether events of the hardware are counted: bandwidth of memory, and cycles that wait for it.
@@ -212,6 +215,7 @@ impl Default for Config {
             paused: false,
             metrics_listen: None,
             labels: BTreeMap::new(),
+            kubernetes: KubernetesConfig::default(),
             services: Vec::new(),
             hardware_counters: true,
             service_metrics: Vec::new(),
@@ -342,6 +346,11 @@ mod tests {
                 "as many as core_groups",
             ),
             ("[labels]\n\"\" = \"x\"\n", "line 1", "printable"),
+            (
+                "[kubernetes]\nlabels = [\"zone\"]\n",
+                "line 2",
+                "/etc/podinfo/labels",
+            ),
             ("upload_spread_seconds = 601\n", "line 1", "at most 600"),
             ("spool_max_mib = 0\n", "line 1", "1 to 65536"),
             ("[limits]\ncounters = 0\n", "line 2", "1 to 65536"),

@@ -25,6 +25,7 @@ mod heat_collector;
 mod heat_targets;
 mod host_cgroups;
 pub mod inventory;
+mod kubernetes_labels;
 mod ladder;
 mod layouts;
 mod leftovers;

@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::hardware::HardwareCounters;
 use crate::heat_collector::{HeatCollector, View};
 use crate::inventory;
+use crate::kubernetes_labels;
 use crate::names::NamePolicy;
 use crate::service_metrics::{self, ServiceMetrics, merge};
 use crate::services::Rules;
@@ -123,6 +124,9 @@ impl LiveSource {
         }
         let mut inventory = self.describe().clone();
         inventory.labels = self.config.labels.clone().into_iter().collect();
+        inventory.kubernetes_labels = kubernetes_labels::read(&self.config.kubernetes);
+        inventory.labels_complete = true;
+        inventory.interval_seconds = self.config.interval_seconds.unwrap_or_default();
         if let Some(hostname) = &self.config.hostname {
             inventory.hostname.clone_from(hostname);
         }

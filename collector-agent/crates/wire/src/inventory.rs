@@ -4,6 +4,9 @@ use tierscope_sample::inventory as sample;
 
 use crate::proto;
 
+/// The source of labels that a cluster gave.
+const KUBERNETES: &str = "kubernetes";
+
 pub(crate) fn encode(from: &sample::Inventory) -> proto::Inventory {
     let from = from.clone();
     proto::Inventory {
@@ -23,10 +26,8 @@ pub(crate) fn encode(from: &sample::Inventory) -> proto::Inventory {
         services: from.services.into_iter().map(service_to).collect(),
         swaps: from.swaps.into_iter().map(swap_to).collect(),
         findings: from.findings.into_iter().map(finding_to).collect(),
-        labels: from
-            .labels
-            .into_iter()
-            .map(|(key, value)| proto::Label { key, value })
+        labels: labels_to(from.labels, "")
+            .chain(labels_to(from.kubernetes_labels, KUBERNETES))
             .collect(),
         cxl_devices: from.cxl_devices.into_iter().map(cxl_to).collect(),
         rdma_devices: from.rdma_devices,
@@ -34,10 +35,28 @@ pub(crate) fn encode(from: &sample::Inventory) -> proto::Inventory {
         benches: from.benches.into_iter().map(bench_to).collect(),
         unmovable: from.unmovable.into_iter().map(unmovable_to).collect(),
         hypervisor: from.hypervisor,
+        labels_complete: from.labels_complete,
+        interval_seconds: from.interval_seconds,
     }
 }
 
+fn labels_to(from: Vec<(String, String)>, source: &str) -> impl Iterator<Item = proto::Label> {
+    from.into_iter().map(move |(key, value)| proto::Label {
+        key,
+        value,
+        source: source.to_owned(),
+    })
+}
+
+fn labels_from(from: Vec<proto::Label>) -> Vec<(String, String)> {
+    from.into_iter().map(|label| (label.key, label.value)).collect()
+}
+
 pub(crate) fn decode(from: proto::Inventory) -> sample::Inventory {
+    let (kubernetes, own) = from
+        .labels
+        .into_iter()
+        .partition(|label| label.source == KUBERNETES);
     sample::Inventory {
         hostname: from.hostname,
         kernel_release: from.kernel_release,
@@ -55,17 +74,16 @@ pub(crate) fn decode(from: proto::Inventory) -> sample::Inventory {
         services: from.services.into_iter().map(service_from).collect(),
         swaps: from.swaps.into_iter().map(swap_from).collect(),
         findings: from.findings.into_iter().map(finding_from).collect(),
-        labels: from
-            .labels
-            .into_iter()
-            .map(|label| (label.key, label.value))
-            .collect(),
+        labels: labels_from(own),
+        kubernetes_labels: labels_from(kubernetes),
         cxl_devices: from.cxl_devices.into_iter().map(cxl_from).collect(),
         rdma_devices: from.rdma_devices,
         running_as_uid: from.running_as_uid,
         benches: from.benches.into_iter().map(bench_from).collect(),
         unmovable: from.unmovable.into_iter().map(unmovable_from).collect(),
         hypervisor: from.hypervisor,
+        labels_complete: from.labels_complete,
+        interval_seconds: from.interval_seconds,
     }
 }
 

@@ -12310,7 +12310,7 @@ export interface operations {
     upload_host_labels_v1_hosts_labels_post: {
         parameters: {
             query?: {
-                /** @description Say what would change, and change nothing. */
+                /** @description Change nothing. */
                 dry_run?: boolean;
             };
             header?: never;

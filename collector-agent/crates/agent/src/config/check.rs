@@ -7,11 +7,12 @@ use tierscope_sample::service::OwnRule;
 use super::{Config, is_interval};
 use crate::collectors;
 use crate::heat::backend::SamplingSettings;
+use crate::kubernetes_labels;
 use crate::service_metrics;
 
 /// Most labels of a host, and most characters of one.
 const MAX_LABELS: usize = 64;
-const MAX_LABEL_CHARS: usize = 200;
+const MAX_LABEL_CHARS: usize = kubernetes_labels::MAX_CHARS;
 /// Most patterns of one list.
 const MAX_PATTERNS: usize = 1000;
 
@@ -105,6 +106,16 @@ fn check_labels(config: &Config) -> Checked {
             .all(|(key, value)| !key.is_empty() && !is_bad(key) && !is_bad(value)),
         "labels",
         "keys and values have at most 200 printable characters",
+    )?;
+    require(
+        config.kubernetes.labels.len() <= MAX_LABELS,
+        "kubernetes.labels",
+        "list at most 64 labels",
+    )?;
+    require(
+        config.kubernetes.labels.is_empty() || config.kubernetes.labels_file.is_some(),
+        "kubernetes.labels",
+        "say where they are, such as labels_file = \"/etc/podinfo/labels\"",
     )
 }
 

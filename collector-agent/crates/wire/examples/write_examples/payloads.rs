@@ -294,6 +294,12 @@ fn inventory() -> Content {
             ("rack".to_owned(), "r1".to_owned()),
             ("sku".to_owned(), "=cmd()".to_owned()),
         ],
+        kubernetes_labels: vec![(
+            "topology.kubernetes.io/zone".to_owned(),
+            "eu-1a".to_owned(),
+        )],
+        labels_complete: true,
+        interval_seconds: 60,
         cxl_devices: cxl_devices(),
         rdma_devices: vec!["mlx5_0".to_owned()],
         running_as_uid: 65_534,

@@ -225,6 +225,10 @@ fn inventory(inventory: &Inventory) -> Value {
         })).collect::<Vec<_>>(),
         "labels": inventory.labels.iter().map(|(key, value)| (key.clone(), json!(value)))
             .collect::<Map<_, _>>(),
+        "kubernetes_labels": inventory.kubernetes_labels.iter().map(|(key, value)| (key.clone(), json!(value)))
+            .collect::<Map<_, _>>(),
+        "labels_complete": inventory.labels_complete,
+        "interval_seconds": inventory.interval_seconds,
         "cxl_devices": inventory.cxl_devices.iter().map(cxl_device).collect::<Vec<_>>(),
         "rdma_devices": inventory.rdma_devices,
         "running_as_uid": inventory.running_as_uid,

@@ -350,6 +350,12 @@ pub struct Inventory {
     /// "" unknown | none | kvm-guest | kvm-host | ...
     #[prost(string, tag = "23")]
     pub hypervisor: ::prost::alloc::string::String,
+    /// labels are all that the host has now: those it told before and not here go
+    #[prost(bool, tag = "24")]
+    pub labels_complete: bool,
+    /// nominal time between collections; 0 = not told
+    #[prost(uint32, tag = "25")]
+    pub interval_seconds: u32,
 }
 /// Memory of a node that no tier move can take away. Absent = the kernel does not say.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -589,6 +595,9 @@ pub struct Label {
     pub key: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub value: ::prost::alloc::string::String,
+    /// "" = the agent's own file | kubernetes
+    #[prost(string, tag = "3")]
+    pub source: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CxlDevice {
@@ -812,9 +821,11 @@ pub struct SelfReport {
     pub spool_bytes: i64,
     #[prost(uint64, tag = "6")]
     pub spool_batches: u64,
-    /// since the stream began: oldest first, when the spool was full
+    /// lost on the host since the stream began: the spool was full (oldest first), the
     #[prost(uint64, tag = "7")]
     pub dropped_batches: u64,
+    /// disk took no more or gave back damage, or the service refused them for good
+    ///
     /// since the stream began, compressed
     #[prost(uint64, tag = "8")]
     pub sent_bytes: u64,

@@ -1,0 +1,220 @@
+"""What arrived of each host, summed over a window, and what explains that something did not."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession
+
+SUMS = ("expected", "received", "missing", "late", "corrected", "too_late", "set_aside", "duplicates", "dropped")
+
+
+@dataclass(frozen=True, slots=True)
+class QualityRow:
+    """A host's sums over a window. `start` and `end` bound what is expected of it; None: nothing is."""
+
+    number: int
+    host_id: str
+    name: str
+    origin: str
+    step_seconds: int
+    start: datetime
+    end: datetime
+    expected: int
+    received: int
+    missing: int
+    late: int
+    corrected: int
+    too_late: int
+    set_aside: int
+    duplicates: int
+    dropped: int | None
+    counters_dropped: int | None
+    services_dropped: int | None
+    skew_seconds: float | None
+    clock_skew_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSums:
+    """Sums over all hosts, and how many hosts they are of; `dropped` None where no agent reported."""
+
+    hosts: int
+    gapless: int
+    skewed: int
+    expected: int
+    received: int
+    missing: int
+    late: int
+    corrected: int
+    too_late: int
+    set_aside: int
+    duplicates: int
+    dropped: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HourRow:
+    """An hour of a host."""
+
+    ts: datetime
+    minutes: int
+    dropped_batches: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """What may explain gaps of one host."""
+
+    boots: tuple[datetime, ...]
+    streams: tuple[datetime, ...]
+    missing_batches: int
+    paused_since: datetime | None
+    findings: tuple[tuple[str, str], ...]
+    """(id, cause) of the service's own findings on limits that were reached."""
+
+
+_PER_HOST = """
+WITH hours AS (
+  SELECT host_id, ts,
+    CASE WHEN ts = :first_hour THEN minutes & :first_mask ELSE minutes END
+      & CASE WHEN ts = :last_hour THEN :last_mask ELSE -1 END AS minutes,
+    late, corrected, too_late, set_aside, duplicates, skew_seconds, dropped_batches, counters_dropped,
+    services_dropped, lag(dropped_batches) OVER (PARTITION BY host_id ORDER BY ts) AS dropped_before
+  FROM quality_1h WHERE ts >= :first_hour AND ts <= :last_hour
+), sums AS (
+  SELECT host_id, sum(bit_count(CAST(minutes AS bit(64)))) AS received,
+    min(CASE WHEN minutes <> 0 THEN ts
+      + make_interval(mins => CAST(round(ln(CAST(minutes & -minutes AS float8)) / ln(2.0)) AS int)) END) AS first_at,
+    sum(late) AS late, sum(corrected) AS corrected, sum(too_late) AS too_late, sum(set_aside) AS set_aside,
+    sum(duplicates) AS duplicates, max(skew_seconds) AS skew_seconds,
+    sum(CASE WHEN dropped_batches IS NULL THEN NULL WHEN dropped_before IS NULL THEN 0
+      WHEN dropped_batches >= dropped_before THEN dropped_batches - dropped_before ELSE dropped_batches END) AS dropped,
+    max(counters_dropped) AS counters_dropped, max(services_dropped) AS services_dropped
+  FROM hours GROUP BY host_id
+), spans AS (
+  SELECT h.id, h.public_id, h.name, h.origin, h.clock_skew_seconds, s.*,
+    greatest(coalesce(h.interval_seconds, :step), 60) AS step_seconds,
+    greatest(CAST(:start AS timestamptz),
+      date_trunc('minute', least(s.first_at, greatest(h.enrolled_at, :since) + interval '3 minutes'))) AS began,
+    least(CAST(:end AS timestamptz), CASE WHEN h.retired_at IS NULL THEN :end ELSE h.last_end_at END) AS ended
+  FROM hosts h LEFT JOIN sums s ON s.host_id = h.id WHERE h.revoked_at IS NULL AND h.origin <> 'import'
+), per_host AS (
+  SELECT id AS number, public_id AS host_id, name, origin, step_seconds, began AS start, greatest(began, ended) AS end,
+    greatest(0, floor(extract(epoch FROM ended - began) / step_seconds))::bigint AS expected,
+    coalesce(received, 0)::bigint AS received,
+    greatest(0, floor(extract(epoch FROM ended - began) / step_seconds) - coalesce(received, 0))::bigint AS missing,
+    coalesce(late, 0)::bigint AS late, coalesce(corrected, 0)::bigint AS corrected,
+    coalesce(too_late, 0)::bigint AS too_late, coalesce(set_aside, 0)::bigint AS set_aside,
+    coalesce(duplicates, 0)::bigint AS duplicates, dropped::bigint AS dropped, counters_dropped, services_dropped,
+    skew_seconds, clock_skew_seconds
+  FROM spans
+)
+"""
+_FLEET = """
+SELECT count(*) AS hosts, count(*) FILTER (WHERE missing = 0) AS gapless,
+  count(*) FILTER (WHERE abs(clock_skew_seconds) > :skew) AS skewed,
+  coalesce(sum(expected), 0)::bigint AS expected, coalesce(sum(received), 0)::bigint AS received,
+  coalesce(sum(missing), 0)::bigint AS missing, coalesce(sum(late), 0)::bigint AS late,
+  coalesce(sum(corrected), 0)::bigint AS corrected, coalesce(sum(too_late), 0)::bigint AS too_late,
+  coalesce(sum(set_aside), 0)::bigint AS set_aside, coalesce(sum(duplicates), 0)::bigint AS duplicates,
+  sum(dropped)::bigint AS dropped
+FROM per_host
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class QualityWindow:
+    """A window of whole minutes; `since`: nothing was counted before. `step_seconds` of hosts that say none."""
+
+    start: datetime
+    end: datetime
+    since: datetime
+    step_seconds: int
+
+    def values(self) -> dict[str, Any]:
+        """As the statements take it: first and last hour with masks of the minutes that count in them."""
+        first = self.start.replace(minute=0, second=0, microsecond=0)
+        last_minute = self.end - timedelta(minutes=1)
+        last = last_minute.replace(minute=0, second=0, microsecond=0)
+        return {
+            "start": self.start,
+            "end": self.end,
+            "since": self.since,
+            "step": self.step_seconds,
+            "first_hour": first,
+            "first_mask": ((1 << 60) - 1) & ~((1 << self.start.minute) - 1),
+            "last_hour": last,
+            "last_mask": (1 << (last_minute.minute + 1)) - 1,
+        }
+
+
+def read_quality(
+    session: ReadSession, window: QualityWindow, *, after: tuple[int, int] | None, limit: int
+) -> list[QualityRow]:
+    """Hosts, those that miss most first; `after` is (missing, number) of the last one seen."""
+    beyond = "" if after is None else "WHERE (missing, -number) < (:missing, -:number)"
+    page = f"SELECT * FROM per_host {beyond} ORDER BY missing DESC, number LIMIT :limit"  # noqa: S608 - constants
+    statement = text(_PER_HOST + page)
+    values = window.values() | {"limit": limit}
+    if after is not None:
+        values |= {"missing": after[0], "number": after[1]}
+    return [QualityRow(**row) for row in session.execute(statement, values).mappings()]
+
+
+def read_fleet_quality(session: ReadSession, window: QualityWindow, *, skew_limit_seconds: float) -> FleetSums:
+    """Sums over all hosts."""
+    values = window.values() | {"skew": skew_limit_seconds}
+    row = session.execute(text(_PER_HOST + _FLEET), values).mappings().one()
+    return FleetSums(**row)
+
+
+def counted_since(session: ReadSession) -> datetime:
+    """When this installation began to count what arrives."""
+    statement = text("SELECT CAST(value AS timestamptz) FROM installation WHERE key = 'quality_since'")
+    found: datetime = session.execute(statement).scalar_one()
+    return found
+
+
+def read_hours(session: ReadSession, hosts: Sequence[int], window: QualityWindow) -> dict[int, list[HourRow]]:
+    """The hours of some hosts in a window, oldest first."""
+    statement = text(
+        "SELECT host_id, ts, minutes, dropped_batches FROM quality_1h WHERE host_id = ANY(:hosts)"
+        " AND ts >= :first_hour AND ts <= :last_hour ORDER BY host_id, ts"
+    )
+    values = {name: value for name, value in window.values().items() if name in ("first_hour", "last_hour")}
+    found: dict[int, list[HourRow]] = defaultdict(list)
+    for row in session.execute(statement, values | {"hosts": list(hosts)}):
+        found[row.host_id].append(HourRow(row.ts, row.minutes, row.dropped_batches))
+    return found
+
+
+def read_reasons(session: ReadSession, hosts: Sequence[int], window: QualityWindow) -> dict[int, Reasons]:
+    """What the store knows that may explain gaps of some hosts."""
+    statement = text(
+        "SELECT h.id,"
+        " ARRAY(SELECT first_seen_at FROM boots WHERE host_id = h.id AND first_seen_at >= :start"
+        "   AND id > (SELECT min(id) FROM boots WHERE host_id = h.id) ORDER BY 1) AS boots,"
+        " ARRAY(SELECT created_at FROM streams WHERE host_id = h.id AND created_at >= :start"
+        "   AND created_at > (SELECT min(created_at) FROM streams WHERE host_id = h.id) ORDER BY 1) AS streams,"
+        " coalesce((SELECT sum(upper(part) - lower(part)) FROM streams s, unnest(s.gaps) AS part"
+        "   WHERE s.host_id = h.id), 0) AS missing,"
+        " (SELECT min(since) FROM pauses p WHERE p.scope = 'all' AND coalesce(p.host_id, h.id) = h.id) AS paused,"
+        " ARRAY(SELECT ARRAY[finding_id, cause] FROM findings f WHERE f.host_id = h.id AND f.source = 'service'"
+        "   AND f.finding_id IN ('service-limit', 'layout-limit') AND coalesce(f.until, now()) >= :start) AS findings"
+        " FROM hosts h WHERE h.id = ANY(:hosts)"
+    )
+    found = {}
+    for row in session.execute(statement, {"hosts": list(hosts), "start": window.start}):
+        found[row.id] = Reasons(
+            boots=tuple(row.boots),
+            streams=tuple(row.streams),
+            missing_batches=int(row.missing),
+            paused_since=row.paused,
+            findings=tuple((name, cause) for name, cause in row.findings),
+        )
+    return found
