@@ -1,6 +1,9 @@
 //! The host's clocks, and times as text.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use tierscope_upload::SentAt;
 
 /// Nanoseconds of a second.
 pub(crate) const SECOND_NS: i64 = 1_000_000_000;
@@ -9,14 +12,25 @@ fn nanoseconds(time: Timespec) -> i64 {
     time.tv_sec.saturating_mul(SECOND_NS).saturating_add(time.tv_nsec)
 }
 
-/// `CLOCK_REALTIME`, nanoseconds since the Unix epoch.
+/// `CLOCK_REALTIME`, nanoseconds since the Unix epoch; 0 where it stands before that.
+///
+/// Through the standard library, so that tests can put a clock of their own in its place.
 pub(crate) fn wall_ns() -> i64 {
-    nanoseconds(clock_gettime(ClockId::Realtime))
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// `CLOCK_BOOTTIME`, nanoseconds.
 pub(crate) fn boottime_ns() -> i64 {
     nanoseconds(clock_gettime(ClockId::Boottime))
+}
+
+/// Both clocks of now, for the headers of a request: the service tells from them whether this host's clock is right.
+pub(crate) fn sent_at() -> SentAt {
+    SentAt {
+        wall_ns: wall_ns(),
+        boottime_ns: boottime_ns(),
+    }
 }
 
 /// User and system time of this process, nanoseconds.

@@ -33,11 +33,12 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Seals a collection and appends it to the queue on disk. Gives the compressed bytes.
+    /// Seals a collection and appends it to the queue on disk. Gives the compressed bytes. What the disk does not take is
+    /// counted as dropped, and the rest is queued all the same.
     pub(crate) fn add(&mut self, shared: &Shared, collection: Collection, standing: Standing) -> Result<i64> {
         let boot_id = collection.sample.boot_id.clone();
         let row = CounterRow::new(&collection.sample, &mut self.layouts);
-        lock(&shared.layouts).keep(&row.layout)?;
+        let mut failure = lock(&shared.layouts).keep(&row.layout).err();
         let new_inventory = Some(&collection.inventory).filter(|inventory| self.is_new(inventory));
         self.add_costs(collection.costs);
         let mut spool = lock(&shared.spool);
@@ -72,16 +73,21 @@ impl Queue {
         );
         let mut queued_bytes = 0;
         for batch in self.sealer.seal(content, &header)? {
-            spool.append(batch.seq, &batch.body)?;
-            queued_bytes += batch.body.len() as i64;
+            match spool.append(batch.seq, &batch.body) {
+                Ok(()) => queued_bytes += batch.body.len() as i64,
+                Err(error) => failure = failure.or(Some(error.into())),
+            }
         }
         let queued = spool_status(&spool);
         drop(spool);
+        shared.status.update(|status| status.spool = queued);
+        if let Some(error) = failure {
+            return Err(error);
+        }
         if new_inventory.is_some() {
             self.sent_inventory = Some(Arc::clone(&collection.inventory));
         }
         self.seen_inventory = Some(collection.inventory);
-        shared.status.update(|status| status.spool = queued);
         Ok(queued_bytes)
     }
 
@@ -122,7 +128,8 @@ impl Queue {
             rss_bytes: resident_bytes(),
             spool_bytes: spool.bytes as i64,
             spool_batches: spool.pending_records,
-            dropped_batches: spool.dropped,
+            // One count of what was lost on the way: the status file and `/metrics` tell the causes apart.
+            dropped_batches: spool.dropped + spool.damaged + spool.rejected,
             sent_bytes: spool.sent_bytes,
             collectors: std::mem::take(&mut self.costs),
             ..SelfReport::default()

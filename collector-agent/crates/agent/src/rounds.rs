@@ -71,7 +71,7 @@ impl<'a> Rounds<'a> {
         loop {
             let interval_ns = i64::from(self.interval_seconds()) * SECOND_NS;
             let due_ns = (wall_ns() / interval_ns + 1) * interval_ns;
-            if !self.wait_until(due_ns, source) {
+            if !self.wait_until(due_ns, interval_ns, source) {
                 return;
             }
             self.round(source, stamp(wall_ns(), due_ns));
@@ -79,9 +79,11 @@ impl<'a> Rounds<'a> {
     }
 
     /// Waits, and obeys the kill switch meanwhile. `false` when the process is to end.
-    fn wait_until(&mut self, due_ns: i64, source: &mut dyn Source) -> bool {
+    fn wait_until(&mut self, due_ns: i64, interval_ns: i64, source: &mut dyn Source) -> bool {
         loop {
-            let left = Duration::from_nanos((due_ns - wall_ns()).max(0) as u64);
+            let Some(left) = time_left(wall_ns(), due_ns, interval_ns) else {
+                return true;
+            };
             match self.stop.recv_timeout(left.min(LOOK_EVERY)) {
                 Err(RecvTimeoutError::Timeout) if left <= LOOK_EVERY => return true,
                 Err(RecvTimeoutError::Timeout) => self.rest_if_paused(source),
@@ -229,6 +231,13 @@ impl<'a> Rounds<'a> {
     }
 }
 
+/// How long until `due_ns`; `None` where the clock was set back, so that the wait would be longer than any interval: an
+/// hour without samples would follow from an hour of correction.
+fn time_left(now_ns: i64, due_ns: i64, interval_ns: i64) -> Option<Duration> {
+    let left_ns = (due_ns - now_ns).max(0);
+    (left_ns <= interval_ns).then(|| Duration::from_nanos(left_ns as u64))
+}
+
 /// The time that a collection stands for: the end of its interval when it is on time, else the time that it is. After a
 /// step of the clock an interval ends early or late and says so by its time.
 fn stamp(now_ns: i64, due_ns: i64) -> i64 {
@@ -239,6 +248,16 @@ fn stamp(now_ns: i64, due_ns: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_ends_the_wait() {
+        let (due, interval) = (120 * SECOND_NS, 60 * SECOND_NS);
+        let left = |now_ns| time_left(now_ns, due, interval);
+        assert_eq!(left(due - interval), Some(Duration::from_secs(60)));
+        assert_eq!(left(due + SECOND_NS), Some(Duration::ZERO));
+        assert_eq!(left(due - interval - 1), None);
+        assert_eq!(left(due - 3600 * SECOND_NS), None);
+    }
 
     #[test]
     fn a_collection_on_time_stands_for_the_end_of_its_interval() {

@@ -10,7 +10,7 @@ use tierscope_upload::{Backoff, Client, Outcome, Plan, PlanAnswer};
 use tierscope_wire::{Content, Header, Origin, Sealer, layouts_used};
 
 use crate::allowance::Allowance;
-use crate::clocks::{boottime_ns, rfc3339, wall_ns};
+use crate::clocks::{boottime_ns, rfc3339, sent_at, wall_ns};
 use crate::credential::CredentialStore;
 use crate::layouts::LayoutStore;
 use crate::pause::Pause;
@@ -214,7 +214,8 @@ impl Uplink {
 
     fn send(&mut self, body: &[u8]) -> Outcome {
         self.allowance.take(body.len());
-        self.client.send_batch(&self.shared.credential.secret(), body)
+        let secret = self.shared.credential.secret();
+        self.client.send_batch(&secret, body, Some(sent_at()))
     }
 
     /// Acts on an answer; `None` means that the next batch may follow.

@@ -48,7 +48,7 @@ pub struct Stats {
     pub pending_records: u64,
     /// Bytes of all segments.
     pub bytes: u64,
-    /// Records dropped because the queue was full, since the stream began.
+    /// Records dropped because the queue was full, or because the disk did not take them, since the stream began.
     pub dropped: u64,
     /// Stretches of segments that could not be read.
     pub damaged: u64,
@@ -156,8 +156,15 @@ impl Spool {
     }
 
     /// Appends a record durably. `seq` must be [`Self::next_seq`], which goes up even when this fails once part of the
-    /// record may be on disk. Drops the oldest segments when the queue is full.
+    /// record may be on disk. Drops the oldest segments when the queue is full. A record that it does not take counts as
+    /// dropped.
     pub fn append(&mut self, seq: u64, payload: &[u8]) -> Result<()> {
+        // The count is written down with the next change that the disk takes.
+        self.try_append(seq, payload)
+            .inspect_err(|_| self.state.dropped += 1)
+    }
+
+    fn try_append(&mut self, seq: u64, payload: &[u8]) -> Result<()> {
         if seq != self.next_seq {
             return Err(SpoolError::WrongSequence {
                 given: seq,

@@ -92,6 +92,21 @@ fn a_full_queue_drops_the_oldest_segments_and_counts_them() {
 }
 
 #[test]
+fn a_record_that_the_queue_does_not_take_counts_as_dropped() {
+    let directory = TempDir::new().expect("a directory");
+    let mut spool = open(&directory, "a");
+    append(&mut spool, b"one");
+    let refused = spool.append(spool.next_seq(), &[7; 6000]);
+    assert!(matches!(refused, Err(SpoolError::TooLarge { .. })));
+    assert_eq!(spool.stats().dropped, 1);
+    append(&mut spool, b"two");
+    let first = spool.peek().expect("readable").expect("there");
+    spool.acknowledge(&first).expect("acknowledged");
+    drop(spool);
+    assert_eq!(open(&directory, "a").stats().dropped, 1);
+}
+
+#[test]
 fn a_rejected_record_is_kept_aside_with_its_reason() {
     let directory = TempDir::new().expect("a directory");
     let mut spool = open(&directory, "a");

@@ -43,6 +43,16 @@ pub struct Client {
     address: Address,
 }
 
+/// The host's clocks at the moment of sending. A batch may have waited for days, so that its own times say nothing of
+/// the clocks of now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SentAt {
+    /// `CLOCK_REALTIME`, nanoseconds since the Unix epoch.
+    pub wall_ns: i64,
+    /// `CLOCK_BOOTTIME`, nanoseconds.
+    pub boottime_ns: i64,
+}
+
 /// What a host says when it asks for a credential.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Enrolment {
@@ -156,15 +166,21 @@ impl Client {
         format!("{}{path}", self.address.base)
     }
 
-    /// Sends one batch: a zstd frame.
-    pub fn send_batch(&self, credential: &str, body: &[u8]) -> Outcome {
-        let sent = self
+    /// Sends one batch: a zstd frame. `clocks` is `None` for recordings, whose times are their own.
+    pub fn send_batch(&self, credential: &str, body: &[u8], clocks: Option<SentAt>) -> Outcome {
+        let mut request = self
             .http
             .post(self.url("/v1/ingest/batches"))
             .header(header::AUTHORIZATION, format!("Bearer {credential}"))
             .header(header::CONTENT_TYPE, "application/x-protobuf")
-            .header(header::CONTENT_ENCODING, "zstd")
-            .send(body);
+            .header(header::CONTENT_ENCODING, "zstd");
+        // The service refuses a clock from before 1970, and the batch is good without it.
+        if let Some(clocks) = clocks.filter(|clocks| clocks.wall_ns >= 0 && clocks.boottime_ns >= 0) {
+            request = request
+                .header("X-Tierscope-Sent-Wall-Ns", clocks.wall_ns)
+                .header("X-Tierscope-Sent-Boottime-Ns", clocks.boottime_ns);
+        }
+        let sent = request.send(body);
         match sent {
             Err(error) => Outcome::Retry {
                 after: None,

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tierscope_upload::{Client, Enrolment, Outcome, PlanAnswer, Settings, UploadError};
+use tierscope_upload::{Client, Enrolment, Outcome, PlanAnswer, SentAt, Settings, UploadError};
 
 /// A request as it arrived: its lines, lower case, and its body.
 struct Request {
@@ -80,7 +80,7 @@ fn a_batch_carries_its_credential_and_encoding() {
         "",
         r#"{"result":"accepted","stored":{"counters":2},"too_late":1}"#,
     )]);
-    let outcome = client.send_batch("secret", b"frame");
+    let outcome = client.send_batch("secret", b"frame", None);
     let Outcome::Accepted(receipt) = outcome else {
         panic!("{outcome:?}")
     };
@@ -95,17 +95,38 @@ fn a_batch_carries_its_credential_and_encoding() {
 }
 
 #[test]
+fn a_live_batch_says_what_the_clocks_were_when_it_was_sent() {
+    let clocks = |wall_ns| {
+        Some(SentAt {
+            wall_ns,
+            boottime_ns: 7,
+        })
+    };
+    let (client, server) = serve(vec![answer("503 Busy", "", ""), answer("503 Busy", "", "")]);
+    client.send_batch("secret", b"frame", clocks(1_795_221_490_441_000_000));
+    client.send_batch("secret", b"frame", clocks(-1));
+    let requests = server.join().expect("served");
+    assert!(requests[0].has("x-tierscope-sent-wall-ns: 1795221490441000000"));
+    assert!(requests[0].has("x-tierscope-sent-boottime-ns: 7"));
+    let said = |line: &String| line.starts_with("x-tierscope");
+    assert!(
+        !requests[1].lines.iter().any(said),
+        "a clock from before 1970 would have the batch refused"
+    );
+}
+
+#[test]
 fn an_unavailable_service_is_tried_again_when_it_says() {
     let (client, server) = serve(vec![
         answer("503 Service Unavailable", "Retry-After: 7\r\n", ""),
         answer("429 Too Many Requests", "Retry-After: 999999\r\n", ""),
     ]);
-    let outcome = client.send_batch("secret", b"frame");
+    let outcome = client.send_batch("secret", b"frame", None);
     assert!(
         matches!(outcome, Outcome::Retry { after: Some(wait), .. } if wait.as_secs() == 7),
         "{outcome:?}"
     );
-    let outcome = client.send_batch("secret", b"frame");
+    let outcome = client.send_batch("secret", b"frame", None);
     assert!(
         matches!(outcome, Outcome::Retry { after: Some(wait), .. } if wait.as_secs() == 3600),
         "{outcome:?}"
@@ -118,17 +139,17 @@ fn a_cut_answer_and_a_dead_service_are_tried_again() {
     let cut = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{\"result\":".to_owned();
     let (client, server) = serve(vec![cut, String::new()]);
     assert!(matches!(
-        client.send_batch("secret", b"frame"),
+        client.send_batch("secret", b"frame", None),
         Outcome::Retry { after: None, .. }
     ));
     assert!(matches!(
-        client.send_batch("secret", b"frame"),
+        client.send_batch("secret", b"frame", None),
         Outcome::Retry { after: None, .. }
     ));
     server.join().expect("served");
     assert!(
         matches!(
-            client.send_batch("secret", b"frame"),
+            client.send_batch("secret", b"frame", None),
             Outcome::Retry { after: None, .. }
         ),
         "nobody listens"
@@ -142,7 +163,9 @@ fn a_redirect_is_not_followed() {
         "Location: http://127.0.0.1:1/\r\n",
         "",
     )]);
-    assert!(matches!(client.send_batch("secret", b"frame"), Outcome::Held(problem) if problem.status == 307));
+    assert!(
+        matches!(client.send_batch("secret", b"frame", None), Outcome::Held(problem) if problem.status == 307)
+    );
     server.join().expect("served");
 }
 

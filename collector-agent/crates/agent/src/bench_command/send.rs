@@ -7,7 +7,7 @@ use tierscope_sample::fold::IntervalEnd;
 use tierscope_upload::{Client, Outcome, Settings};
 use tierscope_wire::{Content, Sealer};
 
-use crate::clocks::{boottime_ns, wall_ns};
+use crate::clocks::{boottime_ns, sent_at, wall_ns};
 use crate::config::Config;
 use crate::credential::{self, Credential, Introduction};
 use crate::live::LiveSource;
@@ -50,7 +50,7 @@ pub(super) fn send(config: &Config) -> Result<()> {
         .map_err(|error| anyhow::anyhow!("the kernel gives no random numbers: {error}"))?;
     let header = header(&credential.host_id, stream_id, 0, &collection.sample.boot_id);
     for batch in Sealer::default().seal(content, &header)? {
-        match client.send_batch(&credential.secret, &batch.body) {
+        match client.send_batch(&credential.secret, &batch.body, Some(sent_at())) {
             Outcome::Accepted(_) | Outcome::Duplicate(_) => {}
             Outcome::Rejected(problem) | Outcome::UnknownLayout(problem) | Outcome::Held(problem) => {
                 bail!("the service refused the result: {problem}");

@@ -20,7 +20,7 @@ pub(crate) fn send(stage: &Stage, credential: &str, sealed: &Sealed) -> anyhow::
     let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10), sealed.seq);
     loop {
         let start = Instant::now();
-        let outcome = stage.client.send_batch(credential, &sealed.body);
+        let outcome = stage.client.send_batch(credential, &sealed.body, None);
         stage.report.count_attempt(start.elapsed());
         let (after, cause) = match outcome {
             Outcome::Accepted(receipt) | Outcome::Duplicate(receipt) => {

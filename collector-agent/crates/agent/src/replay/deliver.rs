@@ -82,7 +82,7 @@ impl<'a> Delivery<'a> {
         let first_try = Instant::now();
         let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10), self.next_seq);
         loop {
-            match self.client.send_batch(&self.credential.secret, body) {
+            match self.client.send_batch(&self.credential.secret, body, None) {
                 Outcome::Accepted(receipt) => {
                     self.delivered.accepted += 1;
                     self.count(body, receipt);
