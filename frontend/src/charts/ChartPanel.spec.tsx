@@ -26,7 +26,16 @@ const failed = { status: 503, title: 'Busy', detail: 'The database is full.', ne
 
 function panel(over: Partial<Parameters<typeof ChartPanel>[0]>) {
   return renderBare(
-    <ChartPanel name="example" title="Example" label="Example" load={idle} figure={figure} height={200} {...over} />,
+    <ChartPanel
+      chart="lines"
+      name="example"
+      title="Example"
+      label="Example"
+      load={idle}
+      figure={figure}
+      height={200}
+      {...over}
+    />,
   )
 }
 

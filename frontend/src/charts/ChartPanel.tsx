@@ -1,23 +1,27 @@
-import { ActionIcon, Menu, Skeleton } from '@mantine/core'
-import { IconChartHistogram, IconDownload, IconTable } from '@tabler/icons-react'
-import { useCallback, useRef, useState, type ReactNode } from 'react'
-import { safeFileName, toCsv } from '../lib/csv'
+import { ActionIcon, Skeleton } from '@mantine/core'
+import { useElementSize } from '@mantine/hooks'
+import { IconChartHistogram, IconTable } from '@tabler/icons-react'
+import { useCallback, useState, type ReactNode } from 'react'
 import type { FigureValue } from '../lib/figure'
 import type { LoadState } from '../lib/loadState'
 import { EmptyState } from '../ui/EmptyState'
+import { ExportMenu } from '../ui/ExportMenu'
 import { Legend, type LegendItem } from '../ui/Legend'
 import { Panel } from '../ui/Panel'
 import { ProblemState } from '../ui/ProblemState'
 import { Prose } from '../ui/Prose'
 import { ProvenanceChip } from '../ui/ProvenanceChip'
-import { downloadText } from '../ui/download'
 import { TableView } from '../ui/TableView'
+import { useChartTheme } from '../ui/useChartTheme'
 import type { ChartFigure } from './chartFigure'
-import { Plot, type PlotHandle, type RelayoutUpdate } from './Plot'
+import { downloadPng } from './chartImage'
+import { Plot, type RelayoutUpdate } from './Plot'
 import { timeZoomOf } from './timeZoom'
 import classes from './ChartPanel.module.css'
 
 export interface ChartPanelProps {
+  /** What draws it: the name of the folder in charts/. */
+  chart: string
   /** Stable name: `chart-<name>` is its test id, and downloads carry it. */
   name: string
   title: ReactNode
@@ -39,17 +43,22 @@ export interface ChartPanelProps {
   onPointClick?: ((point: { x: unknown; y: unknown }) => void) | undefined
   /** Replaces the plot, for charts with more than a plot inside. */
   wrap?: (plot: ReactNode) => ReactNode
-  /** Stands in the plot's place, for what is drawn without Plotly: it has a table and no picture to download. */
+  /** Stands in the plot's place, for what is drawn as HTML; the figure then is what its picture shows. */
   drawing?: ReactNode
+  /** The height of its picture in pixels, where it differs from `height`. */
+  pictureHeight?: number | undefined
 }
+
+/** Pictures are not narrower than this, in pixels, on however small a screen they are asked for. */
+const leastWidth = 640
 
 /** A chart with all that every chart has: evidence, legend, table view, downloads, and its four states at one size. */
 export function ChartPanel(props: ChartPanelProps) {
   const { name, title, label, hint, load, figure, empty, height, evidence, legend, controls, onTimeZoom, onRelayout } =
     props
   const [asTable, setAsTable] = useState(false)
-  const plot = useRef<PlotHandle>(null)
-  const fileName = safeFileName(`tierscope-${name}`)
+  const theme = useChartTheme()
+  const { ref: sizeRef, width } = useElementSize()
 
   const relayout = useCallback(
     (update: RelayoutUpdate) => {
@@ -70,7 +79,6 @@ export function ChartPanel(props: ChartPanelProps) {
     if (props.drawing !== undefined) return props.drawing
     const drawn = (
       <Plot
-        ref={plot}
         figure={figure}
         height={height}
         label={label}
@@ -94,27 +102,20 @@ export function ChartPanel(props: ChartPanelProps) {
       >
         {asTable ? <IconChartHistogram size={16} /> : <IconTable size={16} />}
       </ActionIcon>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon aria-label={`Download ${label}`} disabled={!ready}>
-            <IconDownload size={16} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => figure && downloadText(`${fileName}.csv`, toCsv(figure.table), 'text/csv')}>
-            CSV
-          </Menu.Item>
-          {props.drawing === undefined && (
-            <Menu.Item disabled={asTable} onClick={() => plot.current?.downloadPng(fileName)}>
-              PNG
-            </Menu.Item>
-          )}
-        </Menu.Dropdown>
-      </Menu>
+      <ExportMenu
+        name={name}
+        label={label}
+        table={ready ? () => figure.table : null}
+        onPng={async (origin) => {
+          if (!ready) return
+          const size = { width: Math.max(width, leastWidth), height: props.pictureHeight ?? height }
+          await downloadPng({ name, title: label, legend: legend ?? [], theme }, figure, size, origin)
+        }}
+      />
     </>
   )
   return (
-    <Panel title={title} hint={hint} actions={actions} testId={`chart-${name}`} flush>
+    <Panel title={title} hint={hint} actions={actions} testId={`chart-${name}`} chart={props.chart} flush>
       <div className={classes.meta}>
         {legend !== undefined && <Legend items={legend} />}
         {evidence !== undefined && <ProvenanceChip figure={evidence} label={label} />}
@@ -124,7 +125,11 @@ export function ChartPanel(props: ChartPanelProps) {
           Not refreshed: {load.problem.title}. <Prose text={load.problem.nextStep} />
         </p>
       )}
-      <div className={props.hatched ? `${classes.body} ts-hatched` : classes.body} style={{ minHeight: height }}>
+      <div
+        ref={sizeRef}
+        className={props.hatched ? `${classes.body} ts-hatched` : classes.body}
+        style={{ minHeight: height }}
+      >
         <div style={{ height: grows && ready && !asTable ? undefined : height }}>{body()}</div>
       </div>
     </Panel>

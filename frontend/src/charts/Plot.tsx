@@ -1,15 +1,9 @@
 import { useElementSize } from '@mantine/hooks'
-import { useEffect, useImperativeHandle, useRef, useState, type Ref } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Config, Layout } from 'plotly.js'
-import { downloadUrl } from '../ui/download'
 import type { ChartFigure } from './chartFigure'
 import type { Plotly as PlotlyApi } from './plotlyBundle'
 import classes from './Plot.module.css'
-
-/** What a page can ask of a drawn plot. */
-export interface PlotHandle {
-  downloadPng: (fileName: string) => void
-}
 
 /** A change of the view that the viewer made: axis ranges as Plotly names them, or drawn shapes. */
 export type RelayoutUpdate = Record<string, unknown>
@@ -22,7 +16,6 @@ interface PlotProps {
   scrollZoom?: boolean
   onRelayout?: ((update: RelayoutUpdate) => void) | undefined
   onPointClick?: ((point: { x: unknown; y: unknown }) => void) | undefined
-  ref?: Ref<PlotHandle>
 }
 
 type Api = typeof PlotlyApi
@@ -37,7 +30,7 @@ function isEventSource(element: unknown): element is EventSource {
 }
 
 /** A Plotly figure at a fixed height. Plotly itself is loaded when the first plot is shown. */
-export function Plot({ figure, height, label, scrollZoom = false, onRelayout, onPointClick, ref }: PlotProps) {
+export function Plot({ figure, height, label, scrollZoom = false, onRelayout, onPointClick }: PlotProps) {
   const [api, setApi] = useState<Api | null>(null)
   const { ref: sizeRef, width } = useElementSize()
   const element = useRef<HTMLDivElement>(null)
@@ -82,16 +75,6 @@ export function Plot({ figure, height, label, scrollZoom = false, onRelayout, on
       if (api !== null && target !== null) api.purge(target)
     }
   }, [api])
-
-  useImperativeHandle(ref, () => ({
-    downloadPng: (fileName) => {
-      if (api !== null && element.current !== null) {
-        void api.toImage(element.current, { format: 'png', width, height, scale: 2 }).then((url) => {
-          downloadUrl(`${fileName}.png`, url)
-        })
-      }
-    },
-  }))
 
   return (
     <div ref={sizeRef} className={classes.frame} style={{ height }}>

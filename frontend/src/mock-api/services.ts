@@ -17,6 +17,7 @@ function service(
     namespace,
     name,
     origin: 'simulated',
+    owner_team: id === 'svc-redis' ? { id: 'team-1', name: 'Storage' } : null,
     n_hosts: 20,
     n_hosts_with_heat: 6,
     resident_bytes: figure('heat.resident_bytes/1', bytes, 'bytes', { n_hosts: 20 }),

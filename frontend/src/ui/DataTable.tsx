@@ -1,7 +1,13 @@
 import { Skeleton, Table, Tooltip, UnstyledButton } from '@mantine/core'
 import { IconChevronDown, IconChevronUp } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
+import { useContext, type ReactNode } from 'react'
+import { createPortal } from 'react-dom'
+import { safeFileName } from '../lib/csv'
+import type { CellValue } from './cellValue'
 import classes from './DataTable.module.css'
+import { ExportMenu } from './ExportMenu'
+import { listTable } from './listTable'
+import { PanelActionsContext } from './panelActions'
 
 /** A column: how a row's cell is drawn, and by which value rows are sorted (null sorts last, either way). */
 export interface Column<Row> {
@@ -12,6 +18,10 @@ export interface Column<Row> {
   numeric?: boolean
   cell: (row: Row) => ReactNode
   sortBy?: (row: Row) => number | string | null
+  /** What downloads hold, where that cannot be told from the cell: unrounded, with its unit. */
+  value?: (row: Row) => CellValue
+  /** The column's name in downloads, where it differs from the header; empty where it is left out. */
+  name?: string
 }
 
 interface DataTableProps<Row> {
@@ -20,6 +30,8 @@ interface DataTableProps<Row> {
   /** Undefined while loading: skeleton rows keep the height. */
   rows: Row[] | undefined
   rowKey: (row: Row) => string
+  /** The rows that downloads hold, where only a part of them is shown. */
+  allRows?: Row[] | undefined
   /** Column key, with a leading `-` for descending. */
   sort?: string | undefined
   onSort?: (sort: string) => void
@@ -87,43 +99,59 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     sort?.replace(/^-/, '') !== column.key ? undefined : sort.startsWith('-') ? 'descending' : 'ascending'
   if (sorted?.length === 0 && empty !== undefined) return <>{empty}</>
   return (
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
-      <Table
-        className={classes.table}
-        highlightOnHover={sorted !== undefined}
-        horizontalSpacing={columns.length < manyColumns ? 'xs' : 6}
-      >
-        <Table.Thead>
-          <Table.Tr>
-            {columns.map((column) => (
-              <Table.Th key={column.key} data-numeric={column.numeric ?? false} aria-sort={ariaSort(column)}>
-                {explained(column)}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {sorted === undefined
-            ? Array.from({ length: skeletonRows }, (_, row) => (
-                <Table.Tr key={row}>
-                  {columns.map((column) => (
-                    <Table.Td key={column.key}>
-                      <Skeleton height={12} my={4} />
-                    </Table.Td>
-                  ))}
-                </Table.Tr>
-              ))
-            : sorted.map((row) => (
-                <Table.Tr key={rowKey(row)}>
-                  {columns.map((column) => (
-                    <Table.Td key={column.key} data-numeric={column.numeric ?? false}>
-                      {column.cell(row)}
-                    </Table.Td>
-                  ))}
-                </Table.Tr>
+    <>
+      <Downloads label={label} columns={columns} rows={props.allRows ?? sorted} />
+      <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
+        <Table
+          className={classes.table}
+          highlightOnHover={sorted !== undefined}
+          horizontalSpacing={columns.length < manyColumns ? 'xs' : 6}
+        >
+          <Table.Thead>
+            <Table.Tr>
+              {columns.map((column) => (
+                <Table.Th key={column.key} data-numeric={column.numeric ?? false} aria-sort={ariaSort(column)}>
+                  {explained(column)}
+                </Table.Th>
               ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {sorted === undefined
+              ? Array.from({ length: skeletonRows }, (_, row) => (
+                  <Table.Tr key={row}>
+                    {columns.map((column) => (
+                      <Table.Td key={column.key}>
+                        <Skeleton height={12} my={4} />
+                      </Table.Td>
+                    ))}
+                  </Table.Tr>
+                ))
+              : sorted.map((row) => (
+                  <Table.Tr key={rowKey(row)}>
+                    {columns.map((column) => (
+                      <Table.Td key={column.key} data-numeric={column.numeric ?? false}>
+                        {column.cell(row)}
+                      </Table.Td>
+                    ))}
+                  </Table.Tr>
+                ))}
+          </Table.Tbody>
+        </Table>
+      </div>
+    </>
   )
+}
+
+/** The downloads of a list: at the head of its panel, above the list where it stands in none. */
+function Downloads<Row>({ label, columns, rows }: { label: string; columns: Column<Row>[]; rows: Row[] | undefined }) {
+  const slot = useContext(PanelActionsContext)
+  const menu = (
+    <ExportMenu
+      name={safeFileName(label.toLowerCase())}
+      label={label}
+      table={rows === undefined ? null : () => listTable(columns, rows)}
+    />
+  )
+  return slot === null ? <div className={classes.downloads}>{menu}</div> : createPortal(menu, slot)
 }

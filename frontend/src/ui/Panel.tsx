@@ -1,4 +1,5 @@
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
+import { PanelActionsContext } from './panelActions'
 import classes from './Panel.module.css'
 
 interface PanelProps {
@@ -9,20 +10,28 @@ interface PanelProps {
   /** Let the body touch the edges, for tables and plots. */
   flush?: boolean
   testId?: string
+  /** What draws the panel's chart: its type. */
+  chart?: string
 }
 
 /** A titled surface: the unit that pages are built from. */
-export function Panel({ title, hint, actions, children, flush = false, testId }: PanelProps) {
+export function Panel({ title, hint, actions, children, flush = false, testId, chart }: PanelProps) {
+  const [slot, setSlot] = useState<HTMLElement | null>(null)
   return (
-    <section className={classes.panel} data-testid={testId}>
+    <section className={classes.panel} data-testid={testId} data-chart={chart}>
       <header className={classes.header}>
         <div className={classes.heading}>
           <h2 className={classes.title}>{title}</h2>
           {hint !== undefined && <div className={classes.hint}>{hint}</div>}
         </div>
-        {actions !== undefined && <div className={classes.actions}>{actions}</div>}
+        <div className={classes.actions}>
+          {actions}
+          <div className={classes.slot} ref={setSlot} />
+        </div>
       </header>
-      <div className={flush ? classes.flush : classes.body}>{children}</div>
+      <div className={flush ? classes.flush : classes.body}>
+        <PanelActionsContext value={slot}>{children}</PanelActionsContext>
+      </div>
     </section>
   )
 }

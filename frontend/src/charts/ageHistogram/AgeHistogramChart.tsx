@@ -17,6 +17,7 @@ export function AgeHistogramChart({ buckets, evidence, load, hint, height }: Age
   const drawable = buckets?.some((bucket) => bucket.active_bytes + bucket.never_bytes > 0) ?? false
   return (
     <ChartPanel
+      chart="ageHistogram"
       name="age-histogram"
       title="Age of memory"
       label="Age of memory"

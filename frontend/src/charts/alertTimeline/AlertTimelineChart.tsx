@@ -29,6 +29,7 @@ export function AlertTimelineChart({ spans, window, by, ...panel }: AlertTimelin
   const rows = spans === undefined ? 4 : timelineRows(spans, by, end).length
   return (
     <ChartPanel
+      chart="alertTimeline"
       {...panel}
       name="alert-timeline"
       title={by === 'rule' ? 'Alerts by rule' : 'Alerts by subject'}

@@ -28,6 +28,7 @@ export function BacktestChart({ axis, line, noData = false, emptyText, ...panel 
   const drawable = line?.values.some((value) => value !== null) === true || (line?.spans.length ?? 0) > 0
   return (
     <ChartPanel
+      chart="backtest"
       {...panel}
       figure={figure}
       empty={noData || (axis !== undefined && !drawable) ? emptyText : null}

@@ -6,7 +6,7 @@ import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
 import { classSeries, classTimeFigure } from './figure'
 
-interface ClassTimeChartProps extends Omit<ChartPanelProps, 'figure' | 'legend' | 'empty' | 'name'> {
+interface ClassTimeChartProps extends Omit<ChartPanelProps, 'chart' | 'figure' | 'legend' | 'empty' | 'name'> {
   heat: ServiceHeat | undefined
   marks: ChartMark[]
 }
@@ -19,6 +19,7 @@ export function ClassTimeChart({ heat, marks, ...panel }: ClassTimeChartProps) {
   const drawable = series.some(({ line }) => line.values.some((value) => value !== null))
   return (
     <ChartPanel
+      chart="classTime"
       {...panel}
       name="class-time"
       figure={figure}

@@ -18,6 +18,7 @@ export function CostBarsChart({ bars, currency, ...panel }: CostBarsChartProps) 
   )
   return (
     <ChartPanel
+      chart="costBars"
       {...panel}
       name="cost-bars"
       title="Yearly cost of a host"

@@ -15,6 +15,7 @@ export function CostWaterfallChart({ cost, ...panel }: CostWaterfallChartProps) 
   const figure = useMemo(() => (cost === undefined ? null : costWaterfallFigure(cost, theme)), [cost, theme])
   return (
     <ChartPanel
+      chart="costWaterfall"
       {...panel}
       name="cost-waterfall"
       title="Where the difference comes from"

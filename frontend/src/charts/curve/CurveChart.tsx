@@ -18,6 +18,7 @@ export function CurveChart({ curve, advice, ...panel }: CurveChartProps) {
   const drawable = curve?.curves.some(({ served }) => served.some((value) => value !== null)) ?? false
   return (
     <ChartPanel
+      chart="curve"
       {...panel}
       name="curve"
       title="Accesses served from DRAM"

@@ -17,6 +17,7 @@ export function ForecastChart({ days, ...panel }: ForecastChartProps) {
   const figure = useMemo(() => (days === undefined ? null : forecastFigure(days, theme)), [days, theme])
   return (
     <ChartPanel
+      chart="forecast"
       {...panel}
       name="forecast"
       label={`Forecast of ${days?.label ?? 'memory'}`}

@@ -80,6 +80,7 @@ export function HeatmapChart(props: HeatmapChartProps) {
   }
   return (
     <ChartPanel
+      chart="heatmap"
       name="heatmap"
       title="Activity by address and time"
       label="Heatmap of activity by address region and time"

@@ -14,6 +14,7 @@ export function HostsNeededChart({ quarters, ...panel }: HostsNeededChartProps) 
   const figure = useMemo(() => (quarters === undefined ? null : hostsNeededFigure(quarters, theme)), [quarters, theme])
   return (
     <ChartPanel
+      chart="hostsNeeded"
       {...panel}
       name="hosts-needed"
       title="Hosts needed"

@@ -22,6 +22,7 @@ export function KnobSearchChart({ search, setting, ...panel }: KnobSearchChartPr
   const drawable = search.points.some((point) => point.loss !== null)
   return (
     <ChartPanel
+      chart="knobSearch"
       {...panel}
       name={`knob-search-${search.policy}-${search.dram_ratio.toFixed(3)}`}
       label={`Loss over ${setting}`}

@@ -25,6 +25,7 @@ export function LedgerChart({ ledger, load, height, marks = noMarks, onTimeZoom 
   const reason = ledger?.columns.find((column) => column.total.reason !== null)?.total.reason
   return (
     <ChartPanel
+      chart="ledger"
       name="ledger"
       title="Tier moves"
       label="Tier moves over time"

@@ -6,7 +6,7 @@ import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
 import { linesFigure, type Line, type LineLimit } from './figure'
 
-interface LinesChartProps extends Omit<ChartPanelProps, 'figure' | 'legend' | 'empty'> {
+interface LinesChartProps extends Omit<ChartPanelProps, 'chart' | 'figure' | 'legend' | 'empty'> {
   axis: TimeAxis | undefined
   lines: Line[]
   marks?: ChartMark[]
@@ -24,6 +24,7 @@ export function LinesChart({ axis, lines, marks = noMarks, limit, emptyText, ...
   )
   return (
     <ChartPanel
+      chart="lines"
       {...panel}
       figure={figure}
       empty={axis !== undefined && !drawable ? emptyText : null}

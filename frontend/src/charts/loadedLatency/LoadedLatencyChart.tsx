@@ -19,6 +19,7 @@ export function LoadedLatencyChart({ benches, load, height }: LoadedLatencyChart
   const skipped = benches?.flatMap((bench) => bench.skipped).find((skip) => skip.name === 'loaded_latency')
   return (
     <ChartPanel
+      chart="loadedLatency"
       name="loaded-latency"
       title="Latency under load"
       label="Memory latency against bandwidth"

@@ -21,6 +21,7 @@ export function MatrixChart({ fleet, load, marks = noMarks, onService, onTimeZoo
   const drawable = fleet?.matrix.some((row) => row.cold_ratio.some((ratio) => ratio !== null)) ?? false
   return (
     <ChartPanel
+      chart="matrix"
       name="matrix"
       title="Cold share over time"
       label="Cold share of each service over time"

@@ -1,8 +1,17 @@
 import { useMemo } from 'react'
 import { tierColour } from '../../lib/palette'
 import { formatBytes, formatRatio } from '../../lib/units'
+import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
-import { freeBytes, packedHosts, packingFigure, type PackedHosts, type PackedTier, type PlannedHosts } from './figure'
+import {
+  freeBytes,
+  packedHosts,
+  packingFigure,
+  packingHeight,
+  type PackedHosts,
+  type PackedTier,
+  type PlannedHosts,
+} from './figure'
 import classes from './PackingChart.module.css'
 
 interface PackingChartProps extends Pick<
@@ -17,12 +26,15 @@ const tierNames = { dram: 'DRAM', cxl: 'CXL' } as const
 
 /** Planned hosts, filled by tier: one box per content, with how many hosts have it. */
 export function PackingChart({ hosts, ...panel }: PackingChartProps) {
+  const theme = useChartTheme()
   const packed = useMemo(() => (hosts === undefined ? undefined : packedHosts(hosts)), [hosts])
-  const figure = useMemo(() => (packed === undefined ? null : packingFigure(packed)), [packed])
+  const figure = useMemo(() => (packed === undefined ? null : packingFigure(packed, theme)), [packed, theme])
   return (
     <ChartPanel
+      chart="packing"
       {...panel}
       figure={figure}
+      pictureHeight={packed === undefined ? undefined : packingHeight(packed)}
       legend={[
         { label: 'DRAM', colour: tierColour('dram') },
         { label: 'CXL', colour: tierColour('cxl') },

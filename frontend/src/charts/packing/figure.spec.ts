@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { chartThemes } from '../../lib/palette'
 import { countHosts, freeBytes, packedHosts, packingFigure } from './figure'
 
 const hosts = packedHosts([
@@ -27,7 +28,22 @@ describe('a packing', () => {
   })
 
   it('names what is free in its table', () => {
-    expect(packingFigure(hosts).table.rows).toContainEqual(['A', 3, 'cxl', 256, 'free', 56])
-    expect(packingFigure(hosts).table.rows).toHaveLength(7)
+    expect(packingFigure(hosts, chartThemes.light).table.rows).toContainEqual(['A', 3, 'cxl', 256, 'free', 56])
+    expect(packingFigure(hosts, chartThemes.light).table.rows).toHaveLength(7)
+  })
+
+  it('has a picture with a bar per tier, hostile names as text', () => {
+    const named = packedHosts([
+      {
+        sku: '<b>',
+        count: 2,
+        dram_bytes: 2 ** 30,
+        cxl_bytes: 0,
+        placed: [{ service: 'a', dram_bytes: 2 ** 29, cxl_bytes: 0 }],
+      },
+    ])
+    const { data, layout } = packingFigure(named, chartThemes.dark)
+    expect(layout.yaxis?.ticktext).toEqual(['&lt;b&gt; × 2, DRAM'])
+    expect((data as unknown as { x: number[] }[]).map(({ x }) => x)).toEqual([[0.5], [0.5]])
   })
 })

@@ -1,3 +1,8 @@
+import type { Data } from 'plotly.js'
+import { plotText } from '../../lib/escape'
+import { tierColour, type ChartTheme } from '../../lib/palette'
+import { scaleFor } from '../../lib/units'
+import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 /** A tier of a planned host: its size and what lies in it. In bytes. */
@@ -51,11 +56,45 @@ export function freeBytes({ bytes, filled }: PackedTier): number {
   return Math.max(0, bytes - filled.reduce((sum, part) => sum + part.bytes, 0))
 }
 
-/** The packing as a table; what is drawn is drawn as HTML. */
-export function packingFigure(hosts: PackedHosts[]): ChartFigure {
+/** How high the picture of a packing is, in pixels. */
+export function packingHeight(hosts: PackedHosts[]): number {
+  return 70 + 26 * hosts.reduce((sum, { tiers }) => sum + tiers.length, 0)
+}
+
+/** The packing as a table and as a picture to hand out: a bar per tier of each kind of host. On screen it is HTML. */
+export function packingFigure(hosts: PackedHosts[], theme: ChartTheme): ChartFigure {
+  const rows = hosts.flatMap(({ sku, count, tiers }) => tiers.map((tier) => ({ sku, count, tier })))
+  const scale = scaleFor('bytes', Math.max(0, ...rows.map(({ tier }) => tier.bytes)))
+  const parts = rows.flatMap(({ tier }, row) => [
+    ...tier.filled.map(({ service, bytes }) => ({ row, service, bytes, colour: tierColour(tier.tier) })),
+    { row, service: 'free', bytes: freeBytes(tier), colour: theme.absent },
+  ])
   return {
-    data: [],
-    layout: {},
+    data: parts.map(({ row, service, bytes, colour }): Data => ({
+      type: 'bar',
+      orientation: 'h',
+      name: plotText(service),
+      x: [bytes / scale.divisor],
+      y: [row],
+      text: [plotText(service)],
+      textposition: 'inside',
+      insidetextanchor: 'start',
+      marker: { color: colour, line: { width: 1, color: theme.line } },
+    })),
+    layout: {
+      ...baseLayout(theme),
+      margin: { l: 150, r: 20, t: 8, b: 44, pad: 4 },
+      barmode: 'stack',
+      xaxis: { ...axis(theme), title: { text: `memory of one host, ${scale.unit}`, font: { size: 11 }, standoff: 6 } },
+      yaxis: {
+        ...axis(theme),
+        autorange: 'reversed',
+        rangemode: 'normal',
+        showgrid: false,
+        tickvals: rows.map((_, row) => row),
+        ticktext: rows.map(({ sku, count, tier }) => `${plotText(sku)} × ${count}, ${tier.tier.toUpperCase()}`),
+      },
+    },
     table: {
       columns: ['SKU', 'hosts', 'tier', 'size (bytes)', 'service', 'placed (bytes per host)'],
       rows: hosts.flatMap(({ sku, count, tiers }) =>

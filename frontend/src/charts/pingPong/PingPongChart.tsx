@@ -22,6 +22,7 @@ export function PingPongChart({ history, marks, ...panel }: PingPongChartProps) 
   const drawable = known || (history?.series.some((line) => line.values.some((value) => value !== null)) ?? false)
   return (
     <ChartPanel
+      chart="pingPong"
       {...panel}
       name="ping-pong"
       title="Ping-pong over time"

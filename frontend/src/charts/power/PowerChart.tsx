@@ -16,6 +16,7 @@ export function PowerChart({ plan, canary, ...panel }: PowerChartProps) {
   const figure = useMemo(() => (plan === undefined ? null : powerFigure(plan, canary, theme)), [plan, canary, theme])
   return (
     <ChartPanel
+      chart="power"
       {...panel}
       name="power"
       title="What it could find"

@@ -29,6 +29,7 @@ export function ReplayChart({ series, heat, heatReason, intervalSeconds, title, 
   const kinds = series === undefined ? [] : kindsOf(series)
   return (
     <ChartPanel
+      chart="replay"
       name="replay"
       title={title}
       label={`Replay of ${title}`}

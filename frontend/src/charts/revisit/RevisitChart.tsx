@@ -23,6 +23,7 @@ export function RevisitChart({ revisit, kind, idle, ...panel }: RevisitChartProp
   )
   return (
     <ChartPanel
+      chart="revisit"
       {...panel}
       name="revisit"
       title="Accessed again"

@@ -16,6 +16,7 @@ export function SavingDistributionChart({ found, ...panel }: SavingDistributionC
   const figure = useMemo(() => (found === undefined ? null : savingDistributionFigure(found, theme)), [found, theme])
   return (
     <ChartPanel
+      chart="savingDistribution"
       {...panel}
       name="saving-distribution"
       title="How sure it is"

@@ -24,6 +24,7 @@ export function SensitivityChart({ sensitivity, kind, hosts, ...panel }: Sensiti
   const shown = sensitivity?.scatter.length ?? 0
   return (
     <ChartPanel
+      chart="sensitivity"
       {...panel}
       name="sensitivity"
       title="Throughput and memory in DRAM"

@@ -19,6 +19,7 @@ export function ServiceHeatChart({ fleet, load, onService }: ServiceHeatChartPro
   const shown = fleet === undefined ? 0 : largestServices(fleet.services, 12).length
   return (
     <ChartPanel
+      chart="serviceHeat"
       name="service-heat"
       title="Memory by service and heat"
       label="Memory by service and heat"

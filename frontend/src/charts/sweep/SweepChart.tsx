@@ -15,6 +15,7 @@ export function SweepChart({ ratio, ...panel }: SweepChartProps) {
   const figure = useMemo(() => (ratio === undefined ? null : sweepFigure(ratio, theme)), [ratio, theme])
   return (
     <ChartPanel
+      chart="sweep"
       {...panel}
       name="sweep"
       title="Loss over DRAM share"

@@ -26,6 +26,7 @@ export function SweepFrontierChart({ results, chosenRun, onRun, ...panel }: Swee
   )
   return (
     <ChartPanel
+      chart="sweepFrontier"
       {...panel}
       name="sweep-frontier"
       title="Cost against loss"

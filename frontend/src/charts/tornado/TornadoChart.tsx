@@ -14,6 +14,7 @@ export function TornadoChart({ swings, ...panel }: TornadoChartProps) {
   const figure = useMemo(() => (swings === undefined ? null : tornadoFigure(swings, theme)), [swings, theme])
   return (
     <ChartPanel
+      chart="tornado"
       {...panel}
       name="tornado"
       title="Which inputs decide"

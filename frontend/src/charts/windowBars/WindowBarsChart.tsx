@@ -19,6 +19,7 @@ export function WindowBarsChart({ windows, load, height }: WindowBarsChartProps)
   const reason = windows?.find((window) => window.active_ratio.reason !== null)?.active_ratio.reason
   return (
     <ChartPanel
+      chart="windowBars"
       name="window-bars"
       title="Active within a window"
       label="Share of memory active within a window"

@@ -23,7 +23,7 @@ export function ReceiversTable({ receivers }: { receivers: Receiver[] | undefine
     { key: 'name', header: 'Receiver', cell: (row) => row.name },
     { key: 'kind', header: 'Kind', cell: (row) => row.kind },
     { key: 'settings', header: 'Settings', cell: (row) => <code>{settingsLine(row)}</code> },
-    { key: 'secrets', header: 'Secrets', cell: (row) => <Secrets receiver={row} /> },
+    { key: 'secrets', header: 'Secrets', cell: (row) => <Secrets receiver={row} />, value: secretsLine },
     { key: 'test', header: '', cell: (row) => <TestButton receiver={row.name} /> },
   ]
   return (
@@ -36,6 +36,10 @@ export function ReceiversTable({ receivers }: { receivers: Receiver[] | undefine
       empty={<EmptyState title="There is no receiver" next="Add a webhook, mail, Slack, PagerDuty or Alertmanager." />}
     />
   )
+}
+
+function secretsLine({ secrets }: Receiver): string {
+  return secrets.map(({ name, is_set: isSet }) => `${name}: ${isSet ? 'set' : 'not set'}`).join(', ') || 'none'
 }
 
 function Secrets({ receiver }: { receiver: Receiver }) {

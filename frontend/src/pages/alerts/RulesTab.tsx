@@ -118,6 +118,7 @@ function ruleColumns(enable: (rule: Rule, enabled: boolean) => void, busy: strin
     {
       key: 'for',
       header: 'For',
+      value: (row) => ({ amount: row.for_seconds, unit: 'seconds' }),
       numeric: true,
       sortBy: (row) => row.for_seconds,
       cell: (row) => (row.for_seconds === 0 ? 'at once' : formatDuration(row.for_seconds)),
@@ -133,12 +134,15 @@ function ruleColumns(enable: (rule: Rule, enabled: boolean) => void, busy: strin
     {
       key: 'firing',
       header: 'Subjects',
+      name: 'Subjects firing',
+      value: (row) => row.state_counts.firing,
       sortBy: (row) => -row.state_counts.firing,
       cell: (row) => <StateCountsText rule={row} />,
     },
     {
       key: 'enabled',
       header: 'On',
+      value: (row) => (row.enabled ? 'yes' : 'no'),
       sortBy: (row) => (row.enabled ? 0 : 1),
       cell: (row) => (
         <Switch

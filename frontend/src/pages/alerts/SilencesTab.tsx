@@ -88,7 +88,13 @@ function silenceColumns(onExpire: (id: string) => void): Column<Silence>[] {
   return [
     { key: 'status', header: 'State', cell: (row) => <ToneTag {...statuses[row.status]} /> },
     { key: 'matchers', header: 'Matches', cell: (row) => <code>{matchersText(row.matchers)}</code> },
-    { key: 'open', header: 'Open alerts', numeric: true, cell: (row) => <Matched silence={row} /> },
+    {
+      key: 'open',
+      header: 'Open alerts',
+      numeric: true,
+      cell: (row) => <Matched silence={row} />,
+      value: (row) => row.matches.length,
+    },
     { key: 'from', header: 'From', cell: (row) => <Timestamp at={row.starts_at} /> },
     { key: 'to', header: 'To', cell: (row) => <Timestamp at={row.ends_at} /> },
     { key: 'comment', header: 'Why', cell: (row) => row.comment },

@@ -11,6 +11,16 @@ import { valueText } from './stateWords'
 import { SubjectLink } from './SubjectLink'
 import type { StateWords } from './useStateWords'
 
+/** What is noted on an alert, as one text. */
+function noted({ acknowledged, silenced_by: silences, inhibited_by: others, origin }: Alert): string {
+  return [
+    ...(acknowledged === null ? [] : [`acknowledged by ${acknowledged.by}`]),
+    ...(silences.length === 0 ? [] : ['silenced']),
+    ...(others.length === 0 ? [] : ['inhibited']),
+    ...(origin === 'simulated' ? ['simulated'] : []),
+  ].join(', ')
+}
+
 /** The columns of the list of alerts; ages are seen from `now`, states are named by `wordsOf`. */
 export function alertColumns(now: Date, wordsOf: StateWords): Column<Alert>[] {
   return [
@@ -54,7 +64,7 @@ export function alertColumns(now: Date, wordsOf: StateWords): Column<Alert>[] {
       sortBy: (row) => row.started_at,
       cell: (row) => <Timestamp at={row.started_at} now={now} />,
     },
-    { key: 'marks', header: 'Noted', cell: (row) => <AlertMarksOf alert={row} /> },
+    { key: 'marks', header: 'Noted', cell: (row) => <AlertMarksOf alert={row} />, value: noted },
     { key: 'do', header: '', cell: (row) => <AcknowledgeControl alert={row} /> },
   ]
 }

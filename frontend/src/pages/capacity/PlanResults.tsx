@@ -108,15 +108,34 @@ export function PlanResults({ plan, load, measured }: PlanResultsProps) {
 
 const demandColumns: Column<PlanDemand>[] = [
   { key: 'service', header: 'Service', cell: (row) => row.service },
-  { key: 'hosts', header: 'Hosts now', numeric: true, cell: (row) => formatCount(row.hosts) },
-  { key: 'memory', header: 'Memory', numeric: true, cell: (row) => formatBytes(row.memory_bytes) },
-  { key: 'dram', header: 'DRAM need', numeric: true, cell: (row) => formatBytes(row.dram_bytes) },
-  { key: 'dram-by', header: 'by', cell: (row) => <Prose text={row.dram_by} /> },
+  {
+    key: 'hosts',
+    header: 'Hosts now',
+    numeric: true,
+    cell: (row) => formatCount(row.hosts),
+    value: (row) => row.hosts,
+  },
+  {
+    key: 'memory',
+    header: 'Memory',
+    numeric: true,
+    cell: (row) => formatBytes(row.memory_bytes),
+    value: (row) => ({ amount: row.memory_bytes, unit: 'bytes' }),
+  },
+  {
+    key: 'dram',
+    header: 'DRAM need',
+    numeric: true,
+    cell: (row) => formatBytes(row.dram_bytes),
+    value: (row) => ({ amount: row.dram_bytes, unit: 'bytes' }),
+  },
+  { key: 'dram-by', header: 'by', name: 'DRAM need by', cell: (row) => <Prose text={row.dram_by} /> },
   {
     key: 'growth',
     header: 'Growth a quarter',
+    value: (row) => ({ amount: row.growth_ratio_per_quarter, unit: 'ratio' }),
     numeric: true,
     cell: (row) => formatRatio(row.growth_ratio_per_quarter),
   },
-  { key: 'growth-by', header: 'by', cell: (row) => <Prose text={row.grows_by} /> },
+  { key: 'growth-by', header: 'by', name: 'Growth by', cell: (row) => <Prose text={row.grows_by} /> },
 ]

@@ -88,6 +88,7 @@ function columnsFor(kind: CapacitySubject['kind'], chosen: string | undefined): 
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.median.value,
       cell: (row) => <DaysCell row={row} which="median" />,
+      value: (row) => row.days_to_exhaustion.median,
     },
     {
       key: 'early',
@@ -96,6 +97,7 @@ function columnsFor(kind: CapacitySubject['kind'], chosen: string | undefined): 
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.early.value,
       cell: (row) => <DaysCell row={row} which="early" />,
+      value: (row) => row.days_to_exhaustion.early,
     },
   ]
 }

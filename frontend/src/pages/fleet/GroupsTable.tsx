@@ -18,6 +18,7 @@ function quantile(key: 'p10' | 'p50' | 'p90' | 'p99'): Column<Row> {
     header: key,
     numeric: true,
     cell: ({ metric }) => (metric === undefined ? '–' : formatQuantity(metric.quantiles[key], metric.unit)),
+    value: ({ metric }) => ({ amount: metric?.quantiles[key] ?? null, unit: metric?.unit ?? '' }),
   }
 }
 

@@ -21,6 +21,7 @@ const columns: Column<Row>[] = [
   {
     key: 'median',
     header: 'Median',
+    value: ({ figure }) => ({ amount: figure.median, unit: figure.unit }),
     numeric: true,
     cell: ({ figure }) => <strong>{formatQuantity(figure.median, figure.unit)}</strong>,
   },

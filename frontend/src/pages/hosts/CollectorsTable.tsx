@@ -6,11 +6,16 @@ import { Prose } from '../../ui/Prose'
 import { ToneTag } from '../../ui/ToneTag'
 import classes from './CollectorsTable.module.css'
 
+function stateOf({ active, failures }: CollectorInfo): 'on' | 'off' | 'failing' {
+  if (!active) return 'off'
+  return (failures ?? 0) > 0 ? 'failing' : 'on'
+}
+
 function State({ collector }: { collector: CollectorInfo }) {
-  const failing = collector.active && (collector.failures ?? 0) > 0
-  if (failing)
-    return <ToneTag tone="warning" label="failing" meaning={collector.last_error ?? 'Some of its rounds failed.'} />
-  return <ToneTag tone={collector.active ? 'good' : 'neutral'} label={collector.active ? 'on' : 'off'} />
+  const state = stateOf(collector)
+  if (state === 'failing')
+    return <ToneTag tone="warning" label={state} meaning={collector.last_error ?? 'Some of its rounds failed.'} />
+  return <ToneTag tone={state === 'on' ? 'good' : 'neutral'} label={state} />
 }
 
 function WhyOff({ collector }: { collector: CollectorInfo }) {
@@ -40,7 +45,7 @@ function Needs({ collector }: { collector: CollectorInfo }) {
 
 const columns: Column<CollectorInfo>[] = [
   { key: 'name', header: 'Collector', cell: (collector) => <span className="ts-mono">{collector.name}</span> },
-  { key: 'state', header: 'State', cell: (collector) => <State collector={collector} /> },
+  { key: 'state', header: 'State', cell: (collector) => <State collector={collector} />, value: stateOf },
   {
     key: 'sees',
     header: 'What it sees',
@@ -60,8 +65,18 @@ const columns: Column<CollectorInfo>[] = [
       </div>
     ),
   },
-  { key: 'needs', header: 'Needs', cell: (collector) => <Needs collector={collector} /> },
-  { key: 'why', header: 'Why off', cell: (collector) => <WhyOff collector={collector} /> },
+  {
+    key: 'needs',
+    header: 'Needs',
+    cell: (collector) => <Needs collector={collector} />,
+    value: (collector) => [collector.privilege ?? '', ...collector.capabilities].join(' ').trim() || 'nothing',
+  },
+  {
+    key: 'why',
+    header: 'Why off',
+    cell: (collector) => <WhyOff collector={collector} />,
+    value: (collector) => (collector.active ? null : collector.reason),
+  },
   {
     key: 'cpu',
     header: 'CPU now',

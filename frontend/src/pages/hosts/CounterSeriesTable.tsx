@@ -14,6 +14,7 @@ const columns: Column<CounterSeries>[] = [
   {
     key: 'value',
     header: 'Newest value',
+    value: (series) => ({ amount: newest(series.values), unit: series.unit }),
     numeric: true,
     cell: (series) => {
       const value = newest(series.values)
@@ -24,6 +25,7 @@ const columns: Column<CounterSeries>[] = [
   {
     key: 'rate',
     header: 'Newest rate',
+    value: (series) => ({ amount: newest(series.per_s), unit: rateUnit(series.unit) }),
     numeric: true,
     cell: (series) => {
       const rate = newest(series.per_s)
@@ -31,7 +33,13 @@ const columns: Column<CounterSeries>[] = [
       return rate === null ? 'no value' : formatQuantity(rate, rateUnit(series.unit))
     },
   },
-  { key: 'resets', header: 'Resets', numeric: true, cell: (series) => threeDigits(series.resets) },
+  {
+    key: 'resets',
+    header: 'Resets',
+    numeric: true,
+    cell: (series) => threeDigits(series.resets),
+    value: (series) => series.resets,
+  },
 ]
 
 /** The series behind the chart: newest value and rate, resets, and what to know before trusting them. */

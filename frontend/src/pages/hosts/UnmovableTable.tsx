@@ -11,18 +11,21 @@ const columns: Column<Unmovable>[] = [
   {
     key: 'hugetlb',
     header: 'hugetlb',
+    value: (item) => ({ amount: item.hugetlb_bytes, unit: 'bytes' }),
     numeric: true,
     cell: (item) => (item.hugetlb_bytes === null ? unknown : formatBytes(item.hugetlb_bytes)),
   },
   {
     key: 'mlocked',
     header: 'Locked (mlock)',
+    value: (item) => ({ amount: item.mlocked_bytes, unit: 'bytes' }),
     numeric: true,
     cell: (item) => (item.mlocked_bytes === null ? unknown : formatBytes(item.mlocked_bytes)),
   },
   {
     key: 'pinned',
     header: 'Pinned pages',
+    value: (item) => item.pinned_pages,
     numeric: true,
     cell: (item) => (item.pinned_pages === null ? unknown : formatCount(item.pinned_pages)),
   },

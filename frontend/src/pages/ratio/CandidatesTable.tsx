@@ -8,17 +8,14 @@ import { Prose } from '../../ui/Prose'
 import { ToneTag } from '../../ui/ToneTag'
 import classes from './RatioView.module.css'
 
-function Judgement({ candidate, chosen }: { candidate: RatioCandidate; chosen: string | undefined }) {
-  if (!candidate.kept) return <ToneTag tone="warning" label="no" />
-  return <ToneTag tone="good" label={candidate.name === chosen ? 'advised' : 'keeps it'} />
-}
-
 function columnsFor(chosen: string | undefined): Column<RatioCandidate>[] {
   return [
     { key: 'name', header: 'Ratio', cell: (row) => <strong>{row.name}</strong> },
     {
       key: 'dram',
       header: 'DRAM',
+      value: (row) =>
+        row.dram_bytes === null ? { amount: row.dram_ratio, unit: 'ratio' } : { amount: row.dram_bytes, unit: 'bytes' },
       numeric: true,
       cell: (row) =>
         row.dram_bytes === null ? (
@@ -55,7 +52,16 @@ function columnsFor(chosen: string | undefined): Column<RatioCandidate>[] {
           <ToneTag tone={row.bandwidth_ok ? 'good' : 'warning'} label={row.bandwidth_ok ? 'enough' : 'too little'} />
         ),
     },
-    { key: 'kept', header: 'Target', cell: (row) => <Judgement candidate={row} chosen={chosen} /> },
+    {
+      key: 'kept',
+      header: 'Target',
+      cell: (row) =>
+        row.kept ? (
+          <ToneTag tone="good" label={row.name === chosen ? 'advised' : 'keeps it'} />
+        ) : (
+          <ToneTag tone="warning" label="no" />
+        ),
+    },
   ]
 }
 

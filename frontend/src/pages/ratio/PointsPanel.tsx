@@ -18,12 +18,18 @@ import classes from './RatioView.module.css'
 
 const sources = { ab_test: 'A/B test', prediction: 'prediction' } as const
 
+function usedText(point: Ratio['points'][number] | undefined): string {
+  if (point === undefined) return 'not yet read'
+  return point.used ? 'used' : 'not used'
+}
+
 function Used({ point }: { point: Ratio['points'][number] | undefined }) {
-  if (point === undefined) return <ToneTag tone="neutral" label="not yet read" />
+  const label = usedText(point)
+  if (point === undefined) return <ToneTag tone="neutral" label={label} />
   return point.used ? (
-    <ToneTag tone="good" label="used" />
+    <ToneTag tone="good" label={label} />
   ) : (
-    <ToneTag tone="neutral" label="not used" meaning={point.why_not ?? 'It does not enter the formula.'} />
+    <ToneTag tone="neutral" label={label} meaning={point.why_not ?? 'It does not enter the formula.'} />
   )
 }
 
@@ -31,14 +37,26 @@ function columnsFor(used: Ratio['points'], onRemove: (id: string) => void): Colu
   return [
     { key: 'at', header: 'Measured', cell: (row) => <Timestamp at={row.measured_at} /> },
     { key: 'source', header: 'By', cell: (row) => sources[row.source] },
-    { key: 'share', header: 'On slow memory', numeric: true, cell: (row) => formatRatio(row.share_on_slow) },
+    {
+      key: 'share',
+      header: 'On slow memory',
+      numeric: true,
+      cell: (row) => formatRatio(row.share_on_slow),
+      value: (row) => ({ amount: row.share_on_slow, unit: 'ratio' }),
+    },
     {
       key: 'loss',
       header: 'Loss',
+      value: (row) => ({ amount: row.loss, unit: 'ratio' }),
       numeric: true,
       cell: (row) => `${formatRatio(row.loss)} ± ${formatRatio(row.loss_standard_error)}`,
     },
-    { key: 'used', header: 'In the advice', cell: (row) => <Used point={used.find(({ id }) => id === row.id)} /> },
+    {
+      key: 'used',
+      header: 'In the advice',
+      cell: (row) => <Used point={used.find(({ id }) => id === row.id)} />,
+      value: (row) => usedText(used.find(({ id }) => id === row.id)),
+    },
     { key: 'author', header: 'Author', cell: (row) => row.author },
     { key: 'note', header: 'Note', cell: (row) => <span className={classes.why}>{row.note}</span> },
     {

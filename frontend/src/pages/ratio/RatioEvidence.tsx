@@ -35,6 +35,7 @@ const assumptionColumns: Column<Assumption>[] = [
     key: 'value',
     header: 'Value',
     numeric: true,
+    value: (row) => (typeof row.value === 'number' ? { amount: row.value, unit: row.unit } : row.value),
     cell: (row) => (typeof row.value === 'number' ? formatQuantity(row.value, row.unit) : row.value),
   },
   { key: 'grounding', header: 'Grounding', cell: (row) => row.grounding },
@@ -66,6 +67,8 @@ const subtractedColumns: Column<Subtracted>[] = [
   {
     key: 'bytes',
     header: 'Bytes',
+    name: 'Size',
+    value: (row) => ({ amount: row.bytes, unit: 'bytes' }),
     numeric: true,
     cell: (row) => (row.bytes === null ? <Nothing status="not_collected" reason={row.why} /> : formatBytes(row.bytes)),
   },

@@ -28,7 +28,13 @@ type AtRatio = Curve['at_ratios'][number]
 
 const ratioColumns: Column<AtRatio>[] = [
   { key: 'ratio', header: 'DRAM:CXL', cell: (at) => <strong>{at.ratio}</strong> },
-  { key: 'share', header: 'DRAM share', numeric: true, cell: (at) => formatRatio(at.dram_ratio) },
+  {
+    key: 'share',
+    header: 'DRAM share',
+    numeric: true,
+    cell: (at) => formatRatio(at.dram_ratio),
+    value: (at) => ({ amount: at.dram_ratio, unit: 'ratio' }),
+  },
   {
     key: 'served',
     header: 'Served from DRAM',

@@ -28,6 +28,8 @@ const columns: Column<KindHeat>[] = [
   {
     key: 'bar',
     header: 'Hot · warm · cold',
+    name: 'Warm',
+    value: (kind) => ratioOf(kind, 'warm'),
     cell: (kind) => <HeatBar hot={ratioOf(kind, 'hot')} warm={ratioOf(kind, 'warm')} cold={ratioOf(kind, 'cold')} />,
   },
   {

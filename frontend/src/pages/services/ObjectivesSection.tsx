@@ -21,7 +21,13 @@ import { Stack } from '../../ui/Stack'
 
 const comparisonColumns: Column<Comparison>[] = [
   { key: 'point', header: 'Point', cell: (row) => <Prose text={row.point} /> },
-  { key: 'published', header: 'Published', numeric: true, cell: (row) => formatRatio(row.published) },
+  {
+    key: 'published',
+    header: 'Published',
+    numeric: true,
+    cell: (row) => formatRatio(row.published),
+    value: (row) => ({ amount: row.published, unit: 'ratio' }),
+  },
   {
     key: 'measured',
     header: 'Measured here',

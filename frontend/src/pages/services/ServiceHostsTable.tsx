@@ -17,7 +17,13 @@ const base: Column<HostHeat>[] = [
       </Link>
     ),
   },
-  { key: 'resident', header: 'Resident', numeric: true, cell: (host) => formatBytes(host.resident_bytes) },
+  {
+    key: 'resident',
+    header: 'Resident',
+    numeric: true,
+    cell: (host) => formatBytes(host.resident_bytes),
+    value: (host) => ({ amount: host.resident_bytes, unit: 'bytes' }),
+  },
   {
     key: 'hot',
     header: 'Hot',

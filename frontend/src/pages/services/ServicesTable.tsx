@@ -57,6 +57,8 @@ const columns: Column<ServiceSummary>[] = [
   {
     key: 'heat',
     header: 'Hot · warm · cold',
+    name: 'Warm',
+    value: (service) => service.warm_ratio,
     cell: (service) => <HeatBar hot={service.hot_ratio} warm={service.warm_ratio} cold={service.cold_ratio} />,
   },
   {

@@ -32,11 +32,14 @@ const columns: Column<SizeHeat>[] = [
   {
     key: 'bar',
     header: 'Hot · warm · cold',
+    name: 'Warm',
+    value: (row) => ratioOf(row, 'warm'),
     cell: (row) => <HeatBar hot={ratioOf(row, 'hot')} warm={ratioOf(row, 'warm')} cold={ratioOf(row, 'cold')} />,
   },
   {
     key: 'lower',
     header: 'Hot, at least',
+    value: (row) => (row.huge_pages === null ? ratioOf(row, 'hot') : row.huge_pages.hot_bytes_lower),
     numeric: true,
     cell: (row) =>
       row.huge_pages === null ? (

@@ -49,11 +49,21 @@ const kindColumns: Column<KindStability>[] = [
     numeric: true,
     cell: (row) => <FigureText figure={row.iqr} label={`Spread of the share of ${row.kind}`} />,
   },
-  { key: 'state', header: 'State', cell: (row) => <StableTag stable={row.stable} /> },
+  {
+    key: 'state',
+    header: 'State',
+    cell: (row) => <StableTag stable={row.stable} />,
+    value: (row) => (row.stable === null ? 'not known' : row.stable ? 'stable' : 'moving'),
+  },
 ]
 
 const overlapColumns: Column<HotSetOverlap>[] = [
-  { key: 'lag', header: 'Apart by', cell: (row) => formatDuration(row.lag_minutes * 60) },
+  {
+    key: 'lag',
+    header: 'Apart by',
+    cell: (row) => formatDuration(row.lag_minutes * 60),
+    value: (row) => ({ amount: row.lag_minutes, unit: 'minutes' }),
+  },
   {
     key: 'jaccard',
     header: 'Overlap',

@@ -5,12 +5,14 @@ import { Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, type ReactNode } from 'react'
 import { statusQuery } from '../../api/queries/status'
 import { HatchPattern } from '../../ui/HatchPattern'
+import { ExportOriginContext } from '../../ui/exportOrigin'
 import { SimulatedBanner } from '../../ui/SimulatedBanner'
 import { Navigation } from './Navigation'
 import { SearchDialog } from './SearchDialog'
 import classes from './Shell.module.css'
 import { ShortcutsDialog } from './ShortcutsDialog'
 import { TopBar } from './TopBar'
+import { useShellOrigin } from './useShellOrigin'
 import { useShortcuts } from './useShortcuts'
 import { useTimeRange } from './useTimeRange'
 
@@ -23,6 +25,7 @@ export function Shell(): ReactNode {
   const scheme = useComputedColorScheme('light')
   const { setColorScheme } = useMantineColorScheme()
   const status = useQuery(statusQuery())
+  const origin = useShellOrigin(status.data)
   const path = useRouterState({ select: (state) => state.location.pathname })
   const main = useRef<HTMLElement>(null)
   const firstPath = useRef(path)
@@ -60,7 +63,9 @@ export function Shell(): ReactNode {
       <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.frame}>
         {status.data?.simulated === true && <SimulatedBanner />}
         <div className={classes.main}>
-          <Outlet />
+          <ExportOriginContext value={origin}>
+            <Outlet />
+          </ExportOriginContext>
         </div>
       </AppShell.Main>
       <SearchDialog opened={searchOpened} onClose={search.close} />

@@ -1,9 +1,7 @@
-import { ActionIcon } from '@mantine/core'
-import { IconDownload } from '@tabler/icons-react'
 import type { SweepResults } from '../../api/_generated/schema'
-import { safeFileName, toCsv, type Table } from '../../lib/csv'
+import type { Table } from '../../lib/csv'
 import { settingsText } from '../../lib/simulate'
-import { downloadText } from '../../ui/download'
+import { ExportMenu } from '../../ui/ExportMenu'
 
 /** All runs as a table, one row each. */
 export function cellsTable(results: SweepResults): Table {
@@ -43,22 +41,14 @@ export function cellsTable(results: SweepResults): Table {
   }
 }
 
-/** Hands the runs over as CSV. */
+/** Hands the runs out. */
 export function GridDownload({ results }: { results: SweepResults | undefined }) {
+  const any = results !== undefined && results.cells.length > 0
   return (
-    <ActionIcon
-      aria-label="Download all runs as CSV"
-      disabled={results === undefined || results.cells.length === 0}
-      onClick={() => {
-        if (results === undefined) return
-        downloadText(
-          `${safeFileName(`tierscope-sweep-${results.sweep_id}`)}.csv`,
-          toCsv(cellsTable(results)),
-          'text/csv',
-        )
-      }}
-    >
-      <IconDownload size={16} />
-    </ActionIcon>
+    <ExportMenu
+      name={`sweep-${results?.sweep_id ?? ''}`}
+      label="all runs"
+      table={any ? () => cellsTable(results) : null}
+    />
   )
 }

@@ -9,6 +9,7 @@ import { sweepStatus } from '../../lib/simulate'
 import { Headline } from '../../ui/Headline'
 import { NotesList } from '../../ui/NotesList'
 import { ProblemState } from '../../ui/ProblemState'
+import { SimulatedOrigin } from '../../ui/SimulatedOrigin'
 import { Stack } from '../../ui/Stack'
 import { ToneTag } from '../../ui/ToneTag'
 import { DeleteSweep } from './DeleteSweep'
@@ -63,33 +64,35 @@ export function SweepPage(): ReactNode {
         sentence={sweep === undefined ? undefined : sweepSentence(sweep, results)}
         aside={sweep === undefined ? undefined : <DeleteSweep sweep={sweep} />}
       />
-      <Stack>
-        {sweep !== undefined && sweep.status !== 'done' && <SweepProgress sweep={sweep} />}
-        {sweep !== undefined && <SweepFacts sweep={sweep} results={results} />}
-        <SweepGrid
-          sweep={sweep}
-          results={results}
-          load={resultsLoad}
-          metric={metric}
-          chosenRun={run}
-          onMetric={setMetric}
-          onRun={setRun}
-        />
-        {run !== undefined && sweep !== undefined && (
-          <RunView sweep={sweep} results={results} runId={run} cell={cell} onClose={() => setRun(undefined)} />
-        )}
-        <SweepFrontierChart results={results} load={resultsLoad} height={320} chosenRun={run} onRun={setRun} />
-        {results !== undefined && results.searches.length > 0 && (
-          <KnobSearchPanel
-            searches={results.searches}
-            chosen={knob}
+      <SimulatedOrigin>
+        <Stack>
+          {sweep !== undefined && sweep.status !== 'done' && <SweepProgress sweep={sweep} />}
+          {sweep !== undefined && <SweepFacts sweep={sweep} results={results} />}
+          <SweepGrid
+            sweep={sweep}
+            results={results}
             load={resultsLoad}
-            onChoose={setKnob}
+            metric={metric}
+            chosenRun={run}
+            onMetric={setMetric}
             onRun={setRun}
           />
-        )}
-        <NotesList notes={results?.notes} />
-      </Stack>
+          {run !== undefined && sweep !== undefined && (
+            <RunView sweep={sweep} results={results} runId={run} cell={cell} onClose={() => setRun(undefined)} />
+          )}
+          <SweepFrontierChart results={results} load={resultsLoad} height={320} chosenRun={run} onRun={setRun} />
+          {results !== undefined && results.searches.length > 0 && (
+            <KnobSearchPanel
+              searches={results.searches}
+              chosen={knob}
+              load={resultsLoad}
+              onChoose={setKnob}
+              onRun={setRun}
+            />
+          )}
+          <NotesList notes={results?.notes} />
+        </Stack>
+      </SimulatedOrigin>
     </div>
   )
 }

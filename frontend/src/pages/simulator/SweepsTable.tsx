@@ -28,6 +28,7 @@ const columns: Column<Sweep>[] = [
     numeric: true,
     sortBy: (row) => row.policies.length,
     cell: (row) => formatCount(row.policies.length),
+    value: (row) => row.policies.length,
   },
   {
     key: 'ratios',
@@ -38,7 +39,14 @@ const columns: Column<Sweep>[] = [
         .map(ratioName)
         .join(', '),
   },
-  { key: 'runs', header: 'Runs', numeric: true, sortBy: (row) => row.total, cell: (row) => formatCount(row.total) },
+  {
+    key: 'runs',
+    header: 'Runs',
+    numeric: true,
+    sortBy: (row) => row.total,
+    cell: (row) => formatCount(row.total),
+    value: (row) => row.total,
+  },
   {
     key: 'created',
     header: 'Started',

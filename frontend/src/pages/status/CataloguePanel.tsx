@@ -56,6 +56,7 @@ export function CataloguePanel() {
           label="Metric catalogue"
           columns={columns}
           rows={found?.slice(0, mostRows)}
+          allRows={found}
           rowKey={(metric) => `${metric.source}|${metric.name}`}
           empty={<EmptyState title="No metric is called that" next="Try a part of its kernel name." />}
         />

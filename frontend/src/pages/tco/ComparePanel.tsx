@@ -7,9 +7,11 @@ import { loadStateOf } from '../../api/queries/loadState'
 import { comparisonQuery, scenariosQuery } from '../../api/queries/tco'
 import { CostBarsChart } from '../../charts/costBars/CostBarsChart'
 import type { CostBar } from '../../charts/costBars/figure'
+import type { Table } from '../../lib/csv'
 import { formatMoney, formatMoneyChange } from '../../lib/money'
 import { formatCount, formatRatio } from '../../lib/units'
 import { DataTable, type Column } from '../../ui/DataTable'
+import { ExportMenu } from '../../ui/ExportMenu'
 import { EmptyState } from '../../ui/EmptyState'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
@@ -19,16 +21,14 @@ import { partLabel } from './tcoWords'
 import classes from './TcoPage.module.css'
 import type { ScenarioState } from './useScenario'
 
-interface Row {
+type AmountKey = 'annual' | 'perWork' | 'saving' | 'share' | 'chance' | 'hosts'
+
+/** A machine of a scenario; amounts per host and year, null where there is none. */
+interface Row extends Record<AmountKey, number | null> {
   id: string
   scenario: string
   machine: string
-  annual: string
-  perWork: string
-  saving: string
-  share: string
-  chance: string
-  hosts: string
+  currency: string
 }
 
 /** Stored scenarios beside each other: cost and saving of each machine, bars by part, and where they differ. */
@@ -84,14 +84,15 @@ export const ComparePanel = memo(function ComparePanel({ state }: { state: Scena
         <CostBarsChart bars={bars} currency={found?.currency ?? ''} load={load} height={320} hint="by part" />
       )}
       {found !== undefined && found.differences.length > 0 && (
-        <Panel title="Where they differ" hint="paths of the scenario files" flush>
-          <TableView
-            label="Where the scenarios differ"
-            table={{
-              columns: ['input', ...found.scenarios.map(({ answer }) => answer.name)],
-              rows: found.differences.map(({ path, values }) => [path, ...values]),
-            }}
-          />
+        <Panel
+          title="Where they differ"
+          hint="paths of the scenario files"
+          actions={
+            <ExportMenu name="scenario-differences" label="where they differ" table={() => differencesOf(found)} />
+          }
+          flush
+        >
+          <TableView label="Where the scenarios differ" table={differencesOf(found)} />
         </Panel>
       )}
     </Stack>
@@ -109,44 +110,61 @@ const columns: Column<Row>[] = [
     ),
   },
   { key: 'machine', header: 'Machine', cell: (row) => row.machine },
-  { key: 'annual', header: 'Cost a year', numeric: true, cell: (row) => row.annual },
-  { key: 'work', header: 'Per unit of work', numeric: true, cell: (row) => row.perWork },
-  { key: 'saving', header: 'Saving a year', numeric: true, cell: (row) => row.saving },
-  { key: 'share', header: 'of today’s', numeric: true, cell: (row) => row.share },
-  { key: 'chance', header: 'P(saving > 0)', numeric: true, cell: (row) => row.chance },
-  { key: 'hosts', header: 'Hosts', numeric: true, cell: (row) => row.hosts },
+  amountColumn('annual', 'Cost a year', (row) => row.currency, formatMoney),
+  amountColumn('perWork', 'Per unit of work', (row) => row.currency, formatMoney),
+  amountColumn('saving', 'Saving a year', (row) => row.currency, formatMoneyChange),
+  amountColumn('share', 'of today’s', () => 'ratio', formatRatio),
+  amountColumn('chance', 'P(saving > 0)', () => 'ratio', formatRatio),
+  amountColumn('hosts', 'Hosts', () => '', formatCount),
 ]
 
-function rowsOf(found: TcoComparison): Row[] {
-  const money = (amount: number) => formatMoney(amount, found.currency)
-  return found.scenarios.flatMap(({ id, answer }) => [
-    ...(answer.baseline === null
+function amountColumn(
+  key: AmountKey,
+  header: string,
+  unitOf: (row: Row) => string,
+  format: (amount: number, unit: string) => string,
+): Column<Row> {
+  return {
+    key,
+    header,
+    numeric: true,
+    cell: (row) => (row[key] === null ? '–' : format(row[key], unitOf(row))),
+    value: (row) => ({ amount: row[key], unit: unitOf(row) }),
+  }
+}
+
+function rowsOf({ scenarios, currency }: TcoComparison): Row[] {
+  return scenarios.flatMap(({ id, answer: { name: scenario, baseline, options } }): Row[] => [
+    ...(baseline === null
       ? []
       : [
           {
-            id,
-            scenario: answer.name,
-            machine: `${answer.baseline.name} (today)`,
-            annual: money(answer.baseline.per_host.annual),
-            perWork: money(answer.baseline.per_host.annual_per_work),
-            saving: '–',
-            share: '–',
-            chance: '–',
-            hosts: formatCount(answer.baseline.fleet.hosts),
+            ...{ id, scenario, currency },
+            machine: `${baseline.name} (today)`,
+            annual: baseline.per_host.annual,
+            perWork: baseline.per_host.annual_per_work,
+            ...{ saving: null, share: null, chance: null },
+            hosts: baseline.fleet.hosts,
           },
         ]),
-    ...answer.options.map((option) => ({
-      id,
-      scenario: answer.name,
+    ...options.map((option) => ({
+      ...{ id, scenario, currency },
       machine: option.name,
-      annual: money(option.per_host.annual),
-      perWork: money(option.per_host.annual_per_work),
-      saving: formatMoneyChange(option.saving, found.currency),
-      share: formatRatio(option.saving_ratio),
-      chance: option.distribution === null ? '–' : formatRatio(option.distribution.p_positive),
-      hosts: formatCount(option.fleet.hosts),
+      annual: option.per_host.annual,
+      perWork: option.per_host.annual_per_work,
+      saving: option.saving,
+      share: option.saving_ratio,
+      chance: option.distribution?.p_positive ?? null,
+      hosts: option.fleet.hosts,
     })),
   ])
+}
+
+function differencesOf({ scenarios, differences }: TcoComparison): Table {
+  return {
+    columns: ['input', ...scenarios.map(({ answer }) => answer.name)],
+    rows: differences.map(({ path, values }) => [path, ...values]),
+  }
 }
 
 function barsOf(found: TcoComparison): CostBar[] {

@@ -59,6 +59,7 @@ function nameColumns({ option, onOption }: MachinesTableProps): Column<Row>[] {
     {
       key: 'name',
       header: 'Machine',
+      value: (row) => (row.kind === 'today' ? `${row.machine.name} (today)` : row.machine.name),
       cell: (row) =>
         row.kind === 'today' ? (
           <span>{row.machine.name} (today)</span>
@@ -83,63 +84,113 @@ function nameColumns({ option, onOption }: MachinesTableProps): Column<Row>[] {
 }
 
 function hostColumns({ answer, drawn }: MachinesTableProps): Column<Row>[] {
-  const money = (amount: number) => formatMoney(amount, answer.currency)
+  const { currency } = answer
+  const money = (amount: number) => formatMoney(amount, currency)
   return [
-    amountColumn('capex', 'Price', ({ machine }) => money(machine.per_host.capex)),
-    amountColumn('watts', 'Power', ({ machine }) => `${threeDigits(machine.per_host.watts)} W`),
-    amountColumn('memory', 'Memory', ({ machine }) => `${formatCount(machine.per_host.memory_gb)} GB`),
-    amountColumn('annual', 'Cost a year', ({ machine }) => money(machine.per_host.annual)),
-    amountColumn('loss', 'Lost work', ({ machine }) => formatRatio(machine.loss.value)),
+    amountColumn('capex', 'Price', currency, ({ machine }) => machine.per_host.capex, money),
     amountColumn(
-      'work',
-      'Per work',
-      ({ machine }) => money(machine.per_host.annual_per_work),
-      'Cost a year per unit of work: the cost of a host over the share of today’s work that it does.',
+      'watts',
+      'Power',
+      'watts',
+      ({ machine }) => machine.per_host.watts,
+      (watts) => `${threeDigits(watts)} W`,
     ),
-    savingColumn(answer, (option) => [option.saving, option.saving_ratio]),
     amountColumn(
-      'chance',
-      'P(> 0)',
-      (row) => {
-        const chance = row.kind === 'option' ? drawn?.options[row.index]?.distribution?.p_positive : undefined
+      'memory',
+      'Memory',
+      'GB',
+      ({ machine }) => machine.per_host.memory_gb,
+      (gb) => `${formatCount(gb)} GB`,
+    ),
+    amountColumn('annual', 'Cost a year', currency, ({ machine }) => machine.per_host.annual, money),
+    amountColumn('loss', 'Lost work', 'ratio', ({ machine }) => machine.loss.value, formatRatio),
+    {
+      ...amountColumn('work', 'Per work', currency, ({ machine }) => machine.per_host.annual_per_work, money),
+      meaning: 'Cost a year per unit of work: the cost of a host over the share of today’s work that it does.',
+    },
+    savingColumn(answer, (option) => [option.saving, option.saving_ratio]),
+    {
+      key: 'chance',
+      header: 'P(> 0)',
+      name: 'P(saving > 0)',
+      meaning: 'P(saving > 0): the share of random draws of all inputs in which there is a saving.',
+      numeric: true,
+      cell: (row) => {
+        const chance = chanceOf(row, drawn)
         return row.kind === 'today' ? '–' : chance === undefined ? '…' : formatRatio(chance)
       },
-      'P(saving > 0): the share of random draws of all inputs in which there is a saving.',
-    ),
+      value: (row) => ({ amount: chanceOf(row, drawn) ?? null, unit: 'ratio' }),
+    },
   ]
+}
+
+function chanceOf(row: Row, drawn: MachinesTableProps['drawn']): number | undefined {
+  return row.kind === 'option' ? drawn?.options[row.index]?.distribution?.p_positive : undefined
 }
 
 function fleetColumns({ answer }: MachinesTableProps): Column<Row>[] {
-  const money = (amount: number) => formatMoney(amount, answer.currency)
+  const { currency } = answer
+  const money = (amount: number) => formatMoney(amount, currency)
   return [
-    amountColumn('hosts', 'Hosts', ({ machine }) => formatCount(machine.fleet.hosts)),
+    amountColumn('hosts', 'Hosts', '', ({ machine }) => machine.fleet.hosts, formatCount),
+    {
+      ...amountColumn('extra', 'More', '', ({ machine }) => machine.fleet.extra_hosts, signed),
+      meaning: 'Hosts more than today, to make up for lost work.',
+    },
+    amountColumn('capex', 'Price', currency, ({ machine }) => machine.fleet.capex, money),
     amountColumn(
-      'extra',
-      'More',
-      ({ machine }) => signed(machine.fleet.extra_hosts),
-      'Hosts more than today, to make up for lost work.',
+      'power',
+      'Power',
+      'watts',
+      ({ machine }) => machine.fleet.watts,
+      (watts) => `${threeDigits(watts / 1000)} kW`,
     ),
-    amountColumn('capex', 'Price', ({ machine }) => money(machine.fleet.capex)),
-    amountColumn('power', 'Power', ({ machine }) => `${threeDigits(machine.fleet.watts / 1000)} kW`),
-    amountColumn('annual', 'Cost a year', ({ machine }) => money(machine.fleet.annual)),
+    amountColumn('annual', 'Cost a year', currency, ({ machine }) => machine.fleet.annual, money),
     savingColumn(answer, (option) => [option.fleet.saving, option.fleet.saving_ratio]),
-    amountColumn('total', 'In all years', ({ machine }) => money(machine.fleet.total)),
-    amountColumn('saved', 'Saved in all', (row) =>
-      row.kind === 'today' ? '–' : formatMoneyChange(row.machine.fleet.total_saving, answer.currency),
+    amountColumn('total', 'In all years', currency, ({ machine }) => machine.fleet.total, money),
+    amountColumn(
+      'saved',
+      'Saved in all',
+      currency,
+      (row) => (row.kind === 'today' ? null : row.machine.fleet.total_saving),
+      (amount) => formatMoneyChange(amount, currency),
     ),
   ]
 }
 
+/** The saving with its share of today's cost in brackets. */
 function savingColumn(answer: TcoAnswer, of: (option: Option) => [number, number]): Column<Row> {
-  return amountColumn('saving', 'Saving a year', (row) => {
-    if (row.kind === 'today') return '–'
-    const [amount, share] = of(row.machine)
-    return `${formatMoneyChange(amount, answer.currency)} (${formatRatio(share)})`
-  })
+  const ofRow = (row: Row) => (row.kind === 'today' ? [null, null] : of(row.machine))
+  return {
+    key: 'saving',
+    header: 'Saving a year',
+    numeric: true,
+    cell: (row) => {
+      const [amount = null, share = null] = ofRow(row)
+      if (amount === null || share === null) return '–'
+      return `${formatMoneyChange(amount, answer.currency)} (${formatRatio(share)})`
+    },
+    value: (row) => ({ amount: ofRow(row)[0] ?? null, unit: answer.currency }),
+  }
 }
 
-function amountColumn(key: string, header: string, cell: (row: Row) => string, meaning?: string): Column<Row> {
-  return { key, header, numeric: true, cell, ...(meaning === undefined ? {} : { meaning }) }
+function amountColumn(
+  key: string,
+  header: string,
+  unit: string,
+  amountOf: (row: Row) => number | null,
+  format: (amount: number) => string,
+): Column<Row> {
+  return {
+    key,
+    header,
+    numeric: true,
+    cell: (row) => {
+      const amount = amountOf(row)
+      return amount === null ? '–' : format(amount)
+    },
+    value: (row) => ({ amount: amountOf(row), unit }),
+  }
 }
 
 function signed(count: number): string {

@@ -1,7 +1,7 @@
 import type { Option, TcoAnswer } from '../../api/_generated/schema'
 import { formatMoney } from '../../lib/money'
 import { threeDigits } from '../../lib/units'
-import { DataTable } from '../../ui/DataTable'
+import { DataTable, type Column } from '../../ui/DataTable'
 import { Panel } from '../../ui/Panel'
 import { partLabel } from './tcoWords'
 
@@ -23,11 +23,18 @@ export function PartsPanel({ answer, option }: { answer: TcoAnswer; option: Opti
   }))
   const money = (amount: number | undefined) => (amount === undefined ? '–' : formatMoney(amount, answer.currency))
   const watts = (amount: number | undefined) => (amount === undefined ? '–' : `${threeDigits(amount)} W`)
-  const column = (key: string, header: string, cell: (row: PartRow) => string) => ({
-    key,
+  const column = (
+    key: 'capex' | 'annual' | 'watts',
+    when: 'today' | 'option',
+    header: string,
+    name: string,
+  ): Column<PartRow> => ({
+    key: `${key}-${when}`,
     header,
+    name: `${name}, ${when}`,
     numeric: true,
-    cell,
+    cell: (row) => (key === 'watts' ? watts : money)(row[when]?.[key]),
+    value: (row) => ({ amount: row[when]?.[key] ?? null, unit: key === 'watts' ? 'watts' : answer.currency }),
   })
   return (
     <Panel title="Parts of a host’s cost" hint={`today against ${option.name}`} flush testId="tco-parts">
@@ -35,12 +42,12 @@ export function PartsPanel({ answer, option }: { answer: TcoAnswer; option: Opti
         label="Parts of a host's cost"
         columns={[
           { key: 'name', header: 'Part', cell: (row) => partLabel(row.name) },
-          column('price-today', 'Price, today', (row) => money(row.today?.capex)),
-          column('price', 'option', (row) => money(row.option?.capex)),
-          column('annual-today', 'A year, today', (row) => money(row.today?.annual)),
-          column('annual', 'option', (row) => money(row.option?.annual)),
-          column('watts-today', 'Power, today', (row) => watts(row.today?.watts)),
-          column('watts', 'option', (row) => watts(row.option?.watts)),
+          column('capex', 'today', 'Price, today', 'Price'),
+          column('capex', 'option', 'option', 'Price'),
+          column('annual', 'today', 'A year, today', 'Cost a year'),
+          column('annual', 'option', 'option', 'Cost a year'),
+          column('watts', 'today', 'Power, today', 'Power'),
+          column('watts', 'option', 'option', 'Power'),
         ]}
         rows={rows}
         rowKey={(row) => row.name}

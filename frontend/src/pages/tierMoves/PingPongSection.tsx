@@ -39,6 +39,10 @@ const spanColumns: Column<StateSpan>[] = [
   {
     key: 'length',
     header: 'For',
+    value: (span) => ({
+      amount: span.to === null ? null : (Date.parse(span.to) - Date.parse(span.from)) / 1000,
+      unit: 'seconds',
+    }),
     numeric: true,
     cell: (span) =>
       span.to === null ? 'goes on' : formatDuration((Date.parse(span.to) - Date.parse(span.from)) / 1000),

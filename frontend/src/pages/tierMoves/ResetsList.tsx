@@ -9,7 +9,13 @@ import { Timestamp } from '../../ui/Timestamp'
 
 const columns: Column<ResetCause>[] = [
   { key: 'cause', header: 'Cause', cell: (group) => <Prose text={group.cause} /> },
-  { key: 'stretches', header: 'Stretches', numeric: true, cell: (group) => formatCount(group.stretches) },
+  {
+    key: 'stretches',
+    header: 'Stretches',
+    numeric: true,
+    cell: (group) => formatCount(group.stretches),
+    value: (group) => group.stretches,
+  },
   { key: 'first', header: 'First', cell: (group) => <Timestamp at={toRfc3339(group.firstSeconds)} /> },
   { key: 'last', header: 'Last', cell: (group) => <Timestamp at={toRfc3339(group.lastSeconds)} /> },
   {
