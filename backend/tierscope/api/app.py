@@ -58,6 +58,7 @@ from tierscope.api import (
     sweeps,
     tco,
     teams,
+    telemetry,
     tier_moves,
     tiles,
     users,
@@ -65,6 +66,7 @@ from tierscope.api import (
 from tierscope.api.openapi import Application
 from tierscope.api.permissions import check_declared
 from tierscope.api.problems import install_handlers
+from tierscope.api.request_meters import RequestMetersMiddleware
 from tierscope.api.security import SecurityMiddleware
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
@@ -77,11 +79,11 @@ from tierscope.usecases.agents import Agents
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.events import Events
 from tierscope.usecases.ingest import Ingest
-from tierscope.usecases.remote_write import RemoteWrite
 from tierscope.usecases.oidc.login import make_oidc_login
 from tierscope.usecases.own_tokens import OwnTokens
 from tierscope.usecases.password_work import PasswordWork
 from tierscope.usecases.passwords import Passwords
+from tierscope.usecases.remote_write import RemoteWrite
 from tierscope.usecases.slowdown_points import SlowdownPoints
 from tierscope.usecases.tco import TcoReads
 from tierscope.usecases.tco_losses import ServiceFacts
@@ -138,6 +140,7 @@ ROUTERS = (
     routes.router,
     notifications.router,
     status.router,
+    telemetry.router,
     labels.router,
     data_quality.router,
     purges.router,
@@ -160,10 +163,12 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
         raise ConfigurationError(
             "no database is configured", next_step="Set TIERSCOPE_DATABASE_URL, or start with `tierscope up`."
         )
-    app = _assemble(_lifespan(settings, url, clock))
+    meters = telemetry.Meters()
+    app = _assemble(_lifespan(settings, url, clock, meters))
     app.state.settings = settings
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES)
     app.add_middleware(SecurityMiddleware, settings=settings)
+    app.add_middleware(RequestMetersMiddleware, meters=meters.requests)
     return app
 
 
@@ -189,7 +194,7 @@ def _assemble(lifespan: Lifespan | None) -> FastAPI:
     return app
 
 
-def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
+def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Meters) -> Lifespan:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         database = Database(
@@ -212,9 +217,10 @@ def _lifespan(settings: Settings, url: str, clock: Clock) -> Lifespan:
         app.state.advice = Advice(database, clock=clock)
         app.state.slowdown_points = SlowdownPoints(database, clock=clock)
         app.state.tco = TcoReads(app.state.reads, ServiceFacts(app.state.reads))
-        ingest_usecase = Ingest(database, limits=settings.limits, clock=clock)
+        ingest_usecase = Ingest(database, limits=settings.limits, clock=clock, meters=meters.ingest)
         app.state.ingest = ingest_usecase
         ingest_usecase.start()
+        telemetry.start_telemetry(app, meters, database=database, ingest=ingest_usecase, reads=app.state.reads)
         remote_write_usecase = RemoteWrite(database, settings=settings.remote_write, clock=clock)
         app.state.remote_write = remote_write_usecase
         try:

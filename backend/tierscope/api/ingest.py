@@ -9,7 +9,7 @@ from tierscope.api.agents import agents_of
 from tierscope.api.callers import bearer_of, settings_of
 from tierscope.api.figures import Model
 from tierscope.api.permissions import requires
-from tierscope.core.errors import TooLarge, UnsupportedMedia
+from tierscope.core.errors import TierscopeError, TooLarge, UnsupportedMedia
 from tierscope.usecases.agents import HostIdentity
 from tierscope.usecases.ingest import Ingest, SentClocks
 
@@ -64,16 +64,20 @@ async def ingest_batch(
     x_tierscope_sent_boottime_ns: Clock = None,
 ) -> IngestAnswer:
     """Store one `tierscope.v1.Batch`, compressed with zstd, exactly once."""
-    _check_headers(request)
-    declared = request.headers.get("content-length", "")
-    ingest.admit(host, int(declared) if declared.isdecimal() else 0)
-    body = await _read_body(request, settings_of(request).limits.batch_bytes)
     sent = (
         None
         if x_tierscope_sent_wall_ns is None
         else SentClocks(wall_ns=x_tierscope_sent_wall_ns, boottime_ns=x_tierscope_sent_boottime_ns)
     )
-    accepted = await ingest.submit(host, body, sent=sent)
+    try:
+        _check_headers(request)
+        declared = request.headers.get("content-length", "")
+        ingest.admit(host, int(declared) if declared.isdecimal() else 0)
+        body = await _read_body(request, settings_of(request).limits.batch_bytes)
+        accepted = await ingest.submit(host, body, sent=sent)
+    except TierscopeError as error:
+        ingest.meters.refused(error)
+        raise
     return IngestAnswer(
         result="duplicate" if accepted.stored.duplicate else "accepted",
         host_id=host.public_id,

@@ -13,6 +13,7 @@ from psycopg import errors as pg_errors
 from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create_engine, make_url
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import QueuePool
 
 from tierscope.core.errors import BadRequest, SlowQuery, Unavailable
 
@@ -110,10 +111,19 @@ class Database:
         with translated(), self._write.begin() as connection:
             yield WriteTransaction(connection)
 
+    def connections(self) -> dict[str, tuple[int, int]]:
+        """Connections of the pools of reads and writes: in use, and at most."""
+        return {name: _pool_use(engine) for name, engine in (("read", self._read), ("write", self._write))}
+
     def close(self) -> None:
         """Closes all idle connections."""
         self._read.dispose()
         self._write.dispose()
+
+
+def _pool_use(engine: Engine) -> tuple[int, int]:
+    pool = engine.pool
+    return (pool.checkedout(), pool.size()) if isinstance(pool, QueuePool) else (0, 0)
 
 
 @contextmanager

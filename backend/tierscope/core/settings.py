@@ -167,6 +167,9 @@ class Settings(BaseSettings):
     trusted_proxies: Names = Field(default=(), description="Set when a proxy is in front; ends anonymous reading.")
     secure_cookies: bool = Field(default=False, description="Mark cookies Secure: set it where TLS ends before us.")
     frontend_dir: Path | None = Field(default=None, description="Built dashboard; null = found beside the package.")
+    fleet_metrics_limit: int = Field(
+        default=1000, ge=0, le=20_000, description="Hosts, and services, that /metrics/fleet tells at most."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_json: bool = False
     limits: Limits = Limits()

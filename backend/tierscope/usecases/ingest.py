@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 import structlog
+from prometheus_client import CollectorRegistry
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
@@ -30,6 +31,7 @@ from tierscope.domain.arrival import ArrivalRules, Clocks
 from tierscope.storage.agents import HostIdentity
 from tierscope.storage.ingest import Incoming, Outcome, Registry, Stored, StoreLimits, store_group
 from tierscope.storage.partitions import ensure_usual_partitions
+from tierscope.usecases.telemetry.meters import IngestMeters
 from tierscope.wire.decode import Decoded, DecodeLimits, decode_body
 
 __all__ = ["Acknowledged", "Ingest", "SentClocks", "Stored"]
@@ -68,8 +70,16 @@ class _Waiting:
 class Ingest:
     """The queue between requests and the one thread that commits."""
 
-    def __init__(self, database: Database, *, limits: Limits | None = None, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        limits: Limits | None = None,
+        clock: Clock = utc_now,
+        meters: IngestMeters | None = None,
+    ) -> None:
         self._database = database
+        self.meters = meters or IngestMeters(CollectorRegistry())
         self._limits = limits or Limits()
         self._clock = clock
         self._registry = Registry(database)
@@ -115,6 +125,12 @@ class Ingest:
         with self._condition:
             return len(self._queue)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Inflated bytes of the batches that wait for a commit."""
+        with self._condition:
+            return self._queued_bytes
+
     def admit(self, host: HostIdentity, body_bytes: int) -> None:
         """Refuses a batch before its body is read, where that is known already.
 
@@ -141,6 +157,7 @@ class Ingest:
         Raises:
             TierscopeError: the batch is refused or could not be stored; it can be sent again unless it is unreadable.
         """
+        self.meters.read(len(body))
         self.admit(host, len(body))
         arrival = self._clock()
         with self._condition:
@@ -149,8 +166,10 @@ class Ingest:
         try:
             loop = asyncio.get_running_loop()
             decoded = await loop.run_in_executor(self._decoders, decode_body, body, self._decode_limits)
+            self.meters.decoded(decoded.batch)
             item = _incoming(host, decoded, arrival, sent)
             stored = await asyncio.wrap_future(self._enqueue(item))
+            self.meters.stored(stored)
             return Acknowledged(stream_id=item.batch.stream_id.hex(), seq=item.batch.seq, stored=stored)
         finally:
             with self._condition:
@@ -218,7 +237,7 @@ class Ingest:
     def _commit(self, items: list[Incoming]) -> list[Outcome]:
         self._ensure_partitions()
         self._registry.prepare(items)
-        with self._database.write() as transaction:
+        with self.meters.commit(len(items)), self._database.write() as transaction:
             return store_group(transaction, items, registry=self._registry, limits=self._store_limits)
 
     def _ensure_partitions(self) -> None:

@@ -9,6 +9,7 @@ from celery import Celery
 
 from tierscope.core.settings import Settings
 from tierscope.worker.schedule import SCHEDULE
+from tierscope.worker.telemetry import count_tasks
 
 _RESULTS_SECONDS = 3600
 TASKS = (
@@ -63,6 +64,7 @@ def make_app(settings: Settings) -> Celery:
         beat_schedule=SCHEDULE,
         **broker_options(queue),
     )
+    count_tasks(app)
     return app
 
 

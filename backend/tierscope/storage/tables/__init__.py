@@ -2,8 +2,8 @@
 
 from tierscope.storage.tables.alerts import ALERTS, alert_changes, alert_rules, alert_states, alerts
 from tierscope.storage.tables.capacity import CAPACITY, capacity_forecasts, capacity_groups, report_runs, reports
-from tierscope.storage.tables.identity import IDENTITY, team_members, teams, users
 from tierscope.storage.tables.fleet_moves import fleet_moves
+from tierscope.storage.tables.identity import IDENTITY, team_members, teams, users
 from tierscope.storage.tables.notifications import (
     NOTIFICATIONS,
     alert_acknowledgements,
@@ -14,8 +14,8 @@ from tierscope.storage.tables.notifications import (
     notifier,
     silences,
 )
-from tierscope.storage.tables.operations import OPERATIONS, purges
 from tierscope.storage.tables.objects import objects
+from tierscope.storage.tables.operations import OPERATIONS, purges
 from tierscope.storage.tables.plain import (
     advice,
     audit,
@@ -61,6 +61,7 @@ from tierscope.storage.tables.sweeps import (
     sweeps,
     trace_uploads,
 )
+from tierscope.storage.tables.telemetry import TELEMETRY, rebuilt_buckets, task_runs
 from tierscope.storage.tables.time import (
     FLAG_CLOCK_CORRECTED,
     FLAG_PARTIAL,
@@ -104,6 +105,7 @@ __all__ = [
     "SAMPLE_TABLES",
     "SCENARIOS",
     "SWEEPS",
+    "TELEMETRY",
     "TIER_MOVE_COLUMNS",
     "TIME_TABLES",
     "TimeTable",
@@ -157,6 +159,7 @@ __all__ = [
     "prices",
     "purges",
     "quality_1h",
+    "rebuilt_buckets",
     "replayed_placements",
     "report_runs",
     "reports",
@@ -180,6 +183,7 @@ __all__ = [
     "sweep_runs",
     "sweep_tasks",
     "sweeps",
+    "task_runs",
     "team_members",
     "teams",
     "tier_moves",

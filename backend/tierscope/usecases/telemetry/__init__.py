@@ -1,0 +1,1 @@
+"""Figures of the service about itself, for /metrics."""
