@@ -106,3 +106,48 @@ class SimulationOutcome:
         """Resident by tier (DRAM, slower) and kind, [intervals, 2, 3]."""
     def figures(self) -> list[tuple[str, Floats]]:
         """The other figures by name, [intervals] each."""
+
+Labels: TypeAlias = list[tuple[str, str]]
+"""Of a series, by name; `__name__` is the metric's."""
+
+class SeriesIndex:
+    """Which series of Prometheus have which ids, remembered for all threads."""
+
+    def __init__(self, seed: int, most: int) -> None:
+        """Forgets everything once it holds more than `most` series; `seed` is random."""
+    def __len__(self) -> int: ...
+    def clear(self) -> None: ...
+    def read(
+        self, body: bytes, *, inflated_bytes: int, samples: int, oldest_ms: int, newest_ms: int
+    ) -> WriteRequest:
+        """Read a compressed request. Raises OverflowError over a limit, ValueError for a body that is not readable."""
+
+class WriteRequest:
+    """A request that was read."""
+
+    def __len__(self) -> int: ...
+    def unknown(self) -> list[Labels]:
+        """Label sets that the index does not know."""
+    def resolve(self, index: SeriesIndex, found: list[tuple[int, int] | None]) -> None:
+        """Say where the unknown series are stored, as (series, target); None leaves one out."""
+    def refusals(self) -> tuple[int, str | None, int, int, int]:
+        """Samples left out: labels that do not fit, the first such reason, too old, too far ahead, histograms."""
+
+def pack_requests(
+    requests: list[WriteRequest], hour_ms: int, level: int
+) -> list[tuple[int, int, int, int, int, bytes]]:
+    """By target and hour: target, start of the hour, oldest and newest time in milliseconds, samples, bytes."""
+
+def join_bodies(bodies: list[bytes], level: int) -> tuple[int, int, int, bytes] | None:
+    """Samples, oldest and newest time, bytes; None without samples. Raises ValueError for bytes that are no body."""
+
+def read_bodies(bodies: list[bytes], series: Ints, start_ms: int, end_ms: int) -> tuple[Ints, Ints, Floats]:
+    """Samples of some series in (start, end], by series and time: ids, milliseconds, values."""
+
+def fold_counters(
+    bodies: list[bytes], series: Ints, places: Ints, scales: Floats, columns: int, start_ms: int, end_ms: int
+) -> tuple[Ints, Ints, Bools]:
+    """Rows of counters of (start, end]: times in milliseconds, values and presence row by row over the columns."""
+
+def write_request(series: list[tuple[Labels, Ints, Floats]]) -> bytes:
+    """A compressed request of series with times in milliseconds and values, as Prometheus sends it."""

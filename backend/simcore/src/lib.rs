@@ -1,6 +1,7 @@
-//! Python bindings of the page fold and the simulator's inner loop.
+//! Python bindings of the page fold, the simulator's inner loop, and samples of Prometheus.
 
 mod sampled_trace;
+mod samples;
 mod simulation;
 
 use pyo3::prelude::*;
@@ -13,5 +14,12 @@ fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sampled_trace::SampledFold>()?;
     module.add_class::<simulation::SimulationTrace>()?;
     module.add_class::<simulation::SimulationOutcome>()?;
+    module.add_class::<samples::SeriesIndex>()?;
+    module.add_class::<samples::WriteRequest>()?;
+    module.add_function(wrap_pyfunction!(samples::pack_requests, module)?)?;
+    module.add_function(wrap_pyfunction!(samples::join_bodies, module)?)?;
+    module.add_function(wrap_pyfunction!(samples::read_bodies, module)?)?;
+    module.add_function(wrap_pyfunction!(samples::fold_counters, module)?)?;
+    module.add_function(wrap_pyfunction!(samples::write_request, module)?)?;
     module.add_function(wrap_pyfunction!(sampled_trace::fold_sampled_trace, module)?)
 }

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 SECOND_US = 1_000_000
+MINUTE_US = 60 * SECOND_US
 TEN_MINUTES_US = 600 * SECOND_US
 HOUR_US = 3600 * SECOND_US
 DAY_US = 86400 * SECOND_US

@@ -1,0 +1,15 @@
+//! Samples as Prometheus sends them: requests of its remote-write protocol, the bodies in which series are kept, and
+//! rows of kernel counters made of them. No I/O, no clock.
+
+pub mod body;
+pub mod fold;
+pub mod index;
+pub mod labels;
+mod message;
+pub mod request;
+mod varint;
+
+pub use body::{Body, BodyError, Sample};
+pub use index::{Index, SeriesRef};
+pub use labels::Labels;
+pub use request::{Limits, Refusals, Request, Unreadable};

@@ -1,0 +1,344 @@
+//! Prometheus samples for Python: remote-write requests, packed bodies, rows of counters.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use numpy::{IntoPyArray as _, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tierscope_samples::body::{self, BodyError, Sample};
+use tierscope_samples::fold::{self, Place};
+use tierscope_samples::{Index, Labels, Limits, Request, SeriesRef, Unreadable, request};
+
+type Column<'py, T> = Bound<'py, PyArray1<T>>;
+
+/// Which series have which ids, for all threads.
+#[pyclass(frozen, module = "tierscope_simcore")]
+pub(crate) struct SeriesIndex(Index);
+
+#[pymethods]
+impl SeriesIndex {
+    /// An index that forgets everything once it holds more than `most` series; `seed` is random.
+    #[new]
+    fn new(seed: u64, most: usize) -> Self {
+        Self(Index::new(seed, most))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Forgets everything.
+    fn clear(&self) {
+        self.0.clear();
+    }
+
+    /// Reads a compressed request. Raises `OverflowError` over a limit, `ValueError` for a body that is not readable.
+    #[pyo3(signature = (body, *, inflated_bytes, samples, oldest_ms, newest_ms))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        body: &[u8],
+        inflated_bytes: usize,
+        samples: usize,
+        oldest_ms: i64,
+        newest_ms: i64,
+    ) -> PyResult<WriteRequest> {
+        let limits = Limits {
+            inflated_bytes,
+            samples,
+            oldest_ms,
+            newest_ms,
+        };
+        let read = py.detach(|| Request::read(body, &self.0, &limits));
+        match read {
+            Ok(request) => Ok(WriteRequest(Mutex::new(request))),
+            Err(error @ (Unreadable::TooLarge { .. } | Unreadable::TooMany(_))) => {
+                Err(PyOverflowError::new_err(error.to_string()))
+            }
+            Err(error) => Err(PyValueError::new_err(error.to_string())),
+        }
+    }
+}
+
+/// A request that was read.
+#[pyclass(frozen, module = "tierscope_simcore")]
+pub(crate) struct WriteRequest(Mutex<Request>);
+
+impl WriteRequest {
+    fn with<T>(&self, work: impl FnOnce(&mut Request) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl WriteRequest {
+    fn __len__(&self) -> usize {
+        self.with(|request| request.len())
+    }
+
+    /// Label sets that the index does not know, as lists of (name, value) by name.
+    fn unknown(&self) -> Vec<Labels> {
+        self.with(|request| request.unknown().cloned().collect())
+    }
+
+    /// Says where the unknown series are stored, as (series, target); None leaves one out.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python are owned"
+    )]
+    fn resolve(&self, index: &SeriesIndex, found: Vec<Option<(i64, i64)>>) -> PyResult<()> {
+        let found: Vec<Option<SeriesRef>> = found
+            .into_iter()
+            .map(|pair| pair.map(|(series, target)| SeriesRef { series, target }))
+            .collect();
+        self.with(|request| request.resolve(&found, &index.0))
+            .map_err(PyValueError::new_err)
+    }
+
+    /// Samples left out: (labels that do not fit, the first such reason, too old, too far ahead, native histograms).
+    fn refusals(&self) -> (usize, Option<String>, usize, usize, usize) {
+        self.with(|request| {
+            let refusals = &request.refusals;
+            (
+                refusals.labels,
+                refusals.labels_reason.clone(),
+                refusals.too_old,
+                refusals.too_new,
+                refusals.histograms,
+            )
+        })
+    }
+}
+
+/// A packed body: target, start of the hour, oldest and newest time in milliseconds, samples, bytes.
+type Packed<'py> = (i64, i64, i64, i64, usize, Bound<'py, PyBytes>);
+
+/// Packs the samples of requests by target and hour of `hour_ms`; an hour holds the times after its start, and its end.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python are owned"
+)]
+pub(crate) fn pack_requests<'py>(
+    py: Python<'py>,
+    requests: Vec<PyRef<'py, WriteRequest>>,
+    hour_ms: i64,
+    level: i32,
+) -> PyResult<Vec<Packed<'py>>> {
+    if hour_ms < 1 {
+        return Err(PyValueError::new_err("hour_ms must be 1 or more"));
+    }
+    let inner: Vec<&Mutex<Request>> = requests.iter().map(|request| &request.0).collect();
+    let packed = py.detach(|| {
+        let mut parts: BTreeMap<(i64, i64), Vec<Sample>> = BTreeMap::new();
+        for request in inner {
+            let request = request.lock().unwrap_or_else(PoisonError::into_inner);
+            request.each(|found, at_ms, value| {
+                let hour = (at_ms - 1).div_euclid(hour_ms) * hour_ms;
+                parts.entry((found.target, hour)).or_default().push(Sample {
+                    series: found.series,
+                    at_ms,
+                    value,
+                });
+            });
+        }
+        parts
+            .into_iter()
+            .filter_map(|(key, mut samples)| {
+                body::tidy(&mut samples);
+                Some((key, body::pack(&samples, level)?))
+            })
+            .collect::<Vec<_>>()
+    });
+    Ok(packed
+        .into_iter()
+        .map(|((target, hour), body)| {
+            let bytes = PyBytes::new(py, &body.bytes);
+            (
+                target,
+                hour,
+                body.first_ms,
+                body.last_ms,
+                body.samples,
+                bytes,
+            )
+        })
+        .collect())
+}
+
+/// One body: samples, oldest and newest time, bytes.
+type Joined<'py> = (usize, i64, i64, Bound<'py, PyBytes>);
+
+/// Joins bodies to one: samples, oldest and newest time, bytes; None without samples.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python are owned"
+)]
+pub(crate) fn join_bodies(
+    py: Python<'_>,
+    bodies: Vec<Vec<u8>>,
+    level: i32,
+) -> PyResult<Option<Joined<'_>>> {
+    let joined = py
+        .detach(|| {
+            body::join(bodies.iter().map(Vec::as_slice)).map(|samples| body::pack(&samples, level))
+        })
+        .map_err(not_a_body)?;
+    Ok(joined.map(|body| {
+        (
+            body.samples,
+            body.first_ms,
+            body.last_ms,
+            PyBytes::new(py, &body.bytes),
+        )
+    }))
+}
+
+/// Samples of some series in (start, end], by series and time: ids, milliseconds, values.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python are owned"
+)]
+pub(crate) fn read_bodies<'py>(
+    py: Python<'py>,
+    bodies: Vec<Vec<u8>>,
+    series: PyReadonlyArray1<'py, i64>,
+    start_ms: i64,
+    end_ms: i64,
+) -> PyResult<(Column<'py, i64>, Column<'py, i64>, Column<'py, f64>)> {
+    let wanted: std::collections::HashSet<i64> = series.as_array().iter().copied().collect();
+    let samples = py
+        .detach(|| chosen(&bodies, &|id| wanted.contains(&id), start_ms, end_ms))
+        .map_err(not_a_body)?;
+    let ids: Vec<i64> = samples.iter().map(|sample| sample.series).collect();
+    let times: Vec<i64> = samples.iter().map(|sample| sample.at_ms).collect();
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+    Ok((
+        ids.into_pyarray(py),
+        times.into_pyarray(py),
+        values.into_pyarray(py),
+    ))
+}
+
+/// Rows of counters of (start, end]: times in milliseconds, values and presence, row by row over `columns`.
+///
+/// `series`, `places` and `scales` say which series goes to which column, and by what it is multiplied.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python are owned"
+)]
+#[allow(clippy::too_many_arguments, reason = "columns of one table")]
+pub(crate) fn fold_counters<'py>(
+    py: Python<'py>,
+    bodies: Vec<Vec<u8>>,
+    series: PyReadonlyArray1<'py, i64>,
+    places: PyReadonlyArray1<'py, i64>,
+    scales: PyReadonlyArray1<'py, f64>,
+    columns: usize,
+    start_ms: i64,
+    end_ms: i64,
+) -> PyResult<(Column<'py, i64>, Column<'py, i64>, Column<'py, bool>)> {
+    let (series, places, scales) = (series.as_array(), places.as_array(), scales.as_array());
+    let goes_to: Vec<Place> = series
+        .iter()
+        .zip(places.iter())
+        .zip(scales.iter())
+        .filter_map(|((series, column), scale)| {
+            Some(Place {
+                series: *series,
+                column: usize::try_from(*column).ok()?,
+                scale: *scale,
+            })
+        })
+        .collect();
+    let wanted: std::collections::HashSet<i64> = goes_to.iter().map(|place| place.series).collect();
+    let rows = py
+        .detach(|| {
+            chosen(&bodies, &|id| wanted.contains(&id), start_ms, end_ms)
+                .map(|samples| fold::rows(&samples, &goes_to, columns))
+        })
+        .map_err(not_a_body)?;
+    Ok((
+        rows.times_ms.into_pyarray(py),
+        rows.values.into_pyarray(py),
+        rows.present.into_pyarray(py),
+    ))
+}
+
+/// One series to write: labels by name, milliseconds, values.
+type Written<'py> = (
+    Labels,
+    PyReadonlyArray1<'py, i64>,
+    PyReadonlyArray1<'py, f64>,
+);
+
+/// A compressed request of these series, as Prometheus sends it.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python are owned"
+)]
+pub(crate) fn write_request<'py>(
+    py: Python<'py>,
+    series: Vec<Written<'py>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let owned: Vec<(Labels, Vec<i64>, Vec<f64>)> = series
+        .iter()
+        .map(|(labels, times, values)| {
+            (
+                labels.clone(),
+                times.as_array().to_vec(),
+                values.as_array().to_vec(),
+            )
+        })
+        .collect();
+    if owned
+        .iter()
+        .any(|(_, times, values)| times.len() != values.len())
+    {
+        return Err(PyValueError::new_err(
+            "a series has not as many times as values",
+        ));
+    }
+    let bytes = py.detach(|| {
+        request::write(
+            owned
+                .iter()
+                .map(|(labels, times, values)| (&labels[..], &times[..], &values[..])),
+        )
+    });
+    Ok(PyBytes::new(py, &bytes))
+}
+
+fn chosen(
+    bodies: &[Vec<u8>],
+    wanted: &(dyn Fn(i64) -> bool + Sync),
+    start_ms: i64,
+    end_ms: i64,
+) -> Result<Vec<Sample>, BodyError> {
+    let mut samples = Vec::new();
+    let (mut before, mut kept) = (i64::MIN, false);
+    for bytes in bodies {
+        body::unpack(bytes, |sample| {
+            if sample.series != before {
+                before = sample.series;
+                kept = wanted(sample.series);
+            }
+            if kept && sample.at_ms > start_ms && sample.at_ms <= end_ms {
+                samples.push(sample);
+            }
+        })?;
+    }
+    body::tidy(&mut samples);
+    Ok(samples)
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "taken by map_err")]
+fn not_a_body(error: BodyError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

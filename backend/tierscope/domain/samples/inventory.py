@@ -1,0 +1,74 @@
+"""What series say of a machine: kernel, nodes with their memory, which of them have CPUs, settings.
+
+The body has the field names of the contract's Inventory. node_exporter does not tell which node is in which tier, so
+that it follows from the kernel's own counters: `local_node` of a node counts allocations by tasks that ran on its CPUs,
+so a node that gave pages and never counted one has none. Whoever knows better says so with the label `tier` of
+`tierscope_node_tier`, a gauge that a text file of node_exporter can hold.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_NODE_SIZE = re.compile(r"^node:(\d+)\|meminfo\|MemTotal$")
+_CLASSES = frozenset({"hbm", "dram", "cxl", "pmem"})
+_KNOBS = {
+    "node_sysctl_kernel_numa_balancing": "proc/sys/kernel/numa_balancing",
+    "node_sysctl_kernel_numa_balancing_promote_rate_limit_MBps": (
+        "proc/sys/kernel/numa_balancing_promote_rate_limit_MBps"
+    ),
+    "node_sysctl_vm_zone_reclaim_mode": "proc/sys/vm/zone_reclaim_mode",
+    "node_sysctl_vm_swappiness": "proc/sys/vm/swappiness",
+    "tierscope_demotion_enabled": "sys/kernel/mm/numa/demotion_enabled",
+}
+INFO_METRICS = ("node_uname_info", "tierscope_node_tier", *_KNOBS)
+"""Series whose labels or newest values an inventory is made of."""
+_SETTINGS_BY_LOWER = {name.lower(): path for name, path in _KNOBS.items()}
+
+
+def make_inventory(
+    hostname: str, counters: Mapping[str, int], info: Sequence[tuple[Mapping[str, str], float]]
+) -> dict[str, Any]:
+    """The inventory of a host from its newest counters by key and its newest info samples."""
+    body: dict[str, Any] = {"hostname": hostname, "page_size_bytes": 4096, "source": "prometheus"}
+    knobs: dict[str, str] = {}
+    declared: dict[int, str] = {}
+    for labels, value in info:
+        metric = labels["__name__"]
+        if metric == "node_uname_info":
+            body |= {
+                "kernel_release": labels.get("release", ""),
+                "kernel_version": labels.get("version", ""),
+                "architecture": labels.get("machine", ""),
+            }
+        elif metric == "tierscope_node_tier" and labels.get("node", "").isdecimal() and labels.get("tier") in _CLASSES:
+            declared[int(labels["node"])] = labels["tier"]
+        elif metric.lower() in _SETTINGS_BY_LOWER:
+            knobs[_SETTINGS_BY_LOWER[metric.lower()]] = f"{value:.0f}"
+    body["knobs"] = [{"path": path, "value": value} for path, value in sorted(knobs.items())]
+    nodes = [
+        _node(int(found[1]), size, counters, declared)
+        for key, size in sorted(counters.items())
+        if (found := _NODE_SIZE.match(key)) and size > 0
+    ]
+    body["nodes"] = sorted(nodes, key=lambda node: int(node["id"]))
+    slow = [node["id"] for node in nodes if node["tier_class"] not in ("dram", "hbm")]
+    fast = [node["id"] for node in nodes if node["id"] not in slow]
+    if fast and slow:
+        body["tiers"] = [{"rank": 0, "nodes": sorted(fast)}, {"rank": 1, "nodes": sorted(slow)}]
+    return body
+
+
+def _node(number: int, size: int, counters: Mapping[str, int], declared: Mapping[int, str]) -> dict[str, Any]:
+    local = counters.get(f"node:{number}|numastat|local_node")
+    if number in declared:
+        tier, why = declared[number], "tierscope_node_tier says so"
+    elif local is None:
+        # One node has the CPUs, or nothing runs; of several nothing is known.
+        alone = sum(1 for key in counters if _NODE_SIZE.match(key)) == 1
+        tier, why = ("dram", "the only node") if alone else ("unknown", "numastat of the node is not collected")
+    elif local > 0:
+        tier, why = "dram", "tasks on its own CPUs allocated from it (numastat local_node)"
+    else:
+        tier, why = "unknown", "no task on CPUs of its own ever allocated from it (numastat local_node is 0)"
+    return {"id": number, "memory_bytes": size, "cpulist": "", "tier_class": tier, "tier_evidence": why}

@@ -1,0 +1,223 @@
+"""From samples of Prometheus to rows of kernel counters, which everything else is built from; and packed hours.
+
+A target whose series hold kernel counters is a host. Its rows are made anew from all samples of the minutes that are
+asked for, and only those that differ are written: doing it again changes nothing.
+"""
+
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from tierscope.core.clock import utc_now
+from tierscope.core.database import WriteTransaction
+from tierscope.core.settings import RemoteWriteSettings, Settings
+from tierscope.domain.batch import Finding
+from tierscope.domain.buckets import HOUR_US, MINUTE_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.jobs import COUNTERS
+from tierscope.domain.packing import Block, empty_block
+from tierscope.domain.samples.counters import BOOT_TIME_KEY
+from tierscope.domain.samples.inventory import make_inventory
+from tierscope.storage import access as stored_access
+from tierscope.storage import marks
+from tierscope.storage.binary import from_us, to_us
+from tierscope.storage.counters import read_live
+from tierscope.storage.ingest.facts import OwnFinding, write_own_findings
+from tierscope.storage.marks import Claim
+from tierscope.storage.partitions import BEHIND_DAYS, ensure_partitions
+from tierscope.storage.sample_core import load_core
+from tierscope.storage.sample_series import (
+    StoredTarget,
+    assign_target,
+    count_sampled_hosts,
+    find_target,
+    targets_of_host,
+)
+from tierscope.storage.sampled_hosts import (
+    SampledHost,
+    add_boot,
+    boots_of,
+    find_agent_host,
+    lock_host,
+    make_host,
+    note_sighting,
+    replace_rows,
+    write_inventory,
+)
+from tierscope.storage.samples import NewBody, newest_arrival, read_bodies, replace_packed
+from tierscope.usecases.counter_series import CounterSeries, counter_series
+from tierscope.usecases.rebuild.spans import Span, join_spans
+
+AGENT_SILENT = timedelta(hours=1)
+"""An agent that was heard of within it reports the host; what Prometheus sends of it is kept, its counters are not."""
+CARRY = timedelta(minutes=2)
+"""How far before a minute samples are read, so that a row finds what came since the row before."""
+PACK_LEVEL = 6
+SAME_BOOT_SECONDS = 30
+"""A machine's boot time moves with its clock by less than this."""
+TWICE = "reported-twice"
+_UNKNOWN_BOOT = "prometheus"
+_BOOT_PREFIX = "boot-time:"
+
+
+def rebuild_samples(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Bring the rows of counters of one target's host up to date, and mark what is built from them."""
+    target = find_target(transaction, claimed.subject_id)
+    if target is None:
+        return
+    series = counter_series(transaction, [target.id])
+    if not series.keys:
+        return
+    now = utc_now()
+    host = _find_host(transaction, target, series, now)
+    if host is None or host.revoked:
+        return
+    targets = targets_of_host(transaction, host.id)
+    series = counter_series(transaction, targets) if targets != [target.id] else series
+    changed: set[int] = set()
+    for span in join_spans(claimed.buckets, MINUTE_US):
+        changed.update(_rebuild_span(transaction, host, targets, series, span, now))
+    if changed:
+        buckets = {bucket_start(at, TEN_MINUTES_US) for at in changed}
+        marks.append(transaction, COUNTERS.kind, host.id, 0, [from_us(bucket) for bucket in sorted(buckets)])
+
+
+def _find_host(
+    transaction: WriteTransaction, target: StoredTarget, series: CounterSeries, now: datetime
+) -> SampledHost | None:
+    """The host of a target, made at first sight; None where an agent reports it, or there are too many hosts."""
+    settings = Settings().remote_write
+    if target.host_id is None:
+        names = [name for name in (target.name, series.nodename) if name]
+        known = find_agent_host(transaction, names, seen_after=now - AGENT_SILENT)
+        host_id = known if known is not None else _make(transaction, target, settings, now)
+        if host_id is None:
+            return None
+        assign_target(transaction, target.id, host_id=host_id, reason=None)
+    else:
+        host_id = target.host_id
+    host = lock_host(transaction, host_id)
+    if host is None:
+        return None
+    twice = host.agent_seen_at is not None and host.agent_seen_at > now - AGENT_SILENT
+    if twice or target.reason is not None:
+        reason = "an agent reports this host" if twice else None
+        assign_target(transaction, target.id, host_id=host.id, reason=reason)
+        write_own_findings(transaction, [_twice(host, target, holds=twice)], now)
+    return None if twice else host
+
+
+def _make(
+    transaction: WriteTransaction, target: StoredTarget, settings: RemoteWriteSettings, now: datetime
+) -> int | None:
+    if not target.name:
+        assign_target(transaction, target.id, host_id=None, reason=f"no label `{settings.host_label}`")
+        return None
+    if count_sampled_hosts(transaction) >= settings.hosts:
+        assign_target(transaction, target.id, host_id=None, reason=f"more than {settings.hosts} hosts")
+        return None
+    labels = {"cluster": target.cluster} if target.cluster else {}
+    host_id, public_id = make_host(transaction, name=target.name, labels=labels)
+    detail = {"name": target.name, "origin": "live", "cluster": target.cluster}
+    stored_access.append_audit(
+        transaction, stored_access.AuditRow(now, "prometheus", "host.first-seen", public_id, detail)
+    )
+    return host_id
+
+
+def _twice(host: SampledHost, target: StoredTarget, *, holds: bool) -> OwnFinding:
+    cause = f"Prometheus sends series of {target.name}, which an agent reports: its counters are taken from the agent"
+    fix = "Drop these series from remote write, or stop the agent; series are kept either way."
+    return OwnFinding(host.id, Finding(TWICE, "info", cause, fix, "certain"), holds)
+
+
+def _rebuild_span(
+    transaction: WriteTransaction,
+    host: SampledHost,
+    targets: list[int],
+    series: CounterSeries,
+    span: Span,
+    now: datetime,
+) -> list[int]:
+    start, end = span
+    bodies = read_bodies(transaction, targets, start - CARRY, end)
+    rows = _fold(bodies, series, (start - CARRY, end))
+    rows = rows.rows(rows.times_us > to_us(start))
+    if start < now - timedelta(days=BEHIND_DAYS):
+        ensure_partitions(transaction, start, end)
+    boot_id = None
+    if len(rows):
+        rows, boot_id = _with_boots(transaction, host.id, rows)
+    stored = read_live(transaction, host.id, start, end)
+    changed = replace_rows(transaction, host.id, stored, rows, span)
+    if changed and len(rows):
+        newest_us = int(rows.times_us[-1])
+        info = series.read_info(bodies, end)
+        newest = {
+            key: int(value)
+            for key, value, present in zip(rows.keys, rows.values[-1], rows.present[-1], strict=True)
+            if present
+        }
+        write_inventory(transaction, host.id, make_inventory(series.nodename or "", newest, info), from_us(newest_us))
+        seen = newest_arrival(transaction, targets, start, end)
+        note_sighting(transaction, host.id, seen=seen, ended_us=newest_us, boot_id=boot_id)
+    return changed
+
+
+def _fold(bodies: list[bytes], series: CounterSeries, span: Span) -> Block:
+    if not bodies:
+        return empty_block(series.keys)
+    width = len(series.keys)
+    times_ms, values, present = load_core().fold_counters(
+        bodies, series.ids, series.places, series.scales, width, to_us(span[0]) // 1000, to_us(span[1]) // 1000
+    )
+    n = len(times_ms)
+    zeros = np.zeros(n, np.int64)
+    return Block(times_ms * 1000, zeros, zeros, zeros, series.keys, values.reshape(n, width), present.reshape(n, width))
+
+
+def _with_boots(transaction: WriteTransaction, host_id: int, rows: Block) -> tuple[Block, str]:
+    """Rows with the ids of the boots that their boot times tell apart, and the boot of the newest."""
+    known = boots_of(transaction, host_id)
+    column = rows.keys.index(BOOT_TIME_KEY) if BOOT_TIME_KEY in rows.keys else None
+    boots = np.zeros(len(rows), np.int64)
+    name = _newest(known)
+    for i in range(len(rows)):
+        if column is not None and rows.present[i, column]:
+            name = _boot_name(known, int(rows.values[i, column]))
+        if name not in known:
+            known[name] = add_boot(transaction, host_id, name)
+        boots[i] = known[name]
+    return (
+        Block(rows.times_us, boots, rows.boottimes_ns, rows.flags, rows.keys, rows.values, rows.present),
+        name,
+    )
+
+
+def _newest(known: dict[str, int]) -> str:
+    return max(known, key=lambda name: known[name], default=_UNKNOWN_BOOT)
+
+
+def _boot_name(known: dict[str, int], boot_time_s: int) -> str:
+    """The known boot of this time, else a new name."""
+    for name in known:
+        if name.startswith(_BOOT_PREFIX):
+            then = int(name.removeprefix(_BOOT_PREFIX))
+            if abs(then - boot_time_s) <= SAME_BOOT_SECONDS:
+                return name
+    return f"{_BOOT_PREFIX}{boot_time_s}"
+
+
+def pack_samples(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Pack closed hours of a target: each sample once, of repeats the one that came first."""
+    core = load_core()
+    now = utc_now()
+    for hour in claimed.buckets:
+        bodies = read_bodies(transaction, [claimed.subject_id], hour, from_us(to_us(hour) + HOUR_US))
+        packed = core.join_bodies(bodies, PACK_LEVEL) if bodies else None
+        if packed is None:
+            continue
+        if hour < now - timedelta(days=BEHIND_DAYS):
+            ensure_partitions(transaction, hour, hour)
+        n, first_ms, last_ms, body = packed
+        new = NewBody(claimed.subject_id, to_us(hour) // 1000, first_ms, last_ms, n, body)
+        replace_packed(transaction, claimed.subject_id, hour, new)

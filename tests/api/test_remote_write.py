@@ -1,0 +1,164 @@
+"""Remote write: what is stored is exact and counts once; what does not fit is named, and the rest is stored."""
+
+import math
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from factories.remote_writes import HEADERS, named, write_body
+from factories.services import running
+from tierscope.core.database import Database
+from tierscope.core.errors import PROBLEM_BASE
+from tierscope.core.settings import RemoteWriteSettings, Settings
+from tierscope.usecases.access import Access
+
+LIMITS = RemoteWriteSettings(body_bytes=100_000, inflated_bytes=400_000, samples_per_request=1000, series=50)
+STALE = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000002))[0]
+
+
+@dataclass(slots=True)
+class Service:
+    """A running service and a token that may write samples."""
+
+    client: httpx.Client
+    database: Database
+    now_ms: int
+
+    def send(self, body: bytes, **headers: str) -> httpx.Response:
+        """Sends a request."""
+        changed = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.post("/api/v1/write", content=body, headers=HEADERS | changed)
+
+    def samples(self, match: str) -> list[dict[str, Any]]:
+        """What is stored of the last hour."""
+        answer = self.client.get("/v1/series/samples", params={"match": match, "from": "-1h"})
+        assert answer.status_code == 200, answer.text
+        found: list[dict[str, Any]] = answer.json()["series"]
+        return found
+
+
+@pytest.fixture
+def service(database_url: str) -> Iterator[Service]:
+    settings = Settings(database_url=database_url, remote_write=LIMITS)
+    with running(settings) as (_, client), closing(Database(database_url)) as database:
+        token = Access(database).create_api_token(role="operator", note="prometheus", lifetime=None, actor="test")
+        client.headers["Authorization"] = f"Bearer {token.secret}"
+        yield Service(client, database, int(time.time() * 1000) - 60_000)
+
+
+def assert_problem(answer: httpx.Response, status: int, slug: str) -> None:
+    """A problem of this type, which names a cause and a next step."""
+    assert answer.status_code == status, answer.text
+    body = answer.json()
+    assert body["type"] == PROBLEM_BASE + slug
+    assert body["detail"]
+    assert body["next_step"]
+
+
+def test_samples_come_back_bit_by_bit_once_however_often_they_are_sent(service: Service) -> None:
+    values = [0.1, -0.0, 1e308, 5e-324, 2.0**53 + 2, math.inf, -math.inf, math.nan]
+    at = service.now_ms
+    body = write_body(
+        (named("node_load1"), [(at + i, value) for i, value in enumerate(values)]),
+        (named("up", instance="db2:80"), [(at, 1.0), (at + 15_000, STALE)]),
+    )
+    for _ in range(3):
+        assert service.send(body).status_code == 204
+    (load,) = service.samples('node_load1{instance=~"db.*"}')
+    words = {"NaN": math.nan, "+Inf": math.inf, "-Inf": -math.inf}
+    back = [words.get(value, value) for value in load["values"]]
+    assert [struct.pack("<d", value) for value in back[:7]] == [struct.pack("<d", value) for value in values[:7]]
+    assert math.isnan(back[7])
+    (up,) = service.samples("up")
+    assert up["values"] == [1.0]
+    assert service.samples('up{instance="db9:80"}') == []
+
+
+def test_of_two_values_for_one_time_the_first_stays(service: Service) -> None:
+    at = service.now_ms
+    for value in (1.0, 2.0):
+        service.send(write_body((named("up"), [(at, value)])))
+    service.send(write_body((named("up"), [(at - 5_000, 7.0)])))
+    (found,) = service.samples("up")
+    assert found["values"] == [7.0, 1.0]
+
+
+def test_what_does_not_fit_is_named_and_the_rest_is_stored(service: Service) -> None:
+    at = service.now_ms
+    body = write_body(
+        (named("up"), [(at, 1.0), (at - 40 * 86_400_000, 1.0), (at + 3_600_000, 1.0)]),
+        ({"job": "nameless"}, [(at, 1.0)]),
+    )
+    answer = service.send(body)
+    assert_problem(answer, 400, "bad-request")
+    detail = answer.json()["detail"]
+    assert detail.startswith("1 samples are stored")
+    for reason in ("older than 30 days", "ahead of the service's clock", "__name__"):
+        assert reason in detail
+    (found,) = service.samples("up")
+    assert found["values"] == [1.0]
+
+
+def test_series_beyond_the_limit_are_refused(service: Service) -> None:
+    series = [(named("many", number=str(i)), [(service.now_ms, 1.0)]) for i in range(80)]
+    assert "30 of series beyond the limit of 50" in service.send(write_body(*series)).json()["detail"]
+    assert len(service.samples("many")) == 50
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "slug"),
+    [
+        ({"content_encoding": "zstd"}, 415, "unsupported-media"),
+        ({"content_type": "application/json"}, 415, "unsupported-media"),
+        ({"content_type": "application/x-protobuf;proto=io.prometheus.write.v2.Request"}, 415, "unsupported-media"),
+        ({"x_prometheus_remote_write_version": "2.0.0"}, 415, "unsupported-media"),
+        ({"authorization": "Bearer none"}, 401, "login-needed"),
+    ],
+)
+def test_other_formats_and_strangers_are_refused(
+    service: Service, headers: dict[str, str], status: int, slug: str
+) -> None:
+    assert_problem(service.send(write_body((named("up"), [(service.now_ms, 1.0)])), **headers), status, slug)
+
+
+def test_bodies_that_are_broken_or_claim_too_much_are_refused(service: Service) -> None:
+    good = write_body((named("up"), [(service.now_ms, 1.0)]))
+    assert_problem(service.send(good[:-3]), 422, "unreadable")
+    assert_problem(service.send(b"\xff\xff\xff\xff\x0f" + good), 413, "too-large")
+    assert_problem(service.send(b"x" * 100_001), 413, "too-large")
+    many = write_body((named("up"), [(service.now_ms - i, 1.0) for i in range(1001)]))
+    assert_problem(service.send(many), 413, "too-large")
+    with service.database.read() as session:
+        assert session.execute(text("SELECT count(*) FROM samples_live")).scalar_one() == 0
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+@pytest.mark.parametrize("match", ["up{", "{}", 'up{a="b"} x', 'up{a=~"("}', "1up"])
+def test_selectors_that_are_none_are_refused(service: Service, match: str) -> None:
+    assert_problem(service.client.get("/v1/series", params={"match": match}), 400, "bad-request")
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_series_are_listed_page_by_page_and_samples_are_exported(service: Service) -> None:
+    series = [(named("many", number=str(i)), [(service.now_ms, i + 0.5)]) for i in range(7)]
+    assert service.send(write_body(*series)).status_code == 204
+    found, cursor = [], None
+    while True:
+        params = {"match": "many", "limit": 3} | ({"cursor": cursor} if cursor else {})
+        page = service.client.get("/v1/series", params=params).json()
+        found += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert [item["labels"]["number"] for item in found] == [str(i) for i in range(7)]
+    params = {"match": 'many{number="3"}', "from": "-1h", "format": "csv"}
+    lines = service.client.get("/v1/series/samples", params=params).text.splitlines()
+    assert len(lines) == 2
+    assert lines[1].endswith(",3.5")

@@ -1,0 +1,108 @@
+"""Names of node_exporter are kernel counters; instances are hosts; selectors are read as Prometheus reads them."""
+
+import pytest
+
+from tierscope.domain.samples.counters import MappedCounter, map_series
+from tierscope.domain.samples.inventory import make_inventory
+from tierscope.domain.samples.selector import Condition, parse_selector
+from tierscope.domain.samples.targets import TargetName, find_target, strip_port
+from tierscope.domain.tier_moves.machine import read_machine
+
+
+@pytest.mark.parametrize(
+    ("labels", "counters"),
+    [
+        ({"__name__": "node_vmstat_pgpromote_success"}, [("host|vmstat|pgpromote_success", 1.0)]),
+        ({"__name__": "node_pressure_memory_waiting_seconds_total"}, [("host|pressure.memory|some_total_us", 1e6)]),
+        ({"__name__": "node_pressure_memory_stalled_seconds_total"}, [("host|pressure.memory|full_total_us", 1e6)]),
+        ({"__name__": "node_cpu_seconds_total", "mode": "iowait", "cpu": "3"}, [("host|stat|cpu_iowait", 100.0)]),
+        ({"__name__": "node_memory_Active_anon_bytes"}, [("host|meminfo|Active(anon)", 1.0)]),
+        ({"__name__": "node_memory_HugePages_Total"}, [("host|meminfo|HugePages_Total", 1.0)]),
+        ({"__name__": "node_memory_numa_MemFree", "node": "1"}, [("node:1|meminfo|MemFree", 1.0)]),
+        (
+            {"__name__": "node_memory_numa_Active_anon", "node": "1"},
+            [("node:1|meminfo|Active(anon)", 1.0), ("node:1|vmstat|nr_active_anon", 1 / 4096)],
+        ),
+        ({"__name__": "node_memory_numa_numa_foreign_total", "node": "0"}, [("node:0|numastat|numa_foreign", 1.0)]),
+        (
+            {"__name__": "node_zoneinfo_low_pages", "node": "1", "zone": "Movable"},
+            [("zone:1/Movable|zoneinfo|low", 1.0)],
+        ),
+        (
+            {"__name__": "node_zoneinfo_nr_active_anon_pages", "node": "1", "zone": "Movable"},
+            [("node:1|vmstat|nr_active_anon", 1.0)],
+        ),
+        ({"__name__": "node_memory_numa_MemFree", "node": "all"}, []),
+        ({"__name__": "node_network_receive_bytes_total", "device": "eth0"}, []),
+        ({"__name__": "go_goroutines"}, []),
+    ],
+)
+def test_series_are_counters(labels: dict[str, str], counters: list[tuple[str, float]]) -> None:
+    assert [(found.key, found.scale) for found in map_series(labels)] == counters
+
+
+def test_pages_of_zoneinfo_are_preferred_to_sizes_of_meminfo() -> None:
+    (pages,) = map_series({"__name__": "node_zoneinfo_nr_active_anon_pages", "node": "1", "zone": "DMA"})
+    sizes = map_series({"__name__": "node_memory_numa_Active_anon", "node": "1"})
+    assert isinstance(pages, MappedCounter)
+    assert pages.rank < sizes[1].rank
+
+
+@pytest.mark.parametrize(
+    ("instance", "name"),
+    [
+        ("db1:9100", "db1"),
+        ("db1", "db1"),
+        ("http://db1:9100/metrics", "db1"),
+        ("[fe80::1]:9100", "fe80::1"),
+        ("10.0.0.7:9100", "10.0.0.7"),
+        ("[broken", "[broken"),
+        ("", ""),
+    ],
+)
+def test_instances_are_hosts(instance: str, name: str) -> None:
+    assert strip_port(instance) == name
+
+
+def test_clusters_keep_hosts_of_one_name_apart() -> None:
+    labels = {"instance": "db1:9100", "cluster": "east", "zone": "b"}
+    assert find_target(labels, host_label="instance", cluster_label="cluster") == TargetName("east", "db1")
+    assert find_target(labels, host_label="zone", cluster_label="none") == TargetName("", "b")
+
+
+def test_a_node_whose_cpus_never_allocated_has_none() -> None:
+    counters = {
+        "node:0|meminfo|MemTotal": 1000,
+        "node:1|meminfo|MemTotal": 3000,
+        "node:0|numastat|local_node": 5,
+        "node:1|numastat|local_node": 0,
+    }
+    info = [({"__name__": "node_sysctl_kernel_numa_balancing"}, 2.0)]
+    machine = read_machine(make_inventory("db1", counters, info))
+    assert (machine.tiers.top_nodes, machine.tiers.known, machine.top_bytes) == (frozenset({0}), True, 1000.0)
+    assert machine.balancing == 2
+    told = make_inventory("db1", counters, [({"__name__": "tierscope_node_tier", "node": "1", "tier": "cxl"}, 1.0)])
+    assert [node["tier_class"] for node in told["nodes"]] == ["dram", "cxl"]
+
+
+def test_nothing_is_said_of_tiers_where_numastat_is_missing() -> None:
+    counters = {"node:0|meminfo|MemTotal": 1000, "node:1|meminfo|MemTotal": 3000}
+    assert not read_machine(make_inventory("db1", counters, [])).tiers.known
+    assert read_machine(make_inventory("db1", {"node:0|meminfo|MemTotal": 1000}, [])).tiers.known
+
+
+def test_selectors_are_read() -> None:
+    assert parse_selector('up{job="a", instance=~"db.*|x", z!=""}') == (
+        Condition("__name__", "=", "up"),
+        Condition("job", "=", "a"),
+        Condition("instance", "=~", "db.*|x"),
+        Condition("z", "!=", ""),
+    )
+    assert parse_selector('{__name__=~"node_.*",}') == (Condition("__name__", "=~", "node_.*"),)
+    assert parse_selector(r'up{a="\"\\\n"}')[1].value == '"\\\n'
+
+
+@pytest.mark.parametrize("text", ["", "up{", "up{a}", 'up{a="b" c="d"}', "up x", 'up{a="b"}}', "{}", "1up"])
+def test_other_texts_are_no_selectors(text: str) -> None:
+    with pytest.raises(ValueError, match=r"selector|condition|braces"):
+        parse_selector(text)
