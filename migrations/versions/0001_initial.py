@@ -9,7 +9,7 @@ from alembic import context, op
 from sqlalchemy import Connection, text
 
 from tierscope.core.errors import ConfigurationError
-from tierscope.storage.making import make_table
+from tierscope.storage.making import drop_tables, make_table
 from tierscope.storage.partitions import Mode
 from tierscope.storage.tables import metadata
 
@@ -63,3 +63,10 @@ def protect_audit(connection: Connection) -> None:
             " FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
         )
     )
+
+
+def downgrade() -> None:
+    """Drops everything. The extension stays: other schemas of the database may use it."""
+    connection = op.get_bind()
+    drop_tables(connection, metadata.sorted_tables)
+    connection.execute(text("DROP FUNCTION refuse_change()"))

@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
 from tierscope.storage import tables
-from tierscope.storage.making import add_missing_columns, make_missing_table
+from tierscope.storage.making import add_missing_columns, drop_columns, drop_tables, make_missing_table
 from tierscope.storage.partitions import storage_mode
 
 revision = "0008"
@@ -13,6 +13,7 @@ down_revision = "0007"
 branch_labels = None
 depends_on = None
 
+MADE = (tables.service_heat_1h, tables.service_heat_1d, tables.service_moves_1h, tables.host_recent)
 GATHERED = (("service_heat_1h", "heat_1h"), ("service_heat_1d", "heat_1d"))
 
 
@@ -22,7 +23,7 @@ def upgrade() -> None:
     mode = storage_mode(WriteTransaction(connection))
     for table in (tables.heat_1h, tables.heat_1d):
         add_missing_columns(connection, table, ("page_sizes",))
-    for table in (tables.service_heat_1h, tables.service_heat_1d, tables.service_moves_1h, tables.host_recent):
+    for table in MADE:
         make_missing_table(connection, table, mode)
     for kind, source in GATHERED:
         connection.execute(
@@ -41,3 +42,13 @@ def upgrade() -> None:
             " generate_series(span.first, span.last, interval '1 hour') AS hour"
         )
     )
+
+
+def downgrade() -> None:
+    """Drops the tables and columns, and the work that waits for them."""
+    connection = op.get_bind()
+    drop_tables(connection, MADE)
+    for table in (tables.heat_1h, tables.heat_1d):
+        drop_columns(connection, table, ("page_sizes",))
+    kinds = ["service_heat_1h", "service_heat_1d", "service_moves_1h"]
+    connection.execute(text("DELETE FROM marks WHERE kind = ANY(:kinds)"), {"kinds": kinds})

@@ -3,7 +3,7 @@
 from alembic import op
 
 from tierscope.core.database import WriteTransaction
-from tierscope.storage.making import make_missing_table
+from tierscope.storage.making import drop_tables, make_missing_table
 from tierscope.storage.partitions import storage_mode
 from tierscope.storage.tables.scenarios import SCENARIOS
 
@@ -19,3 +19,8 @@ def upgrade() -> None:
     mode = storage_mode(WriteTransaction(connection))
     for table in SCENARIOS:
         make_missing_table(connection, table, mode)
+
+
+def downgrade() -> None:
+    """Drops the tables."""
+    drop_tables(op.get_bind(), SCENARIOS)

@@ -1,9 +1,10 @@
 """Alert rules, their states and history, and the packed minutes that backtests read."""
 
 from alembic import op
+from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.storage.making import make_missing_table
+from tierscope.storage.making import drop_tables, make_missing_table
 from tierscope.storage.partitions import storage_mode
 from tierscope.storage.tables.alerts import ALERTS
 
@@ -19,3 +20,10 @@ def upgrade() -> None:
     mode = storage_mode(WriteTransaction(connection))
     for table in ALERTS:
         make_missing_table(connection, table, mode)
+
+
+def downgrade() -> None:
+    """Drops the tables, and the work that waits for them."""
+    connection = op.get_bind()
+    drop_tables(connection, ALERTS)
+    connection.execute(text("DELETE FROM marks WHERE kind = 'rule_days'"))

@@ -257,6 +257,10 @@ class UnknownVersion(Unprocessable):
     title = "Unknown schema version"
     default_next_step = "Upgrade the service before its agents; the agent keeps its spool meanwhile."
 
+    def __init__(self, detail: str, *, schema_version: int) -> None:
+        super().__init__(detail)
+        self.schema_version = schema_version
+
 
 class TooManyGaps(Unprocessable):
     """A stream skips sequence numbers again and again."""

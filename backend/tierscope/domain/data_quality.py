@@ -99,7 +99,9 @@ def explain(gap: Gap, facts: HostFacts, *, now: datetime) -> ExplainedGap:
         return ExplainedGap(gap, "restart", "the machine was restarted")
     dropped = sum(count for at, count in facts.drops if gap.start - timedelta(hours=1) <= at <= gap.end + reach)
     if dropped:
-        return ExplainedGap(gap, "dropped", f"the agent lost {dropped} batches: its spool was full or damaged, or they were refused")
+        return ExplainedGap(
+            gap, "dropped", f"the agent lost {dropped} batches: its spool was full or damaged, or they were refused"
+        )
     if any(gap.start - reach <= stream <= gap.end + reach for stream in facts.streams):
         return ExplainedGap(gap, "new_stream", "the agent began with an empty spool: it was installed anew or wiped")
     if facts.missing_batches:

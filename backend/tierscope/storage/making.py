@@ -1,7 +1,9 @@
 """How revisions make tables: time tables cut in the mode of the installation, columns stored in the way that suits."""
 
+from collections.abc import Iterable
+
 from sqlalchemy import ARRAY, Column, Connection, LargeBinary, Table, inspect, text
-from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
+from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable, DropTable, sort_tables
 
 from tierscope.storage.partitions import Mode
 from tierscope.storage.tables import TIME_TABLES
@@ -45,6 +47,18 @@ def add_missing_columns(connection: Connection, table: Table, names: tuple[str, 
             definition = CreateColumn(column).compile(connection)
             connection.execute(text(f'ALTER TABLE "{table.name}" ADD COLUMN {definition}'))
             _tune_storage(connection, table.name, column)
+
+
+def drop_tables(connection: Connection, tables: Iterable[Table]) -> None:
+    """Drop those tables that are there, in the order that references between them ask for."""
+    for table in sort_tables(tables)[::-1]:
+        connection.execute(DropTable(table, if_exists=True))
+
+
+def drop_columns(connection: Connection, table: Table, names: Iterable[str]) -> None:
+    """Drop those columns that are there, with their indexes."""
+    for name in names:
+        connection.execute(text(f'ALTER TABLE "{table.name}" DROP COLUMN IF EXISTS "{name}"'))
 
 
 def _tune_storage(connection: Connection, table: str, column: Column[object]) -> None:

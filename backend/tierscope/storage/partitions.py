@@ -104,6 +104,19 @@ def _drop_old_of(transaction: WriteTransaction, entry: TimeTable, now: datetime,
     return dropped
 
 
+def chunk_spans(session: ReadSession, entry: TimeTable) -> list[tuple[datetime, datetime]]:
+    """Returns start and end of every chunk of a time table, oldest first."""
+    if storage_mode(session) == "timescaledb":
+        statement = text(
+            "SELECT range_start, range_end FROM timescaledb_information.chunks"
+            " WHERE hypertable_schema = current_schema() AND hypertable_name = :table ORDER BY range_start"
+        )
+        return [(row.range_start, row.range_end) for row in session.execute(statement, {"table": entry.table.name})]
+    width = timedelta(days=entry.chunk_days)
+    starts = [datetime.combine(day, datetime.min.time(), UTC) for _, day in _partitions_of(session, entry.table.name)]
+    return [(start, start + width) for start in starts]
+
+
 def _attach(transaction: WriteTransaction, parent: str, name: str, start: date, end: date) -> None:
     like = "INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION"
     transaction.execute(text(f'CREATE TABLE "{name}" (LIKE "{parent}" {like})'))

@@ -9,6 +9,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
@@ -68,6 +69,31 @@ def upgrade(url: str, *, storage: Literal["auto", "timescaledb", "native"] = "au
         engine.dispose()
 
 
+def downgrade(url: str, revision: str) -> None:
+    """Takes the database back to an earlier revision, `base` for no schema at all: what came after it is lost.
+
+    Raises:
+        Unavailable: the server cannot be reached.
+        ConfigurationError: there is no such revision below the database's own.
+    """
+    engine = create_engine(driver_url(url), poolclass=NullPool, connect_args={"options": "-c timezone=UTC"})
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _LOCK_KEY})
+            connection.commit()
+            command.downgrade(_config(connection), revision)
+            connection.commit()
+    except CommandError as error:
+        raise ConfigurationError(
+            f"the schema cannot be taken back to {revision!r}: {error}",
+            next_step="Name a revision of migrations/versions that is older than the database's.",
+        ) from error
+    except OperationalError as error:
+        raise Unavailable(f"the database cannot be reached or is locked: {error.orig}") from error
+    finally:
+        engine.dispose()
+
+
 def schema_state(database: Database) -> SchemaState:
     """Returns the revision of the database beside the newest one of this release."""
     head = ScriptDirectory(str(migrations_dir())).get_current_head()
@@ -79,9 +105,14 @@ def schema_state(database: Database) -> SchemaState:
 
 
 def _run(connection: Connection, storage: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(migrations_dir()).replace("%", "%%"))
-    config.attributes["connection"] = connection
+    config = _config(connection)
     config.attributes["storage"] = storage
     command.upgrade(config, "head")
     connection.commit()
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(migrations_dir()).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config

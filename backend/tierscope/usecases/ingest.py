@@ -10,7 +10,7 @@ import threading
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import structlog
 from prometheus_client import CollectorRegistry
@@ -23,13 +23,15 @@ from tierscope.core.errors import (
     TooLarge,
     TooMany,
     Unavailable,
+    UnknownVersion,
     Unprocessable,
     WrongHost,
 )
 from tierscope.core.settings import Limits
 from tierscope.domain.arrival import ArrivalRules, Clocks
+from tierscope.storage.agent_versions import note_refused
 from tierscope.storage.agents import HostIdentity
-from tierscope.storage.ingest import Incoming, Outcome, Registry, Stored, StoreLimits, store_group
+from tierscope.storage.ingest import Incoming, Outcome, PurgedServiceError, Registry, Stored, StoreLimits, store_group
 from tierscope.storage.partitions import ensure_usual_partitions
 from tierscope.usecases.telemetry.meters import IngestMeters
 from tierscope.wire.decode import Decoded, DecodeLimits, decode_body
@@ -40,6 +42,7 @@ DECODE_THREADS = 2
 SECOND_NS = 10**9
 RETRY_SECONDS = 5
 LINGER_SECONDS = 0.01
+NOTE_REFUSED_EVERY = timedelta(minutes=5)
 _log = structlog.get_logger(__name__)
 
 
@@ -104,6 +107,7 @@ class Ingest:
         self._peak = 0
         self._stopping = False
         self._partitions_for: date | None = None
+        self._refused: dict[int, datetime] = {}
         self._decoders = ThreadPoolExecutor(DECODE_THREADS, thread_name_prefix="ingest-decode")
         self._writer = threading.Thread(target=self._write_groups, name="ingest-write", daemon=True)
 
@@ -165,7 +169,7 @@ class Ingest:
             self._peak = max(self._peak, self._in_flight.total())
         try:
             loop = asyncio.get_running_loop()
-            decoded = await loop.run_in_executor(self._decoders, decode_body, body, self._decode_limits)
+            decoded = await loop.run_in_executor(self._decoders, self._decode, host, body)
             self.meters.decoded(decoded.batch)
             item = _incoming(host, decoded, arrival, sent)
             stored = await asyncio.wrap_future(self._enqueue(item))
@@ -176,6 +180,18 @@ class Ingest:
                 self._in_flight[host.id] -= 1
                 if self._in_flight[host.id] <= 0:
                     del self._in_flight[host.id]
+
+    def _decode(self, host: HostIdentity, body: bytes) -> Decoded:
+        """Decodes a batch; notes where a host speaks a protocol that this release does not know."""
+        try:
+            return decode_body(body, self._decode_limits)
+        except UnknownVersion as error:
+            now = self._clock()
+            if self._refused.get(host.id, now) <= now:
+                self._refused[host.id] = now + NOTE_REFUSED_EVERY
+                with self._database.write() as transaction:
+                    note_refused(transaction, host.id, protocol=error.schema_version, now=now)
+            raise
 
     def _enqueue(self, item: Incoming) -> "Future[Stored]":
         done: Future[Stored] = Future()
@@ -225,7 +241,7 @@ class Ingest:
     def _store(self, items: list[Incoming]) -> list[Outcome]:
         """Stores a group; where that fails for a reason in the data, each batch alone: one never hurts others."""
         try:
-            return self._commit(items)
+            return self._commit_once_more(items)
         except TierscopeError as error:
             return [error] * len(items)
         except Exception as error:  # noqa: BLE001 - the thread that commits must not die
@@ -233,6 +249,14 @@ class Ingest:
             if len(items) > 1:
                 return [self._store([item])[0] for item in items]
             return [TierscopeError(f"the batch could not be stored: {type(error).__name__}")]
+
+    def _commit_once_more(self, items: list[Incoming]) -> list[Outcome]:
+        """Stores a group; a service that was purged since it was looked up is found again, as a new one."""
+        try:
+            return self._commit(items)
+        except PurgedServiceError:
+            self._registry.forget_services()
+            return self._commit(items)
 
     def _commit(self, items: list[Incoming]) -> list[Outcome]:
         self._ensure_partitions()

@@ -63,7 +63,8 @@ def decode_message(data: bytes, limits: DecodeLimits) -> Decoded:
     except DecodeError as error:
         raise Unreadable("the body is not a protobuf message, or is truncated") from error
     if message.schema_version != SCHEMA_VERSION:
-        raise UnknownVersion(f"schema version {message.schema_version}, this service reads {SCHEMA_VERSION}")
+        found = message.schema_version
+        raise UnknownVersion(f"schema version {found}, this service reads {SCHEMA_VERSION}", schema_version=found)
     for name in ("layouts", "counters", "heat", "gaps", "tile_epochs", "tile_columns", "page_samples"):
         if len(getattr(message, name)) > MAX_BLOCKS:
             raise Unreadable(f"{name} has {len(getattr(message, name))} entries, at most {MAX_BLOCKS} are accepted")

@@ -23,6 +23,7 @@ TASKS = (
     "alerts",
     "capacity",
     "reports",
+    "purges",
 )
 """Modules of this package that hold tasks."""
 

@@ -13,11 +13,13 @@ ALERTS_SECONDS = 15
 CAPACITY_SECONDS = 300
 """Most runs find nothing to do: a day is made when it has ended, and every half an hour while it lasts."""
 REPORTS_SECONDS = 60
+PURGES_SECONDS = 10
 
 _EVERY_SECONDS = {
     "capacity.update": CAPACITY_SECONDS,
     "alerts.evaluate": ALERTS_SECONDS,
     "reports.deliver": REPORTS_SECONDS,
+    "purges.work": PURGES_SECONDS,
     "rebuild.drain": DRAIN_SECONDS,
     "retention.keep": RETENTION_SECONDS,
     "advice.refresh": ADVICE_SECONDS,

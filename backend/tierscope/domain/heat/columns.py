@@ -224,6 +224,17 @@ def _open(pack: Packed) -> _Opened:
     return _Opened(hosts, groups, arrays)
 
 
+def drop_host(columns: HeatColumns, host_id: int) -> HeatColumns | None:
+    """The same without a host; None where there is no other."""
+    kept = columns.host_ids != host_id
+    if not kept.any():
+        return None
+    values = {field.name: getattr(columns, field.name) for field in fields(HeatColumns)}
+    for name in ("host_ids", "n_intervals", "resident", "below", "known", "counts", "coarse", "high", "beside"):
+        values[name] = None if values[name] is None else values[name][..., kept]
+    return HeatColumns(**values)
+
+
 def take_groups(columns: HeatColumns, places: Sequence[int]) -> HeatColumns:
     """Some of the groups."""
     picked = list(places)

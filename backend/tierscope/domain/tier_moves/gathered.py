@@ -61,6 +61,11 @@ def subtract(whole: Gathered, before: Gathered) -> Gathered:
     return _take(found, np.flatnonzero(found.rows > 0))
 
 
+def drop_host(found: Gathered, host_id: int) -> Gathered:
+    """The same without a host."""
+    return _take(found, np.flatnonzero(found.host_ids != host_id))
+
+
 def _combine(one: Gathered, later: Gathered, sign: int) -> Gathered:
     hosts = np.union1d(one.host_ids, later.host_ids)
     a, b = _spread(one, hosts), _spread(later, hosts)

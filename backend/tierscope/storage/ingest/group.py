@@ -13,7 +13,7 @@ from tierscope.domain.sequences import Sequence as StreamState
 from tierscope.storage.ingest import boots, facts, notes, streams
 from tierscope.storage.ingest.arrivals import Arrivals
 from tierscope.storage.ingest.incoming import Incoming, Outcome, Stored, StoreLimits
-from tierscope.storage.ingest.registry import OriginKey, Registry, register_host_layouts
+from tierscope.storage.ingest.registry import OriginKey, Registry, register_host_layouts, require_services
 from tierscope.storage.ingest.rows import Rows, Tally
 
 
@@ -150,6 +150,7 @@ class _Group:
         refused: dict[int, set[int]] = defaultdict(set)
         if not wanted:
             return refused
+        require_services(self._transaction, (service for services in wanted.values() for service in services))
         per_host = self._limits.services_per_host
         for host, service in facts.admit_services(self._transaction, wanted, per_host=per_host):
             refused[host].add(service)

@@ -34,7 +34,7 @@ class KnownLayout:
 
 
 class Registry:
-    """Ids of layouts and services, remembered in the process. They are never deleted, so that a memory stays true."""
+    """Ids of layouts and services, remembered in the process. Layouts are never deleted, services by a purge alone."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -50,6 +50,10 @@ class Registry:
     def service(self, origin: str, key: ServiceKey) -> int:
         """Returns the id of a service that `prepare` has seen."""
         return self._services[origin, key]
+
+    def forget_services(self) -> None:
+        """Looks all services up again when they are named next."""
+        self._services = {}
 
     def prepare(self, group: Sequence[Incoming]) -> None:
         """Stores and looks up all layouts and services that a group names."""
@@ -85,6 +89,22 @@ class Registry:
             self._services = {}
         self._layouts |= found_layouts
         self._services |= found_services
+
+
+class PurgedServiceError(Exception):
+    """A service that the registry remembers was removed; it has to be looked up again."""
+
+
+def require_services(transaction: WriteTransaction, ids: Iterable[int]) -> None:
+    """Checks that services are still there.
+
+    Raises:
+        PurgedServiceError: one of them is not.
+    """
+    wanted = sorted(set(ids))
+    statement = text("SELECT count(*) FROM services WHERE id = ANY(:ids)")
+    if wanted and transaction.execute(statement, {"ids": wanted}).scalar_one() < len(wanted):
+        raise PurgedServiceError
 
 
 def register_host_layouts(
