@@ -3,18 +3,62 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import alerts, collection, fold, heat, idle, ingest, recorded, rollup, sampling, service_page, simulate, tco
+from bench import (
+    alerts,
+    collection,
+    fold,
+    heat,
+    idle,
+    ingest,
+    queries,
+    recorded,
+    rollup,
+    sampling,
+    service_page,
+    simulate,
+    tco,
+)
 from bench.figures import Section, machine, render
 
 BEGIN = "<!-- measured: begin -->"
 END = "<!-- measured: end -->"
 
 
-PARTS = ("idle", "collection", "heat", "sampling", "fold", "simulate", "ingest", "rollup", "page", "tco", "alerts")
+PARTS = (
+    "idle",
+    "collection",
+    "heat",
+    "sampling",
+    "fold",
+    "simulate",
+    "ingest",
+    "rollup",
+    "page",
+    "queries",
+    "tco",
+    "alerts",
+)
+
+
+_OF_AGENT: dict[str, Callable[[Path], Section]] = {
+    "idle": idle.measure,
+    "collection": collection.measure,
+    "heat": heat.measure,
+}
+_ALONE: dict[str, Callable[[], Section]] = {
+    "sampling": sampling.measure,
+    "fold": fold.measure,
+    "simulate": simulate.measure,
+    "rollup": rollup.measure,
+    "page": service_page.measure,
+    "queries": queries.measure,
+    "alerts": alerts.measure,
+    "tco": tco.measure,
+}
 
 
 def main() -> int:
@@ -46,31 +90,13 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
     if reason is not None:
         print(f"not run here: {part}, because {reason}", file=sys.stderr)
         return [Section(title=f"Not run here: {part}", rows=[], notes=[f"{reason[0].upper()}{reason[1:]}."])]
-    match part:
-        case "idle":
-            return [idle.measure(agent)]
-        case "collection":
-            return [collection.measure(agent)]
-        case "heat":
-            return [heat.measure(agent)]
-        case "sampling":
-            return [sampling.measure()]
-        case "fold":
-            return [fold.measure()]
-        case "simulate":
-            return [simulate.measure()]
-        case "rollup":
-            return [rollup.measure()]
-        case "page":
-            return [service_page.measure()]
-        case "alerts":
-            return [alerts.measure()]
-        case "tco":
-            return [tco.measure()]
-        case _:
-            with tempfile.TemporaryDirectory(prefix="tierscope-bench-") as directory:
-                values = recorded.read(agent, Path(directory))
-            return [ingest.measure(values, mode=mode) for mode in storage]
+    if part in _OF_AGENT:
+        return [_OF_AGENT[part](agent)]
+    if part in _ALONE:
+        return [_ALONE[part]()]
+    with tempfile.TemporaryDirectory(prefix="tierscope-bench-") as directory:
+        values = recorded.read(agent, Path(directory))
+    return [ingest.measure(values, mode=mode) for mode in storage]
 
 
 def record(document: Path, text: str) -> None:

@@ -18,6 +18,11 @@ def peak_rss_bytes(pid: int) -> int:
     raise RuntimeError(f"/proc/{pid}/status has no VmHWM line: is the process a kernel thread?")
 
 
+def rss_bytes(pid: int) -> int:
+    """The resident size of `pid` now."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def thread_cpu_seconds(pid: int) -> float:
     """CPU time of the main thread of `pid` alone, to the nanosecond."""
     return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9

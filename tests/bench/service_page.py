@@ -79,9 +79,9 @@ def time_page(cluster: PostgresCluster, seeded: Seeded) -> tuple[Times, dict[str
     cold: dict[str, list[float]] = {"page": [], MOVES: []}
     for _ in range(COLD_PAGES):
         for name, found in cold.items():
-            with _started_anew(cluster) as (address, _), httpx.Client(base_url=address, timeout=60) as client:
+            with started_anew(cluster) as (address, _), httpx.Client(base_url=address, timeout=60) as client:
                 found.append(_open_page(client, seeded) if name == "page" else _call(client, LATER[name], seeded))
-    with _started_anew(cluster) as (address, pid), httpx.Client(base_url=address, timeout=60) as client:
+    with started_anew(cluster) as (address, pid), httpx.Client(base_url=address, timeout=60) as client:
         warm = {"page": _repeat(lambda: _open_page(client, seeded), pid)}
         for name, path in (PAGE | LATER).items():
             warm[name] = _repeat(lambda path=path: _call(client, path, seeded), pid)
@@ -112,7 +112,7 @@ def _call(client: httpx.Client, path: str, seeded: Seeded) -> float:
 
 
 @contextmanager
-def _started_anew(cluster: PostgresCluster) -> Iterator[tuple[str, int]]:
+def started_anew(cluster: PostgresCluster) -> Iterator[tuple[str, int]]:
     """Both servers started again, and the database's files dropped from the page cache."""
     cluster.stop()
     for path in Path(cluster.places.database).rglob("*"):

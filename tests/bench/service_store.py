@@ -147,9 +147,9 @@ def seed_moves(database: Database, seeded: Seeded, *, days: int) -> None:
     kept = [column.column.key for column in plan.columns if column.plus]
     times_us = int(start.timestamp()) * 10**6 + np.arange(1, days * 1440 + 1) * MINUTE_US
     columns = ("host_id", "service_id", "ts", "dt_seconds", *kept, "trust_id")
-    rows = np.zeros(len(times_us), _row_of(len(columns)))
+    rows = np.zeros(len(times_us), row_of(len(columns)))
     rows["fields"], rows["length"] = len(columns), 8
-    rows["cells"][:, 2] = times_us - _EPOCH_2000_US
+    rows["cells"][:, 2] = times_us - EPOCH_2000_US
     rows["cells"][:, 3] = np.array([60.0], ">f8").view(">i8")[0]
     first, *others = seeded.host_ids
     with database.write() as transaction:
@@ -161,18 +161,18 @@ def seed_moves(database: Database, seeded: Seeded, *, days: int) -> None:
         rows["cells"][:, 0] = host_id
         rows["cells"][:, 4:-1] = rng.integers(0, 2000, (len(rows), len(kept)))
         with database.write() as transaction:
-            copy.copy_rows(transaction, "tier_moves", columns, [_cells(rows)])
+            copy.copy_rows(transaction, "tier_moves", columns, [cells_of(rows)])
 
 
-_EPOCH_2000_US = 946_684_800_000_000
+EPOCH_2000_US = 946_684_800_000_000
 
 
-def _row_of(n_cells: int) -> np.dtype[np.void]:
+def row_of(n_cells: int) -> np.dtype[np.void]:
     """A row of 8-byte fields as COPY takes it; lengths and cells are put between each other by `_cells`."""
     return np.dtype([("fields", ">i2"), ("length", ">i4", (n_cells,)), ("cells", ">i8", (n_cells,))])
 
 
-def _cells(rows: npt.NDArray[np.void]) -> bytes:
+def cells_of(rows: npt.NDArray[np.void]) -> bytes:
     n, width = rows["cells"].shape
     out = np.zeros(n, [("fields", ">i2"), ("cells", [("length", ">i4"), ("value", ">i8")], (width,))])
     out["fields"], out["cells"]["length"], out["cells"]["value"] = rows["fields"], rows["length"], rows["cells"]

@@ -11,8 +11,7 @@ from tierscope.api.permissions import requires
 from tierscope.api.reads import tco_reads
 from tierscope.api.tco_answers import TcoAnswer, TcoComparison
 from tierscope.usecases.scenario_documents import ScenarioDocument
-from tierscope.usecases.tco import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS, TcoReads
-from tierscope.usecases.tco_sheet import MOST_SHEET_DRAWS
+from tierscope.usecases.tco import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS, MOST_SHEET_DRAWS, TcoReads
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 

@@ -41,8 +41,7 @@ def tco(
     from tierscope.cli.tco_reports import describe_missing, describe_tco
     from tierscope.core.clock import utc_now
     from tierscope.core.errors import Unprocessable
-    from tierscope.usecases.tco import cost_document, sheet_of
-    from tierscope.usecases.tco_sheet import MOST_SHEET_DRAWS
+    from tierscope.usecases.tco import MOST_SHEET_DRAWS, cost_document, sheet_of
 
     document = _read(path)
     if sheet is not None and draws > MOST_SHEET_DRAWS:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
 
 Floats = npt.NDArray[np.float64]
 
@@ -138,6 +137,8 @@ def detection(count_bytes: Floats) -> float | None:
     As if the pages seen at all had been active in every interval: what they were idle counts as missed, so that the
     true chance is higher. Pages never seen are not in it (binomial, zero left out). None where no page was seen.
     """
+    from scipy import optimize  # noqa: PLC0415 - slow to load, and few reads need it
+
     intervals = len(count_bytes) - 1
     seen = float(count_bytes[1:].sum())
     if seen <= 0:

@@ -10,8 +10,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import statsmodels.api as sm
-from scipy import stats
+from scipy import special
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -88,6 +87,8 @@ def inflation(correlation: float) -> float:
 
 def regress(changes: Floats, regressors: Floats) -> Floats:
     """Plain least squares without an intercept: coefficients of `regressors` [n, k]."""
+    import statsmodels.api as sm  # noqa: PLC0415 - takes seconds to load, and few reads need it
+
     return np.asarray(sm.OLS(changes, regressors).fit().params, np.float64)
 
 
@@ -154,6 +155,8 @@ def _fit(changes: _Changes, errors: Literal["clustered", "hac"]) -> _Fit | None:
     The dummies of the hours are taken out by demeaning within each hour (Frisch, Waugh, Lovell): the coefficients and
     residuals are those of the full regression, at a fraction of its size.
     """
+    import statsmodels.api as sm  # noqa: PLC0415 - takes seconds to load, and few reads need it
+
     _, hour = np.unique(changes.calendar, return_inverse=True)
     n_hours = int(hour.max()) + 1 if len(hour) else 0
     kinds = [values for values in (changes.anon, changes.file) if _varies(values)]
@@ -176,7 +179,7 @@ def _fit(changes: _Changes, errors: Literal["clustered", "hac"]) -> _Fit | None:
     # Few clusters tell their own spread badly: Student's quantile over clusters, the normal one over time.
     at = 0.5 + LEVEL / 2
     n_hosts = len(np.unique(changes.hosts))
-    half = float(stats.t.ppf(at, n_hosts - 1) if errors == "clustered" else stats.norm.ppf(at)) * sds
+    half = float(special.stdtrit(n_hosts - 1, at) if errors == "clustered" else special.ndtri(at)) * sds
     found = iter([Elasticity(float(v), float(v - h), float(v + h)) for v, h in zip(values, half, strict=True)])
     lag_one = _lag_one(np.asarray(fitted.resid, np.float64), changes.hosts)
     return _Fit(
@@ -208,6 +211,8 @@ class Line:
 
 def level_line(bytes_: Floats, throughput: Floats) -> Line | None:
     """Least squares through the levels, for looking at; None where the bytes do not vary."""
+    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
+
     if not _varies(bytes_):
         return None
     found = stats.linregress(bytes_, throughput)

@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 Floats = npt.NDArray[np.float64]
 HotSetState = Literal["stable", "moving", "volatile"]
@@ -46,6 +45,8 @@ def theil_sen(times: Floats, values: Floats) -> Slope | None:
 
     One outlier does not turn it. The interval takes points as independent.
     """
+    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
+
     known = np.isfinite(values)
     x, y = times[known], values[known]
     if len(x) > MAX_SLOPE_POINTS:

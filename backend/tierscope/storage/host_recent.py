@@ -72,12 +72,14 @@ class RecentSums:
 _FIELDS = tuple(field.name for field in fields(HostRecent))
 
 
-def replace_recent(transaction: WriteTransaction, row: HostRecent) -> None:
-    """Store a host's row in place of the one before."""
-    values = {name: getattr(row, name) for name in _FIELDS} | {"tier_classes": list(row.tier_classes)}
-    statement = insert(host_recent).values(values)
+def replace_recent(transaction: WriteTransaction, rows: Sequence[HostRecent]) -> None:
+    """Store hosts' rows in place of the ones before."""
+    if not rows:
+        return
+    values = [{name: getattr(row, name) for name in _FIELDS} | {"tier_classes": list(row.tier_classes)} for row in rows]
+    statement = insert(host_recent)
     changed = {name: statement.excluded[name] for name in _FIELDS if name != "host_id"}
-    transaction.execute(statement.on_conflict_do_update(index_elements=["host_id"], set_=changed))
+    transaction.execute(statement.on_conflict_do_update(index_elements=["host_id"], set_=changed), values)
 
 
 def read_recent_rows(session: ReadSession, host_ids: Sequence[int]) -> dict[int, HostRecent]:
@@ -94,18 +96,7 @@ def sum_recent(
     session: ReadSession, *, since: datetime, service_ids: Sequence[int] | None = None
 ) -> dict[int, RecentSums]:
     """The rows of the hosts of each service together. Ledger rows that ended before `since` do not count."""
-    parts = []
-    for name in RATES:
-        known = f"r.ended_at > :since AND r.{name}_total IS NOT NULL AND r.{name}_seconds > 0"
-        parts += [
-            f"count(*) FILTER (WHERE {known})",
-            f"sum(greatest(r.{name}_total / nullif(r.{name}_seconds, 0), 0)) FILTER (WHERE {known})",
-            f"sum(r.{name}_total) FILTER (WHERE {known})",
-            f"sum(r.{name}_seconds) FILTER (WHERE {known})",
-            f"sum(r.{name}_intervals) FILTER (WHERE {known})",
-            f"extract(epoch FROM min(r.started_at) FILTER (WHERE {known}))",
-            f"extract(epoch FROM max(r.ended_at) FILTER (WHERE {known}))",
-        ]
+    parts = rate_cells()
     some = "" if service_ids is None else " AND hs.service_id = ANY(:services)"
     joined = (
         " FROM host_services hs JOIN hosts h ON h.id = hs.host_id AND h.revoked_at IS NULL"
@@ -127,7 +118,7 @@ def sum_recent(
     for service_id, word, count in session.execute(words, values):
         verdicts.setdefault(service_id, {})[word] = count
     return {
-        row[0]: RecentSums(row[1], _rates(row[5:], row[2], broken=row[3]), row[4], verdicts.get(row[0], {}))
+        row[0]: RecentSums(row[1], parse_rates(row[5:], row[2], broken=row[3]), row[4], verdicts.get(row[0], {}))
         for row in session.execute(statement, values)
     }
 
@@ -135,7 +126,25 @@ def sum_recent(
 _CELLS = 7
 
 
-def _rates(cells: Sequence[float | None], n_hosts: int, *, broken: bool) -> tuple[RateSum, ...]:
+def rate_cells() -> list[str]:
+    """What a statement over rows `r` selects of each of RATES, for rows that ended after `:since`."""
+    parts = []
+    for name in RATES:
+        known = f"r.ended_at > :since AND r.{name}_total IS NOT NULL AND r.{name}_seconds > 0"
+        parts += [
+            f"count(*) FILTER (WHERE {known})",
+            f"sum(greatest(r.{name}_total / nullif(r.{name}_seconds, 0), 0)) FILTER (WHERE {known})",
+            f"sum(r.{name}_total) FILTER (WHERE {known})",
+            f"sum(r.{name}_seconds) FILTER (WHERE {known})",
+            f"sum(r.{name}_intervals) FILTER (WHERE {known})",
+            f"extract(epoch FROM min(r.started_at) FILTER (WHERE {known}))",
+            f"extract(epoch FROM max(r.ended_at) FILTER (WHERE {known}))",
+        ]
+    return parts
+
+
+def parse_rates(cells: Sequence[float | None], n_hosts: int, *, broken: bool) -> tuple[RateSum, ...]:
+    """What `rate_cells` selected, in the order of RATES; `n_hosts` have rows at all."""
     found = []
     for at in range(0, len(cells), _CELLS):
         n_known, *sums = (0.0 if cell is None else float(cell) for cell in cells[at : at + _CELLS])

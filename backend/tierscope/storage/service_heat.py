@@ -5,22 +5,38 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.buckets import DAY_US, HOUR_US
+from tierscope.domain.heat.classes import USUAL_RULE
+from tierscope.domain.heat.column_parts import sum_classes
 from tierscope.domain.heat.columns import HeatColumns, Packed, pack_columns
 from tierscope.domain.heat.rows import Method
 from tierscope.storage import copy
-from tierscope.storage.binary import to_us
+from tierscope.storage.binary import copy_out, parse_float8_array, parse_int, parse_us, to_us
 
+Floats = npt.NDArray[np.float64]
 ServiceTable = Literal["service_heat_1h", "service_heat_1d"]
 WIDTH_US: dict[ServiceTable, int] = {"service_heat_1h": HOUR_US, "service_heat_1d": DAY_US}
 ZSTD_LEVEL = 3
 _MOST_METHODS = 4
 """Methods that measure one service at a time."""
-_COLUMNS = ("service_id", "ts", "backend", "granularity", "interval_ns", "n_hosts", "built_at", "body", "counts")
+_COLUMNS = (
+    "service_id",
+    "ts",
+    "backend",
+    "granularity",
+    "interval_ns",
+    "n_hosts",
+    "built_at",
+    "body",
+    "counts",
+    "class_bytes",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,7 @@ def replace_service_heat(
     deflate = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
     rows = []
     for found in columns:
+        classes = sum_classes(found, USUAL_RULE)
         method = (copy.int2(found.method.backend), copy.int2(found.method.granularity))
         for at, end_us in enumerate(found.ends_us.tolist()):
             start_us = end_us - WIDTH_US[table]
@@ -62,7 +79,7 @@ def replace_service_heat(
             n_hosts = int((found.n_intervals[at] > 0).sum())
             key = (copy.int8(service_id), copy.instant(start_us * 1000), *method, copy.int8(found.method.interval_ns))
             built = copy.instant(to_us(built_at) * 1000)
-            rows.append(copy.row([*key, copy.int4(n_hosts), built, body, counts]))
+            rows.append(copy.row([*key, copy.int4(n_hosts), built, body, counts, copy.float8_array(classes[at])]))
     copy.copy_rows(transaction, table, _COLUMNS, rows)
 
 
@@ -99,6 +116,34 @@ def newest_buckets(
         found.setdefault(row.service_id, []).append(Bucket(row.ts, method, row.built_at, row.n_hosts))
     newest = {key: sorted({bucket.start for bucket in some})[-hours:][0] for key, some in found.items()}
     return {key: [bucket for bucket in some if bucket.start >= newest[key]] for key, some in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ClassHour:
+    """An hour of a service by one method: `class_bytes` [4] over its hosts by the usual rule."""
+
+    service_id: int
+    end_s: float
+    method: Method
+    n_hosts: int
+    class_bytes: Floats
+
+
+def read_class_hours(session: ReadSession, start: datetime, end: datetime) -> list[ClassHour] | None:
+    """Hours of all services that start in [start, end); None where some were stored before there were such sums."""
+    query = (
+        "SELECT service_id, ts, backend, granularity, interval_ns, n_hosts, class_bytes FROM service_heat_1h"  # noqa: S608
+        f" WHERE ts >= '{start.isoformat()}' AND ts < '{end.isoformat()}' ORDER BY service_id, ts"
+    )
+    found = []
+    for row in copy_out(session, query):
+        if row[6] is None:
+            return None
+        method = Method(parse_int(row[2]) or 0, parse_int(row[3]) or 0, parse_int(row[4]) or 0)
+        end_s = (parse_us(row[1]) + HOUR_US) / 1e6
+        n_hosts = parse_int(row[5]) or 0
+        found.append(ClassHour(parse_int(row[0]) or 0, end_s, method, n_hosts, parse_float8_array(row[6])))
+    return found
 
 
 def read_bodies(

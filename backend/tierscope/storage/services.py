@@ -97,6 +97,11 @@ def services_with_hosts(session: ReadSession, service_ids: Sequence[int] | None)
     return [int(found) for found in session.execute(statement, values).scalars()]
 
 
+def count_pairs(session: ReadSession) -> int:
+    """Services on hosts, each pair once."""
+    return int(session.execute(text("SELECT count(*) FROM host_services")).scalar_one())
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceHosts:
     """On how many hosts a service was found, and the commonest reason why heat is not measured on them."""

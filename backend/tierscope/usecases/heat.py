@@ -93,6 +93,11 @@ def choose_source(found: Mapping[Method, HeatSource], wanted: str | None) -> Met
     return _choose(weights, wanted)
 
 
+def choose_weighed(weights: Mapping[Method, int]) -> Method | None:
+    """The same, by the weight of each."""
+    return _choose(weights, None)
+
+
 def _choose(weights: Mapping[Method, int], wanted: str | None) -> Method | None:
     known = {method.family for method in map(_numbered, range(len(BACKENDS)))} | set(BACKENDS)
     if wanted is not None and wanted not in known - {""}:

@@ -8,7 +8,8 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure, Window
-from tierscope.domain.heat import Estimate, Misplaced, Rule, capacity_weighted, make_rule
+from tierscope.domain.heat import Estimate, Misplaced, Rule, capacity_weighted
+from tierscope.domain.heat.classes import USUAL_RULE
 from tierscope.domain.heat.joined import JoinedSources
 from tierscope.domain.heat.rows import HeatSeries, Method, join_series
 from tierscope.domain.heat.source import HeatSource, SeriesSource
@@ -24,7 +25,7 @@ from tierscope.usecases.heat_sources import HOUR
 HEAT_SPAN = timedelta(days=8)
 FRESH = timedelta(hours=2)
 NEWEST_HOURS = 2
-RULE = make_rule("recency")
+RULE = USUAL_RULE
 _NAMES = ("hot", "warm", "cold")
 
 

@@ -17,7 +17,6 @@ from tierscope.usecases.scenario_documents import ScenarioDocument
 from tierscope.usecases.scenario_files import parse_scenario
 from tierscope.usecases.tco_inputs import Inputs, build_scenario, gather_inputs, needed_inputs
 from tierscope.usecases.tco_losses import FoundLoss, ServiceFacts, find_loss, find_need, judge_fit
-from tierscope.usecases.tco_sheet import write_sheet
 from tierscope.usecases.tco_views import (
     BaselineView,
     BreakEvenView,
@@ -35,6 +34,7 @@ DEFAULT_DRAWS = 10_000
 MOST_DRAWS = 100_000
 DEFAULT_SEED = 1
 MOST_COMPARED = 8
+MOST_SHEET_DRAWS = 10_000
 OLD_PRICE_DAYS = 90
 MOST_DIFFERENCES = 200
 
@@ -128,6 +128,8 @@ def sheet_of(costed: Costed) -> bytes:
             f"missing: {'; '.join(f'{item.what} ({item.path}): {item.why}' for item in missing)}",
             next_step=missing[0].next_step,
         )
+    from tierscope.usecases.tco_sheet import write_sheet  # noqa: PLC0415 - its library is slow to load
+
     return write_sheet(costed.scenario, costed.evaluation, costed.view)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from tierscope.domain.capacity.backtest import Score, backtest, choose, choose_origins, widening
 from tierscope.domain.capacity.exhaustion import Exhaustion, find_exhaustion, line_exhaustion
@@ -112,7 +112,7 @@ def _by_backtest(values: Floats, horizon: int) -> Forecast:
         factor = float(np.nanmean(np.where(ahead.sd > 0, sd / ahead.sd, np.nan)))
 
     def at(tail: float, side: float) -> Floats:
-        return method.unscale(ahead.mean + side * float(stats.norm.ppf(1.0 - tail)) * sd)
+        return method.unscale(ahead.mean + side * float(special.ndtri(1.0 - tail)) * sd)
 
     t80, t95, one = _TAILS
     median = method.unscale(ahead.mean)

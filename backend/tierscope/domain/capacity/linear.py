@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class Line:
 
     def half_width(self, x: Floats, tail: float) -> Floats:
         """Half of a prediction interval with `tail` on one side: t_{n-2} s sqrt(1 + 1/n + (x - mean)^2 / Sxx)."""
-        quantile = float(stats.t.ppf(1.0 - tail, self.n - 2))
+        quantile = float(special.stdtrit(self.n - 2, 1.0 - tail))
         return np.asarray(quantile * self.sd * np.sqrt(1.0 + 1.0 / self.n + (x - self.middle) ** 2 / self.spread))
 
 

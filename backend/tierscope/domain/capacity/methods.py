@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from tierscope.domain.capacity.linear import Line, fit_line
 from tierscope.domain.capacity.smoothing import WEEK, Ahead, Shape, fit_smoothing, look_ahead, run_smoothing
@@ -76,6 +75,8 @@ def prepare(method: Method, values: Floats, fit_on: int) -> Look:
 
 def has_weekly_season(values: Floats) -> bool:
     """Whether weekdays differ, about the mean of the seven days around each; needs four weeks."""
+    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
+
     if len(values) < 4 * WEEK or np.ptp(values) == 0:
         return False
     around = np.convolve(values, np.ones(WEEK) / WEEK, mode="valid")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from tierscope.domain.fleet_statistics import find_changes
 
@@ -56,6 +55,8 @@ def _search(logs: Floats, offset: int, found: list[int]) -> None:
 
 
 def _clearest(logs: Floats) -> int | None:
+    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
+
     n = len(logs)
     x = np.arange(n, dtype=np.float64)
     slope, intercept, *_ = stats.theilslopes(logs, x)

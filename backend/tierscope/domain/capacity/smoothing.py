@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from statsmodels.tsa.exponential_smoothing.ets import ETSModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -66,6 +65,8 @@ class Ahead:
 
 def fit_smoothing(values: Floats, shape: Shape) -> Fitted:
     """Fit the constants by likelihood, from states that the first weeks suggest. Needs two weeks and three points."""
+    from statsmodels.tsa.exponential_smoothing.ets import ETSModel  # noqa: PLC0415 - takes seconds to load
+
     model = ETSModel(
         values,
         error="add",

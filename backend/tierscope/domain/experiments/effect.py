@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import statsmodels.api as sm
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -95,6 +94,8 @@ def measure_effect(treated: Arm, control: Arm, *, adjusted: bool = False, seed: 
 
 def _robust(measured: Floats, label: Floats, pre: Floats | None) -> tuple[float, float, float, float]:
     """Effect, interval and p value of the arm in least squares with HC3 errors and the t distribution."""
+    import statsmodels.api as sm  # noqa: PLC0415 - takes seconds to load, and few reads need it
+
     design = np.column_stack([np.ones(len(label)), label] + ([] if pre is None else [pre]))
     fitted = sm.OLS(measured, design).fit(cov_type="HC3", use_t=True)
     value = float(fitted.params[1])

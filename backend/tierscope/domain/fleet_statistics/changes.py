@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import ruptures
 
 Floats = npt.NDArray[np.float64]
 Direction = Literal["rise", "fall"]
@@ -32,6 +31,8 @@ _MIN_BASE = 12
 
 def find_changes(series: Floats, *, min_size: int = MIN_SIZE) -> tuple[int, ...]:
     """Indexes at which a new regime begins. Penalty by BIC; regimes of fewer than `min_size` intervals are not seen."""
+    import ruptures  # noqa: PLC0415 - takes seconds to load, and only workers search
+
     if len(series) < 2 * min_size or np.ptp(series) == 0:
         return ()
     penalty = math.log(len(series))

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import pdist, squareform
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,6 +44,9 @@ def cluster_services(
     The number of clusters is the one with the best mean silhouette. Clusters of a single service, on fewer than five
     hosts in all (`hosts` by service; one each where not given), or with a silhouette of 0.3 or less, are not shown.
     """
+    from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415 - slow to load, and few reads need it
+    from scipy.spatial.distance import pdist, squareform  # noqa: PLC0415 - likewise
+
     counts = np.array(hosts if hosts is not None else [1] * len(names), np.int64)
     standard = standardise(features)
     if counts.sum() < 2 * MIN_HOSTS or len(names) <= 2 or standard.shape[1] == 0:  # noqa: PLR2004 - two are no clusters

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from tierscope.domain.heat.resampling import bootstrap_median
 
@@ -97,7 +97,7 @@ def wilson_interval(hits: int, checks: int, level: float = LEVEL) -> tuple[float
 
 def wilson_bounds(shares: Floats, checks: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Wilson score intervals of shares that were seen in `checks` (of a broadcasting shape, at least 1 each)."""
-    z = float(stats.norm.ppf(0.5 + level / 2))
+    z = float(special.ndtri(0.5 + level / 2))
     scale = 1 + z * z / checks
     middle = (shares + z * z / (2 * checks)) / scale
     half = z * np.sqrt(shares * (1 - shares) / checks + z * z / (4 * checks * checks)) / scale

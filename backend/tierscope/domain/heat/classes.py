@@ -56,6 +56,10 @@ def make_rule(scheme: Scheme, threshold: int | None = None) -> Rule:
     return Rule(scheme, taken, note)
 
 
+USUAL_RULE = make_rule("recency")
+"""What lists and the fleet page class by."""
+
+
 def describe(rule: Rule) -> tuple[str, str | None, str]:
     """Return what hot, warm and cold mean under the rule, in words."""
     t = rule.threshold

@@ -147,6 +147,12 @@ def parts_over_time(columns: HeatColumns, rule: Rule) -> Parts:
     )
 
 
+def sum_classes(columns: HeatColumns, rule: Rule) -> Doubles:
+    """Bytes of the classes of each bucket [t, 4], summed over hosts."""
+    parts = parts_over_time(columns, rule)
+    return np.stack([parts.value(place).sum(axis=1, dtype=np.float64) for place in range(4)], axis=-1)
+
+
 def median_over_time(bytes_: Floats, resident: Floats) -> Doubles:
     """The median share of each host over its buckets [t, h] with memory; NaN for a host without any."""
     valid = resident > 0

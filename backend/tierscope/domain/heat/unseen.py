@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import special
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -79,7 +79,7 @@ class Touched:
 
 def z_of(level: float) -> float:
     """The two-sided normal quantile."""
-    return float(stats.norm.ppf((1.0 + level) / 2.0))
+    return float(special.ndtri((1.0 + level) / 2.0))
 
 
 def seen_probability(events: npt.ArrayLike, period_events: float, duty_ratio: float) -> Floats:

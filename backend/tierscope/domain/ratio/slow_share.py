@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from tierscope.domain.curve import Pages, cross_fitted_curve, density_curve
 from tierscope.domain.curve_bands import HostPages
@@ -55,7 +55,7 @@ def _factor(values: Floats, of_pages: Floats, weights: Floats, middle: Floats) -
         between = (weights**2) @ (values - middle) ** 2 * n / (n - 1)
     total = np.maximum(between, within)
     freedom = np.where(between > within, n - 1, np.inf)
-    error = stats.t.ppf(tail, freedom) * np.sqrt(total)
+    error = special.stdtrit(freedom, tail) * np.sqrt(total)
     relative = np.divide(error, middle, out=np.zeros_like(error), where=middle > 0.0)
     return np.asarray(np.exp(np.minimum(relative, _WIDEST)), np.float64)
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scipy import stats
+from scipy import special
 
 REFERENCE_RHO = 1.9
 """Ratio of loaded CXL to DRAM latency that the prior stands for [A]."""
@@ -122,4 +122,4 @@ def updated(prior: Posterior, points: Sequence[Point]) -> Posterior:
 
 def normal_quantile(level: float) -> float:
     """One-sided quantile of the standard normal distribution."""
-    return float(stats.norm.ppf(level))
+    return float(special.ndtri(level))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from tierscope.domain.page_traces import KINDS
 from tierscope.domain.ratio import ShareOnSlow
@@ -71,7 +71,7 @@ def _factor(values: Floats, within: float, freedom_within: int, weights: Floats,
     n = len(values)
     between = float((weights**2) @ (values - middle) ** 2) * n / (n - 1) if n > 1 else 0.0
     freedom = n - 1 if between > within else max(freedom_within, 1)
-    error = float(stats.t.ppf((1.0 + LEVEL) / 2.0, freedom)) * np.sqrt(max(between, within))
+    error = float(special.stdtrit(freedom, (1.0 + LEVEL) / 2.0)) * np.sqrt(max(between, within))
     return float(np.exp(min(error / middle, _WIDEST))) if middle > 0 else 1.0
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from tierscope.domain.tco.costs import Floats, Own, cost_host
 from tierscope.domain.tco.draws import as_given, draw_own, draw_shared, own_as_given, with_input
@@ -123,6 +122,8 @@ def _unlinked(scenario: Scenario) -> dict[SharedName, Range]:
 
 def _root(of: BreakEvenOf, saving: Callable[[float], float], lowest: float, highest: float) -> BreakEven:
     """The root between the ends; none in range where the saving has one sign at both, or is zero throughout."""
+    from scipy.optimize import brentq  # noqa: PLC0415 - slow to load, and few reads need it
+
     at_ends = saving(lowest), saving(highest)
     if at_ends[0] == at_ends[1]:
         return BreakEven(of, None, lowest, highest, "none in range: the saving does not depend on it")

@@ -1,7 +1,9 @@
 """From raw counters: the ledger of tier moves, metrics of ten minutes, an hour and a day, packed hours."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,16 @@ from tierscope.core.database import WriteTransaction
 from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
 from tierscope.domain.counter_names import find_metric
 from tierscope.domain.counters import nominal_step, parse_key
-from tierscope.domain.jobs import COUNTERS, COUNTERS_PACK, METRICS_1D, METRICS_1H, SERVICE_MOVES_1H
+from tierscope.domain.jobs import (
+    COUNTERS,
+    COUNTERS_CLOSED,
+    COUNTERS_PACK,
+    FLEET_MOVES,
+    METRICS_1D,
+    METRICS_1H,
+    RULE_DAYS,
+    SERVICE_MOVES_1H,
+)
 from tierscope.domain.packing import Block
 from tierscope.domain.rollups import merge_rollups, roll_up
 from tierscope.domain.tier_moves import Ledger, Plan, Tiers, build_ledger, plan_host, plan_service
@@ -22,7 +33,7 @@ from tierscope.storage.counters import find_after, find_before, read_block, repl
 from tierscope.storage.marks import Claim
 from tierscope.storage.rollups import MetricsTable, read_metrics, replace_metrics
 from tierscope.storage.subjects import newest_inventories, service_scopes
-from tierscope.storage.tier_moves import first_after, replace_ledger
+from tierscope.storage.tier_moves import first_after, holds_ledger, replace_ledger
 from tierscope.usecases.rebuild.recent import rebuild_recent
 from tierscope.usecases.rebuild.rule_inputs import RuleInputs
 from tierscope.usecases.rebuild.spans import Span, coarser, join_spans
@@ -33,23 +44,43 @@ _SAME_SECONDS = 0.001
 
 
 def rebuild_counters(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Rebuild ledger and 10-minute metrics of one host, and mark what stands on them."""
+    """Rebuild ledger and 10-minute metrics of one host, and mark what stands on them.
+
+    Buckets that are still open are marked to be rebuilt again once they have closed.
+    """
+    inventory = _rebuild(transaction, claimed)[1]
+    rebuild_recent(transaction, claimed.subject_id, inventory)
+    closed = COUNTERS_CLOSED.due_before(claimed.now or utc_now())
+    opened = [bucket for bucket in claimed.buckets if bucket >= closed]
+    marks.append(transaction, COUNTERS_CLOSED.kind, claimed.subject_id, 0, opened)
+
+
+def rebuild_closed_counters(transaction: WriteTransaction, claimed: Claim) -> None:
+    """The same for buckets whose rows were added one by one while they were open: mostly nothing differs."""
+    changed, inventory = _rebuild(transaction, claimed)
+    if changed:
+        rebuild_recent(transaction, claimed.subject_id, inventory)
+    marks.append(transaction, RULE_DAYS.kind, claimed.subject_id, 0, coarser(claimed.buckets, DAY_US))
+
+
+def _rebuild(transaction: WriteTransaction, claimed: Claim) -> tuple[bool, Mapping[str, Any] | None]:
+    """Whether a row of the ledger was changed, and the host's inventory."""
     host_id = claimed.subject_id
     spans = join_spans(claimed.buckets, COUNTERS.width_us)
     inventory = newest_inventories(transaction, [host_id], spans[-1][1]).get(host_id)
     tiers = read_machine(inventory).tiers
     services = service_scopes(transaction, host_id)
-    inputs = RuleInputs(transaction, host_id, inventory, now=claimed.before or utc_now())
-    for span in spans:
-        _rebuild_span(transaction, host_id, span, tiers, services, inputs)
+    inputs = RuleInputs(transaction, host_id, inventory, now=claimed.now or utc_now())
+    changed = [_rebuild_span(transaction, host_id, span, tiers, services, inputs) for span in spans]
     inputs.store()
-    rebuild_recent(transaction, host_id, inventory)
     broken = [bucket for _, end in spans for bucket in _find_broken(transaction, host_id, end)]
     marks.append(transaction, COUNTERS.kind, host_id, 0, broken)
     marks.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
     marks.append(transaction, COUNTERS_PACK.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
+    marks.append(transaction, FLEET_MOVES.kind, 0, 0, claimed.buckets)
     for service_id in services:
         marks.append(transaction, SERVICE_MOVES_1H.kind, 0, service_id, coarser(claimed.buckets, HOUR_US))
+    return any(changed), inventory
 
 
 def _find_broken(transaction: WriteTransaction, host_id: int, end: datetime) -> list[datetime]:
@@ -75,18 +106,20 @@ def _rebuild_span(
     tiers: Tiers,
     services: dict[int, str],
     inputs: RuleInputs,
-) -> None:
+) -> bool:
+    """Whether a row of the ledger was changed."""
     start, end = span
     before = find_before(transaction, host_id, start)
     block = read_block(transaction, host_id, start if before is None else before - timedelta(microseconds=1), end)
     plan = plan_host(block.keys, tiers)
-    whole = _store_ledger(transaction, host_id, 0, span, block, plan)
+    whole, changed = _store_ledger(transaction, host_id, 0, span, block, plan)
     inputs.add_host(span, block, whole, measured=plan.dialect == "tpp")
     scopes = {key.partition("|")[0] for key in block.keys if key.startswith("service:")}
     for service_id, scope in services.items():
         if scope in scopes:
             plan = plan_service(block.keys, [scope], tiers)
-            own = _store_ledger(transaction, host_id, service_id, span, block, plan)
+            own, differs = _store_ledger(transaction, host_id, service_id, span, block, plan)
+            changed = changed or differs
             inputs.add_service(span, block, own, service_id, scope)
     kept = [i for i, key in enumerate(block.keys) if _is_kept(key)]
     narrow = Block(
@@ -106,16 +139,20 @@ def _rebuild_span(
         nominal_s=nominal_step(block.times_us / 1e6),
     )
     replace_metrics(transaction, "metrics_10m", host_id, rollup)
+    return changed
 
 
 def _store_ledger(
     transaction: WriteTransaction, host_id: int, service_id: int, span: Span, block: Block, plan: Plan
-) -> Ledger:
+) -> tuple[Ledger, bool]:
+    """The rows of a span, and whether what was stored was another."""
     times_s = block.times_us / 1e6
     ledger = build_ledger(times_s, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times_s))
     ledger = cut(ledger, np.round(ledger.times_s, 6) > span[0].timestamp())
+    if holds_ledger(transaction, host_id, service_id, span, ledger, plan):
+        return ledger, False
     replace_ledger(transaction, host_id, service_id, [span], ledger, plan)
-    return ledger
+    return ledger, True
 
 
 def rebuild_metrics_1h(transaction: WriteTransaction, claimed: Claim) -> None:

@@ -14,7 +14,9 @@ from tierscope.core.clock import Clock
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.jobs import (
     COUNTERS,
+    COUNTERS_CLOSED,
     COUNTERS_PACK,
+    FLEET_MOVES,
     HEAT,
     HEAT_1D,
     HEAT_1H,
@@ -22,16 +24,27 @@ from tierscope.domain.jobs import (
     METRICS_1D,
     METRICS_1H,
     RULE_DAYS,
+    SAMPLES,
+    SAMPLES_PACK,
     SERVICE_HEAT_1D,
     SERVICE_HEAT_1H,
     SERVICE_MOVES_1H,
     TILES,
     Job,
 )
-from tierscope.storage.marks import Claim, claim, due_subjects
-from tierscope.usecases.rebuild.counters import pack_hours, rebuild_counters, rebuild_metrics_1d, rebuild_metrics_1h
+from tierscope.storage.marks import Claim, claim, claim_subjects, due_subjects, waiting_subjects
+from tierscope.usecases.rebuild.counters import (
+    pack_hours,
+    rebuild_closed_counters,
+    rebuild_counters,
+    rebuild_metrics_1d,
+    rebuild_metrics_1h,
+)
+from tierscope.usecases.rebuild.fleet_moves import rebuild_fleet_moves
 from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h
+from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 from tierscope.usecases.rebuild.rule_inputs import pack_rule_days
+from tierscope.usecases.rebuild.samples import pack_samples, rebuild_samples
 from tierscope.usecases.rebuild.service_heat import rebuild_service_heat_1d, rebuild_service_heat_1h
 from tierscope.usecases.rebuild.service_moves import rebuild_service_moves_1h
 from tierscope.usecases.rebuild.tiles import rebuild_tiles
@@ -39,7 +52,10 @@ from tierscope.usecases.rebuild.tiles import rebuild_tiles
 Rebuild = Callable[[WriteTransaction, Claim], None]
 
 REBUILDS: Mapping[Job, Rebuild] = {
+    SAMPLES: rebuild_samples,
+    SAMPLES_PACK: pack_samples,
     COUNTERS: rebuild_counters,
+    COUNTERS_CLOSED: rebuild_closed_counters,
     METRICS_1H: rebuild_metrics_1h,
     METRICS_1D: rebuild_metrics_1d,
     COUNTERS_PACK: pack_hours,
@@ -49,10 +65,18 @@ REBUILDS: Mapping[Job, Rebuild] = {
     HEAT_1D: rebuild_heat_1d,
     SERVICE_HEAT_1H: rebuild_service_heat_1h,
     SERVICE_HEAT_1D: rebuild_service_heat_1d,
+    FLEET_MOVES: rebuild_fleet_moves,
     SERVICE_MOVES_1H: rebuild_service_moves_1h,
     TILES: rebuild_tiles,
 }
 _SUBJECTS_AT_ONCE = 200
+_HOSTS_AT_ONCE = 256
+"""Hosts whose open buckets are extended in one transaction."""
+_CANDIDATES = 4096
+_EXTEND_EVERY = timedelta(seconds=2)
+"""Not more often, so that what arrives all the time is taken by many hosts at once."""
+_OTHERS_WAIT_SECONDS = 6.0
+"""A worker takes hosts whose newest hours another one keeps in memory only when they have waited for so long."""
 log = structlog.get_logger(__name__)
 
 
@@ -72,25 +96,62 @@ class Drained:
 class DrainMarks:
     """Rebuilds what marks ask for."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, *, open_buckets: OpenBuckets | None = None) -> None:
         self._database = database
         self._clock = clock
+        self._open = open_buckets if open_buckets is not None else OpenBuckets()
 
     def run(self, *, at_most: timedelta = timedelta(seconds=50)) -> Drained:
         """Work until nothing is due, or for `at_most`; what is left waits for the next run."""
         deadline = self._clock() + at_most
         done = Drained()
         failed: set[tuple[str, int, int]] = set()
-        while self._clock() < deadline:
-            if not self._round(deadline, done, failed):
+        sharing = len(self._open) > 0
+        extended_at: datetime | None = None
+        while (now := self._clock()) < deadline:
+            extended: int | None = 0
+            if extended_at is None or now - extended_at >= _EXTEND_EVERY:
+                extended, extended_at = self._extend_open(now, done, sharing=sharing), now
+            if not self._round(deadline, done, failed, alone=extended is None) and not extended:
                 break
         return done
 
-    def _round(self, deadline: datetime, done: Drained, failed: set[tuple[str, int, int]]) -> bool:
-        """One pass over all kinds; False when there was nothing to do."""
+    def _extend_open(self, now: datetime, done: Drained, *, sharing: bool) -> int | None:
+        """Extend open buckets, many hosts in one transaction; how many buckets, None where a transaction failed.
+
+        `sharing`: leave hosts that this worker does not keep to others for some seconds.
+        """
+        since = COUNTERS_CLOSED.due_before(now)
+        total = 0
+        try:
+            with self._database.read() as session:
+                waiting = waiting_subjects(session, COUNTERS.kind, since=since, before=now, limit=_CANDIDATES)
+            due = [
+                item.subject_id
+                for item in waiting
+                if not sharing or item.subject_id in self._open or item.seconds >= _OTHERS_WAIT_SECONDS
+            ]
+            for start in range(0, len(due), _HOSTS_AT_ONCE):
+                with self._database.write() as transaction:
+                    some = due[start : start + _HOSTS_AT_ONCE]
+                    claimed = claim_subjects(transaction, COUNTERS.kind, some, since=since, before=now)
+                    extended = self._open.extend(transaction, claimed, now=now)
+                self._open.keep(extended)
+                total += extended.buckets
+        except Exception:
+            # One host with data that cannot be worked must not stop all others: each is now worked by itself.
+            log.exception("open buckets could not be extended together")
+            return None
+        if total:
+            done.buckets[COUNTERS.kind] = done.buckets.get(COUNTERS.kind, 0) + total
+        return total
+
+    def _round(self, deadline: datetime, done: Drained, failed: set[tuple[str, int, int]], *, alone: bool) -> bool:
+        """One pass over all kinds; False when there was nothing to do. `alone`: open buckets too, host by host."""
         worked = False
         for job in JOBS:
-            before = job.due_before(self._clock())
+            now = self._clock()
+            before = (COUNTERS_CLOSED if job is COUNTERS and not alone else job).due_before(now)
             with self._database.read() as session:
                 subjects = due_subjects(session, job.kind, before=before, limit=_SUBJECTS_AT_ONCE + len(failed))
             for subject_id, service_id in subjects:
@@ -98,7 +159,7 @@ class DrainMarks:
                     return worked
                 if (job.kind, subject_id, service_id) in failed:
                     continue
-                count = self._work(job, subject_id, service_id, before=before, done=done, failed=failed)
+                count = self._work(job, subject_id, service_id, before=before, now=now, done=done, failed=failed)
                 worked = worked or count > 0
         return worked
 
@@ -109,12 +170,21 @@ class DrainMarks:
         service_id: int,
         *,
         before: datetime,
+        now: datetime,
         done: Drained,
         failed: set[tuple[str, int, int]],
     ) -> int:
         try:
             with self._database.write() as transaction:
-                claimed = claim(transaction, job.kind, subject_id, service_id, before=before, limit=job.claim_limit)
+                claimed = claim(
+                    transaction,
+                    job.kind,
+                    subject_id,
+                    service_id,
+                    before=before,
+                    limit=job.claim_limit,
+                    now=now,
+                )
                 if claimed is None:
                     return 0
                 REBUILDS[job](transaction, claimed)

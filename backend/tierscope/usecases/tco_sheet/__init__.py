@@ -10,9 +10,7 @@ from tierscope.usecases.tco_sheet.result_pages import write_break_even, write_fl
 from tierscope.usecases.tco_sheet.summary_page import write_summary
 from tierscope.usecases.tco_views import EvaluationView
 
-MOST_SHEET_DRAWS = 10_000
-
-__all__ = ["MOST_SHEET_DRAWS", "write_sheet"]
+__all__ = ["write_sheet"]
 
 
 def write_sheet(scenario: Scenario, evaluation: Evaluation, view: EvaluationView) -> bytes:

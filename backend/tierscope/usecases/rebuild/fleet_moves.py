@@ -1,0 +1,10 @@
+"""From ledgers of hosts: what all of them moved together, by minute."""
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage.fleet_moves import replace_fleet_moves
+from tierscope.storage.marks import Claim
+
+
+def rebuild_fleet_moves(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Sum the claimed ten minutes anew."""
+    replace_fleet_moves(transaction, claimed.buckets)

@@ -1,0 +1,186 @@
+"""How long the pages of a large fleet take through HTTP: every call that they make, cold and warm, alone and together.
+
+The service is the real one, a process of its own on a durable PostgreSQL. Cold is the first call of each route after
+both servers were started again with the database's files dropped from the page cache. Warm calls are made by one
+viewer, then by four at once.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import httpx
+
+from bench.figures import Row, Section
+from bench.fleet_store import Fleet, seed_fleet
+from bench.processes import cpu_seconds, rss_bytes
+from bench.service_page import p95, started_anew
+from bench.service_store import newest
+from fixtures.servers import running_cluster
+from tierscope.core.database import Database
+from tierscope.core.embedded.postgres import PostgresCluster
+from tierscope.storage.schema import upgrade
+
+HOSTS, DAYS = 10_000, 7
+MOST_MS = 200
+ROUNDS = 20
+VIEWERS = 4
+_SERVICE, _HOST = "/v1/services/{service}", "/v1/hosts/{host}"
+PAGES: dict[str, dict[str, str]] = {
+    "every page": {
+        "status": "/v1/status",
+        "events": "/v1/events?limit=200",
+        "alert marks": "/v1/alerts/marks?from=-7d&host={host}",
+    },
+    "fleet": {
+        "overview, 6 h": "/v1/fleet?from=-6h",
+        "overview, 7 d": "/v1/fleet?from=-7d",
+        "statistics, 6 h": "/v1/fleet/statistics?from=-6h",
+        "statistics, 7 d": "/v1/fleet/statistics?from=-7d",
+        "firing alerts": "/v1/alerts?state=firing&limit=1000",
+    },
+    "services": {"list": "/v1/services?limit=1000"},
+    "service": {
+        "one service": f"{_SERVICE}?from=-7d",
+        "one service of 5,000 hosts": "/v1/services/{large}?from=-7d",
+        "heat": f"{_SERVICE}/heat?from=-7d&max_hosts=8",
+        "heat, 6 h": f"{_SERVICE}/heat?from=-6h&max_hosts=8",
+        "heat by kind": f"{_SERVICE}/heat?from=-7d&max_hosts=8&kind=anon",
+        "heat of 5,000 hosts": "/v1/services/{large}/heat?from=-7d&max_hosts=8",
+        "metrics": f"{_SERVICE}/metrics?from=-7d",
+        "hosts": "/v1/hosts?limit=100&service={service}",
+        "tier moves": f"{_SERVICE}/ledger?from=-7d",
+        "ping-pong": f"{_SERVICE}/ping-pong?from=-7d",
+        "re-access": f"{_SERVICE}/revisit?from=-7d",
+        "objectives": f"{_SERVICE}/revisit/objectives?from=-7d",
+        "sensitivity": f"{_SERVICE}/sensitivity?from=-7d",
+        "stability": f"{_SERVICE}/stability?from=-7d",
+        "curve": f"{_SERVICE}/curve?from=-7d",
+        "ratio": f"{_SERVICE}/ratio?from=-7d",
+        "tiles": f"{_SERVICE}/tiles?from=-7d",
+        "advice": "/v1/advice?service={service}",
+    },
+    "hosts": {"list, a page of 100": "/v1/hosts?limit=100", "list, a page of 1,000": "/v1/hosts?limit=1000"},
+    "host": {
+        "one host": _HOST,
+        "ledger, 6 h": f"{_HOST}/ledger?from=-6h",
+        "ledger, 7 d": f"{_HOST}/ledger?from=-7d",
+        "ping-pong, 7 d": f"{_HOST}/ping-pong?from=-7d",
+        "counter, 6 h": f"{_HOST}/counters?name=host|pressure.memory|some_total_us&from=-6h",
+        "counter, 7 d": f"{_HOST}/counters?name=host|pressure.memory|some_total_us&from=-7d",
+        "names of counters": f"{_HOST}/counters/names",
+        "advice on knobs": f"{_HOST}/knob-advice?from=-7d",
+    },
+    "others": {
+        "alerts": "/v1/alerts?state=open&limit=1000",
+        "capacity": "/v1/capacity?group=service",
+        "forecast": "/v1/capacity/forecast?kind=service&subject={service}",
+    },
+}
+"""What the dashboard's pages ask (frontend/src/api/queries)."""
+
+
+@dataclass(slots=True)
+class Times:
+    """Milliseconds of one route's calls."""
+
+    cold: list[float] = field(default_factory=list)
+    alone: list[float] = field(default_factory=list)
+    together: list[float] = field(default_factory=list)
+    refused: str | None = None
+
+
+def measure(*, hosts: int = HOSTS, days: int = DAYS) -> Section:
+    """Seed a fleet and time every call on it."""
+    with running_cluster("native", durable=True) as cluster:
+        url = cluster.url()
+        upgrade(url)
+        database = Database(url)
+        began = time.perf_counter()
+        fleet = seed_fleet(database, hosts, days, now=newest())
+        seeded_s = time.perf_counter() - began
+        database.close()
+        times, start = time_calls(cluster, fleet)
+    return describe(times, start, fleet, days=days, seeded_s=seeded_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the service takes to start: resident bytes and CPU seconds when it first answers."""
+
+    rss_bytes: int
+    cpu_s: float
+
+
+def time_calls(cluster: PostgresCluster, fleet: Fleet) -> tuple[dict[tuple[str, str], Times], Start]:
+    """Every call of every page: the first one after a start, then warm."""
+    with started_anew(cluster) as (address, pid):
+        began = Start(rss_bytes(pid), cpu_seconds(pid))
+        with httpx.Client(base_url=address, timeout=60) as client:
+            times = {key: Times([_call(client, path, found := [])], refused=found[0]) for key, path in _paths(fleet)}
+        for key, path in _paths(fleet):
+            if times[key].refused is None:
+                times[key].alone = _view(address, [path] * ROUNDS)
+        with ThreadPoolExecutor(VIEWERS) as pool:
+            for key, path in _paths(fleet):
+                if times[key].refused is None:
+                    viewers = pool.map(lambda _, path=path: _view(address, [path] * ROUNDS), range(VIEWERS))
+                    times[key].together = [found for viewer in viewers for found in viewer]
+    return times, began
+
+
+def _paths(fleet: Fleet) -> Iterable[tuple[tuple[str, str], str]]:
+    for page, calls in PAGES.items():
+        for name, path in calls.items():
+            yield (page, name), path.format(service=fleet.service, large=fleet.large_service, host=fleet.host)
+
+
+def _view(address: str, paths: Sequence[str]) -> list[float]:
+    with httpx.Client(base_url=address, timeout=60) as client:
+        client.get("/healthz")
+        return [_call(client, path, []) for path in paths]
+
+
+def _call(client: httpx.Client, path: str, refused: list[str | None]) -> float:
+    """Milliseconds of one call; whether the service had no answer is put into `refused`."""
+    start = time.perf_counter()
+    answer = client.get(path)
+    took = (time.perf_counter() - start) * 1e3
+    refused.append(None if answer.is_success else f"{answer.status_code}: {answer.json().get('detail', '')}")
+    return took
+
+
+def describe(times: dict[tuple[str, str], Times], start: Start, fleet: Fleet, *, days: int, seeded_s: float) -> Section:
+    """The rows."""
+    rows = []
+    for (page, name), found in times.items():
+        if found.refused is not None:
+            rows.append(Row(f"{page}: {name}", f"not answered ({found.refused[:60]})"))
+            continue
+        ordered = sorted(found.alone)
+        middle, slow = ordered[len(ordered) // 2], p95(found.alone)
+        rows.append(
+            Row(
+                f"{page}: {name}",
+                f"{middle:.0f} / {slow:.0f} / {ordered[-1]:.0f} ms; four viewers {p95(found.together):.0f} ms;"
+                f" first {found.cold[0]:.0f} ms",
+                target=f"p95 under {MOST_MS} ms",
+                met=slow < MOST_MS,
+            )
+        )
+    everything = [value for found in times.values() for value in found.alone]
+    rows.insert(0, Row("all calls, warm, p95", f"{p95(everything):.0f} ms", target=f"under {MOST_MS} ms"))
+    return Section(
+        title=f"Pages of {fleet.n_hosts:,} hosts over {days} days",
+        rows=rows,
+        notes=[
+            f"Each row: p50 / p95 / largest of {ROUNDS} warm calls by one viewer; p95 with {VIEWERS} viewers at once.",
+            "First: the first call after both servers were started with a cold page cache.",
+            f"Seeding took {seeded_s:.0f} s; all hosts have ledger rows of 2 hours, 1,000 of them of {days} days.",
+            f"At its first answer the service had used {start.cpu_s:.1f} s of CPU, {start.rss_bytes / 2**20:.0f} MiB.",
+            f"Measured at {datetime.now(UTC):%H:%M} UTC with a load average of {os.getloadavg()[0]:.1f}.",
+        ],
+    )
