@@ -1,5 +1,9 @@
-"""Who may do what: every endpoint by every role, against the running application."""
+"""Who may do what: every endpoint by every kind of caller, against the running application.
 
+A new endpoint needs a line in ENDPOINTS, and one in OWNED where members of an owning team may use it.
+"""
+
+import re
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -7,13 +11,15 @@ import httpx
 import pytest
 from fastapi import APIRouter, FastAPI
 
+from factories.people import Owned, make_owned, session_of
 from factories.services import running
 from tierscope.api.app import create_app
-from tierscope.api.permissions import ANONYMOUS, ROLES, Permission, check_declared, declared_permissions
+from tierscope.api.permissions import ANONYMOUS, ROLES, Permission, check_declared, declared, declared_permissions
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access, Role
+from tierscope.domain.permissions import NEVER_A_SCOPE, OWNER, Role
+from tierscope.usecases.access import Access
 
 ENDPOINTS: dict[str, Permission] = {
     "GET /healthz": "public",
@@ -25,6 +31,26 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/session": "public",
     "POST /v1/session": "public",
     "DELETE /v1/session": "public",
+    "GET /login/password": "public",
+    "POST /login/password": "public",
+    "GET /v1/login/methods": "public",
+    "GET /v1/login/oidc/start": "public",
+    "GET /v1/login/oidc/callback": "public",
+    "GET /v1/me": "write:own",
+    "PUT /v1/me/password": "write:own",
+    "GET /v1/me/tokens": "write:own",
+    "POST /v1/me/tokens": "write:own",
+    "DELETE /v1/me/tokens/{token_id}": "write:own",
+    "GET /v1/users": "write:users",
+    "POST /v1/users": "write:users",
+    "PUT /v1/users/{user_id}": "write:users",
+    "DELETE /v1/users/{user_id}": "write:users",
+    "POST /v1/users/{user_id}/password-link": "write:users",
+    "GET /v1/teams": "write:users",
+    "POST /v1/teams": "write:users",
+    "PUT /v1/teams/{team_id}": "write:users",
+    "DELETE /v1/teams/{team_id}": "write:users",
+    "PUT /v1/services/{service_id}/owner": "write:users",
     "POST /v1/agents/enrol": "public",
     "POST /v1/ingest/batches": "agent",
     "POST /v1/agent/rotate": "agent",
@@ -88,6 +114,8 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}/tiles": "read:tiles",
     "GET /v1/status": "read:fleet",
     "GET /v1/metrics": "read:fleet",
+    "GET /metrics": "read:fleet",
+    "GET /metrics/fleet": "read:fleet",
     "GET /v1/events": "read:fleet",
     "POST /v1/events": "write:events",
     "GET /v1/capacity": "read:fleet",
@@ -146,28 +174,18 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/purges/{purge_id}": "purge:data",
     "POST /v1/notifications/{notification_id}/retry": "write:silences",
 }
-ROLE_NAMES: tuple[Role, ...] = ("viewer", "operator", "admin")
-ALLOWED = {
-    "read:fleet": {"anonymous", "viewer", "operator", "admin"},
-    "read:tiles": {"anonymous", "operator", "admin"},
-    "write:events": {"operator", "admin"},
-    "write:advice": {"operator", "admin"},
-    "write:experiments": {"operator", "admin"},
-    "write:reports": {"operator", "admin"},
-    "write:sweeps": {"operator", "admin"},
-    "write:scenarios": {"operator", "admin"},
-    "write:rules": {"operator", "admin"},
-    "write:silences": {"operator", "admin"},
-    "read:routes": {"operator", "admin"},
-    "write:routes": {"admin"},
-    "operate:agents": {"operator", "admin"},
-    "write:agents": {"admin"},
-    "write:tokens": {"admin"},
-    "read:audit": {"admin"},
-    "purge:data": {"admin"},
-    "write:labels": {"operator", "admin"},
-    "read:agents": {"operator", "admin"},
+# What members of the team that owns the service may use as viewers, with the body that names the service where none of
+# the path does.
+OWNED: dict[str, dict[str, object]] = {
+    "GET /v1/services/{service_id}/tiles": {},
+    "POST /v1/services/{service_id}/slowdown-points": {},
+    "DELETE /v1/slowdown-points/{point_id}": {},
+    "POST /v1/advice/{advice_id}/decision": {},
+    "POST /v1/events": {"service_id": "SERVICE"},
+    "POST /v1/experiments": {"service_id": "SERVICE"},
+    "POST /v1/experiments/{experiment_id}/end": {},
 }
+ROLE_NAMES: tuple[Role, ...] = ("viewer", "operator", "admin")
 CHECKED = [endpoint for endpoint, permission in ENDPOINTS.items() if permission not in ("public", "agent")]
 
 
@@ -179,6 +197,16 @@ def app() -> FastAPI:
 def test_the_table_names_every_endpoint_and_its_permission(app: FastAPI) -> None:
     found = {f"{method} {path}": permission for method, path, permission in declared_permissions(app)}
     assert found == ENDPOINTS
+
+
+def test_the_table_names_what_owners_may_use(app: FastAPI) -> None:
+    owned = {
+        f"{method} {path}"
+        for method, path, requirement in declared(app)
+        if requirement is not None and requirement.owned is not None
+    }
+    assert owned == set(OWNED)
+    assert {ENDPOINTS[endpoint] for endpoint in OWNED} == OWNER
 
 
 def test_a_route_without_a_permission_is_refused() -> None:
@@ -195,52 +223,89 @@ def test_roles_include_each_other() -> None:
     assert not any(permission.startswith("write:") for permission in ANONYMOUS)
 
 
-@pytest.fixture(scope="module")
-def tokens() -> dict[str, str]:
-    return {}
+class Callers:
+    """Everybody who may ask: what each of them sends, and what each of them may."""
+
+    def __init__(self, database: Database) -> None:
+        self.owned: Owned = make_owned(database)
+        self.access = Access(database)
+        self.headers: dict[str, dict[str, str]] = {"anonymous": {}, "forger": {"Authorization": "Bearer tsa_x"}}
+        for role in ROLE_NAMES:
+            self.headers[role] = session_of(database, name=f"a-{role}", role=role)
+        self.headers["owner"] = session_of(database, user=self.owned.member)
+        self._scoped: dict[str, dict[str, str]] = {}
+
+    def scoped(self, permission: Permission) -> dict[str, str]:
+        """What a program with an admin's token for this permission alone sends."""
+        if permission not in self._scoped:
+            made = self.access.create_api_token(
+                role="admin", scopes=[permission], note=permission, lifetime=None, actor="test"
+            )
+            self._scoped[permission] = {"Authorization": f"Bearer {made.secret}"}
+        return self._scoped[permission]
+
+    def expected(self, endpoint: str) -> Iterator[tuple[str, dict[str, str], bool]]:
+        """Yields who asks, with which headers, and whether that is allowed."""
+        permission = ENDPOINTS[endpoint]
+        yield "anonymous", self.headers["anonymous"], permission in ANONYMOUS
+        yield "forger", self.headers["forger"], False
+        for role in ROLE_NAMES:
+            yield role, self.headers[role], permission in ROLES[role]
+        yield "owner of another service", self.headers["owner"], permission in ROLES["viewer"]
+        other: Permission = "read:audit" if permission == "read:routes" else "read:routes"
+        yield f"token for {other}", self.scoped(other), False
+        if permission not in NEVER_A_SCOPE:
+            yield f"token for {permission}", self.scoped(permission), True
 
 
 @pytest.fixture
-def client(database_url: str, tokens: dict[str, str]) -> Iterator[httpx.Client]:
+def client(database_url: str) -> Iterator[tuple[httpx.Client, Callers]]:
     with closing(Database(database_url)) as database:
-        access = Access(database)
-        for role in ROLE_NAMES:
-            tokens[role] = access.create_api_token(role=role, note=role, lifetime=None, actor="test").secret
-    with running(Settings(database_url=database_url)) as (_, opened):
-        yield opened
+        callers = Callers(database)
+    limits = {"enabled": False}
+    with running(Settings.model_validate({"database_url": database_url, "rate_limits": limits})) as (_, opened):
+        yield opened, callers
+
+
+def ask(client: httpx.Client, method: str, path: str, headers: dict[str, str], body: object = None) -> int:
+    """The status of one request; cookies are those of the headers alone."""
+    client.cookies.clear()
+    return client.request(method, path, headers=headers, json=body).status_code
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-def test_every_endpoint_answers_every_role_as_the_table_says(client: httpx.Client, tokens: dict[str, str]) -> None:
+def test_every_endpoint_answers_every_caller_as_the_table_says(client: tuple[httpx.Client, Callers]) -> None:
+    opened, callers = client
     wrong = []
     for endpoint in CHECKED:
-        method, path = endpoint.split(" ")
-        names = (
-            "host_id",
-            "service_id",
-            "token_id",
-            "experiment_id",
-            "point_id",
-            "price_id",
-            "scenario_id",
-            "sweep_id",
-            "report_id",
-            "run_id",
-            "upload_id",
-            "advice_id",
-            "alert_id",
-            "rule_id",
-            "silence_id",
-            "notification_id",
-        )
-        path = path.format(**dict.fromkeys(names, "none"))
-        for caller in ("anonymous", *ROLE_NAMES, "forger"):
-            headers = {"Authorization": f"Bearer {tokens.get(caller, 'x')}"} if caller != "anonymous" else {}
-            status = client.request(method, path, headers=headers).status_code
-            expected = caller in ALLOWED[ENDPOINTS[endpoint]]
+        method, pattern = endpoint.split(" ")
+        path = re.sub(r"{[^}]*}", "none", pattern)
+        for caller, headers, allowed in callers.expected(endpoint):
+            status = ask(opened, method, path, headers)
             refused = 401 if caller in ("anonymous", "forger") else 403
-            if (status not in (401, 403)) != expected or (not expected and status != refused):
+            if (status not in (401, 403)) != allowed or (not allowed and status != refused):
                 wrong.append(f"{endpoint} as {caller}: {status}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_owners_may_use_what_the_table_says_of_their_service_alone(client: tuple[httpx.Client, Callers]) -> None:
+    opened, callers = client
+    wrong = []
+    for endpoint in CHECKED:
+        method, pattern = endpoint.split(" ")
+        allowed = endpoint in OWNED or ENDPOINTS[endpoint] in ROLES["viewer"]
+        if ENDPOINTS[endpoint] == "write:own":
+            continue  # nothing of a service
+        for things, expected in (
+            (callers.owned.ids, allowed),
+            (callers.owned.foreign, endpoint not in OWNED and allowed),
+        ):
+            path = re.sub(r"{([^}]*)}", lambda found, ids=things: ids.get(found[1], "none"), pattern)  # type: ignore[misc]
+            body = dict.fromkeys(OWNED.get(endpoint, {}), things["service_id"]) or None
+            status = ask(opened, method, path, callers.headers["owner"], body)
+            if (status != 403) != expected:
+                wrong.append(f"{endpoint} {path}: {status}")
     assert wrong == []
 
 

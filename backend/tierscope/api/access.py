@@ -9,6 +9,7 @@ from pydantic import Field
 
 from tierscope.api.callers import SESSION_COOKIE, access_of, anonymous_reads, find_caller, settings_of
 from tierscope.api.figures import Model
+from tierscope.api.limited import guarded_login
 from tierscope.api.me import TeamRef, own_tokens_of
 from tierscope.api.permissions import Permission, permissions_of, requires
 from tierscope.core.errors import Forbidden
@@ -172,7 +173,8 @@ async def log_in_with_password(request: Request, name: str, password: str) -> tu
     """Checks name and password, where local users may log in so."""
     if not settings_of(request).password_login:
         raise Forbidden("logging in with a password is switched off here", next_step="Use the single sign-on.")
-    return await passwords_of(request).log_in(name, password)
+    async with guarded_login(request, name):
+        return await passwords_of(request).log_in(name, password)
 
 
 def set_session_cookie(request: Request, response: Response, secret: str) -> None:

@@ -4,14 +4,16 @@ from datetime import datetime, timedelta
 from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from tierscope.api.callers import access_of, bearer_of
 from tierscope.api.figures import Model, Origin
+from tierscope.api.limited import limit_agent
 from tierscope.api.permissions import Requirement, requires
 from tierscope.usecases.access import Caller
 from tierscope.usecases.agent_plans import AgentPlans, Switched
-from tierscope.usecases.agents import Agents
+from tierscope.usecases.agents import Agents, HostIdentity
 
 router = APIRouter(tags=["agents"])
 
@@ -106,6 +108,16 @@ async def agents_of(request: Request) -> Agents:
     return cast("Agents", request.app.state.agents)
 
 
+async def authenticate(request: Request) -> HostIdentity:
+    """Returns which host is sending; asks the database only for a credential not seen in the last seconds."""
+    agents = await agents_of(request)
+    bearer = bearer_of(request)
+    known = agents.known(bearer) if bearer else None
+    host = known if known is not None else await run_in_threadpool(agents.authenticate, bearer)
+    await limit_agent(request, host.public_id)
+    return host
+
+
 AgentsOf = Annotated[Agents, Depends(agents_of)]
 PlansOf = Annotated[AgentPlans, Depends(plans_of)]
 Operator = Annotated[Caller, Depends(requires("operate:agents"))]
@@ -155,9 +167,9 @@ def rotate(request: Request, agents: AgentsOf) -> EnrolAnswer:
     response_model=AgentConfigAnswer,
     summary="The calling host's settings",
 )
-def read_config(request: Request, agents: AgentsOf, plans: PlansOf) -> Response:
+def read_config(request: Request, host: Annotated[HostIdentity, Depends(authenticate)], plans: PlansOf) -> Response:
     """What the calling host is asked to do; 304 while it does not change."""
-    config = plans.config(agents.authenticate(bearer_of(request)))
+    config = plans.config(host)
     headers = {"ETag": config.etag, "Cache-Control": "private, no-cache"}
     sent = request.headers.get("if-none-match", "")
     if config.etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:

@@ -67,6 +67,7 @@ from tierscope.api.openapi import Application
 from tierscope.api.permissions import check_declared
 from tierscope.api.problems import install_handlers
 from tierscope.api.request_meters import RequestMetersMiddleware
+from tierscope.api.rate_limits import RateLimiter, RateLimitMiddleware
 from tierscope.api.security import SecurityMiddleware
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
@@ -167,6 +168,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
     app = _assemble(_lifespan(settings, url, clock, meters))
     app.state.settings = settings
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES)
+    app.add_middleware(RateLimitMiddleware, settings=settings)
     app.add_middleware(SecurityMiddleware, settings=settings)
     app.add_middleware(RequestMetersMiddleware, meters=meters.requests)
     return app
@@ -204,6 +206,8 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Mete
         )
         app.state.database = database
         app.state.reads = ReadContext(database=database, clock=clock, settings=settings)
+        redis_url = None if settings.redis_url is None else settings.redis_url.get_secret_value()
+        app.state.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)
         app.state.access = Access(database, clock=clock)
         app.state.own_tokens = OwnTokens(database, clock=clock)
         app.state.users = Users(database, clock=clock)

@@ -5,13 +5,13 @@ from typing import cast
 
 from fastapi import Request
 
+from tierscope.api.peers import on_plain_loopback
 from tierscope.core.errors import BadCsrf, UnknownToken
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import ANONYMOUS_CALLER, Access, Caller, csrf_token
 
 SESSION_COOKIE = "tierscope_session"
 CSRF_HEADER = "x-csrf-token"
-FORWARDED_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -61,9 +61,4 @@ def bearer_of(request: Request) -> str | None:
 def anonymous_reads(request: Request) -> bool:
     """Whether reading needs no login: loopback only, no proxy configured, and no header that a proxy leaves."""
     settings = settings_of(request)
-    return (
-        settings.anonymous_reads
-        and settings.listens_on_loopback
-        and not settings.trusted_proxies
-        and not any(name in request.headers for name in FORWARDED_HEADERS)
-    )
+    return settings.anonymous_reads and on_plain_loopback(settings, request.headers)

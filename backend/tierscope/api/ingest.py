@@ -3,10 +3,9 @@
 from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Depends, Header, Request
-from fastapi.concurrency import run_in_threadpool
 
-from tierscope.api.agents import agents_of
-from tierscope.api.callers import bearer_of, settings_of
+from tierscope.api.agents import authenticate
+from tierscope.api.callers import settings_of
 from tierscope.api.figures import Model
 from tierscope.api.permissions import requires
 from tierscope.core.errors import TierscopeError, TooLarge, UnsupportedMedia
@@ -35,14 +34,6 @@ class IngestAnswer(Model):
 async def ingest_of(request: Request) -> Ingest:
     """The application's ingest use case."""
     return cast("Ingest", request.app.state.ingest)
-
-
-async def authenticate(request: Request) -> HostIdentity:
-    """Returns which host is sending; asks the database only for a credential not seen in the last seconds."""
-    agents = await agents_of(request)
-    bearer = bearer_of(request)
-    known = agents.known(bearer) if bearer else None
-    return known if known is not None else await run_in_threadpool(agents.authenticate, bearer)
 
 
 @router.post(

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tierscope.api.access import Session, describe_session, passwords_of, set_session_cookie
 from tierscope.api.figures import Model
+from tierscope.api.limited import guarded_login
 from tierscope.api.permissions import requires
 from tierscope.usecases.access import Caller, csrf_token
 
@@ -29,6 +30,9 @@ async def change_password(
     caller: Annotated[Caller, Depends(requires("write:own"))],
 ) -> Session:
     """Set another password. All sessions of the account end at once; this one gets a new cookie and CSRF token."""
-    token, changed = await passwords_of(request).change(caller, current=body.current_password, new=body.new_password)
+    async with guarded_login(request, caller.name):
+        token, changed = await passwords_of(request).change(
+            caller, current=body.current_password, new=body.new_password
+        )
     set_session_cookie(request, response, token.secret)
     return await run_in_threadpool(describe_session, request, changed, csrf_token(token.secret))

@@ -15,12 +15,22 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
 from tierscope.api.callers import find_caller
+from tierscope.api.limited import limit_caller
 from tierscope.api.ownership import FindOwned, teams_of
 from tierscope.core.errors import ConfigurationError, Forbidden, Unauthenticated
 from tierscope.domain.permissions import ANONYMOUS, ROLES, Permission, granted_as_owner
 from tierscope.usecases.access import Caller
 
-__all__ = ["ANONYMOUS", "ROLES", "Permission", "check_declared", "declared_permissions", "permissions_of", "requires"]
+__all__ = [
+    "ANONYMOUS",
+    "ROLES",
+    "Permission",
+    "check_declared",
+    "declared",
+    "declared_permissions",
+    "permissions_of",
+    "requires",
+]
 
 SELF_CHECKED: frozenset[Permission] = frozenset({"public", "agent"})
 
@@ -39,10 +49,13 @@ class Requirement:
             Unauthenticated: nobody is logged in.
             Forbidden: neither the caller's role nor owning the service includes the permission, or the CSRF token is
                 missing.
+            TooMany: the caller asked more often than the settings allow.
         """
         if self.permission in SELF_CHECKED:
             return None
         caller = await run_in_threadpool(find_caller, request)
+        if caller is not None and caller.role is not None:
+            await limit_caller(request, caller, self.permission)
         allowed = caller is not None and self.permission in permissions_of(caller)
         if caller is None or (caller.role is None and not allowed):
             raise Unauthenticated(f"{request.method} {request.url.path} needs `{self.permission}`")
@@ -76,6 +89,12 @@ def permissions_of(caller: Caller) -> frozenset[Permission]:
 
 def declared_permissions(app: FastAPI) -> Iterator[tuple[str, str, Permission | None]]:
     """Yields method, path and declared permission (the narrowest) of every route; None where it declares nothing."""
+    for method, path, requirement in declared(app):
+        yield method, path, None if requirement is None else requirement.permission
+
+
+def declared(app: FastAPI) -> Iterator[tuple[str, str, Requirement | None]]:
+    """Yields method, path and what every route requires, the narrowest; None where it declares nothing."""
     for route in iter_route_contexts(app.routes):
         dependant = getattr(route, "dependant", None)
         found = list(_requirements(dependant)) if isinstance(dependant, Dependant) else []
@@ -96,8 +115,8 @@ def check_declared(app: FastAPI) -> None:
         )
 
 
-def _requirements(dependant: Dependant) -> Iterator[Permission]:
+def _requirements(dependant: Dependant) -> Iterator[Requirement]:
     for dependency in dependant.dependencies:
         if isinstance(dependency.call, Requirement):
-            yield dependency.call.permission
+            yield dependency.call
         yield from _requirements(dependency)

@@ -20,18 +20,22 @@ from tierscope.cli import (
     down,
     event,
     experiments,
+    hosts,
     knobs,
     migrate,
     openapi,
     processes,
+    purge,
     recommend,
     rules,
     silences,
     simulate,
     status,
     tco,
+    teams,
     token,
     up,
+    users,
 )
 from tierscope.cli.exits import BAD_USAGE, FAILED, say
 from tierscope.core.embedded.errors import EmbeddedError
@@ -72,6 +76,10 @@ app.add_typer(agents.app, name="agents")
 app.add_typer(experiments.app, name="experiments")
 app.add_typer(rules.app, name="rules")
 app.add_typer(silences.app, name="silences")
+app.add_typer(users.app, name="user")
+app.add_typer(teams.app, name="team")
+app.add_typer(hosts.app, name="hosts")
+app.add_typer(purge.app, name="purge")
 
 
 @app.callback(invoke_without_command=True)

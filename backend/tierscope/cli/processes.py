@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tierscope.cli.exits import say
+from tierscope.cli.first_link import dashboard_address, first_link
 from tierscope.core.settings import Settings
 
 _DRAIN_SECONDS = 10
@@ -32,6 +34,10 @@ def serve(
     changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = Settings().model_copy(update=changed)
     configure_logging(settings)
+    url = settings.resolve_database_url()
+    if url is not None:
+        for line in first_link(url, dashboard_address(settings)):
+            say(line)
     # No access log: one-time login links are part of an address. Proxy headers are settings.trusted_proxies' business.
     uvicorn.run(
         create_app(settings),

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tierscope.cli.exits import BAD_USAGE, fail, print_json
-from tierscope.cli.instance.find import find_instance
-from tierscope.core.embedded.state import load
+from tierscope.cli.first_link import dashboard_address
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,13 +52,17 @@ def api(
     role: Annotated[Literal["viewer", "operator", "admin"], typer.Option(help="What its holder may do.")] = "viewer",
     days: Annotated[float | None, typer.Option(min=0.01, help="How long it is valid; absent = until revoked.")] = None,
     note: Annotated[str, typer.Option(help="What it is for.")] = "cli",
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(help="A permission, such as write:samples; repeatable. Absent = all of the role."),
+    ] = None,
     demo: Demo = False,
     as_json: AsJson = False,
 ) -> None:
     """Make an API token. It is shown once."""
     lifetime = None if days is None else timedelta(days=days)
     with _access(demo=demo) as (access, actor):
-        made = access.create_api_token(role=role, note=note, lifetime=lifetime, actor=actor)
+        made = access.create_api_token(role=role, note=note, lifetime=lifetime, actor=actor, scopes=scope)
     _show(made, as_json=as_json)
 
 
@@ -73,9 +76,7 @@ def link(
     settings = Settings()
     with _access(demo=demo) as (access, actor):
         made = access.create_link(role=role, actor=actor)
-    state = load(find_instance(settings, demo=demo).places.state_file)
-    base = state.url if state is not None else f"http://{settings.host}:{settings.port}"
-    address = f"{base}/login?link={made.secret}"
+    address = f"{dashboard_address(settings, demo=demo)}/login?link={made.secret}"
     if as_json:
         print_json({"id": made.id, "url": address, "expires_at": made.expires_at})
     else:
@@ -88,7 +89,19 @@ def list_tokens(demo: Demo = False, as_json: AsJson = False) -> None:
     with _access(demo=demo) as (access, _):
         rows = access.list_tokens()
     if as_json:
-        fields = ("id", "kind", "role", "note", "uses_left", "origin", "labels", "created_at", "expires_at")
+        fields = (
+            "id",
+            "kind",
+            "role",
+            "scopes",
+            "user_name",
+            "note",
+            "uses_left",
+            "origin",
+            "labels",
+            "created_at",
+            "expires_at",
+        )
         print_json([{field: getattr(row, field) for field in (*fields, "revoked_at")} for row in rows])
         return
     for row in rows:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tierscope.cli.first_link import first_link
 from tierscope.cli.instance.agent import make_agent
 from tierscope.cli.instance.claim import find_port, hold_lock, trim_logs
 from tierscope.cli.instance.components import (
@@ -108,6 +109,8 @@ class InstanceRun:
         self.state.url = f"http://127.0.0.1:{find_port(self.options.port)}"
         self._start_build()
         self._start_database()
+        # Before the API starts, which would write it to its own log.
+        first = first_link(self.instance.read_database_url(), self.state.url)
         self._start_queue()
         port = int(self.state.url.rpartition(":")[2])
         queue_url = self.env["TIERSCOPE_REDIS_URL"]
@@ -116,6 +119,8 @@ class InstanceRun:
         self.supervisor.add("worker", make_worker(self.instance, self.env))
         self._await_service()
         self.say(f"Tierscope is up: {self.state.url}")
+        for line in first:
+            self.say(line)
         for line in notes_for_user(agent=self.options.agent):
             self.say(line)
 

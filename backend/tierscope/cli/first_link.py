@@ -1,0 +1,48 @@
+"""The one-time admin link of the first start, and the address that links begin with."""
+
+from __future__ import annotations
+
+from tierscope.cli.instance.find import find_instance
+from tierscope.core.database import Database
+from tierscope.core.embedded.state import load
+from tierscope.core.errors import TierscopeError
+from tierscope.core.settings import Settings
+
+_ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+
+
+def dashboard_address(settings: Settings, *, demo: bool = False) -> str:
+    """Return where the dashboard is reached: as configured, else the running instance's, else where it would listen."""
+    if settings.public_url is not None and not demo:
+        return settings.public_url.rstrip("/")
+    state = load(find_instance(settings, demo=demo).places.state_file)
+    if state is not None and state.url:
+        return state.url
+    host = "localhost" if settings.host in _ANYWHERE else settings.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+
+
+def first_link(database_url: str, address: str) -> list[str]:
+    """Return lines with a one-time admin link where nobody has ever had access; none else.
+
+    Whatever starts at the same time, one of them gets it. A database that cannot be reached yet, or has no schema, is
+    left to those who wait for it.
+    """
+    from tierscope.usecases.access import Access
+    from tierscope.usecases.readiness import Readiness
+
+    database = Database(database_url, pool_size=1)
+    try:
+        if Readiness(database).obstacle() is not None:
+            return []
+        made = Access(database).create_first_link()
+    except TierscopeError:
+        return []
+    finally:
+        database.close()
+    if made is None:
+        return []
+    return [
+        "nobody has access yet; this link logs an administrator in, once, within 30 minutes:",
+        f"{address}/login?link={made.secret}",
+    ]

@@ -1,0 +1,166 @@
+"""An OpenID provider for tests that checks what clients must send, and can be told to lie about everything it signs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from joserfc import jwt
+from joserfc.jwk import ECKey, OctKey
+
+CLIENT_ID = "tierscope"
+CLIENT_SECRET = "s3cret with:odd&characters"
+
+
+def new_key(kid: str) -> ECKey:
+    """A signing key."""
+    return ECKey.generate_key("P-256", {"kid": kid, "use": "sig"}, private=True)
+
+
+@dataclass(slots=True)
+class Provider:
+    """What the provider says, and what it was asked. Change a field to make it say something else."""
+
+    issuer: str = ""
+    claims: dict[str, Any] = field(default_factory=lambda: {"sub": "ann-1", "preferred_username": "ann"})
+    userinfo: dict[str, Any] | None = None
+    signing_key: ECKey | OctKey = field(default_factory=lambda: new_key("k1"))
+    published: list[ECKey] = field(default_factory=list)
+    header: dict[str, Any] = field(default_factory=dict)
+    tamper: Callable[[dict[str, Any]], None] | None = None
+    error: str | None = None
+    codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    refusals: list[str] = field(default_factory=list)
+    key_reads: int = 0
+
+    def __post_init__(self) -> None:
+        """Publish the key that it signs with."""
+        assert isinstance(self.signing_key, ECKey)
+        self.published = [self.signing_key]
+
+    def id_token(self, asked: dict[str, str], access_token: str) -> str:
+        """A signed ID token for what was asked, tampered with as told."""
+        now = int(time.time())
+        half = hashlib.sha256(access_token.encode()).digest()[:16]
+        claims = {
+            "iss": self.issuer,
+            "aud": CLIENT_ID,
+            "iat": now,
+            "exp": now + 300,
+            "nonce": asked.get("nonce", ""),
+            "at_hash": base64.urlsafe_b64encode(half).decode().rstrip("="),
+            **self.claims,
+        }
+        if self.tamper is not None:
+            self.tamper(claims)
+        header = {"alg": "ES256", "kid": self.signing_key.kid, **self.header}
+        if header["alg"] == "none":
+            parts = (json.dumps(part).encode() for part in (header, claims))
+            return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + "."
+        return jwt.encode(header, claims, self.signing_key, algorithms=[header["alg"]])
+
+    def refusal_of(self, form: dict[str, str], authorization: str) -> str | None:
+        """Why a code is not traded: RFC 6749, 4.1.3, and RFC 7636, 4.6."""
+        asked = self.codes.pop(form.get("code", ""), None)
+        pair = base64.b64decode(authorization.removeprefix("Basic ")).decode()
+        name, _, secret = pair.partition(":")
+        known = urlencode({"": CLIENT_SECRET}).removeprefix("=")
+        if (name, secret) != (CLIENT_ID, known):
+            return "invalid_client"
+        if asked is None or asked["redirect_uri"] != form.get("redirect_uri"):
+            return "invalid_grant"
+        digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        self.codes["traded"] = asked
+        return None if asked.get("code_challenge") == challenge else "invalid_grant"
+
+
+@contextmanager
+def oidc_provider() -> Iterator[Provider]:
+    """Yields a running provider."""
+    provider = Provider()
+
+    class Handler(BaseHTTPRequestHandler):
+        """Its addresses."""
+
+        def do_GET(self) -> None:
+            """Discovery, keys, the question to the person (who always agrees), and user information."""
+            parts = urlsplit(self.path)
+            if parts.path == "/.well-known/openid-configuration":
+                self._answer(_discovery(provider.issuer))
+            elif parts.path == "/keys":
+                provider.key_reads += 1
+                self._answer({"keys": [key.as_dict(private=False) for key in provider.published]})
+            elif parts.path == "/userinfo" and provider.userinfo is not None:
+                self._answer(provider.userinfo)
+            elif parts.path == "/authorize":
+                asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+                code = f"code-{len(provider.codes)}"
+                provider.codes[code] = asked
+                said = {"error": provider.error} if provider.error else {"code": code}
+                back = urlencode({**said, "state": asked["state"], "iss": provider.issuer})
+                self.send_response(302)
+                self.send_header("Location", f"{asked['redirect_uri']}?{back}")
+                self.end_headers()
+            else:
+                self._answer({"error": "not_found"}, status=404)
+
+        def do_POST(self) -> None:
+            """Trade a code."""
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            form = {name: values[0] for name, values in parse_qs(body).items()}
+            refusal = provider.refusal_of(form, self.headers.get("Authorization", ""))
+            if refusal is not None:
+                provider.refusals.append(refusal)
+                self._answer({"error": refusal}, status=400)
+                return
+            access_token = "access-1"
+            self._answer(
+                {
+                    "access_token": access_token,
+                    "token_type": "Bearer",
+                    "id_token": provider.id_token(provider.codes.pop("traded"), access_token),
+                }
+            )
+
+        def _answer(self, document: object, status: int = 200) -> None:
+            body = json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    provider.issuer = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)
+
+
+def _discovery(issuer: str) -> dict[str, object]:
+    return {
+        "issuer": issuer,
+        "authorization_endpoint": f"{issuer}/authorize",
+        "token_endpoint": f"{issuer}/token",
+        "jwks_uri": f"{issuer}/keys",
+        "userinfo_endpoint": f"{issuer}/userinfo",
+        "token_endpoint_auth_methods_supported": ["client_secret_basic"],
+    }
