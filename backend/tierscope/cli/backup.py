@@ -51,13 +51,37 @@ def restore(
             next_step=f"run `tierscope restore {path} --replace`",
             status=BAD_USAGE,
         )
-    command = ["pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--dbname", ""]
-    _run_tool(Settings(), [*command, str(path)], demo=demo)
+    settings = Settings()
+    if _is_of_timescaledb(settings, path, demo=demo):
+        _restore_beside(settings, path, demo=demo)
+    else:
+        command = ["pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--dbname", ""]
+        _run_tool(settings, [*command, str(path)], demo=demo)
     typer.echo(f"Restored {path}.")
 
 
-def _run_tool(settings: Settings, command: list[str], *, demo: bool) -> None:
-    """Run a client tool on the database; the password travels in the environment, not on the command line."""
+def _is_of_timescaledb(settings: Settings, path: Path, *, demo: bool) -> bool:
+    return "EXTENSION - timescaledb" in _run_tool(settings, ["pg_restore", "--list", str(path)], demo=demo, quiet=True)
+
+
+def _restore_beside(settings: Settings, path: Path, *, demo: bool) -> None:
+    """With TimescaleDB: into a database of its own, which takes the place of the old one when all of it is there.
+
+    The extension's catalogue cannot be replaced inside a database that uses it.
+    """
+    from tierscope.cli.database import resolve_url
+    from tierscope.storage.replacing import replaced_database
+
+    with replaced_database(resolve_url(settings, demo=demo)) as name:
+        command = ["pg_restore", "--no-owner", "--exit-on-error", "--dbname", name, str(path)]
+        _run_tool(settings, command, demo=demo)
+
+
+def _run_tool(settings: Settings, command: list[str], *, demo: bool, quiet: bool = False) -> str:
+    """Run a client tool on the database; the password travels in the environment, not on the command line.
+
+    Returns what it printed, where it is to be `quiet`.
+    """
     from tierscope.cli.database import resolve_url
     from tierscope.core.database import libpq_url
     from tierscope.core.embedded.postgres import open_cluster
@@ -68,9 +92,16 @@ def _run_tool(settings: Settings, command: list[str], *, demo: bool) -> None:
     binary = open_cluster(places, choose_account()).binaries.tool(tool)
     connection = _connection_environment(address)
     arguments = [argument or connection["PGDATABASE"] for argument in arguments]
-    done = subprocess.run([binary, *arguments], env={**os.environ, **connection}, check=False)  # noqa: S603
+    done = subprocess.run(  # noqa: S603
+        [binary, *arguments],
+        env={**os.environ, **connection},
+        stdout=subprocess.PIPE if quiet else None,
+        text=True,
+        check=False,
+    )
     if done.returncode != 0:
         fail(f"{tool} ended with status {done.returncode}", next_step="its own message stands above")
+    return done.stdout or ""
 
 
 def _connection_environment(address: str) -> dict[str, str]:

@@ -14,14 +14,18 @@ CAPACITY_SECONDS = 300
 """Most runs find nothing to do: a day is made when it has ended, and every half an hour while it lasts."""
 REPORTS_SECONDS = 60
 PURGES_SECONDS = 10
+OBJECTS_SECONDS = 60
+ALL_OBJECTS_SECONDS = 3600
 
-_EVERY_SECONDS = {
+EVERY_SECONDS: dict[str, float] = {
     "capacity.update": CAPACITY_SECONDS,
     "alerts.evaluate": ALERTS_SECONDS,
     "reports.deliver": REPORTS_SECONDS,
     "purges.work": PURGES_SECONDS,
     "rebuild.drain": DRAIN_SECONDS,
     "retention.keep": RETENTION_SECONDS,
+    "objects.move": OBJECTS_SECONDS,
+    "objects.keep": ALL_OBJECTS_SECONDS,
     "advice.refresh": ADVICE_SECONDS,
     "experiments.freeze": EXPERIMENTS_SECONDS,
     "fleet_statistics.update": FLEET_STATISTICS_SECONDS,
@@ -31,5 +35,5 @@ _EVERY_SECONDS = {
 
 SCHEDULE = {
     task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
-    for task, seconds in _EVERY_SECONDS.items()
+    for task, seconds in EVERY_SECONDS.items()
 }

@@ -1,0 +1,60 @@
+"""What the database says of itself, for `tierscope doctor`."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """The server: version, encoding, time, sizes, and its TimescaleDB.
+
+    `data_directory` is None where the service's role may not know it. `timescaledb` None = not installed in this
+    database; `timescaledb_available` is the version that could be. `licence` is apache | timescale.
+    """
+
+    version_number: int
+    version: str
+    encoding: str
+    now: datetime
+    database_bytes: int
+    data_directory: str | None
+    connections: int
+    max_connections: int
+    timescaledb: str | None
+    timescaledb_available: str | None
+    licence: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """When a task of the workers ended last."""
+
+    task: str
+    last_at: datetime
+    failures: int
+
+
+def read_server(session: ReadSession) -> ServerFacts:
+    """Ask the server."""
+    statement = text(
+        "SELECT current_setting('server_version_num')::int AS version_number,"
+        " current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,"
+        " clock_timestamp() AS now, pg_database_size(current_database()) AS database_bytes,"
+        " (SELECT setting FROM pg_settings WHERE name = 'data_directory') AS data_directory,"
+        " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,"
+        " current_setting('max_connections')::int AS max_connections,"
+        " (SELECT extversion FROM pg_extension WHERE extname = 'timescaledb') AS timescaledb,"
+        " (SELECT default_version FROM pg_available_extensions WHERE name = 'timescaledb') AS timescaledb_available,"
+        " current_setting('timescaledb.license', true) AS licence"
+    )
+    return ServerFacts(**session.execute(statement).mappings().one())
+
+
+def read_tasks(session: ReadSession) -> list[TaskFacts]:
+    """Tasks that workers have ended at least once."""
+    rows = session.execute(text("SELECT task, last_at, failures FROM task_runs ORDER BY task"))
+    return [TaskFacts(row.task, row.last_at, int(row.failures)) for row in rows]

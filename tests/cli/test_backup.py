@@ -1,0 +1,121 @@
+"""Backup and restore of real data: a fresh instance answers the same, and a damaged file loses nothing."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from factories.populated import Populated, populate, populate_by_api
+from factories.services import running, serving
+from fixtures.servers import Template
+from tierscope.api.app import create_app
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+from tierscope.storage.schema import schema_state
+from tierscope.storage.tables import metadata
+
+
+def tierscope(template: Template, url: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command on a database, with the tools of that server's release first."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
+    env |= {"TIERSCOPE_DATABASE_URL": url, "TIERSCOPE_DATA_DIR": str(folder)}
+    env["PATH"] = f"{template.cluster.binaries.bin_dir}:{env['PATH']}"
+    command = [sys.executable, "-m", "tierscope.cli", *words]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+
+
+def answers(url: str, made: Populated, now: datetime) -> dict[str, bytes]:
+    """What a service on this database says at one moment."""
+    host, service = made.ids["host_id"][0], made.ids["service_id"][0]
+    paths = [
+        "/v1/hosts",
+        f"/v1/hosts/{host}",
+        f"/v1/hosts/{host}/ledger",
+        f"/v1/hosts/{host}/counters?names=host|vmstat|pgpromote_success",
+        "/v1/services",
+        f"/v1/services/{service}",
+        f"/v1/services/{service}/heat?from=-25h",
+        f"/v1/services/{service}/revisit",
+        f"/v1/services/{service}/tiles",
+        "/v1/data-quality",
+        "/v1/agents/versions",
+        "/v1/alerts",
+        "/v1/advice",
+        "/v1/experiments",
+        "/v1/scenarios",
+        "/v1/audit",
+    ]
+    app = create_app(Settings(database_url=url), clock=lambda: now)
+    with serving(app) as address, httpx.Client(base_url=address, timeout=60) as client:
+        client.headers["Authorization"] = f"Bearer {made.token}"
+        found = {path: client.get(path) for path in paths}
+    assert {path: answer.status_code for path, answer in found.items()} == dict.fromkeys(paths, 200)
+    return {path: answer.content for path, answer in found.items()}
+
+
+def row_counts(url: str) -> dict[str, int]:
+    """Rows of every table."""
+    with closing(Database(url)) as database, database.read() as session:
+        return {
+            table.name: session.execute(text(f"SELECT count(*) FROM {table.name}")).scalar_one()
+            for table in metadata.sorted_tables
+        }
+
+
+@pytest.fixture
+def made(database_url: str) -> Populated:
+    with closing(Database(database_url)) as database:
+        made = populate(database)
+        with running(Settings(database_url=database_url)) as (_, client):
+            populate_by_api(client, database, made)
+    return made
+
+
+@pytest.fixture
+def fresh_url(template: Template, storage_mode: str) -> Iterator[str]:
+    name = template.make_database(schema=True, mode=storage_mode)
+    yield template.cluster.url(name)
+    template.drop_database(name)
+
+
+def test_a_fresh_instance_that_is_restored_answers_the_same(
+    template: Template, database_url: str, fresh_url: str, made: Populated, tmp_path: Path
+) -> None:
+    now = datetime.now(UTC)
+    before, counts = answers(database_url, made, now), row_counts(database_url)
+    copy = tmp_path / "copy.dump"
+    done = tierscope(template, database_url, tmp_path, "backup", str(copy))
+    assert done.returncode == 0, done.stderr
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert made.token.encode() not in copy.read_bytes()
+    done = tierscope(template, fresh_url, tmp_path, "restore", str(copy), "--replace")
+    assert done.returncode == 0, done.stderr
+    assert row_counts(fresh_url) == counts
+    assert answers(fresh_url, made, now) == before
+    with closing(Database(fresh_url)) as database:
+        assert schema_state(database).current
+        with database.write() as transaction:
+            transaction.execute(text("INSERT INTO events (at, kind, text) VALUES (now(), 'deploy', 'after')"))
+
+
+@pytest.mark.usefixtures("made")
+def test_a_truncated_backup_loses_nothing(template: Template, database_url: str, tmp_path: Path) -> None:
+    counts = row_counts(database_url)
+    copy = tmp_path / "copy.dump"
+    assert tierscope(template, database_url, tmp_path, "backup", str(copy)).returncode == 0
+    whole = copy.read_bytes()
+    with closing(Database(database_url)) as database, database.write() as transaction:
+        transaction.execute(text("INSERT INTO events (at, kind, text) VALUES (now(), 'deploy', 'made since')"))
+    for share in (0.1, 0.5, 0.98):
+        copy.write_bytes(whole[: int(len(whole) * share)])
+        done = tierscope(template, database_url, tmp_path, "restore", str(copy), "--replace")
+        assert done.returncode == 1
+        assert "pg_restore" in done.stderr
+        assert row_counts(database_url) == counts | {"events": counts["events"] + 1}

