@@ -1,6 +1,6 @@
 """Alert rules: list, check, try on history, change, files in and out."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
@@ -28,6 +28,7 @@ router = APIRouter(prefix="/v1/rules", tags=["alerts"])
 
 Use = Annotated[Rules, Depends(rules_of)]
 Writer = Annotated[Caller, Depends(requires("write:rules"))]
+_YAML: dict[int | str, dict[str, Any]] = {200: {"content": {"application/yaml": {"schema": {"type": "string"}}}}}
 _READ = [Depends(requires("read:fleet"))]
 
 
@@ -75,7 +76,7 @@ def run_backtest(
     return answer(request, Backtest, runs.run(asked))
 
 
-@router.get("/export", dependencies=_READ, summary="Rules as a file")
+@router.get("/export", response_class=Response, responses=_YAML, dependencies=_READ, summary="Rules as a file")
 def export_rules(
     request: Request, rules: Use, format_: Annotated[Literal["yaml", "prometheus"], Query(alias="format")] = "yaml"
 ) -> Response:

@@ -31,7 +31,10 @@ _HOSTS = text(
 _SERVICES = text("SELECT origin, count(*) AS n FROM services GROUP BY 1")
 _ALERTS = text("SELECT state, severity, count(*) AS n FROM alerts WHERE resolved_at IS NULL GROUP BY 1, 2")
 _NOTIFICATIONS = text("SELECT status, count(*) AS n FROM notifications GROUP BY 1")
-_SWEEPS = text("SELECT status, count(*) AS n FROM sweeps GROUP BY 1")
+_SWEEPS = text(
+    "SELECT CASE WHEN cancelled_at IS NOT NULL THEN 'cancelled' WHEN finished_at IS NOT NULL THEN 'finished'"
+    " WHEN started_at IS NOT NULL THEN 'running' ELSE 'queued' END AS status, count(*) AS n FROM sweeps GROUP BY 1"
+)
 
 
 def count_run(transaction: WriteTransaction, task: str, *, seconds: float, failed: bool, at: datetime) -> None:

@@ -1,0 +1,161 @@
+"""Every operation of the API under generated requests: no 5xx, no answer that the OpenAPI document does not describe.
+
+A fixed seed and few examples by default. TIERSCOPE_FUZZ_EXAMPLES (set by `make fuzz-api`) asks for more, drawn anew.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from factories.installations import enrol
+from factories.populated import Populated, populate, populate_by_api
+from factories.services import running
+from fixtures.servers import Template
+from tierscope.api.app import build_openapi
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+
+EXAMPLES = os.environ.get("TIERSCOPE_FUZZ_EXAMPLES")
+DESCRIBED = [
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+REQUEST_SECONDS = 60
+OUTGOING = "502"
+"""Documented where the service itself calls another one, which the addresses of these tests never lead to."""
+NAMED = {"host": "host_id", "service": "service_id"}
+"""Query parameters that take ids."""
+
+PROTOBUF = "application/x-protobuf"
+CODINGS = {"/v1/ingest/batches": "zstd", "/api/v1/write": "snappy"}
+
+
+@schemathesis.serializer(PROTOBUF)
+def send_as_it_is(ctx: schemathesis.SerializationContext, value: object) -> dict[str, Any]:
+    """Bytes that only look like a batch: their decoders are fuzzed by tests of their own."""
+    del ctx
+    return {
+        "data": value
+        if isinstance(value, bytes)
+        else bytes(value)
+        if isinstance(value, bytearray)
+        else str(value).encode()
+    }
+
+
+document = build_openapi()
+schema = schemathesis.openapi.from_dict(document)
+operations = {found.ok().label: found.ok() for found in schema.get_all_operations()}
+
+
+def rank(label: str) -> tuple[int, str]:
+    """Operations that take things away come last, so that the others have something to find."""
+    method = label.split(maxsplit=1)[0]
+    return 2 if method == "DELETE" or label.endswith("/purge") else 0 if method == "GET" else 1, label
+
+
+@dataclass(slots=True)
+class Service:
+    """A running service with something of everything in it."""
+
+    address: str
+    made: Populated
+    credential: str
+    """Of a host."""
+
+
+@pytest.fixture(scope="module")
+def service(template: Template, storage_mode: str) -> Iterator[Service]:
+    name = template.make_database(schema=True, mode=storage_mode)
+    url = template.cluster.url(name)
+    chosen = Settings.model_validate(
+        {
+            "database_url": url,
+            "limits": {"read_statement_seconds": REQUEST_SECONDS},
+            "rate_limits": {"enabled": False},
+            "outgoing": {"connect_seconds": 0.5, "total_seconds": 1.0},
+        }
+    )
+    with closing(Database(url)) as database, running(chosen) as (_, client):
+        made = populate(database)
+        populate_by_api(client, database, made)
+        yield Service(str(client.base_url), made, enrol(database, name="sender").credential)
+    template.drop_database(name)
+
+
+def checks_of(label: str) -> list[schemathesis.CheckFunction]:
+    responses = operations[label].definition.raw["responses"]
+    return DESCRIBED if OUTGOING in responses else [not_a_server_error, *DESCRIBED]
+
+
+def headers_of(operation: schemathesis.APIOperation, service: Service) -> dict[str, str]:
+    """Who asks: a host where the operation is one of agents, else an administrator's program."""
+    agent = operation.definition.raw.get("security") == [{"token": []}]
+    headers = {"Authorization": f"Bearer {service.credential if agent else service.made.token}"}
+    coding = CODINGS.get(operation.path)
+    return headers | ({"Content-Encoding": coding} if coding else {})
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+@pytest.mark.parametrize("label", sorted(operations, key=rank))
+def test_no_request_meets_a_fault_or_an_answer_that_is_not_described(service: Service, label: str) -> None:
+    operation, checks = operations[label], checks_of(label)
+    headers = headers_of(operation, service)
+
+    @settings(
+        max_examples=int(EXAMPLES or 6),
+        derandomize=EXAMPLES is None,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate] if EXAMPLES is None else [Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(
+        case=st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in GenerationMode)), known=st.booleans()
+    )
+    def ask(case: schemathesis.Case, known: bool) -> None:  # noqa: FBT001 - Hypothesis passes it by name
+        if known:
+            name_known_things(case, service.made)
+        case.call_and_validate(
+            base_url=service.address, session=session, headers=headers, checks=checks, timeout=REQUEST_SECONDS
+        )
+
+    with requests.Session() as session:
+        ask()
+
+
+def name_known_things(case: schemathesis.Case, made: Populated) -> None:
+    """Ids of things that exist in place of made-up ones."""
+    for name in case.path_parameters:
+        case.path_parameters[name] = made.ids.get(name, [case.path_parameters[name]])[0]
+    for name, kind in NAMED.items():
+        if name in case.query:
+            case.query[name] = made.ids[kind][0]
+
+
+def test_every_operation_is_asked() -> None:
+    described = {
+        f"{method.upper()} {path}"
+        for path, methods in document["paths"].items()
+        for method in methods
+        if method in ("get", "put", "post", "delete", "patch")
+    }
+    assert set(operations) == described
