@@ -1,5 +1,13 @@
 """Series and samples that come by Prometheus remote write."""
 
+from alembic import op
+from sqlalchemy import text
+
+from tierscope.core.database import WriteTransaction
+from tierscope.storage.making import make_missing_table
+from tierscope.storage.partitions import storage_mode
+from tierscope.storage.tables.samples import SAMPLE_TABLES
+
 revision = "0015"
 down_revision = "0014"
 branch_labels = None
@@ -7,8 +15,16 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Changes nothing."""
+    """Adds the tables."""
+    connection = op.get_bind()
+    mode = storage_mode(WriteTransaction(connection))
+    for table in SAMPLE_TABLES:
+        make_missing_table(connection, table, mode)
 
 
 def downgrade() -> None:
-    """Changes nothing."""
+    """Drops the tables with all samples, and the work that waits for them."""
+    connection = op.get_bind()
+    for table in reversed(SAMPLE_TABLES):
+        connection.execute(text(f'DROP TABLE IF EXISTS "{table.name}"'))
+    connection.execute(text("DELETE FROM marks WHERE kind IN ('samples', 'samples_pack')"))

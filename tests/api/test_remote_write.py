@@ -19,6 +19,7 @@ from tierscope.core.errors import PROBLEM_BASE
 from tierscope.core.settings import RemoteWriteSettings, Settings
 from tierscope.usecases.access import Access
 
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 LIMITS = RemoteWriteSettings(body_bytes=100_000, inflated_bytes=400_000, samples_per_request=1000, series=50)
 STALE = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000002))[0]
 
@@ -33,8 +34,9 @@ class Service:
 
     def send(self, body: bytes, **headers: str) -> httpx.Response:
         """Sends a request."""
-        changed = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.client.post("/api/v1/write", content=body, headers=HEADERS | changed)
+        sent = httpx.Headers(HEADERS)
+        sent.update({name.replace("_", "-"): value for name, value in headers.items()})
+        return self.client.post("/api/v1/write", content=body, headers=sent)
 
     def samples(self, match: str) -> list[dict[str, Any]]:
         """What is stored of the last hour."""
@@ -139,13 +141,11 @@ def test_bodies_that_are_broken_or_claim_too_much_are_refused(service: Service) 
         assert session.execute(text("SELECT count(*) FROM samples_live")).scalar_one() == 0
 
 
-@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 @pytest.mark.parametrize("match", ["up{", "{}", 'up{a="b"} x', 'up{a=~"("}', "1up"])
 def test_selectors_that_are_none_are_refused(service: Service, match: str) -> None:
     assert_problem(service.client.get("/v1/series", params={"match": match}), 400, "bad-request")
 
 
-@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_series_are_listed_page_by_page_and_samples_are_exported(service: Service) -> None:
     series = [(named("many", number=str(i)), [(service.now_ms, i + 0.5)]) for i in range(7)]
     assert service.send(write_body(*series)).status_code == 204

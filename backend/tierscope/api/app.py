@@ -72,6 +72,7 @@ from tierscope.api.security import SecurityMiddleware
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
+from tierscope.core.objects import open_store
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
 from tierscope.usecases.advice import Advice
@@ -203,6 +204,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Mete
             url,
             pool_size=settings.database_pool_size,
             read_statement_seconds=settings.limits.read_statement_seconds,
+            objects=open_store(settings),
         )
         app.state.database = database
         app.state.reads = ReadContext(database=database, clock=clock, settings=settings)

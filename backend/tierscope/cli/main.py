@@ -23,6 +23,7 @@ from tierscope.cli import (
     hosts,
     knobs,
     migrate,
+    objects,
     openapi,
     processes,
     purge,
@@ -55,6 +56,7 @@ for group in (
     down,
     status,
     processes,
+    prometheus_history,
     recommend,
     capacity,
     migrate,
@@ -71,6 +73,7 @@ for group in (
 ):
     group.register(app)
 app.add_typer(token.app, name="token")
+prometheus_history.register(agent_data.import_app)
 app.add_typer(agent_data.import_app, name="import")
 app.add_typer(agents.app, name="agents")
 app.add_typer(experiments.app, name="experiments")
@@ -80,6 +83,7 @@ app.add_typer(users.app, name="user")
 app.add_typer(teams.app, name="team")
 app.add_typer(hosts.app, name="hosts")
 app.add_typer(purge.app, name="purge")
+app.add_typer(objects.app, name="objects")
 
 
 @app.callback(invoke_without_command=True)

@@ -71,6 +71,27 @@ class Outgoing(BaseModel):
     secrets_dir: Path | None = Field(default=None, description="The one directory that receivers' secret files are in.")
 
 
+class Objects(BaseModel):
+    """Where bodies of heat tiles and page samples are kept once their hour is over: rows, files, or an S3 bucket."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    store: Literal["database", "directory", "s3"] = "database"
+    directory: Path | None = Field(default=None, description="For `directory`; null = `objects` in the data directory.")
+    bucket: str = ""
+    prefix: str = Field(default="", description="Put before every key, such as `tierscope/`.")
+    endpoint_url: str | None = Field(
+        default=None, description="Of an S3 server; null = AWS. Internal ones only where outgoing.allow has them."
+    )
+    region: str = "us-east-1"
+    access_key_id: SecretStr | None = Field(default=None, description="null = as the AWS libraries find one.")
+    secret_access_key: SecretStr | None = None
+    secret_access_key_file: Path | None = Field(default=None, description="A 0600 file that holds the key alone.")
+    attempts: int = Field(default=3, gt=0, description="Of each request, with growing pauses.")
+    connect_seconds: float = Field(default=3.0, gt=0)
+    read_seconds: float = Field(default=15.0, gt=0)
+
+
 class Mail(BaseModel):
     """The mail server that notifications and reports go through. Without a host no mail can be sent."""
 
@@ -176,6 +197,7 @@ class Settings(BaseSettings):
     remote_write: RemoteWriteSettings = RemoteWriteSettings()
     outgoing: Outgoing = Outgoing()
     mail: Mail = Mail()
+    objects: Objects = Objects()
     password_login: bool = Field(default=True, description="Whether local users log in with a password.")
     oidc: Oidc = Oidc()
     rate_limits: RateLimits = RateLimits()

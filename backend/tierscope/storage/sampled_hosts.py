@@ -134,6 +134,11 @@ def add_boot(transaction: WriteTransaction, host_id: int, boot_id: str) -> int:
     return int(transaction.execute(statement, {"host": host_id, "boot": boot_id}).scalar_one())
 
 
+def rename_boot(transaction: WriteTransaction, boot: int, boot_id: str) -> None:
+    """Give a boot the name that is known now."""
+    transaction.execute(text("UPDATE boots SET boot_id = :name WHERE id = :id"), {"name": boot_id, "id": boot})
+
+
 def note_sighting(
     transaction: WriteTransaction, host_id: int, *, seen: datetime | None, ended_us: int, boot_id: str | None
 ) -> None:

@@ -40,6 +40,7 @@ from tierscope.storage.sampled_hosts import (
     lock_host,
     make_host,
     note_sighting,
+    rename_boot,
     replace_rows,
     write_inventory,
 )
@@ -179,6 +180,15 @@ def _with_boots(transaction: WriteTransaction, host_id: int, rows: Block) -> tup
     """Rows with the ids of the boots that their boot times tell apart, and the boot of the newest."""
     known = boots_of(transaction, host_id)
     column = rows.keys.index(BOOT_TIME_KEY) if BOOT_TIME_KEY in rows.keys else None
+    told = [] if column is None else rows.values[rows.present[:, column], column].tolist()
+    if told and _newest(known) == _UNKNOWN_BOOT:
+        # What was told of the boot before its time was known is of the same boot: nothing says otherwise.
+        first = _boot_name({}, int(told[0]))
+        if _UNKNOWN_BOOT in known:
+            rename_boot(transaction, known[_UNKNOWN_BOOT], first)
+            known[first] = known.pop(_UNKNOWN_BOOT)
+        else:
+            known[first] = add_boot(transaction, host_id, first)
     boots = np.zeros(len(rows), np.int64)
     name = _newest(known)
     for i in range(len(rows)):

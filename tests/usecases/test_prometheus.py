@@ -1,0 +1,112 @@
+"""Real Prometheus and node_exporter: what they send becomes the ledger, with the recording's own totals and verdict."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from factories.derived import drain
+from factories.prometheus import exporter, prometheus, require, until
+from factories.services import running
+from factories.snapshot_trees import unpack
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+from tierscope.usecases.access import Access
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+RECORDING = "04-pingpong"
+EVERY = 6
+"""One snapshot in so many is shown, for a second each."""
+INSTANCE = "lab-1"
+COLUMNS = {
+    "promoted_pages": "pgpromote_success",
+    "promotion_candidates_pages": "pgpromote_candidate",
+    "demoted_kswapd_pages": "pgdemote_kswapd",
+    "demoted_direct_pages": "pgdemote_direct",
+    "hint_faults": "numa_hint_faults",
+    "pte_updates": "numa_pte_updates",
+}
+CONFIGURATION = """
+global: {{scrape_interval: 1s, scrape_timeout: 1s}}
+scrape_configs:
+  - job_name: node
+    static_configs: [{{targets: ['{target}'], labels: {{instance: '{instance}:9100'}}}}]
+remote_write:
+  - url: {service}/api/v1/write
+    authorization: {{credentials: '{token}'}}
+    queue_config: {{batch_send_deadline: 500ms, min_shards: 3}}
+"""
+
+
+@dataclass(slots=True)
+class Service:
+    """A running service."""
+
+    address: str
+    token: str
+    client: httpx.Client
+    database: Database
+
+    def newest(self, metric: str) -> float | None:
+        """The newest stored value of a metric."""
+        answer = self.client.get("/v1/series/samples", params={"match": metric, "from": "-10m"}).json()
+        values = [value for series in answer["series"] for value in series["values"]]
+        return None if not values else float(values[-1])
+
+    def get(self, path: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401 - query parameters
+        """A JSON answer."""
+        answer = self.client.get(path, params=params)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+@pytest.fixture
+def service(database_url: str) -> Iterator[Service]:
+    with running(Settings(database_url=database_url)) as (_, client), closing(Database(database_url)) as database:
+        token = Access(database).create_api_token(role="operator", note="", lifetime=None, actor="test").secret
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield Service(str(client.base_url).rstrip("/"), token, client, database)
+
+
+def read_vmstat(snapshot: Path) -> dict[str, int]:
+    """The counters of a snapshot."""
+    lines = (line.split() for line in (snapshot / "proc" / "vmstat").read_text().splitlines())
+    return {name: int(value) for name, value in lines}
+
+
+def test_a_fleet_without_our_agent_gets_its_ledger(service: Service, tmp_path: Path) -> None:
+    require("prometheus", "prometheus-node-exporter")
+    tree = unpack(RECORDING, tmp_path, step=EVERY)
+    snapshots = sorted((path for path in tree.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+    first, last = read_vmstat(snapshots[0]), read_vmstat(snapshots[-1])
+    with exporter(tmp_path, snapshots[0]) as machine:
+        configuration = CONFIGURATION.format(
+            target=machine.address, instance=INSTANCE, service=service.address, token=service.token
+        )
+        with prometheus(tmp_path, configuration):
+            metric = "node_vmstat_pgdemote_kswapd"
+            until(lambda: service.newest(metric) == first["pgdemote_kswapd"], "the first sample")
+            for snapshot in snapshots[1:]:
+                machine.show(snapshot)
+                time.sleep(1.0)
+            until(lambda: service.newest(metric) == last["pgdemote_kswapd"], "the last sample")
+            # A whole scrape of the last snapshot follows.
+            time.sleep(2.5)
+    # Remote write of Prometheus ends with its queue flushed; the minute is worked once it has closed.
+    drain(service.database, datetime.now(UTC) + timedelta(minutes=2))
+    (host,) = service.get("/v1/hosts")["items"]
+    assert (host["name"], host["origin"]) == (INSTANCE, "live")
+    ledger = service.get(f"/v1/hosts/{host['id']}/ledger", **{"from": "-10m"})
+    totals = {column["key"]: column["total"]["value"] for column in ledger["columns"] if column["key"] in COLUMNS}
+    assert ledger["resets"] == []
+    assert totals == {key: last[name] - first[name] for key, name in COLUMNS.items()}
+    assert ledger["ping_pong"]["verdict"] == "futile_ping_pong"
+    detail = service.get(f"/v1/hosts/{host['id']}")
+    assert [node["tier_class"] for node in detail["nodes"]] == ["dram", "unknown"]
