@@ -192,6 +192,7 @@ def test_a_login_leads_nowhere_else(database_url: str, provider: Provider, place
 
 
 def test_people_are_kept_out_as_the_settings_and_administrators_say(database_url: str, provider: Provider) -> None:
+    provider.userinfo = {"sub": "ann-1"}
     with running(settings(database_url, provider.issuer, default_role=None, **ROLES)) as (app, client):
         assert go(client).headers["location"] == "/login?error=not-allowed"
         assert app.state.users.list() == []

@@ -9,6 +9,8 @@ import unicodedata
 MIN_LENGTH = 15
 MAX_LENGTH = 256
 _LONGEST_UNIT = 5
+_SHORTEST_WORD = 3
+_SHORTEST_RUN = 4
 _RUNS = ("abcdefghijklmnopqrstuvwxyz", "01234567890123456789", "qwertyuiopasdfghjklzxcvbnm", "1qaz2wsx3edc4rfv5tgb6yhn")
 _EXPECTED = (
     "password",
@@ -34,15 +36,20 @@ def refused_because(password: str, *, user_name: str) -> str | None:
         return f"it has {len(normal)} characters, and at least {MIN_LENGTH} are needed"
     if len(normal) > MAX_LENGTH:
         return f"it has {len(normal)} characters, and at most {MAX_LENGTH} are taken"
-    folded = "".join(letter for letter in normal.casefold() if letter.isalnum())
+    folded = _folded(normal)
     if any(folded == _repeated(folded[:length], len(folded)) for length in range(1, _LONGEST_UNIT + 1)):
         return "it repeats a few characters"
     rest = folded
-    for word in (user_name.casefold().partition("@")[0], *_EXPECTED, *_runs_in(folded)):
+    own = _folded(user_name.partition("@")[0])
+    for word in (*((own,) if len(own) >= _SHORTEST_WORD else ()), *_EXPECTED, *_runs_in(folded)):
         rest = rest.replace(word, "")
     if len(rest) < MIN_LENGTH // 3:
         return "it is made of your name, words that are guessed first, or keys in their order"
     return None
+
+
+def _folded(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def _repeated(unit: str, length: int) -> str:
@@ -54,8 +61,8 @@ def _runs_in(folded: str) -> list[str]:
     found = []
     for run in (direction for line in _RUNS for direction in (line, line[::-1])):
         start = 0
-        while start <= len(folded) - 4:
-            end = start + 4
+        while start <= len(folded) - _SHORTEST_RUN:
+            end = start + _SHORTEST_RUN
             if folded[start:end] not in run:
                 start += 1
                 continue
