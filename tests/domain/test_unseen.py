@@ -17,7 +17,6 @@ from tierscope.domain.heat.unseen import (
     traffic_coverage,
 )
 from tierscope.domain.sampled_traces import fold_sampled, sum_windows
-from tierscope.storage.traces import read_page_trace
 
 PERIOD_EVENTS = 200.0
 SEEDS = 200
@@ -107,8 +106,8 @@ def test_windows_end_with_their_interval() -> None:
 def test_true_pages_lie_in_the_interval_wherever_one_is_claimed(
     name: str, merged: int, answered_at_least: float | None
 ) -> None:
-    pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
-    trace = read_page_trace(TRACES / f"{name}.parquet", merged=merged)
+    core = pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
+    trace = core.PageTrace(TRACES / f"{name}.parquet", merged)
     truth = trace.loaded_pages
     for core_groups in (1, 4):
         bounds = [
