@@ -110,7 +110,7 @@ def test_the_time_of_a_run_is_limited_and_the_next_one_goes_on(database: Databas
         """One second passes at each look."""
         return now + timedelta(seconds=next(ticks))
 
-    first = DrainMarks(database, clock).run(at_most=timedelta(seconds=5))
+    first = DrainMarks(database, clock).run(at_most=timedelta(seconds=6))
     assert first.buckets == {COUNTERS.kind: 6 * 2}
     assert marks(database) != []
     drain(database)

@@ -1,11 +1,10 @@
-"""`tierscope import`, `loadgen`: send recordings and simulated load through the agent, over the real wire."""
+"""`tierscope import`: send recordings through the agent, over the real wire."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import subprocess
-import tempfile
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,13 +20,10 @@ from tierscope.core.settings import Settings
 import_app = typer.Typer(help="Load recordings made elsewhere.", no_args_is_help=True)
 
 _JOIN_LIFETIME = timedelta(hours=1)
-Server = Annotated[str | None, typer.Option(help="Address of the service; default the instance on this machine.")]
+Server = Annotated[
+    str | None, typer.Option("--server", "--url", help="Address of the service; default the instance on this machine.")
+]
 Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(loadgen)
 
 
 @import_app.command("page-trace")
@@ -91,25 +87,6 @@ def import_vmstat_dir(
     _import(paths, [], host=host, server=server, demo=demo)
 
 
-def loadgen(
-    hosts: Annotated[int, typer.Option(min=1, max=100_000, help="Simulated hosts.")],
-    minutes: Annotated[int, typer.Option(min=1, help="How long to send, in real time.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-    server: Server = None,
-    demo: Annotated[bool, typer.Option("--demo/--live", help="The instance that takes the load.")] = True,
-) -> None:
-    """Send the load of a simulated fleet over the real wire, to the demo instance unless told otherwise."""
-    from tierscope.cli.instance.fleet import fleet_spec
-
-    arguments = ["--spec", str(fleet_spec()), "--hosts", str(hosts), "--minutes", str(minutes), "--hours", "0"]
-    arguments += ["--json"] if as_json else []
-    settings = Settings()
-    with tempfile.TemporaryDirectory(prefix="tierscope-") as scratch:
-        token_file = Path(scratch) / "join-token"
-        _write_join_token(settings, token_file, uses=hosts, origin="simulated", demo=demo)
-        _run_agent(settings, ["fleet", *arguments, "--join-token-file", str(token_file)], server=server, demo=demo)
-
-
 def _import(paths: list[Path], arguments: list[str], *, host: str, server: str | None, demo: bool) -> None:
     """Replay recordings. The credential of an imported host is kept, so that a second import adds to the same host."""
     settings = Settings()
@@ -119,7 +96,7 @@ def _import(paths: list[Path], arguments: list[str], *, host: str, server: str |
     token_file = state_dir / "join-token"
     words = ["replay", *map(str, paths), *arguments, "--host", host, "--state-dir", str(state_dir)]
     if not (state_dir / "credential.json").exists():
-        _write_join_token(settings, token_file, uses=1, origin="import", demo=demo)
+        write_join_token(settings, token_file, uses=1, origin="import", demo=demo)
         words += ["--join-token-file", str(token_file)]
     try:
         _run_agent(settings, words, server=server, demo=demo)
@@ -127,9 +104,10 @@ def _import(paths: list[Path], arguments: list[str], *, host: str, server: str |
         token_file.unlink(missing_ok=True)
 
 
-def _write_join_token(
+def write_join_token(
     settings: Settings, path: Path, *, uses: int, origin: Literal["import", "simulated"], demo: bool
 ) -> None:
+    """Leave a join token for so many hosts in a file that only its owner reads."""
     from tierscope.cli.database import actor, open_database
     from tierscope.usecases.access import Access
 

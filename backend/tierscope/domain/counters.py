@@ -88,22 +88,27 @@ def differences(times_s: Floats, boots: Ints, values: Ints, present: Bools, *, n
     intervals within one boot keeps its difference and is flagged. `times_s` is strictly increasing.
     """
     dt = np.diff(times_s)
-    same_boot = (boots[1:] == boots[:-1])[:, None]
-    both = present[1:] & present[:-1]
-    delta = np.subtract(values[1:], values[:-1])
-    forwards = values[1:] >= values[:-1]
-    ok = both & same_boot & forwards
+    return step_differences(
+        values[:-1],
+        values[1:],
+        present[1:] & present[:-1],
+        boots[1:] == boots[:-1],
+        dt,
+        dt > GAP_INTERVALS * nominal_s,
+    )
+
+
+def step_differences(before: Ints, after: Ints, both: Bools, same_boot: Bools, dt: Floats, gap: Bools) -> Differences:
+    """The same for steps [n] that need not follow each other; `both` [n, k]: present at either end."""
+    one_boot = same_boot[:, None]
+    delta = np.subtract(after, before)
+    forwards = after >= before
+    ok = both & one_boot & forwards
     cause = np.zeros(delta.shape, np.int8)
     cause[~forwards] = Cause.WENT_BACKWARDS
     cause[~both] = Cause.MISSING
-    cause[np.broadcast_to(~same_boot, cause.shape)] = Cause.REBOOT
-    return Differences(
-        delta=np.where(ok, delta, 0),
-        ok=ok,
-        cause=cause,
-        dt_seconds=dt,
-        gap=dt > GAP_INTERVALS * nominal_s,
-    )
+    cause[np.broadcast_to(~one_boot, cause.shape)] = Cause.REBOOT
+    return Differences(delta=np.where(ok, delta, 0), ok=ok, cause=cause, dt_seconds=dt, gap=gap)
 
 
 _MONOTONIC_NR = frozenset(

@@ -22,8 +22,8 @@ class Claim:
     subject_id: int
     service_id: int
     buckets: tuple[datetime, ...]
-    before: datetime | None = field(default=None, compare=False)
-    """Buckets that start before this moment were asked for; of open buckets that is now."""
+    now: datetime | None = field(default=None, compare=False)
+    """When it was claimed, where who claimed it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,14 @@ def due_subjects(session: ReadSession, kind: str, *, before: datetime, limit: in
 
 
 def claim(
-    transaction: WriteTransaction, kind: str, subject_id: int, service_id: int, *, before: datetime, limit: int
+    transaction: WriteTransaction,
+    kind: str,
+    subject_id: int,
+    service_id: int,
+    *,
+    before: datetime,
+    limit: int,
+    now: datetime | None = None,
 ) -> Claim | None:
     """Lock the subject, delete its oldest `limit` due buckets' marks and return them; None where another has it."""
     lock = text("SELECT pg_try_advisory_xact_lock(hashtextextended(:key, 7))")
@@ -58,7 +65,66 @@ def claim(
     )
     values = {"kind": kind, "subject": subject_id, "service": service_id, "before": before, "limit": limit}
     buckets = sorted(set(transaction.execute(statement, values).scalars()))
-    return Claim(kind, subject_id, service_id, tuple(buckets), before) if buckets else None
+    return Claim(kind, subject_id, service_id, tuple(buckets), now) if buckets else None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A subject with marks of a kind, and for how long the oldest of them has waited."""
+
+    subject_id: int
+    seconds: float
+
+
+def waiting_subjects(
+    session: ReadSession, kind: str, *, since: datetime, before: datetime, limit: int
+) -> list[Waiting]:
+    """Subjects with marks of `kind` for buckets in [since, before), longest waiting first."""
+    statement = text(
+        "SELECT subject_id, extract(epoch FROM now() - min(created_at))::float8 AS seconds FROM marks"
+        " WHERE kind = :kind AND service_id = 0 AND bucket >= :since AND bucket < :before"
+        " GROUP BY subject_id ORDER BY min(id) LIMIT :limit"
+    )
+    values = {"kind": kind, "since": since, "before": before, "limit": limit}
+    return [Waiting(row.subject_id, row.seconds) for row in session.execute(statement, values)]
+
+
+def claim_subjects(
+    transaction: WriteTransaction, kind: str, subject_ids: Sequence[int], *, since: datetime, before: datetime
+) -> dict[int, tuple[datetime, ...]]:
+    """Claim the marks in [since, before) of those subjects that no other worker holds, as `claim` does of one.
+
+    Never waits. The buckets by subject.
+    """
+    lock = text(
+        "SELECT s FROM unnest(CAST(:subjects AS bigint[])) AS s"
+        " WHERE pg_try_advisory_xact_lock(hashtextextended(:kind || '\\:' || s || '\\:0', 7))"
+    )
+    held = list(transaction.execute(lock, {"kind": kind, "subjects": list(subject_ids)}).scalars())
+    if not held:
+        return {}
+    statement = text(
+        "DELETE FROM marks WHERE kind = :kind AND service_id = 0 AND subject_id = ANY(:subjects)"
+        " AND bucket >= :since AND bucket < :before RETURNING subject_id, bucket"
+    )
+    values = {"kind": kind, "subjects": held, "since": since, "before": before}
+    found: dict[int, set[datetime]] = {}
+    for row in transaction.execute(statement, values):
+        found.setdefault(row.subject_id, set()).add(row.bucket)
+    return {subject: tuple(sorted(buckets)) for subject, buckets in sorted(found.items())}
+
+
+def append_all(transaction: WriteTransaction, kind: str, wanted: Iterable[tuple[int, datetime]]) -> None:
+    """Append marks of (subject, bucket) without looking whether some wait already."""
+    rows = sorted(set(wanted))
+    if not rows:
+        return
+    statement = text(
+        "INSERT INTO marks (kind, subject_id, service_id, bucket) SELECT :kind, s, 0, b"
+        " FROM unnest(CAST(:subjects AS bigint[]), CAST(:buckets AS timestamptz[])) AS w (s, b)"
+    )
+    values = {"kind": kind, "subjects": [subject for subject, _ in rows], "buckets": [bucket for _, bucket in rows]}
+    transaction.execute(statement, values)
 
 
 def append(

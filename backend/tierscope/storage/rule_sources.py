@@ -1,5 +1,6 @@
 """What goes into the minutes of rules besides counters: reports of agents, sampled loads by tier, forecasts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,27 +11,38 @@ from tierscope.domain.alerts.inputs import Placed, Report
 from tierscope.domain.heat.placement import FAST_TIERS
 
 
-def read_reports(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[Report]:
-    """Reports of the host's agent that ended in (start, end]."""
+def read_reports(
+    session: ReadSession, host_ids: Sequence[int], start: datetime, end: datetime
+) -> dict[int, list[Report]]:
+    """Reports of the hosts' agents that ended in (start, end]."""
     statement = text(
-        "SELECT extract(epoch FROM ts)::float8 AS end_s, budget_state, samples_taken, samples_lost, spool_batches"
-        " FROM self_reports WHERE host_id = :host AND ts > :start AND ts <= :end ORDER BY ts"
+        "SELECT host_id, extract(epoch FROM ts)::float8 AS end_s, budget_state, samples_taken, samples_lost,"
+        " spool_batches FROM self_reports WHERE host_id = ANY(:hosts) AND ts > :start AND ts <= :end"
+        " ORDER BY host_id, ts"
     )
-    rows = session.execute(statement, {"host": host_id, "start": start, "end": end})
-    return [Report(row.end_s, row.budget_state, row.samples_taken, row.samples_lost, row.spool_batches) for row in rows]
+    found: dict[int, list[Report]] = {}
+    for row in session.execute(statement, {"hosts": list(host_ids), "start": start, "end": end}):
+        report = Report(row.end_s, row.budget_state, row.samples_taken, row.samples_lost, row.spool_batches)
+        found.setdefault(row.host_id, []).append(report)
+    return found
 
 
-def read_placed_loads(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[Placed]:
-    """Sampled loads of all services on a host in the intervals of (start, end], by tier; -1 stands for not sampled."""
+def read_placed_loads(
+    session: ReadSession, host_ids: Sequence[int], start: datetime, end: datetime
+) -> dict[int, list[Placed]]:
+    """Sampled loads of all services on hosts in the intervals of (start, end], by tier; -1 stands for not sampled."""
     statement = text(
-        "SELECT extract(epoch FROM h.ts)::float8 AS end_s,"
+        "SELECT h.host_id, extract(epoch FROM h.ts)::float8 AS end_s,"
         " sum(l.loads) FILTER (WHERE NOT l.tier = ANY(:fast))::float8 AS slow, sum(l.loads)::float8 AS known"
         " FROM heat_live h, unnest(h.load_samples, h.tiers) AS l (loads, tier)"
-        " WHERE h.host_id = :host AND h.ts > :start AND h.ts <= :end AND h.load_samples IS NOT NULL"
-        " AND l.tier <> '' AND l.loads >= 0 GROUP BY h.ts ORDER BY h.ts"
+        " WHERE h.host_id = ANY(:hosts) AND h.ts > :start AND h.ts <= :end AND h.load_samples IS NOT NULL"
+        " AND l.tier <> '' AND l.loads >= 0 GROUP BY h.host_id, h.ts ORDER BY h.host_id, h.ts"
     )
-    values = {"host": host_id, "start": start, "end": end, "fast": sorted(FAST_TIERS)}
-    return [Placed(row.end_s, row.slow or 0.0, row.known) for row in session.execute(statement, values)]
+    values = {"hosts": list(host_ids), "start": start, "end": end, "fast": sorted(FAST_TIERS)}
+    found: dict[int, list[Placed]] = {}
+    for row in session.execute(statement, values):
+        found.setdefault(row.host_id, []).append(Placed(row.end_s, row.slow or 0.0, row.known))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,7 @@ class SubjectServiceRow:
     origin: str
     first_seen_at: datetime
     host_ids: tuple[int, ...]
+    team: str | None  # the name of the team that owns it
 
 
 def read_subject_hosts(session: ReadSession) -> list[SubjectHostRow]:
@@ -71,8 +84,9 @@ def read_subject_services(session: ReadSession) -> list[SubjectServiceRow]:
     """All services, with the hosts that they were found on."""
     statement = text(
         "SELECT s.id, s.public_id, s.namespace, s.name, s.origin, s.first_seen_at,"
-        " array_agg(h.host_id ORDER BY h.host_id) AS host_ids FROM services s"
-        " JOIN host_services h ON h.service_id = s.id GROUP BY s.id ORDER BY s.id"
+        " array_agg(h.host_id ORDER BY h.host_id) AS host_ids, max(t.name) AS team FROM services s"
+        " JOIN host_services h ON h.service_id = s.id LEFT JOIN teams t ON t.id = s.owner_team_id"
+        " GROUP BY s.id ORDER BY s.id"
     )
     rows = session.execute(statement).mappings()
     return [SubjectServiceRow(**(dict(row) | {"host_ids": tuple(row["host_ids"])})) for row in rows]

@@ -96,12 +96,19 @@ def layouts_in(session: ReadSession, host_id: int, start: datetime, end: datetim
 
 def service_scopes(session: ReadSession, host_id: int) -> dict[int, str]:
     """The scope (`service:<namespace>/<name>`) under which a host counts each of its services, by service id."""
+    return scopes_of_hosts(session, [host_id])[host_id]
+
+
+def scopes_of_hosts(session: ReadSession, host_ids: Sequence[int]) -> dict[int, dict[int, str]]:
+    """The same of many hosts, by host id."""
     statement = text(
-        "SELECT s.id, s.namespace, s.name FROM host_services h JOIN services s ON s.id = h.service_id"
-        " WHERE h.host_id = :host ORDER BY s.id"
+        "SELECT h.host_id, s.id, s.namespace, s.name FROM host_services h JOIN services s ON s.id = h.service_id"
+        " WHERE h.host_id = ANY(:hosts) ORDER BY h.host_id, s.id"
     )
-    rows = session.execute(statement, {"host": host_id})
-    return {int(row.id): f"service:{row.namespace}/{row.name}" for row in rows}
+    found: dict[int, dict[int, str]] = {host: {} for host in host_ids}
+    for row in session.execute(statement, {"hosts": list(host_ids)}):
+        found[row.host_id][row.id] = f"service:{row.namespace}/{row.name}"
+    return found
 
 
 def service_members(session: ReadSession) -> list[tuple[int, int]]:

@@ -45,9 +45,23 @@ def replace_ledger(
     )
     for start, end in spans:
         transaction.execute(statement, {"host": host_id, "service": service_id, "start": start, "end": end})
-    trust = copy.int8(_ensure_trust(transaction, describe_trust(plan)))
-    head = copy.int8(host_id) + copy.int8(service_id)
-    fields = len(_COLUMNS).to_bytes(2, "big")
+    append_ledgers(transaction, [(host_id, service_id, ledger, plan)])
+
+
+def append_ledgers(transaction: WriteTransaction, parts: Sequence[tuple[int, int, Ledger, Plan]]) -> None:
+    """Store rows of hosts and services where there are none, in one COPY."""
+    trusts: dict[int, bytes] = {}
+    rows = []
+    for host_id, service_id, ledger, plan in parts:
+        trust = trusts.get(id(plan))
+        if trust is None:
+            trust = trusts[id(plan)] = copy.int8(_ensure_trust(transaction, plan))
+        rows += _encode(host_id, service_id, ledger, trust)
+    copy.copy_rows(transaction, "tier_moves", _COLUMNS, rows)
+
+
+def _encode(host_id: int, service_id: int, ledger: Ledger, trust: bytes) -> list[bytes]:
+    head = len(_COLUMNS).to_bytes(2, "big") + copy.int8(host_id) + copy.int8(service_id)
     rows = []
     for i, at_us in enumerate(np.rint(ledger.times_s * 1e6).astype(np.int64).tolist()):
         cells = [
@@ -56,8 +70,33 @@ def replace_ledger(
         ]
         cause = int(ledger.cause[i])
         body = [copy.instant(at_us * 1000), copy.float8(float(ledger.dt_seconds[i])), *cells, trust]
-        rows.append(b"".join([fields, head, *body, copy.int2(cause) if cause else copy.NULL]))
-    copy.copy_rows(transaction, "tier_moves", _COLUMNS, rows)
+        rows.append(b"".join([head, *body, copy.int2(cause) if cause else copy.NULL]))
+    return rows
+
+
+def holds_ledger(
+    session: ReadSession, host_id: int, service_id: int, span: tuple[datetime, datetime], ledger: Ledger, plan: Plan
+) -> bool:
+    """Whether exactly these rows are what is stored in the (start, end] span."""
+    stored = read_ledger(session, [host_id], service_id, *span)
+    if not stored or len(stored[0].ledger.times_s) != len(ledger.times_s):
+        return not stored and not len(ledger.times_s)
+    found = stored[0].ledger
+    same = (
+        np.array_equal(np.rint(found.times_s * 1e6), np.rint(ledger.times_s * 1e6))
+        and np.array_equal(found.dt_seconds, ledger.dt_seconds)
+        and np.array_equal(found.values, ledger.values)
+        and np.array_equal(found.present, ledger.present)
+        and np.array_equal(found.cause, ledger.cause)
+    )
+    if not same:
+        return False
+    statement = text(
+        "SELECT count(*) FROM tier_moves m LEFT JOIN ledger_trusts t ON t.id = m.trust_id WHERE m.host_id = :host"
+        " AND m.service_id = :service AND m.ts > :start AND m.ts <= :end AND t.digest IS DISTINCT FROM :digest"
+    )
+    values = {"host": host_id, "service": service_id, "start": span[0], "end": span[1], "digest": _digest(plan)[0]}
+    return int(session.execute(statement, values).scalar_one()) == 0
 
 
 def describe_trust(plan: Plan) -> dict[str, object]:
@@ -70,10 +109,9 @@ def describe_trust(plan: Plan) -> dict[str, object]:
     return {"dialect": plan.dialect, "variant": plan.variant, "columns": columns}
 
 
-def _ensure_trust(transaction: WriteTransaction, described: dict[str, object]) -> int:
-    """The id of a description, stored if it is new."""
-    body = json.dumps(described, sort_keys=True, ensure_ascii=False)
-    digest = hashlib.sha256(body.encode()).digest()
+def _ensure_trust(transaction: WriteTransaction, plan: Plan) -> int:
+    """The id of a plan's description, stored if it is new."""
+    digest, body = _digest(plan)
     find = text("SELECT id FROM ledger_trusts WHERE digest = :digest")
     known = transaction.execute(find, {"digest": digest}).scalar_one_or_none()
     if known is None:
@@ -84,6 +122,11 @@ def _ensure_trust(transaction: WriteTransaction, described: dict[str, object]) -
         transaction.execute(store, {"digest": digest, "body": body})
         known = transaction.execute(find, {"digest": digest}).scalar_one()
     return int(known)
+
+
+def _digest(plan: Plan) -> tuple[bytes, str]:
+    body = json.dumps(describe_trust(plan), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(body.encode()).digest(), body
 
 
 def read_ledger(

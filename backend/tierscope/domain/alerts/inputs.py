@@ -78,6 +78,13 @@ def host_columns(block: Block, times_s: Floats, tiers: Tiers, top_bytes: float |
     return found
 
 
+def host_keys(keys: Sequence[str]) -> list[str]:
+    """Those of a layout's keys that `host_columns` may read."""
+    ends = ("|meminfo|MemFree", "|vmstat|nr_free_pages")
+    sizes = set(_MEMINFO.values())
+    return [key for key in keys if key in sizes or key.startswith(_ALLOCATED) or key.endswith(ends)]
+
+
 def catalogue_columns(block: Block, times_s: Floats, names: Sequence[str], scope: str | None, tiers: Tiers) -> Columns:
     """Metrics of the catalogue that rules name."""
     rows = _rows_at(block, times_s)

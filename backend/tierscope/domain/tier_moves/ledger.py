@@ -1,13 +1,14 @@
 """The ledger itself: from a block of counter samples to one row per interval."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.counters import Bools, Cause, Floats, Ints, differences
+from tierscope.domain.counters import Bools, Cause, Differences, Floats, Ints, differences
 from tierscope.domain.tier_moves.columns import COLUMN_INDEX, COLUMN_KEYS
-from tierscope.domain.tier_moves.plan import Plan
+from tierscope.domain.tier_moves.plan import ColumnPlan, Plan, pick
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +53,38 @@ def build_ledger(times_s: Floats, boots: Ints, values: Ints, present: Bools, pla
     cause = np.zeros(n, np.int8)
     if n == 0:
         return Ledger(times_s[1:], np.diff(times_s), out, have, cause)
-    wanted = sorted({place for column in plan.columns for place in (*column.plus, *column.minus)})
-    at = {place: position for position, place in enumerate(wanted)}
-    block, mask = values[:, wanted], present[:, wanted]
+    picked = pick(plan)
+    block, mask = values[:, picked.places], present[:, picked.places]
     flow = differences(times_s, boots, block, mask, nominal_s=nominal_s)
-    worst = np.zeros(n, np.int8)
-    for place, column in enumerate(plan.columns):
+    cause = fill_rows(out, have, flow, block[1:], mask[1:], picked.columns, plan.page_bytes)
+    return Ledger(times_s[1:], flow.dt_seconds, out, have, cause)
+
+
+def fill_rows(
+    out: Ints,
+    have: Bools,
+    flow: Differences,
+    after: Ints,
+    after_present: Bools,
+    columns: Sequence[ColumnPlan],
+    page_bytes: int,
+) -> npt.NDArray[np.int8]:
+    """Fill `out` and `have` [n, columns] from differences and the samples that end them; returns the causes [n]."""
+    worst = np.zeros(len(out), np.int8)
+    for place, column in enumerate(columns):
         if not column.plus:
             continue
-        plus = [at[p] for p in column.plus]
+        plus, minus = list(column.plus), list(column.minus)
         if column.column.gauge:
-            have[:, place] = mask[1:, plus].all(axis=1)
-            unit = plan.page_bytes if column.counters[0].startswith("nr_") else 1
-            out[:, place] = block[1:, plus].sum(axis=1) * unit
+            have[:, place] = after_present[:, plus].all(axis=1)
+            unit = page_bytes if column.counters[0].startswith("nr_") else 1
+            out[:, place] = after[:, plus].sum(axis=1) * unit
             continue
-        minus = [at[p] for p in column.minus]
         have[:, place] = flow.ok[:, plus].all(axis=1) & flow.ok[:, minus].all(axis=1)
         out[:, place] = flow.delta[:, plus].sum(axis=1) - flow.delta[:, minus].sum(axis=1)
         worst = _gravest(worst, flow.cause[:, plus + minus])
-    cause = np.where((worst == Cause.NONE) & flow.gap, np.int8(Cause.GAP), worst).astype(np.int8)
     out[~have] = 0
-    return Ledger(times_s[1:], flow.dt_seconds, out, have, cause)
+    return np.where((worst == Cause.NONE) & flow.gap, np.int8(Cause.GAP), worst).astype(np.int8)
 
 
 _GRAVITY = np.array([0, 4, 3, 1, 2, 0], np.int8)  # by Cause: reboot over backwards over gap over missing

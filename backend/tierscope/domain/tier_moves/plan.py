@@ -5,8 +5,11 @@ Dialects are told by the names that exist, never by a version: distributions bac
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from tierscope.domain.counters import Ints
 from tierscope.domain.tier_moves.columns import COLUMNS, Column, Dialect, Terms, Trust
 
 _LRU = ("nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file")
@@ -48,6 +51,32 @@ class Plan:
     variant: str
     columns: tuple[ColumnPlan, ...]
     page_bytes: int
+
+
+Likeness = tuple[object, ...]
+"""Equal for plans that make the same columns of the same places of what they pick."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickedPlan:
+    """A plan over the places that it picks out of a layout: `columns` counts places within `places` [k]."""
+
+    plan: Plan
+    places: Ints
+    columns: tuple[ColumnPlan, ...]
+    likeness: Likeness
+
+
+def pick(plan: Plan) -> PickedPlan:
+    """What a plan needs of its layout."""
+    wanted = sorted({place for column in plan.columns for place in (*column.plus, *column.minus)})
+    at = {place: position for position, place in enumerate(wanted)}
+    columns = tuple(
+        replace(column, plus=tuple(at[p] for p in column.plus), minus=tuple(at[p] for p in column.minus))
+        for column in plan.columns
+    )
+    made = tuple((column.plus, column.minus, column.counters[:1]) for column in columns)
+    return PickedPlan(plan, np.array(wanted, np.int64), columns, (len(wanted), plan.page_bytes, made))
 
 
 def find_dialect(keys: Sequence[str]) -> tuple[Dialect, str]:

@@ -152,12 +152,18 @@ def follow_judged(ledger: Ledger, spans: Spans, judge_window: Callable[[int, int
     return Followed(tuple(states), tuple(whys))
 
 
-def judge_rows(ledger: Ledger, context: Context, beside: Beside, first: int, end: int) -> Judgement:
-    """Judge rows [first, end): futile where the verdict says so and neither residency nor throughput speaks for it."""
+def judge_rows(
+    ledger: Ledger, context: Context, beside: Beside | Callable[[], Beside], first: int, end: int
+) -> Judgement:
+    """Judge rows [first, end): futile where the verdict says so and neither residency nor throughput speaks for it.
+
+    What is known beside the ledger is asked for only where the verdict is futile.
+    """
     part = some_rows(ledger, first, end)
     verdict = judge(part, context)
     if verdict.word != "futile_ping_pong":
         return Judgement(futile=False, sure=True, verdict=verdict)
+    beside = beside if isinstance(beside, Beside) else beside()
     hot, throughput = beside.hot_top_ratio[first:end], beside.throughput[first:end]
     memory = _top_ratio(part)[steady_intervals(part)]
     moved = max((found for found in (_swing(memory), _swing(hot)) if found is not None), default=0.0)

@@ -1,19 +1,21 @@
 """The state of ping-pong and the verdict of each new interval, as of its end: what the host's page shows then."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from tierscope.core.database import WriteTransaction
+from tierscope.domain.alerts.frame import Floats
 from tierscope.domain.alerts.inputs import Judged, state_number, verdict_number
 from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Window
-from tierscope.domain.host_facts import read_facts
+from tierscope.domain.host_facts import HostFacts, read_facts
 from tierscope.domain.tier_moves import Ledger, concatenate
-from tierscope.domain.tier_moves.flows import cut
-from tierscope.domain.tier_moves.machine import read_machine
+from tierscope.domain.tier_moves.machine import Machine, read_machine
+from tierscope.domain.tier_moves.ping_pong import State
 from tierscope.domain.tier_moves.states import (
     Beside,
     Judgement,
@@ -54,60 +56,76 @@ def judge_intervals(
     place = np.searchsorted(rows.times_s, fresh.times_s - 1e-6)
     if not len(rows.times_s) or place[-1] >= len(rows.times_s):
         rows, place = fresh, np.arange(len(fresh.times_s))
-    states = _states(transaction, host_id, inventory, rows, now=now, measured=measured)
-    return Judged(
-        ping_pong=np.array([states[at] for at in place.tolist()]), verdict=_verdicts(inventory, rows, place.tolist())
-    )
+    judge = IntervalJudge(transaction, host_id, read_machine(inventory), read_facts(inventory), now=now)
+    return judge.judge(rows, place.tolist(), measured=measured)
 
 
-def _states(
-    transaction: WriteTransaction,
-    host_id: int,
-    inventory: Mapping[str, Any] | None,
-    rows: Ledger,
-    *,
-    now: datetime,
-    measured: bool,
-) -> list[float]:
-    machine = read_machine(inventory)
-    if measured:
-        return [state_number(state) for state in follow_measured(rows, machine.top_bytes).states]
-    known: list[Beside] = []
-
-    def beside() -> Beside:
-        if not known:
-            window = Window(
-                datetime.fromtimestamp(float(rows.times_s[0] - rows.dt_seconds[0]), UTC),
-                datetime.fromtimestamp(float(rows.times_s[-1]), UTC),
-            )
-            hosts = hosts_by_id(transaction, [host_id])
-            found = BesideReads.read(transaction, hosts, None, window, now=now)
-            known.append(found.at_rows(host_id, rows) if hosts else no_more(len(rows.times_s)))
-        return known[0]
-
-    def judge_window(first: int, end: int) -> Judgement:
-        limits = some_rows(rows, first, end).total("limit_events")
-        return judge_rows(rows, machine.context(limits), beside(), first, end)
-
-    recorded = recorded_seconds(transaction, [host_id]).get(host_id, 0.0)
-    spans = scale_spans(recorded, nominal_step(rows.times_s))
-    return [state_number(state) for state in follow_judged(rows, spans, judge_window).states]
+Judgements = dict[tuple[float, float], Judgement]
+"""Judged windows of a host by the ends of their first and last interval. Their rows must not have changed since."""
 
 
-def _verdicts(inventory: Mapping[str, Any] | None, rows: Ledger, places: list[int]) -> np.ndarray[Any, np.dtype[Any]]:
-    """Verdicts on the newest hour before the end of each interval."""
-    facts = read_facts(inventory)
-    every = _SPARSE if len(places) > MANY else 1
-    found = np.full(len(places), np.nan)
-    verdict: Verdict | None = None
-    for number, place in enumerate(places):
-        if verdict is None or number % every == every - 1 or number == len(places) - 1:
-            newest = cut(rows, _newest(len(rows.times_s), place))
-            verdict = judge_recent(newest, facts)
-        found[number] = verdict_number(verdict.word)
-    return found
+@dataclass(slots=True)
+class IntervalJudge:
+    """Judges intervals of one host. `known` may hold windows that were judged before, and is added to.
 
+    `recorded_s`: how long the host has been recorded, None to look it up; `last_verdict`: on the newest interval.
+    """
 
-def _newest(count: int, place: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    at = np.arange(count)
-    return np.asarray((at <= place) & (at > place - RECENT_ROWS))
+    transaction: WriteTransaction
+    host_id: int
+    machine: Machine
+    facts: HostFacts
+    now: datetime
+    known: Judgements = field(default_factory=dict)
+    recorded_s: float | None = None
+    last_verdict: Verdict | None = None
+
+    def judge(self, rows: Ledger, places: list[int], *, measured: bool) -> Judged:
+        """Judge the intervals at `places` of a ledger that begins some time before them."""
+        states = self._states(rows, measured=measured)
+        return Judged(
+            ping_pong=np.array([state_number(states[at]) for at in places]), verdict=self._verdicts(rows, places)
+        )
+
+    def _states(self, rows: Ledger, *, measured: bool) -> Sequence[State | None]:
+        if measured:
+            return follow_measured(rows, self.machine.top_bytes).states
+        found: list[Beside] = []
+
+        def beside() -> Beside:
+            if not found:
+                found.append(self._beside(rows))
+            return found[0]
+
+        def judge_window(first: int, end: int) -> Judgement:
+            key = (float(rows.times_s[first]), float(rows.times_s[end - 1]))
+            if key not in self.known:
+                limits = some_rows(rows, first, end).total("limit_events")
+                self.known[key] = judge_rows(rows, self.machine.context(limits), beside, first, end)
+            return self.known[key]
+
+        if self.recorded_s is None:
+            self.recorded_s = recorded_seconds(self.transaction, [self.host_id]).get(self.host_id, 0.0)
+        spans = scale_spans(self.recorded_s, nominal_step(rows.times_s))
+        return follow_judged(rows, spans, judge_window).states
+
+    def _beside(self, rows: Ledger) -> Beside:
+        window = Window(
+            datetime.fromtimestamp(float(rows.times_s[0] - rows.dt_seconds[0]), UTC),
+            datetime.fromtimestamp(float(rows.times_s[-1]), UTC),
+        )
+        hosts = hosts_by_id(self.transaction, [self.host_id])
+        if not hosts:
+            return no_more(len(rows.times_s))
+        return BesideReads.read(self.transaction, hosts, None, window, now=self.now).at_rows(self.host_id, rows)
+
+    def _verdicts(self, rows: Ledger, places: list[int]) -> Floats:
+        """Verdicts on the newest hour before the end of each interval."""
+        every = _SPARSE if len(places) > MANY else 1
+        found = np.full(len(places), np.nan)
+        for number, place in enumerate(places):
+            if self.last_verdict is None or number % every == every - 1 or number == len(places) - 1:
+                newest = some_rows(rows, max(place + 1 - RECENT_ROWS, 0), place + 1)
+                self.last_verdict = judge_recent(newest, self.facts)
+            found[number] = verdict_number(self.last_verdict.word)
+        return found

@@ -7,6 +7,7 @@ from typing import Any
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.host_facts import read_facts
 from tierscope.domain.move_figures import RATES, RateSum, rate_of
+from tierscope.domain.tier_moves import Ledger, Verdict
 from tierscope.domain.tier_moves.machine import read_machine
 from tierscope.storage.host_recent import HostRecent, replace_recent
 from tierscope.storage.tier_moves import read_newest
@@ -18,34 +19,39 @@ def rebuild_recent(transaction: WriteTransaction, host_id: int, inventory: Mappi
     now = datetime.now(UTC)
     stored = read_newest(transaction, [host_id], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
     ledger = next((part.ledger for part in stored if len(part.ledger.times_s)), None)
+    verdict = judge_recent(ledger, read_facts(inventory))
+    replace_recent(transaction, [recent_row(host_id, ledger, verdict, inventory, built_at=now)])
+
+
+def recent_row(
+    host_id: int, ledger: Ledger | None, verdict: Verdict, inventory: Mapping[str, Any] | None, *, built_at: datetime
+) -> HostRecent:
+    """What the newest ledger rows of a host, the verdict on them and its newest inventory say."""
     facts, body = read_facts(inventory), inventory or {}
     promoted, demoted, psi = (RateSum() if ledger is None else rate_of(ledger, what) for what in RATES)
-    replace_recent(
-        transaction,
-        HostRecent(
-            host_id=host_id,
-            built_at=now,
-            started_at=None if ledger is None else _at(float(ledger.times_s[0] - ledger.dt_seconds[0])),
-            ended_at=None if ledger is None else _at(float(ledger.times_s[-1])),
-            broken=promoted.broken or demoted.broken or psi.broken,
-            promoted_total=_total(promoted),
-            promoted_seconds=promoted.seconds,
-            promoted_intervals=promoted.intervals,
-            demoted_total=_total(demoted),
-            demoted_seconds=demoted.seconds,
-            demoted_intervals=demoted.intervals,
-            psi_total=_total(psi),
-            psi_seconds=psi.seconds,
-            psi_intervals=psi.intervals,
-            verdict=judge_recent(ledger, facts).word,
-            memory_bytes=facts.memory_bytes,
-            top_bytes=read_machine(body).top_bytes,
-            one_tier=facts.tiers.known and facts.n_tiers == 1,
-            tiering_off=facts.tiering_off,
-            tier_classes=facts.tier_classes,
-            kernel=_text(body.get("kernel_release")),
-            dialect=_text(body.get("dialect")),
-        ),
+    return HostRecent(
+        host_id=host_id,
+        built_at=built_at,
+        started_at=None if ledger is None else _at(float(ledger.times_s[0] - ledger.dt_seconds[0])),
+        ended_at=None if ledger is None else _at(float(ledger.times_s[-1])),
+        broken=promoted.broken or demoted.broken or psi.broken,
+        promoted_total=_total(promoted),
+        promoted_seconds=promoted.seconds,
+        promoted_intervals=promoted.intervals,
+        demoted_total=_total(demoted),
+        demoted_seconds=demoted.seconds,
+        demoted_intervals=demoted.intervals,
+        psi_total=_total(psi),
+        psi_seconds=psi.seconds,
+        psi_intervals=psi.intervals,
+        verdict=verdict.word,
+        memory_bytes=facts.memory_bytes,
+        top_bytes=read_machine(body).top_bytes,
+        one_tier=facts.tiers.known and facts.n_tiers == 1,
+        tiering_off=facts.tiering_off,
+        tier_classes=facts.tier_classes,
+        kernel=_text(body.get("kernel_release")),
+        dialect=_text(body.get("dialect")),
     )
 
 

@@ -77,9 +77,10 @@ class RuleInputs:
         columns = ledger_columns(fresh)
         columns |= host_columns(block, times_s, machine.tiers, machine.top_bytes, machine.page_bytes)
         columns |= catalogue_columns(block, times_s, self._named("host"), None, machine.tiers)
-        reports = read_reports(self._transaction, self._host_id, *span)
+        reports = read_reports(self._transaction, [self._host_id], *span).get(self._host_id, [])
         columns |= agent_columns(times_s, seconds, reports)
-        columns |= placement_columns(times_s, seconds, read_placed_loads(self._transaction, self._host_id, *span))
+        placed = read_placed_loads(self._transaction, [self._host_id], *span).get(self._host_id, [])
+        columns |= placement_columns(times_s, seconds, placed)
         judged = judge_intervals(
             self._transaction, self._host_id, self._inventory, fresh, now=self._now, measured=measured
         )
@@ -101,13 +102,12 @@ class RuleInputs:
         for service_id, ledger, columns in self._found:
             names = tuple(sorted(columns))
             n = len(ledger.times_s)
-            lags = _LAG_STEP_S * np.ceil(np.maximum(self._now.timestamp() - ledger.times_s, 0.0) / _LAG_STEP_S)
             rows = InputRows(
                 np.full(n, self._host_id),
                 np.full(n, service_id),
                 ledger.times_s,
                 ledger.dt_seconds,
-                lags,
+                lag_seconds(ledger.times_s, self._now),
                 names,
                 to_matrix(columns, names),
             )
@@ -126,6 +126,11 @@ class RuleInputs:
 
     def _named(self, kind: ScopeKind) -> list[str]:
         return named_metrics(self._transaction, kind)
+
+
+def lag_seconds(times_s: Floats, now: datetime) -> Floats:
+    """How late each interval is recorded, in steps."""
+    return np.asarray(_LAG_STEP_S * np.ceil(np.maximum(now.timestamp() - times_s, 0.0) / _LAG_STEP_S))
 
 
 def pack_rule_days(transaction: WriteTransaction, claimed: Claim) -> None:

@@ -3,6 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tierscope_upload::Client;
+
 use crate::fleet::Stage;
 use crate::fleet::host::SimHost;
 use crate::fleet::sender;
@@ -17,8 +19,9 @@ pub(crate) fn load(stage: &Stage, hosts: &mut [SimHost], end_minute: i64) -> any
     let queue = Mutex::new(hosts.iter_mut());
     let next = || queue.lock().ok().and_then(|mut queue| queue.next());
     let work = || -> anyhow::Result<()> {
+        let client = stage.connect()?;
         while let Some(host) = next() {
-            load_host(stage, host, end_minute)?;
+            load_host(stage, &client, host, end_minute)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if done.is_multiple_of(5) || done == total {
                 stage
@@ -38,11 +41,11 @@ pub(crate) fn load(stage: &Stage, hosts: &mut [SimHost], end_minute: i64) -> any
     })
 }
 
-fn load_host(stage: &Stage, host: &mut SimHost, end_minute: i64) -> anyhow::Result<()> {
+fn load_host(stage: &Stage, client: &Client, host: &mut SimHost, end_minute: i64) -> anyhow::Result<()> {
     while host.next_minute() < end_minute {
         let until = (host.next_minute() + MINUTES_PER_BATCH).min(end_minute);
         for sealed in host.seal_until(until)? {
-            sender::send(stage, &host.credential, &sealed)?;
+            sender::send(stage, client, &host.credential, &sealed)?;
         }
         stage.saved.advance(host);
     }

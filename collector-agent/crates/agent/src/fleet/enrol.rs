@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use tierscope_upload::{Client, Enrolment};
+use tierscope_upload::{Client, Enrolment, Settings};
 
 use crate::fleet::host::SimHost;
 
 /// Buys a credential for every host, over several connections.
 pub(crate) fn enrol(
-    client: &Client,
+    settings: &Settings,
     token: &str,
     hosts: &mut [SimHost],
     connections: usize,
@@ -20,9 +20,10 @@ pub(crate) fn enrol(
             .chunks_mut(share)
             .map(|chunk| {
                 scope.spawn(move || {
+                    let client = Client::new(settings)?;
                     chunk
                         .iter_mut()
-                        .try_for_each(|host| enrol_one(client, token, host))
+                        .try_for_each(|host| enrol_one(&client, token, host))
                 })
             })
             .collect();

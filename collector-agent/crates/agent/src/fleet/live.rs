@@ -1,5 +1,7 @@
-//! Sends the fleet live: one batch per host and minute, spread over the minute.
+//! Sends the fleet live: one batch per host and minute, each host at its own moment of the minute.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
@@ -8,27 +10,55 @@ use crate::fleet::Stage;
 use crate::fleet::host::SimHost;
 use crate::fleet::sender;
 
-/// Sending is spread over this part of a minute, so that a slow service has the rest to catch up.
-const SPREAD: Duration = Duration::from_secs(50);
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// The minute that has begun, since the Unix epoch.
 pub(crate) fn this_minute() -> anyhow::Result<i64> {
     Ok((since_epoch()?.as_secs() / 60) as i64)
 }
 
-/// Sends for `minutes`, or until the process is ended. Each connection serves its own share of the hosts.
+/// A host and when in a minute it sends.
+struct Turn {
+    offset: Duration,
+    host: Mutex<SimHost>,
+}
+
+/// Sends for `minutes` whole minutes, or until the process is ended. A limited run begins with the next minute, and what
+/// its hosts would have sent before is left out. Whatever connection is free takes the host that is due next.
 pub(crate) fn send(stage: &Stage, mut hosts: Vec<SimHost>, minutes: Option<u32>) -> anyhow::Result<()> {
-    let last = match minutes {
-        Some(minutes) => this_minute()? + i64::from(minutes),
-        None => i64::MAX,
-    };
+    let mut first = this_minute()?;
+    if minutes.is_some() {
+        first += 1;
+        for host in &mut hosts {
+            host.skip_to(first);
+        }
+    }
+    let mut turns: Vec<Turn> = hosts
+        .into_iter()
+        .map(|host| Turn {
+            offset: offset_of(&host),
+            host: Mutex::new(host),
+        })
+        .collect();
+    turns.sort_by_key(|turn| turn.offset);
+    let total = minutes.map_or(u64::MAX, |minutes| u64::from(minutes) * turns.len() as u64);
+    sleep_until(MINUTE * u32::try_from(first).context("the clock of this machine is far ahead: set it")?)?;
     stage.report.start_live();
-    let share = hosts.len().div_ceil(stage.connections.max(1)).max(1);
+    let next = AtomicU64::new(0);
+    let work = || -> anyhow::Result<()> {
+        let client = stage.connect()?;
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            if place >= total {
+                return Ok(());
+            }
+            let turn = &turns[(place % turns.len() as u64) as usize];
+            let minute = first + (place / turns.len() as u64) as i64;
+            send_turn(stage, &client, turn, minute)?;
+        }
+    };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = hosts
-            .chunks_mut(share)
-            .map(|chunk| scope.spawn(move || send_share(stage, chunk, last)))
-            .collect();
+        let workers: Vec<_> = (0..stage.connections.max(1)).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| {
             worker
                 .join()
@@ -37,22 +67,38 @@ pub(crate) fn send(stage: &Stage, mut hosts: Vec<SimHost>, minutes: Option<u32>)
     })
 }
 
-fn send_share(stage: &Stage, hosts: &mut [SimHost], last: i64) -> anyhow::Result<()> {
-    let mut minute = this_minute()?;
-    while minute < last {
-        let step = SPREAD / hosts.len().max(1) as u32;
-        for (index, host) in hosts.iter_mut().enumerate() {
-            sleep_until(Duration::from_secs(minute as u64 * 60) + step * index as u32)?;
-            for sealed in host.seal_until(minute + 1)? {
-                let lag = since_epoch()?.saturating_sub(Duration::from_secs(minute as u64 * 60));
-                stage.report.count_lag(lag);
-                sender::send(stage, &host.credential, &sealed)?;
+fn send_turn(
+    stage: &Stage,
+    client: &tierscope_upload::Client,
+    turn: &Turn,
+    minute: i64,
+) -> anyhow::Result<()> {
+    let due = Duration::from_secs(minute as u64 * 60) + turn.offset;
+    sleep_until(due)?;
+    let mut host = turn
+        .host
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    for sealed in host.seal_until(minute + 1)? {
+        stage.report.count_lag(since_epoch()?.saturating_sub(due));
+        if let Err(error) = sender::send(stage, client, &host.credential, &sealed) {
+            stage.report.count_error(&error);
+            if !stage.goes_on {
+                return Err(error);
             }
-            stage.saved.advance(host);
         }
-        minute += 1;
     }
+    stage.saved.advance(&host);
     Ok(())
+}
+
+/// When in a minute a host sends: by its name alone, so that a fleet is spread evenly and each host keeps its moment.
+fn offset_of(host: &SimHost) -> Duration {
+    let hash = host
+        .name
+        .bytes()
+        .fold(0, |hash, byte| crate::fleet::host::mix(hash, u64::from(byte)));
+    Duration::from_millis(hash % MINUTE.as_millis() as u64)
 }
 
 fn sleep_until(moment: Duration) -> anyhow::Result<()> {

@@ -6,11 +6,14 @@
 //! - [`spec`] says which recordings and page traces stand for which service.
 //! - [`reel`] holds one kernel recording; played again and again, its counters go on.
 //! - [`trace`] holds one page trace, folded anew for each host that measures heat.
-//! - [`host`] is one simulated host: it gives what a real one would have sent in a stretch of minutes.
+//! - [`heat_reel`] holds one page trace folded once, where many hosts share it.
+//! - [`cast`] draws the hosts; [`host`] is one of them: it gives what a real one would have sent in a stretch of minutes.
 //! - [`enrol`], [`backfill`], [`live`] move it over the wire; [`report`] counts; [`saved`] lets it go on later.
 
 mod backfill;
+mod cast;
 mod enrol;
+mod heat_reel;
 mod host;
 mod live;
 mod progress;
@@ -61,6 +64,10 @@ pub(crate) struct FleetArgs {
     /// Hosts of each service that measure heat, at most.
     #[arg(long, default_value_t = 4)]
     heat_hosts: u32,
+    /// For load: every host has so many services with heat, which is folded once for all hosts. Tiles and page samples
+    /// are left out.
+    #[arg(long)]
+    shared_services: Option<u32>,
     /// Same seed, same fleet.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -77,30 +84,39 @@ pub(crate) struct FleetArgs {
 
 /// What all stages of a run share.
 struct Stage {
-    client: Client,
+    settings: Settings,
     connections: usize,
     report: Report,
     progress: Progress,
     saved: Saved,
     status: Option<StatusFile>,
+    /// A batch that cannot be delivered is counted, and the run goes on.
+    goes_on: bool,
+}
+
+impl Stage {
+    /// A client of its own for each thread: one keeps a single connection open.
+    fn connect(&self) -> anyhow::Result<Client> {
+        Ok(Client::new(&self.settings)?)
+    }
 }
 
 /// Runs the fleet until its minutes are over.
 pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
-    let client = connect(args)?;
+    let settings = connection(args)?;
     let progress = Progress::new();
     let spec = spec::read(&args.spec)?;
     progress.say(&format!(
         "reading the recordings of {} services",
         spec.services.len()
     ));
-    let cast = host::Cast::load(&spec)?;
+    let cast = cast::Cast::load(&spec, args.shared_services.map(|services| services as usize))?;
     let mut hosts = cast.populate(args.hosts, args.heat_hosts, args.seed);
     let next_minute = live::this_minute()?;
-    let saved = gather(args, &client, &mut hosts, next_minute)?;
+    let saved = gather(args, &settings, &mut hosts, next_minute)?;
     progress.say(&format!("{} simulated hosts enrolled", hosts.len()));
     let stage = Stage {
-        client,
+        settings,
         connections: args.connections as usize,
         report: Report::new(args.hosts),
         progress,
@@ -109,6 +125,7 @@ pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
             .state_dir
             .as_deref()
             .map(|dir| StatusFile::new(dir, Some(&args.server))),
+        goes_on: args.minutes.is_some(),
     };
     backfill::load(&stage, &mut hosts, next_minute)?;
     stage.saved.flush()?;
@@ -122,7 +139,12 @@ pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
 }
 
 /// Goes on with the hosts of an earlier run, else enrols new ones whose history begins `--hours` ago.
-fn gather(args: &FleetArgs, client: &Client, hosts: &mut [host::SimHost], now: i64) -> anyhow::Result<Saved> {
+fn gather(
+    args: &FleetArgs,
+    settings: &Settings,
+    hosts: &mut [host::SimHost],
+    now: i64,
+) -> anyhow::Result<Saved> {
     let path = args.state_dir.as_ref().map(|dir| dir.join("fleet.json"));
     if let Some(path) = &path
         && let Some(saved) = Saved::resume(path, args.seed, hosts)?
@@ -135,7 +157,7 @@ fn gather(args: &FleetArgs, client: &Client, hosts: &mut [host::SimHost], now: i
         return Ok(saved);
     }
     let token = credential::read_join_token(&args.join_token_file)?;
-    enrol::enrol(client, &token, hosts, args.connections as usize)?;
+    enrol::enrol(settings, &token, hosts, args.connections as usize)?;
     let first_minute = now - i64::from(args.hours) * 60;
     for host in &mut *hosts {
         host.start_at(first_minute);
@@ -143,20 +165,20 @@ fn gather(args: &FleetArgs, client: &Client, hosts: &mut [host::SimHost], now: i
     Saved::new(path, args.seed, first_minute, hosts)
 }
 
-fn connect(args: &FleetArgs) -> anyhow::Result<Client> {
-    let client = Client::new(&Settings {
+fn connection(args: &FleetArgs) -> anyhow::Result<Settings> {
+    let settings = Settings {
         server: args.server.clone(),
         ca_file: None,
         allow_http: false,
         agent_version: env!("CARGO_PKG_VERSION").to_owned(),
         timeout: Duration::from_secs(60),
-    })?;
-    if !client.is_loopback() && !args.allow_remote {
+    };
+    if !Client::new(&settings)?.is_loopback() && !args.allow_remote {
         bail!(
             "{} is another machine: a simulated fleet is sent to loopback only; \
              give --allow-remote if that service is yours to load",
             args.server
         );
     }
-    Ok(client)
+    Ok(settings)
 }

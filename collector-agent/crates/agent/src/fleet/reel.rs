@@ -47,13 +47,7 @@ impl Reel {
         let gains = renamed
             .iter()
             .enumerate()
-            .map(|(column, (name, _))| {
-                if is_counter(name) {
-                    gain(&samples, column)
-                } else {
-                    0
-                }
-            })
+            .map(|(column, (name, _))| gain_of(name, &samples, column))
             .collect();
         let layout = Layout::new(
             renamed
@@ -66,6 +60,54 @@ impl Reel {
             inventory,
             samples,
             gains,
+        }
+    }
+
+    /// The same recording on a host that runs `others` beside the service `own`: each has the counters of `own`, at half,
+    /// a third and so on of their values.
+    pub(crate) fn beside(&self, own: &str, others: &[&str]) -> Self {
+        let keys = self.layout.keys();
+        let mut columns: Vec<(String, usize, i64)> = keys
+            .iter()
+            .enumerate()
+            .map(|(column, key)| (key.to_string(), column, 1))
+            .collect();
+        for (number, other) in others.iter().enumerate() {
+            for (column, key) in keys.iter().enumerate() {
+                let Some((scope, rest)) = key.split_once('|') else {
+                    continue;
+                };
+                let Some(kind) = scope.strip_suffix(own) else {
+                    continue;
+                };
+                columns.push((format!("{kind}{other}|{rest}"), column, number as i64 + 2));
+            }
+        }
+        columns.sort_unstable();
+        let samples: Vec<Vec<Option<i64>>> = self
+            .samples
+            .iter()
+            .map(|sample| {
+                columns
+                    .iter()
+                    .map(|(_, column, part)| sample[*column].map(|value| value / part))
+                    .collect()
+            })
+            .collect();
+        let names = columns.iter().map(|(name, ..)| name.as_str());
+        Self {
+            gains: names
+                .enumerate()
+                .map(|(column, name)| gain_of(name, &samples, column))
+                .collect(),
+            layout: Arc::new(Layout::new(
+                columns
+                    .into_iter()
+                    .map(|(name, ..)| name.into_boxed_str())
+                    .collect(),
+            )),
+            inventory: self.inventory.clone(),
+            samples,
         }
     }
 
@@ -104,6 +146,14 @@ fn is_counter(key: &str) -> bool {
         return false;
     };
     catalogue::find(source, name).is_some_and(|metric| metric.kind == Kind::Counter)
+}
+
+fn gain_of(name: &str, samples: &[Vec<Option<i64>>], column: usize) -> i64 {
+    if is_counter(name) {
+        gain(samples, column)
+    } else {
+        0
+    }
 }
 
 /// Growth over the recording plus one mean step, so that the rate goes on over the seam.
@@ -164,6 +214,37 @@ mod tests {
         samples[1].values.clear();
         let reel = Reel::new(&samples, Inventory::default(), str::to_owned);
         assert_eq!(reel.values(1), [None]);
+    }
+
+    #[test]
+    fn other_services_have_parts_of_the_first_ones_counters() {
+        let sample = |value| CounterSample {
+            end_wall_ns: 0,
+            end_boottime_ns: None,
+            boot_id: Arc::from("boot"),
+            values: vec![
+                (
+                    Key::new(&Scope::Cgroup("/shop/a".to_owned()), "memory.stat", "pgfault"),
+                    Some(value),
+                ),
+                (Key::new(&Scope::Host, "vmstat", "pgfault"), Some(value)),
+            ],
+        };
+        let reel = Reel::new(&[sample(100), sample(160)], Inventory::default(), str::to_owned);
+        let wide = reel.beside("shop/a", &["shop/b", "media/c"]);
+        let keys: Vec<&str> = wide.layout.keys().iter().map(AsRef::as_ref).collect();
+        assert_eq!(
+            keys,
+            [
+                "cgroup:/media/c|memory.stat|pgfault",
+                "cgroup:/shop/a|memory.stat|pgfault",
+                "cgroup:/shop/b|memory.stat|pgfault",
+                "host|vmstat|pgfault"
+            ]
+        );
+        assert_eq!(wide.values(0), [33, 100, 50, 100].map(Some));
+        assert_eq!(wide.values(1), [53, 160, 80, 160].map(Some));
+        assert_eq!(wide.values(2)[2], Some(50 + 60));
     }
 
     #[test]

@@ -24,6 +24,10 @@ struct Counts {
     lag_s: Vec<f64>,
     batches: u64,
     retries: u64,
+    retries_429: u64,
+    retries_503: u64,
+    errors: u64,
+    first_error: Option<String>,
     duplicates: u64,
     too_late: u64,
     set_aside: u64,
@@ -39,6 +43,13 @@ struct Printed {
     hosts: u32,
     batches: u64,
     retries: u64,
+    /// Of the retries: answered with 429, the host sends too much.
+    retries_429: u64,
+    /// Of the retries: answered with 503, the service is full or away.
+    retries_503: u64,
+    /// Batches that were given up.
+    errors: u64,
+    first_error: Option<String>,
     duplicates: u64,
     too_late_points: u64,
     set_aside_points: u64,
@@ -48,7 +59,7 @@ struct Printed {
     live_seconds: Option<f64>,
     sent_bytes_per_host_day: Option<f64>,
     request_ms: Option<Quantiles>,
-    /// From the end of an interval to the sending of its batch.
+    /// From the moment at which a batch was due to be sent to its sending: how far this program fell behind.
     lag_s: Option<Quantiles>,
 }
 
@@ -94,8 +105,21 @@ impl Report {
         self.with(|counts| counts.lag_s.push(lag.as_secs_f64()));
     }
 
-    pub(crate) fn count_retry(&self) {
-        self.with(|counts| counts.retries += 1);
+    /// An attempt that failed for now; the service's problem begins with its status.
+    pub(crate) fn count_retry(&self, cause: &str) {
+        self.with(|counts| {
+            counts.retries += 1;
+            counts.retries_429 += u64::from(cause.starts_with("status 429"));
+            counts.retries_503 += u64::from(cause.starts_with("status 503"));
+        });
+    }
+
+    /// A batch that was given up.
+    pub(crate) fn count_error(&self, error: &anyhow::Error) {
+        self.with(|counts| {
+            counts.errors += 1;
+            counts.first_error.get_or_insert_with(|| format!("{error:#}"));
+        });
     }
 
     pub(crate) fn count_batch(&self, sealed: &Sealed, receipt: &Receipt) {
@@ -127,10 +151,14 @@ fn print(hosts: u32, counts: &mut Counts) -> Printed {
     let live_seconds = counts.live_since.map(|since| since.elapsed().as_secs_f64());
     let host_days = counts.lag_s.len() as f64 / DAY_MINUTES;
     Printed {
-        schema: "tierscope.fleet-report/1",
+        schema: "tierscope.fleet-report/2",
         hosts,
         batches: counts.batches,
         retries: counts.retries,
+        retries_429: counts.retries_429,
+        retries_503: counts.retries_503,
+        errors: counts.errors,
+        first_error: counts.first_error.clone(),
         duplicates: counts.duplicates,
         too_late_points: counts.too_late,
         set_aside_points: counts.set_aside,

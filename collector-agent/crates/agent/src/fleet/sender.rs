@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use tierscope_upload::{Backoff, Outcome};
+use tierscope_upload::{Backoff, Client, Outcome};
 use tierscope_wire::Sealed;
 
 use crate::clocks::{rfc3339, wall_ns};
@@ -15,12 +15,12 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// Sends a batch until the service has it.
 ///
 /// Fails when the service refuses it for good, or is away for too long.
-pub(crate) fn send(stage: &Stage, credential: &str, sealed: &Sealed) -> anyhow::Result<()> {
+pub(crate) fn send(stage: &Stage, client: &Client, credential: &str, sealed: &Sealed) -> anyhow::Result<()> {
     let first_try = Instant::now();
     let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10), sealed.seq);
     loop {
         let start = Instant::now();
-        let outcome = stage.client.send_batch(credential, &sealed.body, None);
+        let outcome = client.send_batch(credential, &sealed.body, None);
         stage.report.count_attempt(start.elapsed());
         let (after, cause) = match outcome {
             Outcome::Accepted(receipt) | Outcome::Duplicate(receipt) => {
@@ -38,7 +38,7 @@ pub(crate) fn send(stage: &Stage, credential: &str, sealed: &Sealed) -> anyhow::
             }
             Outcome::Retry { after, cause } => (after, cause),
         };
-        stage.report.count_retry();
+        stage.report.count_retry(&cause);
         if first_try.elapsed() > PATIENCE {
             bail!(
                 "the service did not take a batch for {} s: {cause}",

@@ -55,6 +55,16 @@ impl Trace {
         })
     }
 
+    /// A trace of these minutes, whose pages have no known mappings.
+    #[cfg(test)]
+    pub(crate) fn of(minutes: Vec<Vec<Access>>) -> Self {
+        Self {
+            minutes,
+            ranges: Vec::new(),
+            page_size_bytes: 4096,
+        }
+    }
+
     /// Starts a host's own page state.
     pub(crate) fn start(
         self: &Arc<Self>,
@@ -89,6 +99,11 @@ pub(crate) struct Playing {
 }
 
 impl Playing {
+    /// Minutes until the trace begins anew.
+    pub(crate) fn turn(&self) -> usize {
+        self.trace.minutes.len()
+    }
+
     /// Folds the next minute of the loop.
     pub(crate) fn minute(&mut self, end: IntervalEnd) -> Folded {
         let folded = self.folder.fold(end, &self.trace.minutes[self.next]);

@@ -1,0 +1,26 @@
+"""What a load does to the database: how far roll-ups lag, and how large the tables of measurements are."""
+
+from datetime import datetime
+
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession
+
+
+def newest_ledger_ends(session: ReadSession, since: datetime) -> list[tuple[datetime, datetime]]:
+    """For each host that sent a sample after `since`: the ends of its newest sample and of its newest ledger row."""
+    statement = text(
+        "SELECT h.last_end_at, coalesce(r.ended_at, h.enrolled_at) AS ended_at FROM hosts h"
+        " LEFT JOIN host_recent r ON r.host_id = h.id WHERE h.last_end_at > :since AND h.last_seen_at > :since"
+    )
+    return [(row.last_end_at, row.ended_at) for row in session.execute(statement, {"since": since})]
+
+
+def table_bytes(session: ReadSession, tables: list[str]) -> dict[str, int]:
+    """Bytes of tables with their partitions or chunks, indexes and TOAST, dead rows included."""
+    statement = text(
+        "SELECT root.relname AS name, sum(pg_total_relation_size(part.oid))::bigint AS bytes FROM pg_class root"
+        " CROSS JOIN LATERAL (SELECT root.oid UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = root.oid)"
+        " AS part (oid) WHERE root.relname = ANY(:tables) AND root.relnamespace = 'public'::regnamespace GROUP BY 1"
+    )
+    return {row.name: row.bytes for row in session.execute(statement, {"tables": tables})}

@@ -1,0 +1,68 @@
+"""What a load costs a service: the lag of its roll-ups while it lasts, and the bytes that it stores."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tierscope.core.clock import Clock
+from tierscope.core.database import Database
+from tierscope.domain.jobs import due_table
+from tierscope.storage.load_figures import newest_ledger_ends, table_bytes
+from tierscope.storage.marks import backlog
+
+TABLES = (
+    "counters_live",
+    "heat_live",
+    "gaps",
+    "tier_moves",
+    "rule_inputs",
+    "metrics_10m",
+    "heat",
+    "counters_packed",
+    "heat_1h",
+    "metrics_1h",
+)
+"""Tables that grow with each host: live rows first, then what is made and packed of them."""
+_RECENTLY = timedelta(minutes=5)
+MINUTES_OF_DAY = 1440
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """At one moment. `oldest_due_s`: since when the longest waiting mark is due.
+
+    `behind_s`: by how much the ledger of the host that is furthest behind ends before its newest sample.
+    """
+
+    pending: int
+    oldest_due_s: float
+    behind_s: float
+
+
+class LoadFigures:
+    """Reads them from a service's database."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def lag(self) -> Lag:
+        """The lag now."""
+        now = self._clock()
+        with self._database.read() as session:
+            waiting = backlog(session, now=now, due=due_table(now))
+            ends = newest_ledger_ends(session, now - _RECENTLY)
+        oldest = 0.0 if waiting.oldest_at is None else (now - waiting.oldest_at).total_seconds()
+        behind = max(((sample - row).total_seconds() for sample, row in ends), default=0.0)
+        return Lag(waiting.pending, max(oldest, 0.0), max(behind, 0.0))
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes by table."""
+        with self._database.read() as session:
+            return table_bytes(session, list(TABLES))
+
+
+def per_host_day(before: Mapping[str, int], after: Mapping[str, int], *, host_minutes: float) -> dict[str, float]:
+    """Bytes that each table grew by, for a host's day at the pace of the load."""
+    days = host_minutes / MINUTES_OF_DAY
+    return {} if days <= 0 else {name: (after[name] - before.get(name, 0)) / days for name in TABLES if name in after}
