@@ -5,11 +5,14 @@ import {
   retainSearchParams,
   type RouterHistory,
 } from '@tanstack/react-router'
+import { readAdminSearch, readLoginSearch } from './lib/identityUrl'
 import {
   readAdviceSearch,
+  readAgentsSearch,
   readHostSearch,
   readListSearch,
   readNewExperimentSearch,
+  readQualitySearch,
   readServiceSearch,
   readTimeSearch,
 } from './lib/urlState'
@@ -17,18 +20,23 @@ import { readAlertsSearch, readRuleSearch } from './lib/alertsUrl'
 import { readSimulatorSearch, readSweepSearch } from './lib/simulatorUrl'
 import { readCapacitySearch } from './lib/capacityUrl'
 import { readTcoSearch } from './lib/tcoUrl'
+import { AccountPage } from './pages/account/AccountPage'
+import { AdminPage } from './pages/admin/AdminPage'
+import { AgentsPage } from './pages/agents/AgentsPage'
 import { AlertPage } from './pages/alerts/AlertPage'
 import { AlertsPage } from './pages/alerts/AlertsPage'
 import { NewRulePage } from './pages/alerts/NewRulePage'
 import { RulePage } from './pages/alerts/RulePage'
 import { AdvicePage } from './pages/advice/AdvicePage'
 import { CapacityPage } from './pages/capacity/CapacityPage'
+import { DataQualityPage } from './pages/dataQuality/DataQualityPage'
 import { ExperimentPage } from './pages/experiments/ExperimentPage'
 import { ExperimentsPage } from './pages/experiments/ExperimentsPage'
 import { NewExperimentPage } from './pages/experiments/NewExperimentPage'
 import { FleetPage } from './pages/fleet/FleetPage'
 import { HostPage } from './pages/hosts/HostPage'
 import { HostsPage } from './pages/hosts/HostsPage'
+import { LoginPage } from './pages/login/LoginPage'
 import { ServicePage } from './pages/services/ServicePage'
 import { ServicesPage } from './pages/services/ServicesPage'
 import { NotFound } from './pages/shell/NotFound'
@@ -148,6 +156,31 @@ const ruleRoute = createRoute({
   component: RulePage,
   validateSearch: readRuleSearch,
 })
+const agentsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/agents',
+  component: AgentsPage,
+  validateSearch: readAgentsSearch,
+})
+const dataQualityRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/data-quality',
+  component: DataQualityPage,
+  validateSearch: readQualitySearch,
+})
+const adminRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/admin',
+  component: AdminPage,
+  validateSearch: readAdminSearch,
+})
+const loginRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/login',
+  component: LoginPage,
+  validateSearch: readLoginSearch,
+})
+const accountRoute = createRoute({ getParentRoute: () => rootRoute, path: '/account', component: AccountPage })
 const statusRoute = createRoute({ getParentRoute: () => rootRoute, path: '/status', component: StatusPage })
 
 const routeTree = rootRoute.addChildren([
@@ -169,6 +202,11 @@ const routeTree = rootRoute.addChildren([
   alertRoute,
   newRuleRoute,
   ruleRoute,
+  agentsRoute,
+  dataQualityRoute,
+  adminRoute,
+  loginRoute,
+  accountRoute,
   statusRoute,
 ])
 

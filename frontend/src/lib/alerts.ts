@@ -1,4 +1,4 @@
-import type { ThemeName } from './palette'
+import { ruleStateColours, type ThemeName } from './palette'
 
 /** Where an alert, or a rule at one subject, stands. */
 export type AlertState = 'ok' | 'pending' | 'firing' | 'resolved' | 'no_data'
@@ -35,15 +35,9 @@ export function urgency(alert: { severity: AlertSeverity; started_at: string }):
   return ranks[alert.severity] * msPerRank + Date.parse(alert.started_at)
 }
 
-/** One colour per state of a rule, told apart by its place in the strip and its name, too. */
-const stateColours: Record<ThemeName, Record<AlertState, string>> = {
-  light: { ok: '#d5e6dc', resolved: '#d5e6dc', pending: '#8fb4d6', firing: '#c8352b', no_data: '#c9d1d7' },
-  dark: { ok: '#26392f', resolved: '#26392f', pending: '#42688c', firing: '#e0594f', no_data: '#39464f' },
-}
-
 /** The colour of a state on charts. */
 export function alertStateColour(state: AlertState, theme: ThemeName): string {
-  return stateColours[theme][state]
+  return ruleStateColours[theme][state]
 }
 
 /** A matcher as it is written: `severity="critical"`. */

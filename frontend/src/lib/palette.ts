@@ -48,6 +48,26 @@ export const moveColours = { promotion: '#12927f', demotion: '#8f6bc8', other: '
 /** What a change does to cost: apart in hue and lightness from tiers and severities; signs tell them apart too. */
 export const costColours = { less: '#3477a8', more: '#c7781e', total: '#6f8494' } as const
 
+/** Why intervals are missing: what somebody wanted or what heals by itself is quiet, what lost data is not. */
+export const gapColours = {
+  silent: '#c8352b',
+  restart: '#c7781e',
+  new_stream: '#8f6bc8',
+  dropped: '#8a2b62',
+  paused: '#3477a8',
+  on_the_way: '#12927f',
+  unknown: '#6f8494',
+} as const
+
+/** States of a rule over time; they are told apart by their place and name, too. */
+export const ruleStateColours = {
+  light: { ok: '#d5e6dc', resolved: '#d5e6dc', pending: '#8fb4d6', firing: '#c8352b', no_data: '#c9d1d7' },
+  dark: { ok: '#26392f', resolved: '#26392f', pending: '#42688c', firing: '#e0594f', no_data: '#39464f' },
+} as const
+
+/** An input's two ends: one hue, light and dark, because neither end is the better one. */
+export const swingColours = { low: '#9db8d1', high: '#3f7fb5' } as const
+
 /** Neutral series colours (after Okabe and Ito), for counters and other lines without a meaning of their own. */
 export const seriesColours = [
   '#0f8fb3',

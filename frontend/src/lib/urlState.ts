@@ -87,6 +87,17 @@ export interface ListSearch extends TimeSearch {
 export const adviceKinds = ['ratio', 'knob'] as const
 export const adviceStatuses = ['open', 'adopted', 'dismissed', 'gone'] as const
 
+/** Parameters of the agents page: whether all hosts are listed or those that are behind. */
+export interface AgentsSearch extends TimeSearch {
+  show?: 'all' | undefined
+}
+
+/** Parameters of the data-quality page: the order, and from where on hosts are listed. */
+export interface QualitySearch extends TimeSearch {
+  sort?: string | undefined
+  cursor?: string | undefined
+}
+
 /** Parameters of the advice page. */
 export interface AdviceSearch extends TimeSearch {
   kind?: (typeof adviceKinds)[number] | undefined
@@ -168,6 +179,16 @@ export function readHostSearch(raw: RawSearch): HostSearch {
 /** A list page's part of a URL. */
 export function readListSearch(raw: RawSearch): ListSearch {
   return { ...readTimeSearch(raw), q: text(raw, 'q', 200), sort: text(raw, 'sort', 40), state: text(raw, 'state', 20) }
+}
+
+/** The agents page's part of a URL. */
+export function readAgentsSearch(raw: RawSearch): AgentsSearch {
+  return { ...readTimeSearch(raw), show: oneOf(raw, 'show', ['all']) }
+}
+
+/** The data-quality page's part of a URL. */
+export function readQualitySearch(raw: RawSearch): QualitySearch {
+  return { ...readTimeSearch(raw), sort: text(raw, 'sort', 40), cursor: text(raw, 'cursor', 400) }
 }
 
 /** The advice page's part of a URL. */

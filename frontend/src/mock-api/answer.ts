@@ -9,8 +9,10 @@ import { fleet } from './fleet'
 import { fleetStatistics } from './fleetStatistics'
 import { serviceHeat } from './heat'
 import { hostDetail, hosts } from './hosts'
+import { account, audit, loginMethods, ownTokens, session, teams, tokens, users } from './identity'
 import { knobAdvice } from './knobs'
 import { notifications, routing, silences } from './notifications'
+import { agentVersions, dataQuality, hostLabels, labelUpload, pauses, purge } from './operations'
 import { pingPongHistory } from './pingPong'
 import { ratio, slowdownPoints } from './ratio'
 import { objectives, revisit } from './revisit'
@@ -111,6 +113,22 @@ const routes: [RegExp, Handler][] = [
         differences: [{ path: 'options[0].cxl.gb', values: ['256', null] }],
       }),
   ],
+  [/^\/v1\/session$/, () => json(session)],
+  [/^\/v1\/login\/methods$/, () => json(loginMethods)],
+  [/^\/v1\/me$/, () => json(account)],
+  [/^\/v1\/me\/tokens$/, () => json(ownTokens)],
+  [/^\/v1\/users$/, () => json(users)],
+  [/^\/v1\/teams$/, () => json(teams)],
+  [/^\/v1\/tokens$/, () => json(tokens)],
+  [/^\/v1\/audit$/, () => json({ items: audit, next_cursor: null })],
+  [/^\/v1\/agents\/versions$/, (_, query) => json(agentVersions(query.get('outdated') === 'true'))],
+  [/^\/v1\/agents\/pauses$/, () => json(pauses)],
+  [/^\/v1\/data-quality$/, () => json(dataQuality())],
+  [/^\/v1\/purges$/, () => json({ items: [purge('done')], next_cursor: null })],
+  [/^\/v1\/purges\/([^/]+)$/, () => json(purge('done'))],
+  [/^\/v1\/hosts\/labels$/, (_, query) => json(labelUpload(query.get('dry_run') === 'true'))],
+  [/^\/v1\/hosts\/([^/]+)\/labels$/, (id) => json(hostLabels(id))],
+  [/^\/v1\/hosts\/([^/]+)\/purge$/, () => json(purge('waiting'), 202)],
   [/^\/v1\/status$/, () => json(status())],
   [/^\/v1\/metrics$/, () => json(catalogue())],
   [/^\/v1\/hosts$/, () => json({ items: hosts, next_cursor: null })],

@@ -1,7 +1,8 @@
 import { useMemo } from 'react'
+import { swingColours } from '../../lib/palette'
 import { useChartTheme } from '../../ui/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
-import { strongest, swingColours, tornadoFigure, type Swings } from './figure'
+import { strongest, tornadoFigure, type Swings } from './figure'
 
 interface TornadoChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
   /** Undefined while there is no answer. */

@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js'
 import { plotText } from '../../lib/escape'
 import { formatMoneyChange } from '../../lib/money'
-import type { ChartTheme } from '../../lib/palette'
+import { swingColours, type ChartTheme } from '../../lib/palette'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { verticalLine } from '../verticalLine'
@@ -24,9 +24,6 @@ export interface Swings {
 }
 
 const mostSwings = 12
-
-/** Colours of an input's two ends: one hue, light and dark, because neither end is the better one. */
-export const swingColours = { low: '#9db8d1', high: '#3f7fb5' } as const
 
 /** Swings from the strongest to the weakest; those without any effect are left out. */
 export function strongest(swings: Swing[]): Swing[] {

@@ -98,7 +98,7 @@ export function HostPage(): ReactNode {
           <HardwareTab host={host} load={load} />
         </Tabs.Panel>
         <Tabs.Panel value="setup">
-          <SetupTab host={host} />
+          <SetupTab hostId={hostId} host={host} />
         </Tabs.Panel>
       </Tabs>
     </div>

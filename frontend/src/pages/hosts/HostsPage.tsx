@@ -10,6 +10,7 @@ import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { useListSearch } from '../shell/useListSearch'
 import { useTimeRange } from '../shell/useTimeRange'
+import { LabelsUpload } from './LabelsUpload'
 import { HostsTable } from './HostsTable'
 
 function sentenceOf(hosts: HostSummary[]): string {
@@ -44,6 +45,7 @@ export function HostsPage(): ReactNode {
         sentence={all === undefined ? undefined : sentenceOf(all)}
         aside={
           <>
+            <LabelsUpload />
             <SegmentedControl
               aria-label="State"
               value={state ?? 'all'}

@@ -6,10 +6,12 @@ import { Panel } from '../../ui/Panel'
 import { AgentPanel } from './AgentPanel'
 import { CollectorsTable } from './CollectorsTable'
 import { Stack } from '../../ui/Stack'
+import { PurgePanel } from '../purges/PurgePanel'
+import { LabelsPanel } from './LabelsPanel'
 import { KnobsTable } from './KnobsTable'
 
 /** How the host is set up: its agent, what is collected and why not more, and the kernel's settings. */
-export function SetupTab({ host }: { host: HostDetail | undefined }) {
+export function SetupTab({ hostId, host }: { hostId: string; host: HostDetail | undefined }) {
   const [filter, setFilter] = useState('')
   const knobs = host?.knobs.filter((knob) => knob.path.toLowerCase().includes(filter.toLowerCase()))
   const off = host?.collectors.filter((collector) => !collector.active) ?? []
@@ -19,6 +21,7 @@ export function SetupTab({ host }: { host: HostDetail | undefined }) {
   return (
     <Stack>
       <AgentPanel agent={host?.agent} />
+      <LabelsPanel hostId={hostId} />
       <Panel
         title="Collectors"
         hint={
@@ -48,6 +51,13 @@ export function SetupTab({ host }: { host: HostDetail | undefined }) {
       >
         <KnobsTable knobs={knobs} />
       </Panel>
+      {host !== undefined && (
+        <PurgePanel
+          subject={{ kind: 'host', id: hostId }}
+          name={host.summary.name}
+          consequence="its credential ends at once, and all that was measured on it goes for ever"
+        />
+      )}
     </Stack>
   )
 }

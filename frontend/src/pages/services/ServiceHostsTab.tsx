@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
+import type { ServiceDetail } from '../../api/_generated/schema'
 import { heatQuery } from '../../api/queries/heat'
 import { hostsQuery } from '../../api/queries/hosts'
 import { loadStateOf } from '../../api/queries/loadState'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { HostsTable } from '../hosts/HostsTable'
+import { PurgePanel } from '../purges/PurgePanel'
 import { useTimeRange } from '../shell/useTimeRange'
 import { Stack } from '../../ui/Stack'
 import { ServiceHostsTable } from './ServiceHostsTable'
@@ -14,7 +16,7 @@ import { ServiceHostsTable } from './ServiceHostsTable'
 const route = getRouteApi('/services/$serviceId')
 
 /** All hosts of the service, and those that measure its heat. */
-export function ServiceHostsTab({ serviceId }: { serviceId: string }) {
+export function ServiceHostsTab({ serviceId, service }: { serviceId: string; service: ServiceDetail | undefined }) {
   const { scheme = 'recency', threshold } = route.useSearch()
   const { range } = useTimeRange()
   const [sort, setSort] = useState('name')
@@ -40,6 +42,13 @@ export function ServiceHostsTab({ serviceId }: { serviceId: string }) {
       >
         <HostsTable hosts={hosts.data?.items} sort={sort} onSort={setSort} />
       </Panel>
+      {service !== undefined && (
+        <PurgePanel
+          subject={{ kind: 'service', id: serviceId }}
+          name={`${service.summary.namespace}/${service.summary.name}`}
+          consequence="all that was measured of it goes for ever; where it still runs, it is found again as a new service"
+        />
+      )}
     </Stack>
   )
 }

@@ -17,6 +17,7 @@ import { AdviceTab } from './AdviceTab'
 import { CurveTab } from './CurveTab'
 import { HeatmapTab } from './HeatmapTab'
 import { MovesTab } from './MovesTab'
+import { OwnerControl } from './OwnerControl'
 import { OverviewTab } from './OverviewTab'
 import { RevisitTab } from './RevisitTab'
 import { SensitivityTab } from './SensitivityTab'
@@ -64,6 +65,7 @@ export function ServicePage(): ReactNode {
             <span aria-hidden>/</span>
             <h1>{service === undefined ? '…' : service.summary.name}</h1>
             {service !== undefined && <span>{service.summary.namespace}</span>}
+            {service !== undefined && <OwnerControl serviceId={serviceId} owner={service.summary.owner_team} />}
             {verdict !== null && <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />}
           </>
         }
@@ -111,7 +113,7 @@ export function ServicePage(): ReactNode {
           <MovesTab serviceId={serviceId} marks={events.marks} />
         </Tabs.Panel>
         <Tabs.Panel value="hosts">
-          <ServiceHostsTab serviceId={serviceId} />
+          <ServiceHostsTab serviceId={serviceId} service={service} />
         </Tabs.Panel>
       </Tabs>
     </div>

@@ -1,12 +1,14 @@
 import { Link } from '@tanstack/react-router'
-import { destinations } from './navigation'
+import { openDestinations } from './navigation'
+import { useSession } from './useSession'
 import classes from './Navigation.module.css'
 
 /** The main navigation: only what exists. */
 export function Navigation({ onNavigate }: { onNavigate: () => void }) {
+  const { may } = useSession()
   return (
     <nav className={classes.nav} aria-label="Main">
-      {destinations.map(({ to, label, icon: Icon }) => (
+      {openDestinations(may).map(({ to, label, icon: Icon }) => (
         <Link
           key={to}
           to={to}

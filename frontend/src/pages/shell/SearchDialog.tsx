@@ -6,7 +6,8 @@ import { useState, type KeyboardEvent } from 'react'
 import { hostsQuery } from '../../api/queries/hosts'
 import { rulesQuery } from '../../api/queries/rules'
 import { servicesQuery } from '../../api/queries/services'
-import { destinations } from './navigation'
+import { openDestinations } from './navigation'
+import { useSession } from './useSession'
 import classes from './SearchDialog.module.css'
 
 interface Hit {
@@ -21,11 +22,12 @@ const mostHits = 12
 
 function useHits(query: string, enabled: boolean): Hit[] {
   const navigate = useNavigate()
+  const { may } = useSession()
   const services = useQuery({ ...servicesQuery(null), enabled })
   const hosts = useQuery({ ...hostsQuery(null), enabled })
   const rules = useQuery({ ...rulesQuery(null), enabled })
   const all: Hit[] = [
-    ...destinations.map(({ to, label }): Hit => ({
+    ...openDestinations(may).map(({ to, label }): Hit => ({
       key: to,
       kind: 'page',
       label,

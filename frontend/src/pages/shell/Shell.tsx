@@ -7,11 +7,14 @@ import { statusQuery } from '../../api/queries/status'
 import { HatchPattern } from '../../ui/HatchPattern'
 import { ExportOriginContext } from '../../ui/exportOrigin'
 import { SimulatedBanner } from '../../ui/SimulatedBanner'
+import { LoginNotice } from './LoginNotice'
 import { Navigation } from './Navigation'
 import { SearchDialog } from './SearchDialog'
 import classes from './Shell.module.css'
 import { ShortcutsDialog } from './ShortcutsDialog'
 import { TopBar } from './TopBar'
+import { useSession } from './useSession'
+import { useSessionEnd } from './useSessionEnd'
 import { useShellOrigin } from './useShellOrigin'
 import { useShortcuts } from './useShortcuts'
 import { useTimeRange } from './useTimeRange'
@@ -26,6 +29,8 @@ export function Shell(): ReactNode {
   const { setColorScheme } = useMantineColorScheme()
   const status = useQuery(statusQuery())
   const origin = useShellOrigin(status.data)
+  const { session } = useSession()
+  const ended = useSessionEnd(session)
   const path = useRouterState({ select: (state) => state.location.pathname })
   const main = useRef<HTMLElement>(null)
   const firstPath = useRef(path)
@@ -62,6 +67,7 @@ export function Shell(): ReactNode {
       </AppShell.Navbar>
       <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.frame}>
         {status.data?.simulated === true && <SimulatedBanner />}
+        {path !== '/login' && (ended || session?.kind === 'nobody') && <LoginNotice ended={ended} />}
         <div className={classes.main}>
           <ExportOriginContext value={origin}>
             <Outlet />

@@ -1,6 +1,7 @@
 import { ActionIcon, Burger, Button, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconKeyboard, IconLink, IconMoon, IconSearch, IconSun } from '@tabler/icons-react'
+import { AccountMenu } from './AccountMenu'
 import { Brand } from './Brand'
 import { TimeRangeControl } from './TimeRangeControl'
 import classes from './TopBar.module.css'
@@ -61,6 +62,7 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
           {scheme === 'dark' ? <IconSun size={17} /> : <IconMoon size={17} />}
         </ActionIcon>
       </Tooltip>
+      <AccountMenu />
     </div>
   )
 }

@@ -2,14 +2,18 @@ import {
   IconApps,
   IconBell,
   IconBulb,
+  IconBroadcast,
   IconChartAreaLine,
   IconCoins,
+  IconClipboardCheck,
   IconFlask,
   IconHeartbeat,
   IconPlayerTrackNext,
   IconServer2,
   IconTopologyStar3,
+  IconUsersGroup,
 } from '@tabler/icons-react'
+import type { PermissionName } from '../../lib/permissions'
 
 /** The pages that exist, in the order of the navigation, with the second key of their `g …` shortcut. */
 export const destinations = [
@@ -22,5 +26,21 @@ export const destinations = [
   { to: '/capacity', label: 'Capacity', icon: IconChartAreaLine, key: 'c' },
   { to: '/tco', label: 'TCO', icon: IconCoins, key: 'o' },
   { to: '/alerts', label: 'Alerts', icon: IconBell, key: 'e' },
+  { to: '/agents', label: 'Agents', icon: IconBroadcast, key: 'v' },
+  { to: '/data-quality', label: 'Data quality', icon: IconClipboardCheck, key: 'q' },
+  { to: '/admin', label: 'Administration', icon: IconUsersGroup, key: 'u' },
   { to: '/status', label: 'Status', icon: IconHeartbeat, key: 't' },
 ] as const
+
+type Destination = (typeof destinations)[number]
+
+/** What a viewer needs one of to be shown a page; pages that are not named are shown to all who may read. */
+const needs: Partial<Record<Destination['to'], PermissionName[]>> = {
+  '/agents': ['read:agents'],
+  '/admin': ['write:users', 'write:tokens', 'read:audit', 'purge:data'],
+}
+
+/** The pages that a viewer may open. */
+export function openDestinations(may: (permission: PermissionName) => boolean): Destination[] {
+  return destinations.filter(({ to }) => needs[to]?.some(may) ?? true)
+}

@@ -12,6 +12,7 @@ import { Headline } from '../../ui/Headline'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { StatStrip } from '../../ui/StatStrip'
+import { useSession } from '../shell/useSession'
 import { AgentVersions } from './AgentVersions'
 import { CataloguePanel } from './CataloguePanel'
 import { ComponentsTable } from './ComponentsTable'
@@ -30,6 +31,7 @@ function sentenceOf(status: InstallationStatus): string {
 export function StatusPage(): ReactNode {
   const query = useQuery(statusQuery())
   const hosts = useQuery(hostsQuery(60_000))
+  const { may } = useSession()
   const load = loadStateOf(query)
   const status = query.data
   if (load.problem !== null && status === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
@@ -55,7 +57,11 @@ export function StatusPage(): ReactNode {
         <Panel title="Components" hint="parts of this installation" flush>
           <ComponentsTable components={status?.components} />
         </Panel>
-        <Panel title="Agents" hint="versions in use" flush>
+        <Panel
+          title="Agents"
+          hint={may('read:agents') ? <Link to="/agents">more about releases</Link> : 'versions in use'}
+          flush
+        >
           <AgentVersions hosts={hosts.data?.items} />
         </Panel>
         <Panel title="About" hint="this installation">

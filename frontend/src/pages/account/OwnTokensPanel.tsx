@@ -1,0 +1,122 @@
+import { Button, MultiSelect, Select, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Account, OwnToken } from '../../api/_generated/schema'
+import { createOwnToken, ownTokensQuery, revokeOwnToken } from '../../api/queries/account'
+import { loadStateOf } from '../../api/queries/loadState'
+import { permissionText } from '../../lib/permissions'
+import { ConfirmDelete } from '../../ui/ConfirmDelete'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Fault } from '../../ui/Fault'
+import { FieldGrid } from '../../ui/FieldGrid'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { SecretOnce } from '../../ui/SecretOnce'
+import { Stack } from '../../ui/Stack'
+import { Timestamp } from '../../ui/Timestamp'
+import { problemText } from '../ratio/problemText'
+
+const lifetimes = [
+  { value: '7', label: '1 week' },
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: '1 year' },
+]
+
+/** Tokens of one's own for programs: what they may do, until when, made and revoked here. */
+export function OwnTokensPanel({ account }: { account: Account }) {
+  const queries = useQueryClient()
+  const query = useQuery(ownTokensQuery())
+  const load = loadStateOf(query)
+  const [note, setNote] = useState('')
+  const [scopes, setScopes] = useState<string[]>(['read:fleet'])
+  const [days, setDays] = useState('90')
+  const making = useMutation(createOwnToken(queries))
+  const revoking = useMutation(revokeOwnToken(queries))
+  const make = () => making.mutate({ note: note.trim(), scopes, days: Number(days) }, { onSuccess: () => setNote('') })
+  return (
+    <Stack>
+      {account.token_scopes.length > 0 && (
+        <Panel
+          title="New token"
+          hint="for a program that acts for you; it never may more than you do"
+          testId="new-token"
+        >
+          <FieldGrid label="New token" onSubmit={make}>
+            <TextInput
+              label="What it is for"
+              maxLength={200}
+              value={note}
+              onChange={(event) => setNote(event.currentTarget.value)}
+            />
+            <MultiSelect
+              size="xs"
+              label="What it may do"
+              data={account.token_scopes.map((scope) => ({ value: scope, label: permissionText(scope) }))}
+              value={scopes}
+              onChange={setScopes}
+            />
+            <Select
+              label="For"
+              allowDeselect={false}
+              data={lifetimes}
+              value={days}
+              onChange={(value) => setDays(value ?? '90')}
+            />
+            <Button type="submit" loading={making.isPending} disabled={note.trim() === '' || scopes.length === 0}>
+              Make token
+            </Button>
+            {making.error !== null && <Fault text={problemText(making.error)} />}
+          </FieldGrid>
+        </Panel>
+      )}
+      {making.data !== undefined && (
+        <SecretOnce
+          testId="made-token"
+          what="Your new token. It is shown this once; send it as `Authorization: Bearer …`."
+          secret={making.data.token}
+          onDone={making.reset}
+        />
+      )}
+      <Panel title="Your tokens" flush testId="own-tokens">
+        {revoking.error !== null && <Fault text={problemText(revoking.error)} />}
+        {load.problem !== null && query.data === undefined ? (
+          <ProblemState problem={load.problem} onRetry={load.retry} />
+        ) : (
+          <DataTable
+            label="Your tokens"
+            columns={tokenColumns((id) => revoking.mutate(id), revoking.isPending)}
+            rows={query.data}
+            rowKey={(row) => row.id}
+            skeletonRows={2}
+            empty={<EmptyState title="No token" next="Make one for each program that reads or writes here for you." />}
+          />
+        )}
+      </Panel>
+    </Stack>
+  )
+}
+
+function tokenColumns(onRevoke: (id: string) => void, pending: boolean): Column<OwnToken>[] {
+  return [
+    { key: 'note', header: 'For', cell: (row) => row.note },
+    { key: 'scopes', header: 'May', cell: (row) => row.scopes.map(permissionText).join(', ') },
+    { key: 'made', header: 'Made', cell: (row) => <Timestamp at={row.created_at} /> },
+    { key: 'ends', header: 'Ends', cell: (row) => <Timestamp at={row.expires_at} /> },
+    { key: 'used', header: 'Last used', cell: (row) => <Timestamp at={row.last_used_at} /> },
+    {
+      key: 'do',
+      header: '',
+      cell: (row) => (
+        <ConfirmDelete
+          compact
+          what={`the token for ${row.note}`}
+          consequence="Programs that use it are refused at once."
+          pending={pending}
+          onConfirm={() => onRevoke(row.id)}
+        />
+      ),
+    },
+  ]
+}

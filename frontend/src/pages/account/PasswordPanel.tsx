@@ -1,0 +1,79 @@
+import { Button, PasswordInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Account } from '../../api/_generated/schema'
+import { changePassword } from '../../api/queries/account'
+import { EmptyState } from '../../ui/EmptyState'
+import { Fault } from '../../ui/Fault'
+import { FieldGrid } from '../../ui/FieldGrid'
+import { Panel } from '../../ui/Panel'
+import { problemText } from '../ratio/problemText'
+
+/** Sets another password; other sessions end by it. */
+export function PasswordPanel({ account }: { account: Account }) {
+  const queries = useQueryClient()
+  const [current, setCurrent] = useState('')
+  const [next, setNext] = useState('')
+  const [again, setAgain] = useState('')
+  const saving = useMutation(changePassword(queries))
+  const differs = again !== '' && again !== next
+  const save = () =>
+    saving.mutate(
+      { current_password: current, new_password: next },
+      {
+        onSuccess: () => {
+          setCurrent('')
+          setNext('')
+          setAgain('')
+        },
+      },
+    )
+  return (
+    <Panel title="Password" hint="at least 15 characters; several unrelated words do well" testId="password">
+      {!account.can_change_password ? (
+        <EmptyState
+          title="There is no password to change here"
+          next={
+            account.source === 'oidc'
+              ? 'It is changed at the OpenID provider.'
+              : 'Ask an administrator for an account of your own.'
+          }
+        />
+      ) : (
+        <FieldGrid label="Change the password" onSubmit={save}>
+          <PasswordInput
+            size="xs"
+            label="Present password"
+            autoComplete="current-password"
+            value={current}
+            onChange={(event) => setCurrent(event.currentTarget.value)}
+          />
+          <PasswordInput
+            size="xs"
+            label="New password"
+            autoComplete="new-password"
+            value={next}
+            onChange={(event) => setNext(event.currentTarget.value)}
+          />
+          <PasswordInput
+            size="xs"
+            label="New password again"
+            autoComplete="new-password"
+            error={differs ? 'It differs.' : undefined}
+            value={again}
+            onChange={(event) => setAgain(event.currentTarget.value)}
+          />
+          <Button
+            type="submit"
+            loading={saving.isPending}
+            disabled={current === '' || next === '' || again === '' || differs}
+          >
+            Change password
+          </Button>
+          {saving.error !== null && <Fault text={problemText(saving.error)} />}
+          {saving.isSuccess && <p role="status">It is changed; all other sessions have ended.</p>}
+        </FieldGrid>
+      )}
+    </Panel>
+  )
+}

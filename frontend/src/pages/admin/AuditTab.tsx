@@ -1,0 +1,111 @@
+import { Button, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import type { AuditItem } from '../../api/_generated/schema'
+import { auditQuery } from '../../api/queries/audit'
+import { ApiProblem, unreachable } from '../../api/problem'
+import { formatCount } from '../../lib/units'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Timestamp } from '../../ui/Timestamp'
+import classes from './AdminPage.module.css'
+
+const route = getRouteApi('/admin')
+
+const filters = [
+  { key: 'actor', label: 'Who', placeholder: 'a user, a token' },
+  { key: 'action', label: 'Did what', placeholder: 'token.create, or token' },
+  { key: 'subject', label: 'To what', placeholder: 'an id' },
+] as const
+
+/** Every change with who made it, newest first; older ones are read page by page. */
+export function AuditTab() {
+  const { actor, action, subject } = route.useSearch()
+  const navigate = route.useNavigate()
+  const typed = { actor, action, subject }
+  const [filter] = useDebouncedValue(typed, 300)
+  const query = useInfiniteQuery(auditQuery(filter))
+  const rows = query.data?.pages.flatMap((page) => page.items)
+  const narrowed = Object.values(typed).some((value) => value !== undefined)
+  return (
+    <Panel
+      title="Audit trail"
+      hint={
+        rows === undefined ? undefined : `the newest ${formatCount(rows.length)} changes; nothing is taken out of it`
+      }
+      flush
+      testId="audit"
+      actions={
+        <span className={classes.filters}>
+          {filters.map(({ key, label, placeholder }) => (
+            <TextInput
+              key={key}
+              aria-label={label}
+              placeholder={placeholder}
+              w={150}
+              value={typed[key] ?? ''}
+              onChange={(event) => {
+                const value = event.currentTarget.value
+                void navigate({
+                  search: (before) => ({ ...before, [key]: value === '' ? undefined : value }),
+                  replace: true,
+                  resetScroll: false,
+                })
+              }}
+            />
+          ))}
+        </span>
+      }
+    >
+      {query.error !== null && rows === undefined ? (
+        <ProblemState
+          problem={(query.error instanceof ApiProblem ? query.error : unreachable()).text}
+          onRetry={() => void query.refetch()}
+        />
+      ) : (
+        <DataTable
+          label="Audit trail"
+          columns={columns}
+          rows={rows?.map((item, index) => ({ ...item, index }))}
+          rowKey={(row) => `${row.at} ${row.index}`}
+          skeletonRows={10}
+          empty={
+            <EmptyState
+              title={narrowed ? 'No change matches' : 'Nothing was changed yet'}
+              next={narrowed ? 'Take a filter away.' : 'Every change of settings, tokens, users and data stands here.'}
+            />
+          }
+        />
+      )}
+      {query.hasNextPage && (
+        <div className={classes.more}>
+          <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            Show older changes
+          </Button>
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+const columns: Column<AuditItem & { index: number }>[] = [
+  { key: 'at', header: 'When', cell: (row) => <Timestamp at={row.at} /> },
+  { key: 'actor', header: 'Who', cell: (row) => row.actor },
+  { key: 'action', header: 'Did', cell: (row) => <code>{row.action}</code> },
+  { key: 'subject', header: 'To', cell: (row) => <code>{row.subject}</code> },
+  {
+    key: 'detail',
+    header: 'Detail',
+    cell: (row) => <div className={`ts-mono ${classes.detail ?? ''}`}>{detailText(row.detail)}</div>,
+  },
+]
+
+/** What an entry says beside who, what and to what: `role: viewer, days: 90`. */
+export function detailText(detail: AuditItem['detail']): string {
+  return Object.entries(detail)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
+}

@@ -1,0 +1,149 @@
+import { Button, MultiSelect, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Team } from '../../api/_generated/schema'
+import { loadStateOf } from '../../api/queries/loadState'
+import { servicesQuery } from '../../api/queries/services'
+import { deleteTeam, saveTeam, teamsQuery } from '../../api/queries/teams'
+import { usersQuery } from '../../api/queries/users'
+import { ConfirmDelete } from '../../ui/ConfirmDelete'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Fault } from '../../ui/Fault'
+import { FieldGrid } from '../../ui/FieldGrid'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Stack } from '../../ui/Stack'
+import { problemText } from '../ratio/problemText'
+import classes from './AdminPage.module.css'
+
+interface Choice {
+  value: string
+  label: string
+}
+
+/** Teams with their members and the services that they own. */
+export function TeamsTab() {
+  const queries = useQueryClient()
+  const query = useQuery(teamsQuery())
+  const users = useQuery(usersQuery())
+  const services = useQuery(servicesQuery(null))
+  const load = loadStateOf(query)
+  const [editing, setEditing] = useState<Team | null>(null)
+  const deleting = useMutation(deleteTeam(queries))
+  const userChoices = users.data?.map(({ id, name }): Choice => ({ value: id, label: name })) ?? []
+  const serviceChoices =
+    services.data?.items.map(({ id, namespace, name }): Choice => ({ value: id, label: `${namespace}/${name}` })) ?? []
+  return (
+    <Stack>
+      <TeamForm
+        key={editing?.id ?? 'new'}
+        team={editing}
+        users={userChoices}
+        services={serviceChoices}
+        onClose={() => setEditing(null)}
+      />
+      <Panel
+        title="Teams"
+        hint="members see page-level heat of their services and write advice, events and experiments there"
+        flush
+        testId="teams"
+      >
+        {deleting.error !== null && <Fault text={problemText(deleting.error)} />}
+        {load.problem !== null && query.data === undefined ? (
+          <ProblemState problem={load.problem} onRetry={load.retry} />
+        ) : (
+          <DataTable
+            label="Teams"
+            columns={teamColumns(userChoices, serviceChoices, setEditing, (team) => deleting.mutate(team.id))}
+            rows={query.data}
+            rowKey={(row) => row.id}
+            skeletonRows={3}
+            empty={<EmptyState title="No team yet" next="Make one above, and give it the services that it owns." />}
+          />
+        )}
+      </Panel>
+    </Stack>
+  )
+}
+
+interface TeamFormProps {
+  /** The team to change; null for a new one. */
+  team: Team | null
+  users: Choice[]
+  services: Choice[]
+  onClose: () => void
+}
+
+function TeamForm({ team, users, services, onClose }: TeamFormProps) {
+  const queries = useQueryClient()
+  const [name, setName] = useState(team?.name ?? '')
+  const [members, setMembers] = useState(team?.members ?? [])
+  const [owned, setOwned] = useState(team?.services ?? [])
+  const saving = useMutation(saveTeam(queries))
+  const save = () =>
+    saving.mutate(
+      { id: team?.id ?? null, name: name.trim(), members, services: owned },
+      {
+        onSuccess: () => {
+          setName('')
+          setMembers([])
+          setOwned([])
+          onClose()
+        },
+      },
+    )
+  return (
+    <Panel title={team === null ? 'New team' : `Change ${team.name}`} testId="team-form">
+      <FieldGrid label={team === null ? 'New team' : `Change ${team.name}`} onSubmit={save}>
+        <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <MultiSelect size="xs" searchable label="Members" data={users} value={members} onChange={setMembers} />
+        <MultiSelect size="xs" searchable label="Services it owns" data={services} value={owned} onChange={setOwned} />
+        <span className={classes.buttons}>
+          <Button type="submit" loading={saving.isPending} disabled={name.trim() === ''}>
+            {team === null ? 'Make team' : 'Save team'}
+          </Button>
+          {team !== null && (
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+          )}
+        </span>
+        {saving.error !== null && <Fault text={problemText(saving.error)} />}
+      </FieldGrid>
+    </Panel>
+  )
+}
+
+function teamColumns(
+  users: Choice[],
+  services: Choice[],
+  onEdit: (team: Team) => void,
+  onDelete: (team: Team) => void,
+): Column<Team>[] {
+  const labels = (choices: Choice[], ids: string[]) =>
+    ids.map((id) => choices.find(({ value }) => value === id)?.label ?? id).join(', ') || 'none'
+  return [
+    { key: 'name', header: 'Team', cell: (team) => <strong>{team.name}</strong> },
+    { key: 'members', header: 'Members', cell: (team) => labels(users, team.members) },
+    { key: 'services', header: 'Owns', cell: (team) => labels(services, team.services) },
+    {
+      key: 'do',
+      header: '',
+      cell: (team) => (
+        <span className={classes.buttons}>
+          <Button variant="default" size="compact-xs" aria-label={`Change ${team.name}`} onClick={() => onEdit(team)}>
+            Change
+          </Button>
+          <ConfirmDelete
+            compact
+            what={team.name}
+            consequence="Its services are owned by nobody then; its members lose what they may do there."
+            pending={false}
+            onConfirm={() => onDelete(team)}
+          />
+        </span>
+      ),
+    },
+  ]
+}

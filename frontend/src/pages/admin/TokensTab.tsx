@@ -1,0 +1,187 @@
+import { Button, Select, Switch, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { TokenInfo } from '../../api/_generated/schema'
+import { loadStateOf } from '../../api/queries/loadState'
+import { createToken, revokeToken, tokensQuery } from '../../api/queries/tokens'
+import { ConfirmDelete } from '../../ui/ConfirmDelete'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Fault } from '../../ui/Fault'
+import { FieldGrid } from '../../ui/FieldGrid'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { SecretOnce } from '../../ui/SecretOnce'
+import { Stack } from '../../ui/Stack'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+import { JoinTokenPanel } from '../agents/JoinTokenPanel'
+import { problemText } from '../ratio/problemText'
+import { useNow } from '../shell/useNow'
+import { roles, type Role } from './roles'
+
+const kinds = { join: 'join token', api: 'API token', link: 'login link', session: 'session' } as const
+
+/** All tokens: for programs, for hosts that join, login links and sessions; made and revoked here. */
+export function TokensTab() {
+  const queries = useQueryClient()
+  const now = useNow()
+  const query = useQuery(tokensQuery())
+  const load = loadStateOf(query)
+  const [all, setAll] = useState(false)
+  const [sort, setSort] = useState('-made')
+  const revoking = useMutation(revokeToken(queries))
+  const shown = query.data?.filter((token) => all || stateOf(token, now) === 'active')
+  return (
+    <Stack>
+      <NewTokenForm />
+      <JoinTokenPanel />
+      <Panel
+        title="Tokens"
+        hint="secrets are kept nowhere: a lost one is made anew"
+        flush
+        testId="tokens"
+        actions={
+          <Switch
+            size="xs"
+            label="ended, too"
+            checked={all}
+            onChange={(event) => setAll(event.currentTarget.checked)}
+          />
+        }
+      >
+        {revoking.error !== null && <Fault text={problemText(revoking.error)} />}
+        {load.problem !== null && query.data === undefined ? (
+          <ProblemState problem={load.problem} onRetry={load.retry} />
+        ) : (
+          <DataTable
+            label="Tokens"
+            columns={tokenColumns(now, revoking.isPending, (id) => revoking.mutate(id))}
+            rows={shown}
+            rowKey={(row) => row.id}
+            sort={sort}
+            onSort={setSort}
+            skeletonRows={4}
+            empty={<EmptyState title="No token in force" next="Make one above." />}
+          />
+        )}
+      </Panel>
+    </Stack>
+  )
+}
+
+/** Whether a token can still be used. */
+export function stateOf(token: TokenInfo, now: Date): 'active' | 'revoked' | 'expired' | 'used up' {
+  if (token.revoked_at !== null) return 'revoked'
+  if (token.expires_at !== null && Date.parse(token.expires_at) <= now.getTime()) return 'expired'
+  return token.uses_left === 0 ? 'used up' : 'active'
+}
+
+function NewTokenForm() {
+  const queries = useQueryClient()
+  const [note, setNote] = useState('')
+  const [role, setRole] = useState<Role>('viewer')
+  const [days, setDays] = useState('90')
+  const making = useMutation(createToken(queries))
+  const make = () =>
+    making.mutate(
+      { note: note.trim(), role, days: days === 'never' ? null : Number(days) },
+      { onSuccess: () => setNote('') },
+    )
+  return (
+    <>
+      <Panel title="New API token" hint="for a program that belongs to nobody; people make their own under Account">
+        <FieldGrid label="New API token" onSubmit={make}>
+          <TextInput
+            label="What it is for"
+            maxLength={200}
+            value={note}
+            onChange={(event) => setNote(event.currentTarget.value)}
+          />
+          <Select
+            label="Role"
+            allowDeselect={false}
+            data={roles}
+            value={role}
+            onChange={(value) => setRole(roles.find((known) => known === value) ?? 'viewer')}
+          />
+          <Select
+            label="For"
+            allowDeselect={false}
+            data={[
+              { value: '30', label: '30 days' },
+              { value: '90', label: '90 days' },
+              { value: '365', label: '1 year' },
+              { value: 'never', label: 'until it is revoked' },
+            ]}
+            value={days}
+            onChange={(value) => setDays(value ?? '90')}
+          />
+          <Button type="submit" loading={making.isPending} disabled={note.trim() === ''}>
+            Make token
+          </Button>
+          {making.error !== null && <Fault text={problemText(making.error)} />}
+        </FieldGrid>
+      </Panel>
+      {making.data !== undefined && (
+        <SecretOnce
+          testId="made-token"
+          what="The new token. It is shown this once."
+          secret={making.data.token}
+          onDone={making.reset}
+        />
+      )}
+    </>
+  )
+}
+
+function tokenColumns(now: Date, pending: boolean, onRevoke: (id: string) => void): Column<TokenInfo>[] {
+  return [
+    { key: 'kind', header: 'Kind', sortBy: (row) => row.kind, cell: (row) => kinds[row.kind] },
+    { key: 'note', header: 'For', sortBy: (row) => row.note, cell: (row) => row.note || '–' },
+    { key: 'user', header: 'Of', sortBy: (row) => row.user_name, cell: (row) => row.user_name ?? 'nobody' },
+    {
+      key: 'may',
+      header: 'May',
+      cell: (row) => row.scopes?.join(', ') ?? row.role ?? (row.kind === 'join' ? 'enrol hosts' : '–'),
+    },
+    {
+      key: 'uses',
+      header: 'Uses left',
+      numeric: true,
+      cell: (row) => row.uses_left ?? 'any number',
+      value: (row) => row.uses_left,
+    },
+    { key: 'made', header: 'Made', sortBy: (row) => row.created_at, cell: (row) => <Timestamp at={row.created_at} /> },
+    {
+      key: 'ends',
+      header: 'Ends',
+      sortBy: (row) => row.expires_at,
+      cell: (row) => (row.expires_at === null ? 'never by itself' : <Timestamp at={row.expires_at} />),
+      value: (row) => (row.expires_at === null ? null : new Date(row.expires_at)),
+    },
+    { key: 'used', header: 'Last used', cell: (row) => <Timestamp at={row.last_used_at} now={now} /> },
+    {
+      key: 'state',
+      header: 'State',
+      cell: (row) => {
+        const state = stateOf(row, now)
+        return <ToneTag tone={state === 'active' ? 'good' : 'neutral'} label={state} />
+      },
+    },
+    {
+      key: 'do',
+      header: '',
+      cell: (row) =>
+        stateOf(row, now) === 'active' && (
+          <ConfirmDelete
+            compact
+            what={`${kinds[row.kind]} ${row.note}`.trim()}
+            consequence="Whoever uses it is refused at once."
+            pending={pending}
+            onConfirm={() => onRevoke(row.id)}
+          />
+        ),
+    },
+  ]
+}

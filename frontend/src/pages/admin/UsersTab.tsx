@@ -1,0 +1,123 @@
+import { Button, Select, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { User } from '../../api/_generated/schema'
+import { loadStateOf } from '../../api/queries/loadState'
+import { teamsQuery } from '../../api/queries/teams'
+import { createPasswordLink, createUser, deleteUser, updateUser, usersQuery } from '../../api/queries/users'
+import { EmptyState } from '../../ui/EmptyState'
+import { DataTable } from '../../ui/DataTable'
+import { Fault } from '../../ui/Fault'
+import { FieldGrid } from '../../ui/FieldGrid'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { SecretOnce } from '../../ui/SecretOnce'
+import { Stack } from '../../ui/Stack'
+import { problemText } from '../ratio/problemText'
+import { roles, type Role } from './roles'
+import { userColumns } from './userColumns'
+
+/** Users with their role: made, changed, disabled and removed here. */
+export function UsersTab() {
+  const queries = useQueryClient()
+  const query = useQuery(usersQuery())
+  const teams = useQuery(teamsQuery())
+  const load = loadStateOf(query)
+  const [sort, setSort] = useState('name')
+  const updating = useMutation(updateUser(queries))
+  const deleting = useMutation(deleteUser(queries))
+  const linking = useMutation(createPasswordLink())
+  const failed = [updating, deleting, linking].find(({ error }) => error !== null)?.error ?? null
+  const change = (user: User, next: Partial<Pick<User, 'role' | 'disabled'>>) =>
+    updating.mutate({
+      id: user.id,
+      display_name: user.display_name,
+      email: user.email,
+      role: user.role,
+      disabled: user.disabled,
+      ...next,
+    })
+  return (
+    <Stack>
+      <NewUserForm onMade={(user) => linking.mutate(user.id)} />
+      {linking.data !== undefined && (
+        <SecretOnce
+          testId="password-link"
+          what="Hand this one-time link to the user: it sets their password. It is shown this once."
+          secret={`${window.location.origin}${linking.data.path}`}
+          onDone={linking.reset}
+        />
+      )}
+      <Panel
+        title="Users"
+        hint="those of the provider are made at their first login; their role comes from its claims"
+        flush
+        testId="users"
+      >
+        {failed !== null && <Fault text={problemText(failed)} />}
+        {load.problem !== null && query.data === undefined ? (
+          <ProblemState problem={load.problem} onRetry={load.retry} />
+        ) : (
+          <DataTable
+            label="Users"
+            columns={userColumns({
+              teamName: (id) => teams.data?.find((team) => team.id === id)?.name ?? id,
+              pending: updating.isPending || deleting.isPending || linking.isPending,
+              onRole: (user, role) => change(user, { role }),
+              onDisable: (user) => change(user, { disabled: !user.disabled }),
+              onLink: (user) => linking.mutate(user.id),
+              onDelete: (user) => deleting.mutate(user.id),
+            })}
+            rows={query.data}
+            rowKey={(row) => row.id}
+            sort={sort}
+            onSort={setSort}
+            skeletonRows={4}
+            empty={<EmptyState title="No user yet" next="Make one above; one-time links work all the same." />}
+          />
+        )}
+      </Panel>
+    </Stack>
+  )
+}
+
+function NewUserForm({ onMade }: { onMade: (user: User) => void }) {
+  const queries = useQueryClient()
+  const [name, setName] = useState('')
+  const [shown, setShown] = useState('')
+  const [mail, setMail] = useState('')
+  const [role, setRole] = useState<Role>('viewer')
+  const making = useMutation(createUser(queries))
+  const make = () =>
+    making.mutate(
+      { name: name.trim(), display_name: shown.trim(), email: mail.trim() === '' ? null : mail.trim(), role },
+      {
+        onSuccess: (user) => {
+          setName('')
+          setShown('')
+          setMail('')
+          onMade(user)
+        },
+      },
+    )
+  return (
+    <Panel title="New user" hint="they get a one-time link to set a password" testId="new-user">
+      <FieldGrid label="New user" onSubmit={make}>
+        <TextInput label="Name to log in with" value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput label="Shown as" value={shown} onChange={(event) => setShown(event.currentTarget.value)} />
+        <TextInput label="Mail (optional)" value={mail} onChange={(event) => setMail(event.currentTarget.value)} />
+        <Select
+          label="Role"
+          allowDeselect={false}
+          data={roles}
+          value={role}
+          onChange={(value) => setRole(roles.find((known) => known === value) ?? 'viewer')}
+        />
+        <Button type="submit" loading={making.isPending} disabled={name.trim() === ''}>
+          Make user
+        </Button>
+        {making.error !== null && <Fault text={problemText(making.error)} />}
+      </FieldGrid>
+    </Panel>
+  )
+}

@@ -1,0 +1,80 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { HostAgentVersion } from '../../api/_generated/schema'
+import { DataTable, type Column } from '../../ui/DataTable'
+import { EmptyState } from '../../ui/EmptyState'
+import { Timestamp } from '../../ui/Timestamp'
+import { ToneTag } from '../../ui/ToneTag'
+import { standings } from './standings'
+
+interface AgentHostsTableProps {
+  hosts: HostAgentVersion[] | undefined
+  all: boolean
+  now: Date
+}
+
+/** Hosts with the release of their agent. */
+export function AgentHostsTable({ hosts, all, now }: AgentHostsTableProps) {
+  const [sort, setSort] = useState('name')
+  return (
+    <DataTable
+      label="Hosts and their agents"
+      columns={columns(now)}
+      rows={hosts}
+      rowKey={(row) => row.host_id}
+      sort={sort}
+      onSort={setSort}
+      skeletonRows={4}
+      empty={
+        all ? (
+          <EmptyState title="No host is enrolled" next="Enrol one with a join token: see below." />
+        ) : (
+          <EmptyState title="No host is behind" next="All agents run a release that is as new as this service." />
+        )
+      }
+    />
+  )
+}
+
+function columns(now: Date): Column<HostAgentVersion>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Host',
+      sortBy: (row) => row.name,
+      cell: (row) => (
+        <Link to="/hosts/$hostId" params={{ hostId: row.host_id }} search={{ tab: 'setup' }}>
+          {row.name}
+        </Link>
+      ),
+    },
+    {
+      key: 'version',
+      header: 'Release',
+      sortBy: (row) => row.version,
+      cell: (row) => (row.version === null ? 'not told yet' : <span className="ts-mono">{row.version}</span>),
+    },
+    {
+      key: 'standing',
+      header: 'Standing',
+      sortBy: (row) => row.standing,
+      cell: (row) =>
+        row.refused_at === null ? (
+          <ToneTag {...standings[row.standing]} />
+        ) : (
+          <ToneTag
+            tone="critical"
+            label="refused"
+            meaning="The service cannot read what it sends. Upgrade the agent; it keeps its data on disk meanwhile."
+          />
+        ),
+    },
+    { key: 'since', header: 'Since', sortBy: (row) => row.since, cell: (row) => <Timestamp at={row.since} /> },
+    {
+      key: 'last',
+      header: 'Last seen',
+      sortBy: (row) => row.last_seen,
+      cell: (row) => <Timestamp at={row.last_seen} now={now} />,
+    },
+  ]
+}

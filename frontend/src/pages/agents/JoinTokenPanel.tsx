@@ -1,0 +1,93 @@
+import { Button, Select, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { createJoinToken } from '../../api/queries/tokens'
+import { readLabels } from '../../lib/labels'
+import { Fault } from '../../ui/Fault'
+import { FieldGrid } from '../../ui/FieldGrid'
+import { Panel } from '../../ui/Panel'
+import { SecretOnce } from '../../ui/SecretOnce'
+import { problemText } from '../ratio/problemText'
+import { useSession } from '../shell/useSession'
+import { installCommands } from './installCommands'
+
+const uses = [
+  { value: '1', label: 'one host' },
+  { value: '50', label: '50 hosts' },
+  { value: '500', label: '500 hosts' },
+  { value: 'any', label: 'any number of hosts' },
+]
+const lifetimes = [
+  { value: '1', label: '1 hour' },
+  { value: '24', label: '1 day' },
+  { value: '168', label: '1 week' },
+]
+
+/** Makes a join token, and says how a host is enrolled with it. Only for those who may. */
+export function JoinTokenPanel() {
+  const queries = useQueryClient()
+  const { may } = useSession()
+  const [count, setCount] = useState('1')
+  const [hours, setHours] = useState('24')
+  const [typed, setTyped] = useState('')
+  const [note, setNote] = useState('')
+  const making = useMutation(createJoinToken(queries))
+  if (!may('write:agents')) return null
+  const labels = readLabels(typed)
+  const wrong = typeof labels === 'string' ? labels : undefined
+  const make = () => {
+    if (typeof labels === 'string') return
+    making.mutate({ uses: count === 'any' ? null : Number(count), hours: Number(hours), labels, note: note.trim() })
+  }
+  return (
+    <>
+      <Panel
+        title="Enrol hosts"
+        hint="a join token gives each host a credential of its own, which can write that host alone"
+        testId="join-token"
+      >
+        <FieldGrid label="New join token" onSubmit={make}>
+          <Select
+            label="For how many hosts"
+            allowDeselect={false}
+            data={uses}
+            value={count}
+            onChange={(value) => setCount(value ?? '1')}
+          />
+          <Select
+            label="To be used within"
+            allowDeselect={false}
+            data={lifetimes}
+            value={hours}
+            onChange={(value) => setHours(value ?? '24')}
+          />
+          <TextInput
+            label="Labels of these hosts (optional)"
+            placeholder="rack=r1, sku=cxl-2to1"
+            value={typed}
+            error={wrong}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+          />
+          <TextInput
+            label="Note (optional)"
+            maxLength={200}
+            value={note}
+            onChange={(event) => setNote(event.currentTarget.value)}
+          />
+          <Button type="submit" loading={making.isPending} disabled={wrong !== undefined}>
+            Make join token
+          </Button>
+          {making.error !== null && <Fault text={problemText(making.error)} />}
+        </FieldGrid>
+      </Panel>
+      {making.data !== undefined && (
+        <SecretOnce
+          testId="made-join-token"
+          what="Run this as root on each host, with the agent’s program beside it. The token is shown this once."
+          secret={installCommands(window.location.origin, making.data.token)}
+          onDone={making.reset}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,15 @@
+import type { AgentVersion } from '../../api/_generated/schema'
+import type { Tone } from '../../ui/ToneTag'
+
+/** How a release of the agent stands to that of the service, in words. */
+export const standings: Record<AgentVersion['standing'], { label: string; tone: Tone; meaning: string }> = {
+  current: { label: 'current', tone: 'good', meaning: 'The release of this service.' },
+  behind: { label: 'behind', tone: 'info', meaning: 'Older than this service, and supported. Upgrade when it suits.' },
+  too_old: { label: 'too old', tone: 'critical', meaning: 'No longer supported. Upgrade these hosts.' },
+  ahead: {
+    label: 'ahead',
+    tone: 'warning',
+    meaning: 'Newer than this service. Upgrade the service first, then its agents.',
+  },
+  unknown: { label: 'not known', tone: 'neutral', meaning: 'Nothing has told its release yet.' },
+}

@@ -1,0 +1,83 @@
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { DataQuality } from '../../api/_generated/schema'
+import { dataQualityQuery } from '../../api/queries/dataQuality'
+import { loadStateOf } from '../../api/queries/loadState'
+import { GapTimelineChart } from '../../charts/gapTimeline/GapTimelineChart'
+import { formatUtc } from '../../lib/time'
+import { formatCount, formatRatio } from '../../lib/units'
+import { Headline } from '../../ui/Headline'
+import { Panel } from '../../ui/Panel'
+import { ProblemState } from '../../ui/ProblemState'
+import { Stack } from '../../ui/Stack'
+import { useTimeRange } from '../shell/useTimeRange'
+import classes from './DataQualityPage.module.css'
+import { QualityStats } from './QualityStats'
+import { QualityTable } from './QualityTable'
+
+const route = getRouteApi('/data-quality')
+
+function sentenceOf({ fleet }: DataQuality): string {
+  const expected = fleet.expected_intervals.value
+  const received = fleet.received.value
+  const hosts = fleet.hosts.value ?? 0
+  if (expected === null || received === null || expected === 0) {
+    return fleet.expected_intervals.reason ?? 'Nothing was expected of any host in this time range.'
+  }
+  const skewed = fleet.skewed_hosts.value ?? 0
+  const clocks = skewed === 0 ? '' : ` ${formatCount(skewed)} ${skewed === 1 ? 'clock is' : 'clocks are'} off.`
+  return `${formatRatio(received / expected)} of the intervals that ${formatCount(hosts)} hosts should have sent arrived; ${formatCount(fleet.gapless_hosts.value ?? 0)} hosts miss none.${clocks}`
+}
+
+/** What arrived, what is missing and why: sums of the fleet, gaps over time, and each host. */
+export function DataQualityPage(): ReactNode {
+  const { cursor, sort = '-missing' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const { range, zoomTo } = useTimeRange()
+  const query = useQuery(dataQualityQuery(range, cursor))
+  const load = loadStateOf(query)
+  const view = query.data
+  if (load.problem !== null && view === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const open = (next: string | undefined) =>
+    void navigate({ search: (before) => ({ ...before, cursor: next }), resetScroll: false })
+  const next = view?.hosts.next_cursor
+  return (
+    <div data-testid="page-data-quality">
+      <Headline kicker={<h1>Data quality</h1>} sentence={view === undefined ? undefined : sentenceOf(view)} />
+      <Stack>
+        <QualityStats fleet={view?.fleet} />
+        <GapTimelineChart hosts={view?.hosts.items} window={view?.window} load={load} onTimeZoom={zoomTo} />
+        <Panel
+          title="Hosts"
+          hint={
+            view === undefined
+              ? undefined
+              : `those that miss most first; arrivals are counted since ${formatUtc(new Date(view.counted_since))}`
+          }
+          flush
+          testId="quality-hosts"
+        >
+          <QualityTable
+            hosts={view?.hosts.items}
+            sort={sort}
+            onSort={(chosen) =>
+              void navigate({ search: (before) => ({ ...before, sort: chosen }), replace: true, resetScroll: false })
+            }
+          />
+          {(cursor !== undefined || next != null) && (
+            <div className={classes.pages}>
+              <Button variant="default" disabled={cursor === undefined} onClick={() => open(undefined)}>
+                First hosts
+              </Button>
+              <Button variant="default" disabled={next == null} onClick={() => open(next ?? undefined)}>
+                Next hosts
+              </Button>
+            </div>
+          )}
+        </Panel>
+      </Stack>
+    </div>
+  )
+}

@@ -1,0 +1,89 @@
+import { Button, PasswordInput, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, useRouter } from '@tanstack/react-router'
+import { useState, type FormEvent, type ReactNode } from 'react'
+import { loadStateOf } from '../../api/queries/loadState'
+import { logIn, loginMethodsQuery } from '../../api/queries/session'
+import type { LoginSearch } from '../../lib/identityUrl'
+import { returnPath } from '../../lib/permissions'
+import { Fault } from '../../ui/Fault'
+import { ProblemState } from '../../ui/ProblemState'
+import { problemText } from '../ratio/problemText'
+import { FirstStart } from './FirstStart'
+import classes from './LoginPage.module.css'
+
+const route = getRouteApi('/login')
+
+const errors: Record<NonNullable<LoginSearch['error']>, string> = {
+  expired: 'The login took too long. Begin again.',
+  refused: 'The provider did not let you in. Ask those who run it, then begin again.',
+  failed: 'What the provider sent cannot be trusted, so nobody was logged in. The log of the service has the cause.',
+  'not-allowed': 'You have no role here. Ask an administrator to give one to a group of yours.',
+  disabled: 'Your account is disabled. Ask an administrator.',
+  unreachable: 'The provider does not answer. Try again in a minute, or ask those who run this service.',
+}
+
+/** Logs in with a password or through the OpenID provider, and returns to where one was. */
+export function LoginPage(): ReactNode {
+  const { next, error } = route.useSearch()
+  const back = returnPath(next)
+  const query = useQuery(loginMethodsQuery())
+  const load = loadStateOf(query)
+  const methods = query.data
+  return (
+    <div className={classes.page} data-testid="page-login">
+      <h1 className={classes.title}>Log in to Tierscope</h1>
+      {error !== undefined && <Fault text={errors[error]} />}
+      {load.problem !== null && methods === undefined && <ProblemState problem={load.problem} onRetry={load.retry} />}
+      {methods !== undefined && methods.oidc !== null && (
+        <Button
+          component="a"
+          size="sm"
+          fullWidth
+          variant={methods.password ? 'default' : 'filled'}
+          href={`${methods.oidc.start_url}?next=${encodeURIComponent(back)}`}
+        >
+          Log in with {methods.oidc.label}
+        </Button>
+      )}
+      {methods?.password === true && <PasswordForm back={back} />}
+      {methods !== undefined && <FirstStart />}
+    </div>
+  )
+}
+
+function PasswordForm({ back }: { back: string }) {
+  const queries = useQueryClient()
+  const router = useRouter()
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const entering = useMutation(logIn(queries))
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    entering.mutate({ name: name.trim(), password }, { onSuccess: () => router.history.push(back) })
+  }
+  return (
+    <form className={classes.form} aria-label="Log in with a password" onSubmit={submit}>
+      <TextInput
+        label="Name"
+        autoComplete="username"
+        required
+        size="sm"
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <PasswordInput
+        label="Password"
+        autoComplete="current-password"
+        required
+        size="sm"
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+      />
+      <Button type="submit" size="sm" fullWidth loading={entering.isPending} disabled={name === '' || password === ''}>
+        Log in
+      </Button>
+      {entering.error !== null && <Fault text={problemText(entering.error)} />}
+    </form>
+  )
+}

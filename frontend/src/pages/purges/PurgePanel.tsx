@@ -1,0 +1,53 @@
+import { Button, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { purgeQuery, startPurge } from '../../api/queries/purges'
+import { Fault } from '../../ui/Fault'
+import { FieldGrid } from '../../ui/FieldGrid'
+import { Panel } from '../../ui/Panel'
+import { problemText } from '../ratio/problemText'
+import { useSession } from '../shell/useSession'
+import { PurgeReport } from './PurgeReport'
+
+interface PurgePanelProps {
+  subject: { kind: 'host' | 'service'; id: string }
+  /** What must be typed: a host's name, `namespace/name` of a service. */
+  name: string
+  /** What is lost and what comes after, in sentences. */
+  consequence: string
+}
+
+/** Removes all data of a host or service for ever, after its name was typed. Only for those who may. */
+export function PurgePanel({ subject, name, consequence }: PurgePanelProps) {
+  const queries = useQueryClient()
+  const { may } = useSession()
+  const [typed, setTyped] = useState('')
+  const starting = useMutation(startPurge(queries, subject))
+  const job = useQuery(purgeQuery(starting.data?.id ?? null))
+  if (!may('purge:data')) return null
+  const purge = job.data ?? starting.data
+  return (
+    <Panel title={`Remove this ${subject.kind} and all its data`} hint={consequence} testId="purge">
+      {purge !== undefined ? (
+        <PurgeReport purge={purge} />
+      ) : (
+        <FieldGrid label={`Remove ${name}`} onSubmit={() => starting.mutate(typed)}>
+          <TextInput
+            label={
+              <>
+                Type <code>{name}</code> to confirm
+              </>
+            }
+            autoComplete="off"
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+          />
+          <Button type="submit" color="red" loading={starting.isPending} disabled={typed !== name}>
+            Remove for ever
+          </Button>
+          {starting.error !== null && <Fault text={problemText(starting.error)} />}
+        </FieldGrid>
+      )}
+    </Panel>
+  )
+}
