@@ -16,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
 from tierscope.core.errors import BadRequest, SlowQuery, Unavailable
+from tierscope.core.objects import ObjectReader, ObjectStore
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
@@ -41,8 +42,9 @@ def libpq_url(url: str) -> str:
 class ReadSession:
     """A connection that cannot write. All its statements run in one read-only transaction."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, objects: ObjectReader | None = None) -> None:
         self._connection = connection
+        self.objects = objects or ObjectReader(None)
 
     def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[*tuple[Any, ...]]:
         """Runs one statement and returns its result."""
@@ -69,8 +71,16 @@ class WriteTransaction(ReadSession):
 class Database:
     """Two pools on one server: one for reads, one for writes."""
 
-    def __init__(self, url: str, *, pool_size: int = 8, read_statement_seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 8,
+        read_statement_seconds: float = 5.0,
+        objects: ObjectStore | None = None,
+    ) -> None:
         self.url = url
+        self.objects = ObjectReader(objects)
         read = f"-c default_transaction_read_only=on -c statement_timeout={int(read_statement_seconds * 1000)}"
         write = (
             f"-c statement_timeout={int(WRITE_STATEMENT_SECONDS * 1000)}"
@@ -99,7 +109,7 @@ class Database:
             SlowQuery: a statement ran into the limit for reads.
         """
         with translated(), self._read.connect() as connection:
-            yield ReadSession(connection)
+            yield ReadSession(connection, self.objects)
 
     @contextmanager
     def write(self) -> Iterator[WriteTransaction]:
@@ -109,7 +119,7 @@ class Database:
             Unavailable: the server cannot be reached, or the connection broke; the work was not stored.
         """
         with translated(), self._write.begin() as connection:
-            yield WriteTransaction(connection)
+            yield WriteTransaction(connection, self.objects)
 
     def connections(self) -> dict[str, tuple[int, int]]:
         """Connections of the pools of reads and writes: in use, and at most."""
@@ -147,6 +157,8 @@ def _known(error: Exception, cause: BaseException | None, *, disconnected: bool)
     if type(cause) is psycopg.DataError or isinstance(cause, _UNFIT_TEXT):
         # The driver's own refusal, before anything was sent, or the server's: a NUL or half a character in a text.
         return BadRequest("a text holds a character that no stored text can hold, such as NUL")
+    if isinstance(cause, pg_errors.DiskFull):
+        return Unavailable("the disk of the database is full; free space there", retry_after_seconds=5)
     if disconnected or isinstance(error, OperationalError):
         return Unavailable("the database cannot be reached", retry_after_seconds=5)
     return error

@@ -14,12 +14,13 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.heat.rows import Method
 from tierscope.domain.traces import SampledPages, unpack_sample
 from tierscope.storage.binary import copy_out, from_us, parse_float, parse_int, parse_us
+from tierscope.storage.trace_files import read_block
 
 _HEAD = (
     "host_id, ts, group_name, backend, granularity, interval_ns, sampled_ratio, counts, period_events, duty_ratio, "
     "n_intervals, n_pages, n_rows"
 )
-_MAX_PACKED_BYTES = 64 << 20
+MAX_PACKED_BYTES = 64 << 20
 """Most bytes that a body may unpack to: far above what 256 KiB of samples hold."""
 
 
@@ -113,15 +114,20 @@ def read_samples(
     times = ", ".join(f"'{from_us(end).isoformat()}'" for end in ends)
     hosts = ", ".join(str(host) for host in sorted({head.host_id for head in heads}))
     query = (
-        f"SELECT {_HEAD}, body FROM traces WHERE service_id = {int(service_id)} AND host_id IN ({hosts})"  # noqa: S608
+        f"SELECT {_HEAD}, body, object_key, object_part FROM traces"  # noqa: S608 - numbers and times
+        f" WHERE service_id = {int(service_id)} AND host_id IN ({hosts})"
         f" AND ts IN ({times})"
     )
     inflate = zstandard.ZstdDecompressor()
     for row in copy_out(session, query):
-        head, body = _head(row), row[13]
-        if head in wanted and body is not None:
-            wanted.remove(head)
-            yield head, unpack_sample(inflate.decompress(body, max_output_size=_MAX_PACKED_BYTES))
+        head, body, key = _head(row), row[13], row[14]
+        if head not in wanted or body is None:
+            continue
+        wanted.remove(head)
+        if key is None:
+            yield head, unpack_sample(inflate.decompress(body, max_output_size=MAX_PACKED_BYTES))
+        else:
+            yield head, read_block(session.objects.get(key.decode()), parse_int(row[15]) or 0)
 
 
 def _head(row: Sequence[bytes | None]) -> SampleHead:

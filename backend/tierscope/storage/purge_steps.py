@@ -12,8 +12,9 @@ from typing import Any, Literal
 from sqlalchemy import Table, Text
 from sqlalchemy.dialects.postgresql import JSONB
 
+from tierscope.storage.objects import FORGET
 from tierscope.storage.purges import PurgeKind, PurgeSubjectRow
-from tierscope.storage.tables import TIME_TABLES, TimeTable, metadata
+from tierscope.storage.tables import TIME_TABLES, TimeTable, metadata, objects
 
 KEPT: Mapping[str, str] = {
     "audit": "who changed what stays",
@@ -79,7 +80,17 @@ def make_steps(kind: PurgeKind) -> list[Step]:
         rollups = [RollupStep("service_heat_1h"), RollupStep("service_heat_1d"), RollupStep("service_moves_1h")]
     special = _host_rows() if kind == "host" else _service_rows()
     subject = RowStep(f"{kind}s", f"DELETE FROM {kind}s WHERE id = :number")  # noqa: S608 - names of our own
-    return [*rollups, *chunks, *special, *_reference_steps(kind), *_mention_steps(), subject, SettleStep(), *chunks]
+    return [
+        *rollups,
+        *chunks,
+        *special,
+        *_reference_steps(kind),
+        *_mention_steps(),
+        subject,
+        SettleStep(),
+        *chunks,
+        _objects(kind),
+    ]
 
 
 def statement_values(subject: PurgeSubjectRow) -> dict[str, Any]:
@@ -167,8 +178,17 @@ def _reference_steps(kind: PurgeKind) -> list[Step]:
     for table in metadata.sorted_tables:
         column = reference_column(table, kind)
         if column is not None:
-            steps.append(RowStep(table.name, f"DELETE FROM {table.name} WHERE {column} = :number"))  # noqa: S608
+            steps.append(_objects(kind) if table is objects else _references(table, column))
     return steps
+
+
+def _references(table: Table, column: str) -> RowStep:
+    return RowStep(table.name, f"DELETE FROM {table.name} WHERE {column} = :number")  # noqa: S608 - names of our own
+
+
+def _objects(kind: PurgeKind) -> RowStep:
+    """Gives up what is in the object store, where a worker deletes it."""
+    return RowStep(objects.name, f"{FORGET}{kind}_id = :number")
 
 
 def reference_column(table: Table, kind: PurgeKind) -> str | None:

@@ -10,7 +10,9 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.storage import copy
 from tierscope.storage.binary import copy_out, parse_int, parse_us
+from tierscope.storage.objects import forget_hours
 from tierscope.storage.rollups import delete_buckets
+from tierscope.storage.tile_files import read_tile_bodies
 
 ZSTD_LEVEL = 3
 
@@ -71,6 +73,7 @@ def replace_tiles(
 ) -> None:
     """Store the tiles of whole hours in place of what was there."""
     delete_buckets(transaction, "tiles", host_id, service_id, hours)
+    forget_hours(transaction, "tiles", host_id, service_id, hours)
     deflate = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
     rows = [
         copy.row(
@@ -95,7 +98,8 @@ def read_tiles(
 ) -> list[StoredTile]:
     """Tiles of hours that start in [start, end), in order of time."""
     statement = text(
-        "SELECT DISTINCT ON (ts) ts, cells, known FROM tiles WHERE host_id = :host AND service_id = :service"
+        "SELECT DISTINCT ON (ts) ts, cells, known, object_key, object_part FROM tiles"
+        " WHERE host_id = :host AND service_id = :service"
         " AND epoch_id = :epoch AND level = :level AND ts >= :start AND ts < :end ORDER BY ts"
     )
     inflate = zstandard.ZstdDecompressor()
@@ -107,7 +111,10 @@ def read_tiles(
         "start": start,
         "end": end,
     }
-    return [
-        StoredTile(epoch_id, level, row.ts, inflate.decompress(bytes(row.cells)), inflate.decompress(bytes(row.known)))
-        for row in session.execute(statement, values)
-    ]
+    found = []
+    for row in session.execute(statement, values):
+        bodies = (bytes(row.cells), bytes(row.known))
+        if row.object_key is not None:
+            bodies = read_tile_bodies(session.objects.get(row.object_key), row.object_part)
+        found.append(StoredTile(epoch_id, level, row.ts, *map(inflate.decompress, bodies)))
+    return found

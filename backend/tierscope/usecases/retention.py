@@ -5,8 +5,11 @@ from datetime import timedelta
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
+from tierscope.storage.objects import KINDS as OBJECT_KINDS
+from tierscope.storage.objects import forget_before
 from tierscope.storage.partitions import drop_old, ensure_usual_partitions
 from tierscope.storage.sweeps import purge_sweeps
+from tierscope.storage.tables import TIME_TABLES
 from tierscope.storage.trace_uploads import purge_uploads
 
 SWEEPS_KEPT = timedelta(days=90)
@@ -37,6 +40,12 @@ class KeepPartitions:
             made = ensure_usual_partitions(transaction, now)
         with self._database.write() as transaction:
             dropped = drop_old(transaction, now)
+            for entry in TIME_TABLES:
+                for kind in OBJECT_KINDS:
+                    if entry.table.name == kind:
+                        # A chunk leaves whole, after its last day: so do objects, a chunk later at most.
+                        kept = timedelta(days=entry.keep_days + entry.chunk_days)
+                        forget_before(transaction, kind, now - kept)
         with self._database.write() as transaction:
             sweeps = purge_sweeps(transaction, now - SWEEPS_KEPT)
             uploads = purge_uploads(transaction, now - SWEEPS_KEPT)

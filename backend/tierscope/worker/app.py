@@ -15,6 +15,7 @@ _RESULTS_SECONDS = 3600
 TASKS = (
     "rebuild",
     "retention",
+    "objects",
     "advice",
     "experiments",
     "fleet_statistics",

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
+from tierscope.core.objects import open_store
 from tierscope.core.settings import Settings
 
 
@@ -20,4 +21,6 @@ def worker_database() -> Database:
         raise ConfigurationError(
             "no database is configured", next_step="Set TIERSCOPE_DATABASE_URL, or start with `tierscope up`."
         )
-    return Database(url, pool_size=settings.database_pool_size, read_statement_seconds=60.0)
+    return Database(
+        url, pool_size=settings.database_pool_size, read_statement_seconds=60.0, objects=open_store(settings)
+    )

@@ -107,6 +107,8 @@ def trace_row(host_id: int, service_id: int, end_ns: int, sample: PageSample) ->
             copy.int4(sample.n_pages),
             copy.int4(sample.n_rows),
             copy.blob(sample.body),
+            copy.NULL,  # in no object yet
+            copy.NULL,
         ]
     )
 

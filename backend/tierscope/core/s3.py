@@ -1,0 +1,112 @@
+"""Objects in a bucket that speaks S3."""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tierscope.core.errors import ConfigurationError, Unavailable
+from tierscope.core.objects import RETRY_SECONDS, FoundObject, ObjectMissing, check_body
+from tierscope.core.outgoing import OutgoingCalls
+from tierscope.core.settings import Objects, Outgoing
+
+_DELETED_AT_ONCE = 1000
+_GONE = ("NoSuchKey", "404", "NotFound")
+
+
+class S3Store:
+    """A bucket. Requests are tried again by the library, with growing pauses; redirects elsewhere are not followed."""
+
+    def __init__(self, settings: Objects, outgoing: Outgoing) -> None:
+        """Judges the address, and opens a client.
+
+        Raises:
+            ConfigurationError: the library is not installed.
+            OutgoingRefused: the address is internal, and not one that may be called.
+        """
+        try:
+            import boto3  # noqa: PLC0415 - an extra that an installation may lack
+            from botocore.config import Config  # noqa: PLC0415 - likewise
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                "objects in S3 need boto3, which is not installed", next_step="Install tierscope[objects]."
+            ) from error
+        if settings.endpoint_url is not None:
+            OutgoingCalls(outgoing).find_target(settings.endpoint_url)
+        self._bucket, self._prefix = settings.bucket, settings.prefix
+        self._client: Any = boto3.session.Session().client(
+            "s3",
+            endpoint_url=settings.endpoint_url,
+            region_name=settings.region,
+            verify=str(outgoing.ca_file) if outgoing.ca_file else None,
+            config=Config(
+                connect_timeout=settings.connect_seconds,
+                read_timeout=settings.read_seconds,
+                retries={"total_max_attempts": settings.attempts, "mode": "standard"},
+                s3={"addressing_style": "path" if settings.endpoint_url else "auto"},
+                proxies={},
+            ),
+            **_keys(settings),
+        )
+
+    def put(self, key: str, body: bytes) -> None:
+        """Store it; the server compares the bytes that came with our checksum before it answers."""
+        digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
+        with _translated():
+            self._client.put_object(Bucket=self._bucket, Key=self._prefix + key, Body=body, ChecksumSHA256=digest)
+
+    def get(self, key: str) -> bytes:
+        """Read it whole."""
+        with _translated(key):
+            answer = self._client.get_object(Bucket=self._bucket, Key=self._prefix + key)
+            return check_body(key, answer["Body"].read())
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Remove them, a thousand in a request."""
+        for first in range(0, len(keys), _DELETED_AT_ONCE):
+            some = [{"Key": self._prefix + key} for key in keys[first : first + _DELETED_AT_ONCE]]
+            with _translated():
+                answer = self._client.delete_objects(Bucket=self._bucket, Delete={"Objects": some, "Quiet": True})
+            if answer.get("Errors"):
+                code = answer["Errors"][0].get("Code")
+                raise Unavailable(f"the object store does not delete: {code}", retry_after_seconds=RETRY_SECONDS)
+
+    def list(self, prefix: str) -> Iterator[FoundObject]:
+        """By pages of a thousand."""
+        with _translated():
+            pages = self._client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self._bucket, Prefix=self._prefix + prefix):
+                for item in page.get("Contents", ()):
+                    yield FoundObject(item["Key"].removeprefix(self._prefix), item["Size"], item["LastModified"])
+
+
+def _keys(settings: Objects) -> dict[str, str]:
+    if settings.access_key_id is None:
+        return {}
+    secret = settings.secret_access_key.get_secret_value() if settings.secret_access_key else None
+    if secret is None and settings.secret_access_key_file is not None:
+        secret = settings.secret_access_key_file.read_text(encoding="utf-8").strip()
+    if secret is None:
+        raise ConfigurationError(
+            "the object store has an access key without its secret",
+            next_step="Set TIERSCOPE_OBJECTS__SECRET_ACCESS_KEY_FILE.",
+        )
+    return {"aws_access_key_id": settings.access_key_id.get_secret_value(), "aws_secret_access_key": secret}
+
+
+@contextmanager
+def _translated(key: str | None = None) -> Iterator[None]:
+    """Turns the library's errors into ours; they name no address and no secret."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - see above
+
+    try:
+        yield
+    except ClientError as error:
+        code = str(error.response.get("Error", {}).get("Code", ""))
+        if key is not None and code in _GONE:
+            raise ObjectMissing(f"the object {key} is gone", retry_after_seconds=RETRY_SECONDS) from error
+        raise Unavailable(f"the object store refused: {code}", retry_after_seconds=RETRY_SECONDS) from error
+    except (BotoCoreError, OSError) as error:
+        cause = type(error).__name__
+        raise Unavailable(f"the object store cannot be reached ({cause})", retry_after_seconds=RETRY_SECONDS) from error
