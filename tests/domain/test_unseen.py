@@ -17,6 +17,7 @@ from tierscope.domain.heat.unseen import (
     traffic_coverage,
 )
 from tierscope.domain.sampled_traces import fold_sampled, sum_windows
+from tierscope.storage.traces import read_page_trace
 
 PERIOD_EVENTS = 200.0
 SEEDS = 200
