@@ -58,7 +58,17 @@ def test_a_call_arrives_as_it_was_made(receiver: WebReceiver) -> None:
         "http://0x7f.1/",
         "http://127.1/",
         "http://0/",
+        "http://0.0.0.0/",
+        "http://017700000001/",
+        "http://0x7f000001/",
+        "http://0xa9.0xfe.0xa9.0xfe/",
+        "http://[::]/",
         "http://[::1]/",
+        "http://[::127.0.0.1]/",
+        "http://[::ffff:0:127.0.0.1]/",
+        "http://[64:ff9b:1::a9fe:a9fe]/",
+        "http://[2002:7f00:1::1]/",
+        "http://[2001:0:4136:e378:8000:63bf:80ff:fffe]/",
         "http://[::ffff:127.0.0.1]/",
         "http://[::ffff:7f00:1]/",
         "http://[64:ff9b::7f00:1]/",
@@ -75,14 +85,25 @@ def test_internal_addresses_are_refused_however_they_are_written(url: str) -> No
     assert "latest" not in refused.value.detail
 
 
-@pytest.mark.parametrize("url", ["ftp://example.org/", "file:///etc/passwd", "example.org", "http://", ""])
+@pytest.mark.parametrize(
+    "url", ["ftp://example.org/", "file:///etc/passwd", "example.org", "http://", "", "http://0177.0.0.1/"]
+)
 def test_what_is_no_web_address_is_refused(url: str) -> None:
     with pytest.raises(OutgoingRefused, match="URL"):
         calls("0.0.0.0/0").send("POST", url)
 
 
 @pytest.mark.parametrize(
-    "answers", [("93.184.215.14", "127.0.0.1"), ("127.0.0.1", "93.184.215.14"), ("::1", "8.8.8.8")]
+    "answers",
+    [
+        ("93.184.215.14", "127.0.0.1"),
+        ("127.0.0.1", "93.184.215.14"),
+        ("::1", "8.8.8.8"),
+        ("8.8.8.8", "64:ff9b::a00:1"),
+        ("2606:2800:220:1::1", "::ffff:169.254.169.254"),
+        ("8.8.8.8", "fe80::1%eth0"),
+        ("8.8.8.8", "0.0.0.0"),  # noqa: S104 - an answer of a resolver
+    ],
 )
 def test_a_name_that_stands_for_inside_and_outside_is_refused(answers: tuple[str, ...]) -> None:
     with pytest.raises(OutgoingRefused, match="internal address"):

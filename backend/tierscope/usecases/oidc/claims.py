@@ -3,9 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from authlib.oidc.core import CodeIDToken
-from joserfc.errors import JoseError
-
 from tierscope.core.settings import Oidc
 from tierscope.domain.permissions import Role
 from tierscope.usecases.oidc.refusal import LoginRefused
@@ -28,6 +25,9 @@ def check_id_token(
     Raises:
         LoginRefused: names the claim.
     """
+    from authlib.oidc.core import CodeIDToken  # noqa: PLC0415 - loaded with the first login through the provider
+    from joserfc.errors import JoseError  # noqa: PLC0415 - likewise
+
     token = CodeIDToken(
         dict(claims),
         dict(header),

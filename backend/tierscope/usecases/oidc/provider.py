@@ -6,17 +6,16 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlencode, urlsplit
-
-from joserfc import jws
-from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
 
 from tierscope.core.errors import OutgoingFailed, OutgoingRefused
 from tierscope.core.outgoing import OutgoingCalls
 from tierscope.core.settings import Oidc
 from tierscope.usecases.oidc.refusal import LoginRefused, Reason
+
+if TYPE_CHECKING:
+    from joserfc.jwk import KeySet
 
 DISCOVERY = "/.well-known/openid-configuration"
 DISCOVERY_SECONDS = 3600.0
@@ -54,7 +53,7 @@ class Provider:
     calls: OutgoingCalls
     monotonic: Callable[[], float] = time.monotonic
     _endpoints: tuple[float, Endpoints] | None = None
-    _keys: tuple[float, KeySet] | None = None
+    _keys: "tuple[float, KeySet] | None" = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -108,6 +107,9 @@ class Provider:
         Raises:
             LoginRefused: another key or algorithm signed it, or it is no token.
         """
+        from joserfc import jws  # noqa: PLC0415 - loaded with the first login through the provider
+        from joserfc.errors import JoseError  # noqa: PLC0415 - likewise
+
         algorithms = list(self.settings.algorithms)
         try:
             header = jws.extract_compact(token.encode()).headers()
@@ -153,7 +155,7 @@ class Provider:
             token_methods=tuple(methods) if isinstance(methods, list) else ("client_secret_basic",),
         )
 
-    def _keys_for(self, key_id: object) -> KeySet:
+    def _keys_for(self, key_id: object) -> "KeySet":
         """The provider's keys, asked for again where they are old or do not hold this one: providers change keys."""
         url = self.endpoints().keys
         with self._lock:
@@ -164,6 +166,8 @@ class Provider:
                 if now - read_at < (KEYS_SECONDS if known else KEYS_AGAIN_SECONDS):
                     return keys
             document = self._ask("GET", url, {"Accept": "application/json"})
+            from joserfc.jwk import KeySet  # noqa: PLC0415 - loaded with the first login through the provider
+
             # Keys of kinds that we do not know are passed over; symmetric ones are never the provider's to publish.
             usable = [key for key in document.get("keys", ()) if _is_signing_key(key)]
             keys = KeySet.import_key_set({"keys": usable})
