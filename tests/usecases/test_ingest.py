@@ -16,6 +16,7 @@ from tierscope.core.errors import Busy, TierscopeError, TooLarge, TooMany, Unava
 from tierscope.core.settings import Limits
 from tierscope.storage.ingest import Incoming, Outcome, Registry, StoreLimits, store_group
 from tierscope.usecases.ingest import Acknowledged, Ingest
+from tierscope.wire.decode import Decoded, DecodeLimits, decode_body
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -145,6 +146,28 @@ def test_a_batch_that_breaks_the_transaction_is_stored_apart_from_the_others(
 
     run(database, Limits(), work)
     assert samples(database) == 2
+
+
+def test_batches_that_wait_to_be_decoded_are_bounded_too(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = [enrol(database) for _ in range(5)]
+    opened = threading.Event()
+
+    def slow(data: bytes, limits: DecodeLimits) -> Decoded:
+        assert opened.wait(60)
+        return decode_body(data, limits)
+
+    monkeypatch.setattr("tierscope.usecases.ingest.decode_body", slow)
+
+    async def work(ingest: Ingest) -> None:
+        tasks = [asyncio.create_task(ingest.submit(host.identity, body(host, 0))) for host in hosts]
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=60)
+        opened.set()
+        (refused,) = done
+        assert isinstance(refused.exception(), Busy)
+        taken = [task for task in tasks if task is not refused]
+        assert all(isinstance(answer, Acknowledged) for answer in await asyncio.gather(*taken))
+
+    run(database, Limits(queue_batches=2), work)
 
 
 def test_a_full_queue_answers_busy_and_a_greedy_host_too_many(

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from tierscope.api.figures import Model
 from tierscope.api.permissions import requires
+from tierscope.api.problems import RETRY_SECONDS
 from tierscope.usecases.readiness import Readiness
 
 router = APIRouter(dependencies=[Depends(requires("public"))], tags=["health"])
@@ -41,6 +42,7 @@ def read_readiness(response: Response, readiness: Annotated[Readiness, Depends(r
     reason = readiness.obstacle()
     if reason is not None:
         response.status_code = 503
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
     return Ready(ready=reason is None, reason=reason)
 
 

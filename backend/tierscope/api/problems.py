@@ -6,6 +6,7 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from tierscope.api.figures import Problem
 from tierscope.core.errors import (
@@ -15,6 +16,7 @@ from tierscope.core.errors import (
     NotFound,
     TierscopeError,
     TooLarge,
+    TooMany,
     Unauthenticated,
     Unavailable,
     Unprocessable,
@@ -32,6 +34,9 @@ _BY_STATUS: dict[int, type[TierscopeError]] = {
     422: Unprocessable,
     503: Unavailable,
 }
+RETRY_SECONDS = 5
+"""Whoever is sent away for a while is told for how long, also where the cause does not know."""
+_COME_BACK = (TooMany.status, Unavailable.status)
 _log = structlog.get_logger(__name__)
 
 
@@ -48,6 +53,8 @@ def problem_response(error: TierscopeError, instance: str | None = None) -> Resp
     headers = {"Cache-Control": "no-store"}
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
+    elif error.status in _COME_BACK:
+        headers["Retry-After"] = str(RETRY_SECONDS)
     if error.status == Unauthenticated.status:
         headers["WWW-Authenticate"] = "Bearer"
     return Response(body.model_dump_json(), status_code=error.status, media_type=PROBLEM_TYPE, headers=headers)
@@ -59,6 +66,7 @@ def install_handlers(app: FastAPI) -> None:
         (TierscopeError, _known),
         (RequestValidationError, _invalid),
         (HTTPException, _http),
+        (ClientDisconnect, _gone),
         (Exception, _unknown),
     ]
     for kind, handler in handlers:
@@ -89,6 +97,12 @@ async def _http(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
     return response
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Nobody reads this answer, and nothing is wrong here: a connection broke before the body had come."""
+    del error
+    return problem_response(BadRequest("the connection ended in the middle of the body"), request.url.path)
 
 
 async def _unknown(request: Request, error: Exception) -> Response:

@@ -104,6 +104,7 @@ class Ingest:
         self._queue: deque[_Waiting] = deque()
         self._queued_bytes = 0
         self._in_flight: Counter[int] = Counter()
+        self._decoding = 0
         self._peak = 0
         self._stopping = False
         self._partitions_for: date | None = None
@@ -154,6 +155,9 @@ class Ingest:
                 )
             if len(self._queue) >= self._limits.queue_batches or self._queued_bytes >= self._limits.queue_bytes:
                 raise Busy(f"{len(self._queue)} batches wait to be stored", retry_after_seconds=RETRY_SECONDS)
+            # Where decoding is slower than storing, batches pile up before the queue: they wait as much as those in it.
+            if self._decoding >= self._limits.queue_batches + DECODE_THREADS:
+                raise Busy(f"{self._decoding} batches wait to be decoded", retry_after_seconds=RETRY_SECONDS)
 
     async def submit(self, host: HostIdentity, body: bytes, *, sent: SentClocks | None = None) -> Acknowledged:
         """Stores a compressed batch of an authenticated host; returns once it is committed.
@@ -168,8 +172,7 @@ class Ingest:
             self._in_flight[host.id] += 1
             self._peak = max(self._peak, self._in_flight.total())
         try:
-            loop = asyncio.get_running_loop()
-            decoded = await loop.run_in_executor(self._decoders, self._decode, host, body)
+            decoded = await self._decode_in_turn(host, body)
             self.meters.decoded(decoded.batch)
             item = _incoming(host, decoded, arrival, sent)
             stored = await asyncio.wrap_future(self._enqueue(item))
@@ -180,6 +183,15 @@ class Ingest:
                 self._in_flight[host.id] -= 1
                 if self._in_flight[host.id] <= 0:
                     del self._in_flight[host.id]
+
+    async def _decode_in_turn(self, host: HostIdentity, body: bytes) -> Decoded:
+        with self._condition:
+            self._decoding += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._decoders, self._decode, host, body)
+        finally:
+            with self._condition:
+                self._decoding -= 1
 
     def _decode(self, host: HostIdentity, body: bytes) -> Decoded:
         """Decodes a batch; notes where a host speaks a protocol that this release does not know."""
