@@ -28,7 +28,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web lint fmt e2e bench validation gen clean fuzz-api
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web lint fmt e2e bench faults validation gen clean fuzz-api
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -107,6 +107,9 @@ gen: $(PYTHON_STAMP) $(NODE_STAMP) ## Regenerate code and documents from the con
 
 bench: $(PYTHON_STAMP) agent ## Measure against references in the same run; see docs/benchmarks.md
 	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m bench --agent "$$(deploy/dev/build-agent.sh --print-path)" $(ARGS)
+
+faults: $(PYTHON_STAMP) agent ## Kill, cut, fill and overload the real processes; ARGS="--rounds 3"; writes docs/faults.md
+	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m faults $(ARGS)
 
 validation: $(PYTHON_STAMP) simcore ## Replay papers and recorded kernels in the simulator; writes docs/validation.md
 	PYTHONPATH=tests $(BIN)/python -m validation

@@ -1,0 +1,107 @@
+"""`make faults`: every fault in several rounds, the outage beside vmagent, and the record of both in docs/faults.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from faults import report
+from faults.matrix import ROWS, SETTINGS, Skipped, compare_with_undisturbed, run_rows
+from faults.outage import CASES, Loss, run_case
+from faults.processes import NeverHappenedError
+from faults.programs import ROOT, dynamic_agent, shipped_agent
+from faults.scene import Outcome
+from faults.stage import NotHereError, staged
+
+DOCUMENT = ROOT / "docs" / "faults.md"
+
+
+def main() -> int:
+    """Runs what is asked for; 1 where anything failed."""
+    parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=1, help="passes over the matrix")
+    parser.add_argument(
+        "--seed", type=int, default=time.time_ns() // 10**9, help="of the first round; one more for each"
+    )
+    parser.add_argument("--only", help=f"rows, out of {','.join(row.name for row in ROWS)}; all of them without")
+    parser.add_argument("--outage-seconds", type=float, default=60.0, help="0 leaves the comparison out")
+    parser.add_argument("--record", type=Path, default=DOCUMENT, help="document that the tables go to")
+    arguments = parser.parse_args()
+    wanted = set(arguments.only.split(",")) if arguments.only else {row.name for row in ROWS}
+    if unknown := wanted - {row.name for row in ROWS}:
+        parser.error(f"no such row: {', '.join(sorted(unknown))}")
+    binary = shipped_agent()
+    if binary is None:
+        parser.error("no agent is compiled: make agent")
+    results: list[Outcome | Skipped] = []
+    losses: list[Loss] = []
+    failures: list[str] = []
+    for number in range(arguments.rounds):
+        seed = arguments.seed + number
+        print(f"round {number + 1} of {arguments.rounds}, seed {seed}", flush=True)
+        found, failed = run_round(binary, wanted, seed)
+        results += found
+        failures += failed
+    if arguments.outage_seconds:
+        losses = run_outages(binary, arguments.outage_seconds, arguments.seed)
+        failures += [
+            f"{loss.collector}: {loss.stored_twice} samples stored twice" for loss in losses if loss.counts_twice
+        ]
+    command = f'make faults ARGS="--rounds {arguments.rounds} --seed {arguments.seed}"'
+    parts = [f"## Matrix\n\n{report.matrix_table(results)}", report.comparison(arguments.rounds, failures)]
+    if losses:
+        parts.append(
+            f"## The same outage for two collectors\n\n{report.outage_table(losses, arguments.outage_seconds)}"
+        )
+    if not arguments.only:
+        report.write(arguments.record, command, parts)
+    for failure in failures:
+        print(f"FAILED: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def run_round(binary: Path, wanted: set[str], seed: int) -> tuple[list[Outcome | Skipped], list[str]]:
+    """One pass on a fresh service, and the comparison with an undisturbed run."""
+    results: list[Outcome | Skipped] = []
+    failures: list[str] = []
+    with staged(binary, dynamic_agent(), **SETTINGS) as stage:
+        for row in (row for row in ROWS if row.name in wanted):
+            begin = time.monotonic()
+            try:
+                (result,) = run_rows(stage, [row], seed)
+            except (NeverHappenedError, AssertionError) as error:
+                failures.append(f"{row.name}, seed {seed}: {error}")
+                print(f"  {row.name}: FAILED {error}\n{stage.logs()}", flush=True)
+                break
+            results.append(result)
+            if isinstance(result, Skipped):
+                print(f"  {row.name}: not run here, because {result.reason}", flush=True)
+                continue
+            failures += [f"{row.name}, seed {seed}: {fault}" for fault in result.faults()]
+            seconds = time.monotonic() - begin
+            print(f"  {row.name}: {result.verdict} {result.faults() or 'passed'} ({seconds:.0f} s)", flush=True)
+        else:
+            outcomes = [result for result in results if isinstance(result, Outcome)]
+            failures += [f"seed {seed}: {fault}" for fault in compare_with_undisturbed(stage, outcomes)]
+            print("  ledger and rollups compared with an undisturbed run", flush=True)
+    return results, failures
+
+
+def run_outages(binary: Path, seconds: float, seed: int) -> list[Loss]:
+    """Both collectors through each case."""
+    losses: list[Loss] = []
+    with staged(binary, None, **SETTINGS) as stage:
+        for case in CASES:
+            try:
+                losses += run_case(stage, case, outage_seconds=seconds, seed=seed)
+            except NotHereError as reason:
+                print(f"  outage: not run here, because {reason}", flush=True)
+                break
+            print(f"  outage, {case}: {losses[-2:]}", flush=True)
+    return losses
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,182 @@
+"""What has to be in the store, judged from what went over the wire: each acknowledged batch once, with its values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+
+from faults.tap import Key, Tap
+from tierscope.core.database import libpq_url
+from tierscope.domain.batch import Batch
+from tierscope.wire.decode import DecodeLimits, decode_body
+
+FLAG_CLOCK_CORRECTED = 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Sample = tuple[str, datetime | None, bytes, tuple[int | None, ...]]
+"""Host, end of the interval (None where the service rebuilt it), layout, values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """All different batches that reached the service whole."""
+
+    batches: dict[Key, Batch]
+    deliveries: int
+    """How often any of them did."""
+
+    def of(self, keys: Iterable[Key]) -> list[Batch]:
+        """The batches of some keys."""
+        return [self.batches[key] for key in keys]
+
+
+@dataclass(slots=True)
+class Stored:
+    """What the store holds of some hosts."""
+
+    keys: set[Key] = field(default_factory=set)
+    gaps: set[Key] = field(default_factory=set)
+    """Numbers that never came although later ones did."""
+    samples: Counter[Sample] = field(default_factory=Counter)
+    corrected: Counter[Sample] = field(default_factory=Counter)
+    heat: Counter[tuple[str, datetime, tuple[int, ...]]] = field(default_factory=Counter)
+
+
+def key_of(body: bytes) -> Key:
+    """The key of a batch."""
+    batch = decode_body(body, DecodeLimits()).batch
+    return batch.host_id, batch.stream_id.hex(), batch.seq
+
+
+def read_sent(tap: Tap, hosts: set[str]) -> Sent:
+    """Decodes what the tap saw of these hosts. A key with two contents would be a defect of the sender."""
+    bodies: dict[Key, bytes] = {}
+    batches: dict[Key, Batch] = {}
+    deliveries = 0
+    for body in list(tap.bodies):
+        batch = decode_body(body, DecodeLimits()).batch
+        if batch.host_id not in hosts:
+            continue
+        key = (batch.host_id, batch.stream_id.hex(), batch.seq)
+        assert bodies.setdefault(key, body) == body, f"{key} was sent with two contents"
+        batches[key] = batch
+        deliveries += 1
+    return Sent(batches, deliveries)
+
+
+def _instant(wall_ns: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(wall_ns) // 1000)
+
+
+def samples_of(batches: Iterable[Batch]) -> Counter[Sample]:
+    """The samples that these batches hold."""
+    found: Counter[Sample] = Counter()
+    for batch in batches:
+        for block in batch.counters:
+            for index, end_ns in enumerate(block.end_wall_ns.tolist()):
+                row: Sequence[int | None] = block.values[index].tolist()
+                if block.present is not None:
+                    row = [v if here else None for v, here in zip(row, block.present[index].tolist(), strict=True)]
+                found[(batch.host_id, _instant(end_ns), block.layout_hash, tuple(row))] += 1
+    return found
+
+
+def heat_of(batches: Iterable[Batch]) -> Counter[tuple[str, datetime, tuple[int, ...]]]:
+    """Resident bytes of the heat rows that these batches hold; one row to an interval and service."""
+    found: Counter[tuple[str, datetime, tuple[int, ...]]] = Counter()
+    for batch in batches:
+        for block in batch.heat:
+            resident = block.columns["resident_bytes"].reshape(-1).tolist()
+            for end_ns, value in zip(block.end_wall_ns.tolist(), resident, strict=True):
+                found[(batch.host_id, _instant(end_ns), (value,))] += 1
+    return found
+
+
+def read_stored(url: str, hosts: set[str]) -> Stored:
+    """Reads what a database holds of these hosts."""
+    stored = Stored()
+    names = (list(hosts),)
+    with psycopg.connect(libpq_url(url), options="-c timezone=UTC") as connection:
+        streams = connection.execute(
+            "SELECT h.public_id, encode(s.stream_id, 'hex'), s.next_seq, s.gaps::text, s.batches"
+            " FROM streams s JOIN hosts h ON h.id = s.host_id WHERE h.public_id = ANY(%s)",
+            names,
+        ).fetchall()
+        for host, stream, next_seq, gaps, batches in streams:
+            missing = _numbers(gaps)
+            stored.gaps |= {(host, stream, seq) for seq in missing}
+            stored.keys |= {(host, stream, seq) for seq in range(next_seq) if seq not in missing}
+            assert batches == next_seq - len(missing), f"{host}: {batches} batches counted, stream says otherwise"
+        rows = connection.execute(
+            "SELECT h.public_id, c.ts, l.hash, c.vals, c.flags FROM counters_live c JOIN hosts h ON h.id = c.host_id"
+            " JOIN layouts l ON l.id = c.layout_id WHERE h.public_id = ANY(%s)",
+            names,
+        )
+        for host, ts, layout, values, flags in rows:
+            if flags & FLAG_CLOCK_CORRECTED:
+                stored.corrected[(host, None, bytes(layout), tuple(values))] += 1
+            else:
+                stored.samples[(host, ts, bytes(layout), tuple(values))] += 1
+        heat = connection.execute(
+            "SELECT h.public_id, t.ts, t.resident_bytes FROM heat_live t JOIN hosts h ON h.id = t.host_id"
+            " WHERE h.public_id = ANY(%s)",
+            names,
+        )
+        stored.heat.update((host, ts, tuple(resident)) for host, ts, resident in heat)
+    return stored
+
+
+def _numbers(multirange: str) -> set[int]:
+    """The numbers of an int8multirange as PostgreSQL prints it: `{[3,5),[7,8)}`."""
+    found: set[int] = set()
+    for part in multirange.strip("{}").replace("),", ")|").split("|"):
+        if part:
+            low, high = part.strip("[)").split(",")
+            found |= set(range(int(low), int(high)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Counts of one run."""
+
+    sent: int
+    acknowledged: int
+    stored: int
+    deliveries: int
+    lost: int
+    """Acknowledged batches that are not stored, and samples that a stored batch held and the store does not."""
+    stored_twice: int
+    """Samples that the store holds more often than they were sent."""
+    missing: int
+    """Numbers that never came: what the host itself lost."""
+
+
+def judge(tap: Tap, url: str, hosts: set[str]) -> Verdict:
+    """Compares wire and store."""
+    sent, stored = read_sent(tap, hosts), read_stored(url, hosts)
+    acknowledged = set(tap.acknowledged_of(hosts))
+    strangers = stored.keys - set(sent.batches)
+    assert not strangers, f"stored and never sent: {sorted(strangers)[:3]}"
+    expected = samples_of(sent.of(stored.keys))
+    # A time that the service rebuilt is another than the one that was sent; the values are the same.
+    plain = expected & stored.samples
+    rest = Counter[Sample]()
+    for (host, _, layout, values), count in (expected - plain).items():
+        rest[(host, None, layout, values)] += count
+    heat = heat_of(sent.of(stored.keys))
+    surplus = (stored.samples - plain) + (stored.corrected - rest)
+    absent = rest - stored.corrected
+    return Verdict(
+        sent=len(sent.batches),
+        acknowledged=len(acknowledged),
+        stored=len(stored.keys),
+        deliveries=sent.deliveries,
+        lost=len(acknowledged - stored.keys) + absent.total() + (heat - stored.heat).total(),
+        stored_twice=surplus.total() + (stored.heat - heat).total(),
+        missing=len(stored.gaps),
+    )

@@ -1,0 +1,262 @@
+"""An outage of the service, compressed: our agent and vmagent scrape counters that are known, and nothing else differs.
+
+An hour at one sample a minute becomes a minute at one sample a second. In the middle of the outage both collectors are
+killed with SIGKILL and started again. Both queue on disk, within a limit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Protocol
+
+from faults.oracle import judge
+from faults.processes import Agent, Program, clean_env, free_port, until
+from faults.proxy import Proxy, Weather, proxying
+from faults.remote_write import LOOPBACK, Receiver, receiving
+from faults.stage import NotHereError, Stage
+
+METRIC = "probe_scrapes_total"
+CASES = {
+    "cut": "the network breaks",
+    "answers lost, then cut": "for two seconds answers are lost before the network breaks",
+}
+_LOSE_SECONDS = 2.0
+_DOWN_SECONDS = 1.0
+_DRAIN_SECONDS = 150.0
+_QUIET_SECONDS = 12.0
+_OWN_SPOOL_MIB = 1
+_VMAGENT_DISK = "500MB"  # its least
+_MILLI = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What became of a collector's samples."""
+
+    collector: str
+    case: str
+    scraped: int
+    stored: int
+    lost: int
+    delivered_again: int
+    stored_twice: str
+    """A number, or why there is none."""
+
+    @property
+    def counts_twice(self) -> bool:
+        """Whether the store holds a sample twice."""
+        return self.stored_twice.isdecimal() and int(self.stored_twice) > 0
+
+
+@dataclass(slots=True)
+class Target:
+    """A counter that goes up by one with each scrape that is answered."""
+
+    port: int = 0
+    answered: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@contextmanager
+def target() -> Iterator[Target]:
+    """A target on a free port."""
+    made = Target()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            with made.lock:
+                number = made.answered + 1
+                body = f"# TYPE {METRIC} counter\n{METRIC} {number}\n".encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/plain; version=0.0.4")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+                made.answered = number
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+            """Not logged."""
+
+    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
+    made.port = server.server_address[1]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield made
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Side(Protocol):
+    """A collector with its target and its line to the receiver."""
+
+    name: str
+    program: Program
+    target: Target
+    proxy: Proxy
+
+    def has_begun(self) -> bool:
+        """Whether it is known at the receiver."""
+
+    def stored(self) -> Counter[int]:
+        """How often each value arrived to stay."""
+
+    def judge(self) -> tuple[int, str]:
+        """How many deliveries were repeats, and how many samples are stored twice."""
+
+
+@dataclass(slots=True)
+class VmagentSide:
+    """vmagent and a receiver of remote write."""
+
+    program: Program
+    target: Target
+    proxy: Proxy
+    receiver: Receiver
+    name: str = "vmagent"
+
+    def has_begun(self) -> bool:
+        """It needs no introduction."""
+        return True
+
+    def stored(self) -> Counter[int]:
+        """Each arrival."""
+        with self.receiver.lock:
+            return Counter(self.receiver.arrivals)
+
+    def judge(self) -> tuple[int, str]:
+        """Remote write has no number by which a receiver could know a repeat: it is up to the store."""
+        return sum(count - 1 for count in self.stored().values()), "up to the receiver"
+
+
+@dataclass(slots=True)
+class OwnSide:
+    """Our agent and the real service."""
+
+    program: Agent
+    target: Target
+    proxy: Proxy
+    stage: Stage
+    name: str = "tierscope-agent"
+
+    def has_begun(self) -> bool:
+        """Once it has enrolled."""
+        return bool(self.program.status().get("last_delivered_at"))
+
+    def stored(self) -> Counter[int]:
+        """What the agent read from the target, in rows of the store."""
+        sql = (
+            "SELECT v.value FROM counters_live c JOIN hosts h ON h.id = c.host_id JOIN layouts l ON l.id = c.layout_id"
+            " CROSS JOIN LATERAL unnest(l.keys, c.vals) AS v(key, value)"
+            " WHERE h.public_id = %s AND v.key LIKE '%%|throughput_total_milli' AND v.value IS NOT NULL"
+        )
+        with self.stage.database.read() as session:
+            rows = session.driver.execute(sql.encode(), (self.program.host_id,)).fetchall()
+        return Counter(int(value) // _MILLI for (value,) in rows)
+
+    def judge(self) -> tuple[int, str]:
+        """By the number of each batch."""
+        verdict = judge(self.proxy.tap, self.stage.cluster.url(), {self.program.host_id})
+        return verdict.deliveries - verdict.sent, str(verdict.stored_twice)
+
+
+def vmagent_program(folder: Path, scraped: Target, proxy: Proxy) -> Program:
+    """Vmagent with a queue on disk."""
+    binary = shutil.which("vmagent")
+    if binary is None:
+        raise NotHereError("vmagent is not installed (Debian: victoria-metrics)")
+    settings = folder / "scrape.yaml"
+    settings.write_text(
+        "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
+        f"scrape_configs: [{{job_name: probe, static_configs: [{{targets: ['{LOOPBACK}:{scraped.port}']}}]}}]\n"
+    )
+    command = [
+        binary,
+        f"-promscrape.config={settings}",
+        f"-remoteWrite.url={proxy.url}/api/v1/write",
+        f"-remoteWrite.tmpDataPath={folder / 'queue'}",
+        f"-remoteWrite.maxDiskUsagePerURL={_VMAGENT_DISK}",
+        f"-httpListenAddr={LOOPBACK}:{free_port()}",
+        "-memory.allowedBytes=64MB",
+        "-loggerLevel=ERROR",
+    ]
+    return Program("vmagent", command, clean_env(), folder / "vmagent.log")
+
+
+def own_agent(stage: Stage, scraped: Target, proxy: Proxy) -> Agent:
+    """Our agent, which reads the target as what a service says of itself."""
+    more = (
+        f'[[service_metrics]]\nservice = "probe/app"\nurl = "http://{LOOPBACK}:{scraped.port}/metrics"\n'
+        f'throughput = "{METRIC}"\ntimeout_ms = 900'
+    )
+    place = dataclasses.replace(stage.place(), server=proxy.url, spool_mib=_OWN_SPOOL_MIB, more=more)
+    return stage.add_agent(f"outage-{time.monotonic_ns()}", place)
+
+
+def run_case(stage: Stage, case: str, *, outage_seconds: float, seed: int) -> list[Loss]:
+    """Both collectors through the same outage at the same time."""
+    rng = random.Random(f"{case}-{seed}")  # noqa: S311 - no secret
+    with ExitStack() as stack:
+        folder = stage.folder / f"vmagent-{time.monotonic_ns()}"
+        folder.mkdir()
+        receiver = stack.enter_context(receiving(METRIC))
+        targets = [stack.enter_context(target()) for _ in range(2)]
+        proxies = [stack.enter_context(proxying(port)) for port in (stage.api.port, receiver.port)]
+        sides: list[Side] = [
+            OwnSide(own_agent(stage, targets[0], proxies[0]), targets[0], proxies[0], stage),
+            VmagentSide(vmagent_program(folder, targets[1], proxies[1]), targets[1], proxies[1], receiver),
+        ]
+        for side in sides:
+            stack.callback(side.program.kill)
+            side.program.start()
+        for side in sides:
+            until(lambda side=side: side.has_begun() and len(side.stored()) >= 3, f"{side.name} delivers")
+        _outage(sides, case, outage_seconds, rng)
+        return [_drain(side, case) for side in sides]
+
+
+def _outage(sides: Sequence[Side], case: str, outage_seconds: float, rng: random.Random) -> None:
+    end = time.monotonic() + outage_seconds
+    if case != "cut":
+        for side in sides:
+            side.proxy.change(Weather(answers="lose"))
+        time.sleep(_LOSE_SECONDS)
+    for side in sides:
+        side.proxy.change(Weather(cut=True))
+    time.sleep(outage_seconds * rng.uniform(0.4, 0.7))
+    for side in sides:
+        side.program.kill()
+    time.sleep(_DOWN_SECONDS)
+    for side in sides:
+        side.program.start()
+    time.sleep(max(0.0, end - time.monotonic()))
+    for side in sides:
+        side.proxy.change(Weather())
+
+
+def _drain(side: Side, case: str) -> Loss:
+    """Waits until what was scraped so far has arrived, or nothing more of it comes."""
+    last = side.target.answered
+    end = time.monotonic() + _DRAIN_SECONDS
+    quiet_since, known = time.monotonic(), -1
+    while time.monotonic() < end:
+        there = side.stored()
+        arrived = sum(1 for value in there if value <= last)
+        if arrived != known:
+            known, quiet_since = arrived, time.monotonic()
+        is_past = any(value > last for value in there)
+        if arrived == last or (is_past and time.monotonic() - quiet_since > _QUIET_SECONDS):
+            break
+        time.sleep(0.5)
+    delivered_again, stored_twice = side.judge()
+    return Loss(side.name, CASES[case], last, known, last - known, delivered_again, stored_twice)

@@ -1,0 +1,94 @@
+"""docs/faults.md: the head is written by people and kept, what stands between the marks is measured."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench.figures import machine
+from faults.matrix import ROWS, Skipped
+from faults.outage import Loss
+from faults.scene import Outcome, Row
+
+BEGIN = "<!-- measured: begin -->"
+END = "<!-- measured: end -->"
+
+
+def _passes(results: Sequence[Outcome | Skipped], row: Row) -> list[Outcome]:
+    return [result for result in results if isinstance(result, Outcome) and result.row == row]
+
+
+def _line(row: Row, results: Sequence[Outcome | Skipped]) -> str:
+    passes = _passes(results, row)
+    if not passes:
+        reasons = [result.reason for result in results if isinstance(result, Skipped) and result.row == row]
+        return f"| {row.title} | 0 | | | | | | | | | not run: {reasons[0] if reasons else 'not chosen'} |"
+    verdicts = [outcome.verdict for outcome in passes]
+    total = {name: sum(getattr(verdict, name) for verdict in verdicts) for name in verdicts[0].__slots__}
+    slowest = max(outcome.recovery_seconds for outcome in passes)
+    middle = statistics.median(outcome.recovery_seconds for outcome in passes)
+    failed = [fault for outcome in passes for fault in outcome.faults()]
+    cells = [
+        row.title,
+        len(passes),
+        total["sent"],
+        total["acknowledged"],
+        total["stored"],
+        total["deliveries"] - total["sent"],
+        total["stored_twice"],
+        total["lost"],
+        sum(outcome.reported_losses for outcome in passes),
+        f"{middle:.1f} (at most {slowest:.1f})",
+        "passed" if not failed else "FAILED: " + "; ".join(failed),
+    ]
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def matrix_table(results: Sequence[Outcome | Skipped]) -> str:
+    """One line per fault over all rounds."""
+    head = (
+        "| Fault | Rounds | Batches sent | Acknowledged | Stored | Sent again | Stored twice | Acknowledged and lost |"
+        " Lost on the host and counted | Recovery, s | Verdict |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n"
+    )
+    notes = [
+        f"- {row.title}: {'; '.join(outcome.notes)}"
+        for row in ROWS
+        for outcome in _passes(results, row)[:1]
+        if outcome.notes
+    ]
+    return head + "\n".join(_line(row, results) for row in ROWS) + "\n\nFrom the first round:\n\n" + "\n".join(notes)
+
+
+def comparison(rounds: int, failures: Sequence[str]) -> str:
+    """What the comparison with an undisturbed run found."""
+    if failures:
+        return "Failures:\n\n" + "\n".join(f"- {failure[:300]}" for failure in failures)
+    return (
+        f"In each of {rounds} rounds ledger, metrics and heat rollups of all rows but those of the clocks were equal,"
+        " row by row, to those of the same batches stored once and undisturbed; no mark was left."
+    )
+
+
+def outage_table(losses: Iterable[Loss], outage_seconds: float) -> str:
+    """Collectors side by side."""
+    head = (
+        f"{outage_seconds:g} s at one scrape a second, with SIGKILL to the collector in the middle.\n\n"
+        "| Collector | Case | Scrapes answered | Samples stored | Lost | Delivered more than once | Stored twice |\n"
+        "|---|---|--:|--:|--:|--:|--:|\n"
+    )
+    return head + "\n".join(
+        f"| {loss.collector} | {loss.case} | {loss.scraped} | {loss.stored} | {loss.lost} | {loss.delivered_again} |"
+        f" {loss.stored_twice} |"
+        for loss in losses
+    )
+
+
+def write(document: Path, command: str, parts: Sequence[str]) -> None:
+    """Replaces what stands between the marks."""
+    old = document.read_text(encoding="utf-8")
+    before, _, rest = old.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    text = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()}, by `{command}`.\n\n" + "\n\n".join(parts)
+    document.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
