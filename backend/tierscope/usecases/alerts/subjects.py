@@ -85,7 +85,8 @@ class Fleet:
             if all(matcher.matches(labels) for matcher in own):
                 known = row.first_seen_at.timestamp()
                 name = f"{row.namespace}/{row.name}"
-                found.append(Subject("service", row.id, row.public_id, name, row.origin, {}, known, members))
+                team = {} if row.team is None else {"team": row.team}
+                found.append(Subject("service", row.id, row.public_id, name, row.origin, team, known, members))
         return found
 
 
