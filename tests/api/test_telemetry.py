@@ -153,3 +153,12 @@ def test_the_number_of_series_is_bounded(database_url: str, made: Populated) -> 
     assert sum(name == "tierscope_host_info" for name, _ in found) == 1
     assert value(found, "tierscope_fleet_metrics_truncated", kind="host") == 1
     assert value(found, "tierscope_fleet_metrics_truncated", kind="service") == 0
+
+
+def test_a_scrape_by_address_needs_a_token(client: httpx.Client, made: Populated) -> None:
+    name, token = {"Host": "10.1.2.3:8480"}, {"Authorization": f"Bearer {made.token}"}
+    for path in ("/metrics", "/metrics/fleet"):
+        assert client.get(path, headers=name).status_code == 400
+        assert client.get(path, headers=name | {"Authorization": "Bearer forged"}).status_code == 401
+        assert client.get(path, headers=name | token).status_code == 200
+    assert client.get("/v1/hosts", headers=name | token).status_code == 400

@@ -1,0 +1,127 @@
+"""The manifests are what Kubernetes takes, and every container of them is bounded, probed and without rights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+from typer.main import get_command
+
+from architecture.tree import ROOT
+from tierscope.cli.main import app
+from tierscope.core.settings import Settings
+
+FOLDER = ROOT / "deploy" / "kubernetes"
+KUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))
+VERSIONS = ("1.30.0", kubernetes_validate.latest_version())
+"""The oldest that is meant (it brought appArmorProfile), and the newest whose schema the package has."""
+Manifest = dict[str, Any]
+
+
+def manifests() -> Iterator[Manifest]:
+    for name in KUSTOMIZATION["resources"]:
+        yield from yaml.safe_load_all((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def name_of(manifest: Manifest) -> str:
+    return f"{manifest['kind']}/{manifest['metadata']['name']}"
+
+
+ALL = {name_of(manifest): manifest for manifest in manifests()}
+WORKLOADS = {name: found for name, found in ALL.items() if found["kind"] in ("Deployment", "Job", "DaemonSet")}
+SERVICE = {name: found for name, found in WORKLOADS.items() if found["kind"] != "DaemonSet"}
+
+
+def pod_of(manifest: Manifest) -> Manifest:
+    found: Manifest = manifest["spec"]["template"]
+    return found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_kubernetes_takes_every_manifest(name: str, version: str) -> None:
+    kubernetes_validate.validate(ALL[name], version, strict=True)
+
+
+def test_a_misspelt_field_is_found() -> None:
+    broken = yaml.safe_load(yaml.safe_dump(ALL["Deployment/tierscope-api"]))
+    pod_of(broken)["spec"]["containers"][0]["readinesProbe"] = {}
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(broken, VERSIONS[-1], strict=True)
+
+
+def test_every_part_of_the_service_is_there() -> None:
+    assert set(WORKLOADS) == {
+        "DaemonSet/tierscope-agent",
+        "Job/tierscope-migrate",
+        *(f"Deployment/tierscope-{role}" for role in ("api", "beat", "web", "worker")),
+    }
+    assert ALL["Deployment/tierscope-beat"]["spec"]["replicas"] == 1
+    assert ALL["Deployment/tierscope-beat"]["spec"]["strategy"]["type"] == "Recreate"
+
+
+@pytest.mark.parametrize("name", sorted(SERVICE))
+def test_containers_of_the_service_have_bounds_and_no_rights(name: str) -> None:
+    pod = pod_of(SERVICE[name])["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert not any("hostPath" in volume for volume in pod["volumes"])
+    for container in pod["containers"]:
+        security = container["securityContext"]
+        assert (security["readOnlyRootFilesystem"], security["allowPrivilegeEscalation"]) == (True, False)
+        assert security["capabilities"] == {"drop": ["ALL"]}
+        assert set(container["resources"]["limits"]) == set(container["resources"]["requests"]) == {"cpu", "memory"}
+
+
+@pytest.mark.parametrize("name", sorted(name for name in SERVICE if name.startswith("Deployment/")))
+def test_every_deployment_is_probed(name: str) -> None:
+    for container in pod_of(SERVICE[name])["spec"]["containers"]:
+        assert {"livenessProbe", "readinessProbe"} <= set(container)
+
+
+@pytest.mark.parametrize("name", sorted(SERVICE))
+def test_containers_run_commands_and_settings_that_exist(name: str) -> None:
+    (container,) = pod_of(SERVICE[name])["spec"]["containers"]
+    probes = [container[probe]["exec"]["command"] for probe in ("livenessProbe",) if "exec" in container.get(probe, {})]
+    for program, verb, *arguments in ([*container["command"], *container["args"]], *probes):
+        assert program == "tierscope"
+        command = get_command(app).commands[verb]  # type: ignore[attr-defined]
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in arguments if word.startswith("--")} <= known
+    settings = [*ALL["ConfigMap/tierscope"]["data"], *(item["name"] for item in container["env"])]
+    assert {setting.removeprefix("TIERSCOPE_").lower() for setting in settings} <= set(Settings.model_fields)
+
+
+def test_secrets_are_referred_to_and_stand_nowhere() -> None:
+    assert not any(manifest["kind"] == "Secret" for manifest in ALL.values())
+    for setting, value in ALL["ConfigMap/tierscope"]["data"].items():
+        assert not re.search(r"://[^/@]*:[^/@]+@", value), setting
+        assert "PASSWORD" not in setting or setting.endswith("_FILE")
+
+
+def test_selectors_meet_the_pods_that_they_mean() -> None:
+    labels = {name: pod_of(found)["metadata"]["labels"] for name, found in WORKLOADS.items()}
+    for name, manifest in ALL.items():
+        spec = manifest.get("spec", {})
+        selector = spec.get("selector", {})
+        if manifest["kind"] in ("Deployment", "DaemonSet"):
+            assert selector["matchLabels"].items() <= labels[name].items()
+        elif manifest["kind"] in ("Service", "PodDisruptionBudget"):
+            wanted = selector.get("matchLabels", selector)
+            met = [pod for pod, found in labels.items() if wanted.items() <= found.items()]
+            assert met == [f"Deployment/{manifest['metadata']['name']}"]
+
+
+def test_images_that_the_kustomization_tags_are_used() -> None:
+    used = {
+        container["image"].rpartition(":")[0]
+        for found in SERVICE.values()
+        for container in pod_of(found)["spec"]["containers"]
+    }
+    assert {image["name"] for image in KUSTOMIZATION["images"]} == used
