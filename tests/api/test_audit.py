@@ -140,8 +140,8 @@ def agents(writer: Writer) -> None:
     token = write("POST /v1/agents/join-tokens", {}).json()["token"]
     host = write("POST /v1/agents/enrol", {"join_token": token, "hostname": "n"}, as_={}).json()
     write("POST /v1/agent/rotate", as_={"Authorization": f"Bearer {host['credential']}"})
-    write("POST /v1/agents/pause", {})
-    write("POST /v1/agents/resume", {})
+    write("POST /v1/agents/pause", {"host_id": None})
+    write("POST /v1/agents/resume", {"host_id": None})
     write("PUT /v1/hosts/{host_id}/labels", {"labels": {"rack": "a1"}})
     csv = f"host,rack\n{writer.ids['host_id']},b2\n"
     write("POST /v1/hosts/labels", content=csv, headers={"Content-Type": "text/csv"})

@@ -301,7 +301,9 @@ def test_owners_may_use_what_the_table_says_of_their_service_alone(client: tuple
             (callers.owned.ids, allowed),
             (callers.owned.foreign, endpoint not in OWNED and allowed),
         ):
-            path = re.sub(r"{([^}]*)}", lambda found, ids=things: ids.get(found[1], "none"), pattern)  # type: ignore[misc]
+            path = pattern
+            for name in re.findall(r"{([^}]*)}", pattern):
+                path = path.replace(f"{{{name}}}", things.get(name, "none"))
             body = dict.fromkeys(OWNED.get(endpoint, {}), things["service_id"]) or None
             status = ask(opened, method, path, callers.headers["owner"], body)
             if (status != 403) != expected:
