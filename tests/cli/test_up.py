@@ -61,6 +61,17 @@ def test_a_killed_api_comes_back_at_the_same_address(running: Tierscope) -> None
     assert after["components"]["api"]["restarts"] == before["components"]["api"]["restarts"] + 1
 
 
+@pytest.mark.parametrize("name", ["queue", "worker"])
+def test_a_killed_part_of_the_background_work_comes_back(running: Tierscope, name: str) -> None:
+    before = running.status()["components"][name]
+    os.kill(before["pid"], signal.SIGKILL)
+    process = identify(before["pid"])
+    assert process is None or wait_gone(process, timeout_seconds=30)
+    after = running.status("--wait", "60")
+    assert after["healthy"] is True
+    assert after["components"][name]["restarts"] == before["restarts"] + 1
+
+
 def test_a_killed_database_comes_back_with_its_data(running: Tierscope) -> None:
     made = json.loads(running.run("token", "join", "--json"))
     pid = running.status()["components"]["database"]["pid"]

@@ -15,14 +15,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Protocol
 
+from faults.listening import LOOPBACK, QuietHandler, listening
 from faults.oracle import judge
 from faults.processes import Agent, Program, clean_env, free_port, until
 from faults.proxy import Proxy, Weather, proxying
-from faults.remote_write import LOOPBACK, Receiver, receiving
+from faults.remote_write import Receiver, receiving
 from faults.stage import NotHereError, Stage
 
 METRIC = "probe_scrapes_total"
@@ -72,8 +72,8 @@ def target() -> Iterator[Target]:
     """A target on a free port."""
     made = Target()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the name is the base class's
             with made.lock:
                 number = made.answered + 1
                 body = f"# TYPE {METRIC} counter\n{METRIC} {number}\n".encode()
@@ -84,17 +84,8 @@ def target() -> Iterator[Target]:
                 self.wfile.write(body)
                 made.answered = number
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
-            """Not logged."""
-
-    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
-    made.port = server.server_address[1]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with listening(Handler) as made.port:
         yield made
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 class Side(Protocol):

@@ -23,6 +23,8 @@ HOSTS = 48
 TIMES = 10
 _MEASURE_SECONDS = 1.5
 _OVERLOAD_SECONDS = 4.0
+_LEAST_PER_SECOND = 100.0
+"""On a machine that is busy with other things ten times little may still fit the limits."""
 _MOST_CONNECTIONS = 600
 _MOST_BATCHES = 4000
 _ANSWER_SECONDS = 60.0
@@ -168,22 +170,23 @@ def overload(scene: Scene) -> None:
     scene.others |= {host.id for host in hosts}
     load = _Load(stage.proxy.port, hosts)
 
-    async def run() -> float:
+    async def run() -> tuple[float, float]:
         await asyncio.gather(*(load.send(load.make(index)) for index in range(HOSTS)))
         capacity = await _capacity(load)
         load.statuses.clear()
-        await _flood(load, TIMES * capacity, stage.api.pid)
-        return capacity
+        offered = max(TIMES * capacity, _LEAST_PER_SECOND)
+        await _flood(load, offered, stage.api.pid)
+        return capacity, offered
 
     before = _rss_bytes(stage.api.pid)
-    capacity = asyncio.run(run())
+    capacity, offered = asyncio.run(run())
     refused = sum(load.statuses[status] for status in TOLD_TO_WAIT)
-    assert refused > 0, f"ten times {capacity:.0f} batches a second were all taken: {dict(load.statuses)}"
+    assert refused > 0, f"{offered:.0f} batches a second were all taken: {dict(load.statuses)}"
     assert set(load.statuses) <= {200, *TOLD_TO_WAIT}, f"other answers than 200, 429 and 503: {dict(load.statuses)}"
     high = int(np.percentile(load.rss_bytes, 99))
     assert high - before < _MOST_GROWTH_BYTES, f"the API grew from {before >> 20} to {high >> 20} MiB"
     scene.notes.append(
-        f"{capacity:.0f} batches/s taken, {TIMES} times that offered: {load.statuses[200]} taken, {load.statuses[429]}"
+        f"{capacity:.0f} batches/s taken, {offered:.0f}/s offered: {load.statuses[200]} taken, {load.statuses[429]}"
         f" times 429, {load.statuses[503]} times 503; API p99 {high >> 20} MiB, before {before >> 20} MiB"
     )
     asyncio.run(_recover(load))

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-LOOPBACK = "127.0.0.1"
+from faults.listening import QuietHandler, listening
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -101,10 +100,8 @@ def receiving(metric: str) -> Iterator[Receiver]:
     """A receiver on a free port."""
     receiver = Receiver(metric)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
+    class Handler(QuietHandler):
+        def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             values = [round(value) for value in values_of(snappy_inflate(body), receiver.metric)]
             with receiver.lock:
@@ -112,14 +109,5 @@ def receiving(metric: str) -> Iterator[Receiver]:
             self.send_response(204)
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
-            """Not logged."""
-
-    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
-    receiver.port = server.server_address[1]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with listening(Handler) as receiver.port:
         yield receiver
-    finally:
-        server.shutdown()
-        server.server_close()

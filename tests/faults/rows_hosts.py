@@ -75,6 +75,7 @@ def corrupt_spool(scene: Scene) -> None:
     (folder / "99999999999999999999.segment").write_bytes(scene.rng.randbytes(3000))
     scene.spooled |= {_key(kept) for kept in waiting(agent.state_dir)}
     scene.host_losses += 2
+    scene.skips_numbers = True
     agent.start()
     until(lambda: _spool(agent, "damaged_records") >= 2, "the agent counts the damage")
     scene.stage.proxy.change(Weather())

@@ -62,6 +62,8 @@ def make_app(settings: Settings) -> Celery:
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
         broker_connection_retry_on_startup=True,
+        # For ever: after 100 attempts, about 50 minutes, a worker would end.
+        broker_connection_max_retries=None,
         result_expires=_RESULTS_SECONDS,
         beat_schedule=SCHEDULE,
         **broker_options(queue),
