@@ -185,7 +185,10 @@ class Settings(BaseSettings):
         default=True, description="Reading without login, in force only while listening on loopback without a proxy."
     )
     allowed_hosts: Names = Field(default=(), description="Names accepted in the Host header, beside loopback.")
-    trusted_proxies: Names = Field(default=(), description="Set when a proxy is in front; ends anonymous reading.")
+    trusted_proxies: Names = Field(
+        default=(),
+        description="Addresses or networks of proxies in front. Ends anonymous reading; their X-Forwarded-For counts.",
+    )
     secure_cookies: bool = Field(default=False, description="Mark cookies Secure: set it where TLS ends before us.")
     frontend_dir: Path | None = Field(default=None, description="Built dashboard; null = found beside the package.")
     fleet_metrics_limit: int = Field(

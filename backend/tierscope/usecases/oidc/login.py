@@ -160,6 +160,10 @@ class OidcLogin:
         settings, issuer, subject = self._provider.settings, self._provider.issuer, str(claims["sub"])
         role = role_of(claims, settings)
         user = stored.find_user_by_subject(transaction, issuer=issuer, subject=subject)
+        if user is not None:
+            # What an administrator does to the user meanwhile comes before or after, not in between.
+            stored.lock_user(transaction, user.id)
+            user = stored.find_user_by_id(transaction, user.id)
         if user is not None and user.disabled_at is not None:
             raise LoginRefused("disabled", f"{user.name} is disabled")
         if settings.role_claim is None and user is not None:
@@ -169,7 +173,9 @@ class OidcLogin:
         display_name, email = _text(claims, "name"), _text(claims, "email") or None
         if user is None:
             user = self._make(transaction, claims, role, display_name, email)
-        elif (user.role, user.display_name, user.email) != (role, display_name, email):
+        # What the provider does not say this time stays.
+        display_name, email = display_name or user.display_name, email or user.email
+        if (user.role, user.display_name, user.email) != (role, display_name, email):
             stored.update_user(
                 transaction, user.id, display_name=display_name, email=email, role=role, disabled_at=None
             )
