@@ -173,10 +173,12 @@ def seed_days(transaction: WriteTransaction, days: int, now: datetime) -> None:
     ensure_partitions(transaction, midnight - timedelta(days=days + 1), midnight)
     for day in range(1, days + 1):
         at = midnight - timedelta(days=day)
-        ends = at.timestamp() + 60.0 * np.arange(1, 1441)
+        ends = at.timestamp() + 60.0 * np.arange(1.0, 1441.0)
         for host in range(1, TEMPLATES + 1):
-            constant = [np.full(1440, number) for number in (host, 0)]
-            rows = InputRows(*constant, ends, np.full(1440, 60.0), np.full(1440, 35.0), NAMES, day_of(rng, host, 1440))
+            ids, services = np.full(1440, host), np.full(1440, 0)
+            rows = InputRows(
+                ids, services, ends, np.full(1440, 60.0), np.full(1440, 35.0), NAMES, day_of(rng, host, 1440)
+            )
             replace_packed_day(transaction, host, at, [(0, rows)])
     copies = text(
         "INSERT INTO rule_days SELECT h.id, 0, d.ts, d.layout_id, d.n, d.offsets, d.body FROM hosts h JOIN rule_days d"

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -84,7 +85,7 @@ def time_page(cluster: PostgresCluster, seeded: Seeded) -> tuple[Times, dict[str
     with started_anew(cluster) as (address, pid), httpx.Client(base_url=address, timeout=60) as client:
         warm = {"page": _repeat(lambda: _open_page(client, seeded), pid)}
         for name, path in (PAGE | LATER).items():
-            warm[name] = _repeat(lambda path=path: _call(client, path, seeded), pid)
+            warm[name] = _repeat(partial(_call, client, path, seeded), pid)
     calls = {name: Times(*warm[name], cold.get(name, ())) for name in (*PAGE, *LATER)}
     return Times(*warm["page"], cold["page"]), calls
 

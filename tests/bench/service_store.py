@@ -78,8 +78,8 @@ def add_interval(batch: batch_pb2.Batch, row: HeatRow) -> None:
     wide = ("age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes")
     n = len(row.kinds)
     batch.heat.add(
-        backend=METHOD.backend,  # type: ignore[arg-type]  # the number of the enum
-        granularity=METHOD.granularity,  # type: ignore[arg-type]
+        backend=METHOD.backend,
+        granularity=METHOD.granularity,
         interval_ns=METHOD.interval_ns,
         end_wall_ns=[row.end_us * 1000] * n,
         service_ref=[batches.intern(batch, "demo/cache")] * n,

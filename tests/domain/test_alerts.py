@@ -37,11 +37,13 @@ def frame(seconds: float = 60.0, **series: list[float]) -> Frame:
 
 
 def truth(expression: str, given: Frame) -> list[int]:
-    return evaluate(check_expression(expression, "host"), given)[0].tolist()
+    found: list[int] = evaluate(check_expression(expression, "host"), given)[0].tolist()
+    return found
 
 
 def value(expression: str, given: Frame) -> list[float]:
-    return measure(check_expression(expression, "host"), given)[0].tolist()
+    found: list[float] = measure(check_expression(expression, "host"), given)[0].tolist()
+    return found
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,8 @@ def test_the_band_holds_the_curve_that_the_samples_were_drawn_from(n_hosts: int)
     held = []
     for run in range(40):
         found = band([sampled(rates, 600, 100 * run + i) for i in range(n_hosts)])
+        assert found.lo is not None
+        assert found.hi is not None
         held.append((found.lo <= truth + 1e-9) & (truth <= found.hi + 1e-9))
     assert np.mean(held) >= 0.95
 
@@ -54,7 +56,9 @@ def test_the_band_holds_the_curve_that_the_samples_were_drawn_from(n_hosts: int)
 def test_hosts_that_differ_make_the_band_wide() -> None:
     flat, steep = np.full((400, 2), 5.0), np.where(np.arange(400)[:, None] < 40, 45.0, 0.5) * np.ones((1, 2))
     alike, unlike = band([host(steep)] * 3), band([host(flat), host(steep), host(steep)])
+    assert unlike.lo is not None
     assert unlike.hi is not None
+    assert alike.lo is not None
     assert alike.hi is not None
     assert (unlike.hi - unlike.lo)[1] > 3 * (alike.hi - alike.lo)[1]
 

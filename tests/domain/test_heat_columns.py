@@ -92,8 +92,8 @@ def test_what_stands_beside_and_ages_and_placement_are_the_same(both: tuple[Seri
     placed, known = columns.misplaced(make_rule("recency")), series.misplaced(make_rule("recency"))
     assert placed is not None
     assert known is not None
-    for found, wanted in zip(placed, known, strict=True):
-        assert dataclasses.astuple(found) == pytest.approx(dataclasses.astuple(wanted), rel=1e-3)
+    for one_side, other_side in zip(placed, known, strict=True):
+        assert dataclasses.astuple(one_side) == pytest.approx(dataclasses.astuple(other_side), rel=1e-3)
     assert (columns.kinds, columns.sizes) == (series.kinds, series.sizes)
     assert columns.longest_bucket == series.longest_bucket
     huge, known_huge = columns.huge_pages(), series.huge_pages()

@@ -40,7 +40,7 @@ def inventory(**more: object) -> dict[str, Any]:
 def samples(columns: Mapping[str, Sequence[int]], step_s: float = 60.0) -> Samples:
     n = len(next(iter(columns.values())))
     values = np.array(list(columns.values()), np.int64).T
-    times = np.arange(n) * step_s
+    times = step_s * np.arange(float(n))
     return Samples(times, np.zeros(n, np.int64), tuple(columns), values, np.ones(values.shape, bool))
 
 
@@ -51,7 +51,7 @@ def ledger(columns: Mapping[str, Sequence[int]], step_s: float = 60.0) -> Ledger
     for key, rows in columns.items():
         values[:, COLUMN_KEYS.index(key)] = rows
         present[:, COLUMN_KEYS.index(key)] = True
-    return Ledger(np.arange(1, n + 1) * step_s, np.full(n, step_s), values, present, np.zeros(n, np.int8))
+    return Ledger(step_s * np.arange(1.0, n + 1), np.full(n, step_s), values, present, np.zeros(n, np.int8))
 
 
 def test_settings_are_read_as_they_are_written_and_absent_ones_left_out() -> None:
@@ -114,7 +114,7 @@ def test_levels_are_those_of_the_steady_part() -> None:
             "zone:2/Movable|zoneinfo|high": [9000] * 10,
         }
     )
-    host = Levels(taken, np.arange(3, 10) * 60.0, read_host(inventory())).fill(read_host(inventory()))
+    host = Levels(taken, 60.0 * np.arange(3.0, 10.0), read_host(inventory())).fill(read_host(inventory()))
     assert host.dram_free_bytes == 40 * MIB
     assert host.slow_free_bytes == 100 * MIB
     assert host.dram_watermark_bytes == 2000 * PAGE

@@ -175,8 +175,8 @@ def fit_population(policy: str) -> tuple[float, float, float]:
 class Outcome:
     """Of one service: whether the intervals hold the truth, by ratio, and the stated upper losses."""
 
-    share_held: Floats
-    upper_held: Floats
+    share_held: npt.NDArray[np.bool_]
+    upper_held: npt.NDArray[np.bool_]
     shares: Floats
     upper: Floats
 

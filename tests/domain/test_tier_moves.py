@@ -172,7 +172,9 @@ def test_a_missing_value_is_absent_with_its_cause() -> None:
 def test_without_resets_differences_sum_to_last_minus_first(steps: np.ndarray) -> None:
     values = np.cumsum(steps, axis=0)
     n = len(values)
-    found = differences(np.arange(n) * 60.0, np.zeros(n, np.int64), values, np.ones(values.shape, bool), nominal_s=60.0)
+    found = differences(
+        60.0 * np.arange(float(n)), np.zeros(n, np.int64), values, np.ones(values.shape, bool), nominal_s=60.0
+    )
     assert (found.delta.sum(axis=0) == values[-1] - values[0]).all()
 
 
@@ -186,7 +188,7 @@ def test_differences_are_never_negative_and_absent_ones_are_zero_with_a_cause(
     n = len(values)
     boots = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
     present = data.draw(npst.arrays(bool, values.shape))
-    found = differences(np.arange(n) * 60.0, boots, values, present, nominal_s=60.0)
+    found = differences(60.0 * np.arange(float(n)), boots, values, present, nominal_s=60.0)
     assert (found.delta >= 0).all()
     assert (found.delta[~found.ok] == 0).all()
     assert (found.cause[found.ok] == Cause.NONE).all()

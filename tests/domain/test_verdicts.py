@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from factories.kernel_lab import load
@@ -188,14 +190,14 @@ EXCHANGE = {
 }
 
 
-def made(columns: dict[str, int | np.ndarray], *, n: int = 60, slow_pages: int = SLOW_PAGES) -> Ledger:
+def made(columns: Mapping[str, npt.ArrayLike], *, n: int = 60, slow_pages: int = SLOW_PAGES) -> Ledger:
     """A ledger of n minutes with the same amounts in each, or those given [n]; columns not named are not collected."""
     values = np.zeros((n, len(COLUMN_KEYS)), np.int64)
     present = np.zeros(values.shape, bool)
     gauges = {"top_resident_bytes": TOP_PAGES * 4096, "slow_resident_bytes": slow_pages * 4096}
     for key, amounts in {**gauges, **columns}.items():
         values[:, COLUMN_INDEX[key]], present[:, COLUMN_INDEX[key]] = amounts, True
-    return Ledger(60.0 * np.arange(1, n + 1), np.full(n, 60.0), values, present, np.zeros(n, np.int8))
+    return Ledger(60.0 * np.arange(1.0, n + 1), np.full(n, 60.0), values, present, np.zeros(n, np.int8))
 
 
 def test_steady_exchange_that_changes_nothing_is_futile_and_names_the_runner_up() -> None:
@@ -213,7 +215,7 @@ def test_steady_exchange_that_changes_nothing_is_futile_and_names_the_runner_up(
 
 def test_hot_share_that_comes_and_goes_follows_phases_unless_the_top_tier_is_all_in_use() -> None:
     waves = np.where(np.arange(60) % 12 < 6, 400, 100)
-    following = {**EXCHANGE, "promotion_candidates_pages": waves}
+    following: dict[str, npt.ArrayLike] = {**EXCHANGE, "promotion_candidates_pages": waves}
     assert judge(made(following)).word == "following_phases"
     assert judge(made({**following, "reclaim_passed_over_pages": 2000})).word == "futile_ping_pong"
 

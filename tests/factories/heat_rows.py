@@ -1,6 +1,7 @@
 """Rows of heat of a service on a host, drawn at random but consistent in themselves."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -65,13 +66,17 @@ def draw_row(
 
 
 def draw_rows(
-    rng: np.random.Generator, minutes: Sequence[int], *, start_us: int = 0, **options: object
+    rng: np.random.Generator,
+    minutes: Sequence[int],
+    *,
+    start_us: int = 0,
+    **options: Any,  # noqa: ANN401 - as `draw_row` takes them
 ) -> list[HeatRow]:
     """An interval that ends at each of these minutes after `start_us`."""
-    return [draw_row(rng, start_us + minute * MINUTE_US, **options) for minute in minutes]  # type: ignore[arg-type]
+    return [draw_row(rng, start_us + minute * MINUTE_US, **options) for minute in minutes]
 
 
-def draw_hours(rng: np.random.Generator, host_id: int, minutes: Sequence[int], **options: object) -> HeatSeries:
+def draw_hours(rng: np.random.Generator, host_id: int, minutes: Sequence[int], **options: Any) -> HeatSeries:  # noqa: ANN401 - as `draw_row` takes them
     """The hourly sums of a host with an interval at each of these minutes."""
     folded = fold_rows(host_id, draw_rows(rng, minutes, **options))
     assert folded is not None

@@ -99,8 +99,8 @@ def load(name: str) -> tuple[np.ndarray, tuple[str, ...], np.ndarray, np.ndarray
     index = {key: i for i, key in enumerate(keys)}
     values = np.zeros((len(times), len(keys)), np.int64)
     present = np.zeros((len(times), len(keys)), bool)
-    for row, stamp in enumerate(times):
-        for key, value in snapshots[stamp].items():
+    for row, taken in enumerate(times):
+        for key, value in snapshots[taken].items():
             values[row, index[key]] = value
             present[row, index[key]] = True
     return np.array(times), tuple(keys), values, present

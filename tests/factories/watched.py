@@ -12,6 +12,7 @@ from factories.installations import Enrolled, enrol, store
 from factories.kernel_lab import load
 from tierscope.core.database import Database
 from tierscope.usecases.alerts.evaluate import EvaluateRules
+from tierscope.wire._generated import batch_pb2
 
 _KEPT = ("host|vmstat|", "node:0|vmstat|nr_", "node:1|vmstat|nr_", "cgroup:/load|memory.", "host|pressure.memory|")
 Cells = list[int | None]
@@ -69,7 +70,7 @@ class Watched:
         """Store samples from minute `first` on, `seconds` apart, and rebuild what stands on them at minute `at`."""
         begin = int(self.at(first).timestamp())
         ends = [(begin + seconds * i) * batches.SECOND_NS for i in range(len(rows))]
-        origin = batches.batch_pb2.ORIGIN_LIVE
+        origin = batch_pb2.ORIGIN_LIVE
         seq = self._seqs.get(host.id, 0)
         self._seqs[host.id] = seq + 1
         batch = batches.make_batch(host_id=host.id, seq=seq, sealed_wall_ns=ends[-1], origin=origin)

@@ -62,7 +62,7 @@ def knob(rule: str = "F1", *, stake: float | None = 10.0, says: Mapping[str, str
 
 
 def ratio(name: str = "2:1", upper: float = 0.01, stake: float | None = 100.0) -> Made:
-    says = {"ratio": name, "loss_target": 0.05, "loss_upper": upper}
+    says: dict[str, str | float | None] = {"ratio": name, "loss_target": 0.05, "loss_upper": upper}
     return Made(
         "ratio", "ratio", f"DRAM:CXL ratio {name} is enough", f"{name} keeps it", stake, {"answer": "ratio"}, says
     )

@@ -85,7 +85,9 @@ def test_a_flood_of_cold_file_pages_raises_nothing_critical(database: Database) 
         "node:0|vmstat|nr_inactive_file": 100_000,
         "node:1|vmstat|nr_inactive_file": 700_000,
     }
-    rows = [[*(step * minute for step in per_minute.values()), *sizes.values()] for minute in range(120)]
+    rows: list[list[int | None]] = [
+        [*(step * minute for step in per_minute.values()), *sizes.values()] for minute in range(120)
+    ]
     watched = Watched(database, len(rows))
     host = watched.enrol()
     watched.send(host, (*per_minute, *sizes), rows[:2])

@@ -197,7 +197,7 @@ def test_one_seed_gives_one_sample_and_seeds_differ() -> None:
 def test_a_sample_too_thin_is_refused_with_the_reason(tmp_path: Path) -> None:
     rows = [(interval, page, 5, 0, "heap") for interval in range(12) for page in range(10)]
     found = analyze_page_trace(write_trace(tmp_path / "thin.parquet", rows), one_in=2, seed=1)
-    for share in (row.share for row in (*found.revisit, *found.served)):
+    for share in [*(row.share for row in found.revisit), *(row.share for row in found.served)]:
         assert (share.value, share.interval) == (None, None)
         assert share.reason
     assert found.recorded.trace.pages == 10

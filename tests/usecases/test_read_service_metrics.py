@@ -34,7 +34,7 @@ def send(database: Database, name: str, minutes: range, *, start: datetime, keys
     host = enrol(database, name=name)
     ends = [to_ns(start + timedelta(minutes=minute)) for minute in minutes]
     batch = batches.make_batch(host_id=host.id, sealed_wall_ns=ends[-1])
-    rows: list[list[int | None]] = [[0, 5_000_000, 2_000_000 * minute, 7][: len(keys)] for minute in minutes]
+    rows: list[list[int | None]] = [[*(0, 5_000_000, 2_000_000 * minute, 7)[: len(keys)]] for minute in minutes]
     batches.add_counters(batch, rows, ends_ns=ends, keys=keys)
     batches.add_inventory(batch)
     store(database, host, [batch])
