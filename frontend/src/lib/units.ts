@@ -159,6 +159,11 @@ export function splitQuantity(value: number, unit: string): { number: string; un
   return cut < 0 ? { number: text, unit: '' } : { number: text.slice(0, cut), unit: text.slice(cut + 1) }
 }
 
+/** A count with its noun: `1 host`, `1,200 hosts`. */
+export function countOf(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
 /** A whole count with thousands separators. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US', { maximumFractionDigits: 0 })

@@ -16,6 +16,7 @@ if (typeof window !== 'undefined') {
     dispatchEvent: () => false,
   })
   window.scrollTo = () => undefined
+  Element.prototype.scrollIntoView = () => undefined
   window.ResizeObserver = class {
     observe(): void {}
     unobserve(): void {}

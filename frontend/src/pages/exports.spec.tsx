@@ -40,6 +40,10 @@ const pages = [
   '/tco?tab=compare&with=a&with=b',
   ...['alerts', 'timeline', 'rules', 'silences', 'routes'].map((tab) => `/alerts?tab=${tab}`),
   '/status',
+  '/agents',
+  '/data-quality',
+  '/account',
+  ...['users', 'teams', 'tokens', 'audit', 'removals'].map((tab) => `/admin?tab=${tab}`),
 ]
 
 /** Tables with their label; those that charts turn into have the chart's own downloads. */

@@ -7,7 +7,7 @@ import { dataQualityQuery } from '../../api/queries/dataQuality'
 import { loadStateOf } from '../../api/queries/loadState'
 import { GapTimelineChart } from '../../charts/gapTimeline/GapTimelineChart'
 import { formatUtc } from '../../lib/time'
-import { formatCount, formatRatio } from '../../lib/units'
+import { countOf, formatRatio } from '../../lib/units'
 import { Headline } from '../../ui/Headline'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
@@ -26,9 +26,10 @@ function sentenceOf({ fleet }: DataQuality): string {
   if (expected === null || received === null || expected === 0) {
     return fleet.expected_intervals.reason ?? 'Nothing was expected of any host in this time range.'
   }
+  const gapless = fleet.gapless_hosts.value ?? 0
   const skewed = fleet.skewed_hosts.value ?? 0
-  const clocks = skewed === 0 ? '' : ` ${formatCount(skewed)} ${skewed === 1 ? 'clock is' : 'clocks are'} off.`
-  return `${formatRatio(received / expected)} of the intervals that ${formatCount(hosts)} hosts should have sent arrived; ${formatCount(fleet.gapless_hosts.value ?? 0)} hosts miss none.${clocks}`
+  const clocks = skewed === 0 ? '' : ` ${countOf(skewed, 'clock')} ${skewed === 1 ? 'is' : 'are'} off.`
+  return `${formatRatio(received / expected)} of the intervals that ${countOf(hosts, 'host')} should have sent arrived; ${gapless === hosts ? 'none of them misses any' : `${countOf(gapless, 'host')} miss${gapless === 1 ? 'es' : ''} none`}.${clocks}`
 }
 
 /** What arrived, what is missing and why: sums of the fleet, gaps over time, and each host. */

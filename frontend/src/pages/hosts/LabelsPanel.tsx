@@ -92,8 +92,7 @@ function LabelsForm({ labels, onClose }: { labels: HostLabels; onClose: () => vo
       <Textarea
         size="xs"
         label="Labels set here, one key=value a line"
-        autosize
-        minRows={3}
+        rows={4}
         value={typed}
         error={wrong}
         onChange={(event) => setTyped(event.currentTarget.value)}

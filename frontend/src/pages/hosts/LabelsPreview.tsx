@@ -1,6 +1,6 @@
 import type { LabelChange, LabelProblem, LabelUpload } from '../../api/_generated/schema'
 import { labelsText } from '../../lib/labels'
-import { formatCount } from '../../lib/units'
+import { countOf } from '../../lib/units'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
 import { StateNote } from '../../ui/StateNote'
@@ -23,7 +23,8 @@ export function LabelsPreview({ upload }: { upload: LabelUpload }) {
     <>
       <StateNote tone={problems.length > 0 || unknown.length > 0 ? 'warning' : 'good'} testId="labels-preview">
         <p>
-          {formatCount(rows)} rows: {formatCount(changed.length)} hosts {dryRun ? 'would change' : 'were changed'}.
+          {countOf(rows, 'row')}: {countOf(changed.length, 'host')}{' '}
+          {dryRun ? 'would change' : changed.length === 1 ? 'was changed' : 'were changed'}.
           {unknown.length > 0 && ` Not known here: ${unknown.join(', ')}.`}
         </p>
       </StateNote>

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { LabelUpload } from '../../api/_generated/schema'
 import { uploadHostLabels } from '../../api/queries/labels'
-import { formatCount } from '../../lib/units'
+import { countOf } from '../../lib/units'
 import { Fault } from '../../ui/Fault'
 import { Stack } from '../../ui/Stack'
 import { problemText } from '../ratio/problemText'
@@ -69,7 +69,7 @@ function UploadForm({ onClose }: { onClose: () => void }) {
             disabled={trying.data.changed.length === 0}
             onClick={() => storing.mutate({ csv, dryRun: false })}
           >
-            Change {formatCount(trying.data.changed.length)} hosts
+            Change {countOf(trying.data.changed.length, 'host')}
           </Button>
         )
       )}
