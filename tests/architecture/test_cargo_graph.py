@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "upload": set(),
 }
 EVERYTHING = {"agent"}
-OUTSIDE_THE_AGENT = {"simcore", "engine", "hostile"}
+OUTSIDE_THE_AGENT = {"simcore", "engine", "samples", "hostile"}
 # Generated code and TLS each have one home; over plain HTTP the agent also asks services of its own host.
 HOMES = {"prost": {"wire"}, "ureq": {"upload", "agent"}, "rustls": {"upload"}, "parquet": {"import"}, "clap": {"agent"}}
 

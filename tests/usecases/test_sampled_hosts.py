@@ -17,6 +17,7 @@ from tierscope.domain.packing import Block
 from tierscope.storage.counters import read_live
 from tierscope.usecases.remote_write import RemoteWrite
 
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 Send = Callable[..., int]
 PROMOTED = "host|vmstat|pgpromote_success"
 AFTER = timedelta(minutes=2)

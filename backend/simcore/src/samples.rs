@@ -135,14 +135,7 @@ pub(crate) fn pack_requests<'py>(
         let mut parts: BTreeMap<(i64, i64), Vec<Sample>> = BTreeMap::new();
         for request in inner {
             let request = request.lock().unwrap_or_else(PoisonError::into_inner);
-            request.each(|found, at_ms, value| {
-                let hour = (at_ms - 1).div_euclid(hour_ms) * hour_ms;
-                parts.entry((found.target, hour)).or_default().push(Sample {
-                    series: found.series,
-                    at_ms,
-                    value,
-                });
-            });
+            request.split_into(&mut parts, hour_ms);
         }
         parts
             .into_iter()
@@ -212,7 +205,7 @@ pub(crate) fn read_bodies<'py>(
 ) -> PyResult<(Column<'py, i64>, Column<'py, i64>, Column<'py, f64>)> {
     let wanted: std::collections::HashSet<i64> = series.as_array().iter().copied().collect();
     let samples = py
-        .detach(|| chosen(&bodies, &|id| wanted.contains(&id), start_ms, end_ms))
+        .detach(|| body::choose(&bodies, &wanted, start_ms, end_ms))
         .map_err(not_a_body)?;
     let ids: Vec<i64> = samples.iter().map(|sample| sample.series).collect();
     let times: Vec<i64> = samples.iter().map(|sample| sample.at_ms).collect();
@@ -259,7 +252,7 @@ pub(crate) fn fold_counters<'py>(
     let wanted: std::collections::HashSet<i64> = goes_to.iter().map(|place| place.series).collect();
     let rows = py
         .detach(|| {
-            chosen(&bodies, &|id| wanted.contains(&id), start_ms, end_ms)
+            body::choose(&bodies, &wanted, start_ms, end_ms)
                 .map(|samples| fold::rows(&samples, &goes_to, columns))
         })
         .map_err(not_a_body)?;
@@ -313,29 +306,6 @@ pub(crate) fn write_request<'py>(
         )
     });
     Ok(PyBytes::new(py, &bytes))
-}
-
-fn chosen(
-    bodies: &[Vec<u8>],
-    wanted: &(dyn Fn(i64) -> bool + Sync),
-    start_ms: i64,
-    end_ms: i64,
-) -> Result<Vec<Sample>, BodyError> {
-    let mut samples = Vec::new();
-    let (mut before, mut kept) = (i64::MIN, false);
-    for bytes in bodies {
-        body::unpack(bytes, |sample| {
-            if sample.series != before {
-                before = sample.series;
-                kept = wanted(sample.series);
-            }
-            if kept && sample.at_ms > start_ms && sample.at_ms <= end_ms {
-                samples.push(sample);
-            }
-        })?;
-    }
-    body::tidy(&mut samples);
-    Ok(samples)
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "taken by map_err")]

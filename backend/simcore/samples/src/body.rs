@@ -4,6 +4,7 @@
 //! and whether all its values are whole; times as differences of differences; whole values as differences; the others
 //! as the exclusive or with the value before, byte planes apart.
 
+use std::collections::HashSet;
 use std::io::Read as _;
 
 use crate::varint;
@@ -247,6 +248,43 @@ pub fn join<'a>(bodies: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Sample
     let mut samples = Vec::new();
     for bytes in bodies {
         unpack(bytes, |sample| samples.push(sample))?;
+    }
+    tidy(&mut samples);
+    Ok(samples)
+}
+
+/// The samples of some series in (start, end], tidy; of repeats the one in the earlier body stays.
+///
+/// # Errors
+/// Where a body is none.
+pub fn choose<S: AsRef<[u8]>>(
+    bodies: &[S],
+    series: &HashSet<i64>,
+    start_ms: i64,
+    end_ms: i64,
+) -> Result<Vec<Sample>, BodyError> {
+    let bodies: Vec<&[u8]> = bodies.iter().map(AsRef::as_ref).collect();
+    choose_of(&bodies, series, start_ms, end_ms)
+}
+
+fn choose_of(
+    bodies: &[&[u8]],
+    series: &HashSet<i64>,
+    start_ms: i64,
+    end_ms: i64,
+) -> Result<Vec<Sample>, BodyError> {
+    let mut samples = Vec::new();
+    for bytes in bodies {
+        let (mut before, mut kept) = (i64::MIN, false);
+        unpack(bytes, |sample| {
+            if sample.series != before {
+                before = sample.series;
+                kept = series.contains(&sample.series);
+            }
+            if kept && sample.at_ms > start_ms && sample.at_ms <= end_ms {
+                samples.push(sample);
+            }
+        })?;
     }
     tidy(&mut samples);
     Ok(samples)

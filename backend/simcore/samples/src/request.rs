@@ -1,7 +1,8 @@
 //! A request of the remote-write protocol, version 1.0: snappy's block format around a protobuf `WriteRequest`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
+use crate::body::{self, Sample};
 use crate::index::{Index, SeriesRef};
 use crate::labels::{self, Labels};
 use crate::message::{Fields, Value};
@@ -247,12 +248,33 @@ impl Request {
         Ok(())
     }
 
-    /// Calls `each` with every sample whose series is stored: where, milliseconds since 1970, value.
-    pub fn each(&self, mut each: impl FnMut(SeriesRef, i64, f64)) {
+    /// Adds the samples whose series are stored to their parts, in the order in which they came.
+    pub fn split_into(&self, parts: &mut BTreeMap<(i64, i64), Vec<Sample>>, hour_ms: i64) {
+        let mut open: Option<((i64, i64), Vec<Sample>)> = None;
         for (place, at_ms, value) in &self.samples {
-            if let Some(found) = self.series[*place as usize].found {
-                each(found, *at_ms, *value);
+            let Some(found) = self.series[*place as usize].found else {
+                continue;
+            };
+            let key = (
+                found.target,
+                at_ms.saturating_sub(1).div_euclid(hour_ms) * hour_ms,
+            );
+            if open.as_ref().is_none_or(|(before, _)| *before != key) {
+                if let Some((before, samples)) = open.take() {
+                    parts.insert(before, samples);
+                }
+                open = Some((key, parts.remove(&key).unwrap_or_default()));
             }
+            if let Some((_, samples)) = &mut open {
+                samples.push(Sample {
+                    series: found.series,
+                    at_ms: *at_ms,
+                    value: *value,
+                });
+            }
+        }
+        if let Some((before, samples)) = open {
+            parts.insert(before, samples);
         }
     }
 

@@ -1,7 +1,7 @@
 """Samples of Prometheus: whom they are about, which series there are, and the packed samples themselves.
 
 Samples are kept per target, the part of a series' instance before the port (and its cluster). A target whose series
-hold kernel counters becomes a host; others only keep their samples. docs/decisions/0014-remote-write.md says why.
+hold kernel counters becomes a host; others only keep their samples. docs/decisions/0015-remote-write.md says why.
 """
 
 from sqlalchemy import (
