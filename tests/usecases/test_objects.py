@@ -40,6 +40,7 @@ HOUR = timedelta(hours=1)
 EPOCH = 7
 BUCKET = "tierscope-test"
 NOW = datetime.now(UTC)
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 START = NOW.replace(minute=0, second=0, microsecond=0) - 3 * HOUR
 
 
@@ -303,14 +304,14 @@ def test_objects_go_with_their_rows(database: Database, objects: ObjectStore) ->
     assert keys(objects) == []
 
 
-def test_a_purge_removes_objects(database: Database, objects: ObjectStore, host: Enrolled) -> None:
+def test_a_purge_is_done_once_its_objects_are_deleted(database: Database, objects: ObjectStore, host: Enrolled) -> None:
     mover(database, objects).run()
-    Purges(database).start("host", host.id, confirm="node-1", actor="test")
-    for _ in range(50):
-        if PurgeWork(database, lambda: datetime.now(UTC)).run().finished:
-            break
+    purge = Purges(database).start("host", host.id, confirm="node-1", actor="test")
+    assert PurgeWork(database, lambda: datetime.now(UTC)).run().finished == 0
+    assert Purges(database).read(purge.id).status == "running"
     mover(database, objects).run()
     assert keys(objects) == []
+    assert PurgeWork(database, lambda: datetime.now(UTC)).run().finished == 1
 
 
 @pytest.mark.usefixtures("host")

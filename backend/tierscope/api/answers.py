@@ -20,11 +20,15 @@ Cursor = Annotated[str | None, Query(description="`next_cursor` of the page befo
 
 def answer(request: Request, model: Any, value: object) -> Response:  # noqa: ANN401 - as TypeAdapter takes it
     """Serialise `value` (a view with the same attributes as `model`) and answer 304 if the client has it already."""
+    return answer_bytes(request, serialise(model, value), "application/json")
+
+
+def serialise(model: Any, value: object) -> bytes:  # noqa: ANN401 - likewise
+    """The JSON of `value`, checked against its model."""
     adapter = _ADAPTERS.get(model)
     if adapter is None:
         adapter = _ADAPTERS.setdefault(model, TypeAdapter(model))
-    validated = adapter.validate_python(value, from_attributes=True)
-    return answer_bytes(request, adapter.dump_json(validated), "application/json")
+    return adapter.dump_json(adapter.validate_python(value, from_attributes=True))
 
 
 def answer_bytes(request: Request, body: bytes, media_type: str) -> Response:

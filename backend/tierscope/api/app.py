@@ -68,6 +68,7 @@ from tierscope.api.permissions import check_declared
 from tierscope.api.problems import install_handlers
 from tierscope.api.request_meters import RequestMetersMiddleware
 from tierscope.api.rate_limits import RateLimiter, RateLimitMiddleware
+from tierscope.api.reuse import Answers
 from tierscope.api.security import SecurityMiddleware
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
@@ -207,6 +208,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Mete
             objects=open_store(settings),
         )
         app.state.database = database
+        app.state.answers = Answers()
         app.state.reads = ReadContext(database=database, clock=clock, settings=settings)
         redis_url = None if settings.redis_url is None else settings.redis_url.get_secret_value()
         app.state.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)

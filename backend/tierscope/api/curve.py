@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
-from tierscope.api.answers import From, To, answer
+from tierscope.api.answers import From, To
 from tierscope.api.figures import Figure, Model, Origin, PageKind, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import curve_reads
+from tierscope.api.reuse import answer_reused
 from tierscope.usecases.curve import CurveReads
 
 
@@ -89,5 +90,10 @@ def read_curve(
     to: To = None,
 ) -> Response:
     """The best static placement and an LRU, with bands, figures at ratios that are sold, and density by page kind."""
-    view = reads.service(service_id, host=host, kind=kind, method=method, from_=from_, to=to)
-    return answer(request, Curve, view)
+    return answer_reused(
+        request,
+        Curve,
+        from_,
+        to,
+        lambda: reads.service(service_id, host=host, kind=kind, method=method, from_=from_, to=to),
+    )

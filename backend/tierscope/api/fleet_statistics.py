@@ -9,6 +9,7 @@ from tierscope.api.answers import From, To, answer
 from tierscope.api.figures import Figure, Model, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import fleet_statistics_reads
+from tierscope.api.reuse import answer_reused
 from tierscope.usecases.fleet_statistics.reads import FleetStatisticsReads
 
 
@@ -160,7 +161,13 @@ def read_fleet_statistics(
     to: To = None,
 ) -> Response:
     """Quantiles by group of like hosts, hosts that differ from their like, and changes with the events beside them."""
-    return answer(request, FleetStatistics, reads.statistics(service=service, metric=metric, from_=from_, to=to))
+    return answer_reused(
+        request,
+        FleetStatistics,
+        from_,
+        to,
+        lambda: reads.statistics(service=service, metric=metric, from_=from_, to=to),
+    )
 
 
 @router.get("/v1/services/{service_id}/lookalikes", response_model=Lookalikes, summary="Services that behave alike")

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from tierscope.api.answers import From, MaxPoints, To, answer
+from tierscope.api.answers import From, MaxPoints, To
 from tierscope.api.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import objective_reads
+from tierscope.api.reuse import answer_reused
 from tierscope.usecases.objectives import ObjectiveReads
 
 
@@ -66,4 +67,6 @@ def read_objectives(
     max_points: MaxPoints = 500,
 ) -> Response:
     """How much idle memory comes back, and how much slower tiers serve and hold, with published points beside."""
-    return answer(request, Objectives, reads.service(service_id, from_=from_, to=to, max_points=max_points))
+    return answer_reused(
+        request, Objectives, from_, to, lambda: reads.service(service_id, from_=from_, to=to, max_points=max_points)
+    )

@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ConfigDict, Field
 
-from tierscope.api.answers import From, MaxPoints, To, answer
+from tierscope.api.answers import From, MaxPoints, To
 from tierscope.api.figures import Figure, Model, Origin, Series, TimeAxis, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import ping_pong_reads
+from tierscope.api.reuse import answer_reused
 from tierscope.usecases.ping_pong_reads import PingPongReads
 
 State = Literal["ok", "warn", "crit"]
@@ -87,7 +88,9 @@ def read_host_ping_pong(
     request: Request, reads: Reads, host_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
 ) -> Response:
     """Ratio or bound, flows, residency and states over time, with cost and verdict."""
-    return answer(request, PingPongHistory, reads.host(host_id, from_=from_, to=to, max_points=max_points))
+    return answer_reused(
+        request, PingPongHistory, from_, to, lambda: reads.host(host_id, from_=from_, to=to, max_points=max_points)
+    )
 
 
 @router.get("/services/{service_id}/ping-pong", response_model=PingPongHistory, summary="Ping-pong of a service")
@@ -95,4 +98,10 @@ def read_service_ping_pong(
     request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
 ) -> Response:
     """The same from the service's own cgroups where the kernels count them, else from its whole hosts, and says so."""
-    return answer(request, PingPongHistory, reads.service(service_id, from_=from_, to=to, max_points=max_points))
+    return answer_reused(
+        request,
+        PingPongHistory,
+        from_,
+        to,
+        lambda: reads.service(service_id, from_=from_, to=to, max_points=max_points),
+    )

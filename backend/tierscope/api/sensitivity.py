@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from tierscope.api.answers import From, To, answer
+from tierscope.api.answers import From, To
 from tierscope.api.figures import Figure, Model, Origin, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import sensitivity_reads
+from tierscope.api.reuse import answer_reused
 from tierscope.usecases.sensitivity import SensitivityReads
 
 Kind = Literal["anon", "file"]
@@ -93,4 +94,4 @@ Reads = Annotated[SensitivityReads, Depends(sensitivity_reads)]
 @router.get("", response_model=Sensitivity, summary="How throughput follows anon and file memory in DRAM")
 def read_sensitivity(request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None) -> Response:
     """Elasticities with intervals or refusals, the scatter, and the index from heat that needs no throughput."""
-    return answer(request, Sensitivity, reads.service(service_id, from_=from_, to=to))
+    return answer_reused(request, Sensitivity, from_, to, lambda: reads.service(service_id, from_=from_, to=to))

@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from tierscope.api.answers import From, MaxPoints, To, answer
+from tierscope.api.answers import From, MaxPoints, To
 from tierscope.api.figures import Figure, Model, Origin, PageKind, Series, TimeAxis, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import stability_reads
+from tierscope.api.reuse import answer_reused
 from tierscope.usecases.stability import StabilityReads
 
 
@@ -65,4 +66,6 @@ def read_stability(
     request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
 ) -> Response:
     """Shares of page kinds over time with trend and spread, the end of warm-up, and the overlap of hot sets."""
-    return answer(request, Stability, reads.service(service_id, from_=from_, to=to, max_points=max_points))
+    return answer_reused(
+        request, Stability, from_, to, lambda: reads.service(service_id, from_=from_, to=to, max_points=max_points)
+    )

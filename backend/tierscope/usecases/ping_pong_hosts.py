@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tierscope.core.database import ReadSession
 from tierscope.domain.counters import nominal_step
 from tierscope.domain.figures import Window
-from tierscope.domain.tier_moves import Context, Ledger
+from tierscope.domain.tier_moves import COLUMN_INDEX, Context, Ledger
 from tierscope.domain.tier_moves.states import (
     JUDGE_EVERY,
     Beside,
@@ -29,6 +29,7 @@ from tierscope.domain.tier_moves.states import (
 )
 from tierscope.storage.subjects import SubjectHost, SubjectService, newest_inventories
 from tierscope.storage.tier_moves import recorded_seconds, sum_flows
+from tierscope.usecases.gathered_moves import read_gathered
 from tierscope.usecases.ledger_sources import HostLedger, read_ledgers
 from tierscope.usecases.ping_pong_beside import BesideReads
 
@@ -62,16 +63,34 @@ class HostHistory:
         return self.part.plan.dialect == "tpp"
 
 
-def busiest(session: ReadSession, hosts: Sequence[SubjectHost], window: Window, service_id: int) -> list[SubjectHost]:
-    """As many hosts as one answer reads: those that moved most pages, by what the ledger has of the window."""
+def busiest(
+    session: ReadSession, service: SubjectService, hosts: Sequence[SubjectHost], window: Window, *, own: bool
+) -> list[SubjectHost]:
+    """As many hosts as one answer reads: those that moved most pages, by what the ledger has of the window.
+
+    `own`: by what the service's own control groups moved, else by whole hosts.
+    """
     most = max(min(MAX_HOSTS, int(MAX_ROWS * _MINUTE_S / window.seconds)), 1)
     if len(hosts) <= most:
         return list(hosts)
-    keys = ("promoted_pages", "demoted_pages")
-    ids = [host.id for host in hosts]
-    flows = sum_flows(session, keys, window.start, window.end, service_id=service_id, host_ids=ids)
-    moved = {flow.host_id: sum(flow.sums[key] or 0 for key in keys) for flow in flows}
+    moved = _moved(session, service, hosts, window, own=own)
     return sorted(hosts, key=lambda host: -moved.get(host.id, 0))[:most]
+
+
+def _moved(
+    session: ReadSession, service: SubjectService, hosts: Sequence[SubjectHost], window: Window, *, own: bool
+) -> dict[int, int]:
+    """Pages that each host moved: of whole hours where workers have summed them, else row by row."""
+    keys = ("promoted_pages", "demoted_pages")
+    gathered = read_gathered(session, service.id, window)
+    if gathered is None:
+        ids, scope = [host.id for host in hosts], service.id if own else 0
+        flows = sum_flows(session, keys, window.start, window.end, service_id=scope, host_ids=ids)
+        return {flow.host_id: sum(flow.sums[key] or 0 for key in keys) for flow in flows}
+    if gathered.own != own:
+        return {}
+    totals = np.sum([gathered.totals.sums[COLUMN_INDEX[key]] for key in keys], axis=0)
+    return dict(zip(gathered.totals.host_ids.tolist(), totals.tolist(), strict=True))
 
 
 def read_histories(

@@ -118,11 +118,11 @@ class PingPongReads:
         window = parse_window(from_, to, now=now)
         with self._context.database.read() as session:
             service, every = require_service_hosts(session, service_id)
-            hosts = busiest(session, every, window, service.id)
+            hosts = busiest(session, service, every, window, own=True)
             parts = read_histories(session, hosts, window, service, now=now, whole_hosts=False)
             own_groups = any(part.part.ledger.total("promoted_pages") is not None for part in parts)
             if not own_groups:
-                hosts = busiest(session, every, window, 0)
+                hosts = busiest(session, service, every, window, own=False)
                 parts = read_histories(session, hosts, window, service, now=now, whole_hosts=True)
             found = _Found(
                 subject=service_id,
