@@ -13,15 +13,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import gen_catalogue
+import gen_client
 import gen_openapi
 import gen_proto
 
 
 def main() -> int:
-    """Run all generators: the catalogue first, because the others import code that it writes."""
+    """Run all generators: the catalogue first, because the others import code that it writes; the client last."""
     gen_catalogue.main()
     gen_proto.main([])
-    return gen_openapi.main()
+    return gen_openapi.main() or gen_client.main()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from factories import batches
 from factories.installations import enrol
 from factories.populated import Populated, populate
 from factories.services import batch_headers, running
+from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -23,20 +24,29 @@ PROMTOOL = shutil.which("promtool")
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
+@pytest.fixture(scope="module")
+def url(template: Template, storage_mode: str) -> Iterator[str]:
+    name = template.make_database(schema=True, mode=storage_mode)
+    yield template.cluster.url(name)
+    template.drop_database(name)
+
+
+@pytest.fixture(scope="module")
+def database(url: str) -> Iterator[Database]:
+    with closing(Database(url)) as opened:
         yield opened
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def made(database: Database) -> Populated:
     return populate(database)
 
 
 @pytest.fixture
-def client(database_url: str) -> Iterator[httpx.Client]:
-    with running(Settings(database_url=database_url, _env_file=None)) as (_, opened):
+def client(url: str, made: Populated) -> Iterator[httpx.Client]:
+    assert made.token
+    chosen = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
+    with running(chosen) as (_, opened):
         yield opened
 
 
@@ -62,8 +72,7 @@ def value(found: Samples, name: str, **labels: str) -> float:
 
 @pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed: apt-get install prometheus")
 @pytest.mark.parametrize("path", ["/metrics", "/metrics/fleet"])
-def test_promtool_finds_nothing_to_say(client: httpx.Client, made: Populated, database: Database, path: str) -> None:
-    assert made.ids["host_id"]
+def test_promtool_finds_nothing_to_say(client: httpx.Client, database: Database, path: str) -> None:
     WorkerRuns(database, utc_now).ran("rebuild.drain", seconds=0.2, failed=False)
     client.get("/v1/hosts")
     done = subprocess.run(
@@ -97,18 +106,19 @@ def test_batches_are_counted_by_what_became_of_them(client: httpx.Client, databa
     assert value(found, "tierscope_http_request_seconds_count", **route) == 4
 
 
-def test_things_in_the_database_are_counted(client: httpx.Client, made: Populated, database: Database) -> None:
+def test_things_in_the_database_are_counted(client: httpx.Client, database: Database) -> None:
     runs = WorkerRuns(database, utc_now)
     for seconds, failed in ((0.2, False), (2.0, True), (1000.0, False)):
-        runs.ran("rebuild.drain", seconds=seconds, failed=failed)
+        runs.ran("alerts.evaluate", seconds=seconds, failed=failed)
     runs.rebuilt({"heat": 3}, {})
     runs.rebuilt({"heat": 2}, {"counters": 1})
     found = samples(scrape(client))
     assert value(found, "tierscope_database_up") == 1
-    assert value(found, "tierscope_hosts", state="reporting", origin="live") == len(made.ids["host_id"])
-    assert value(found, "tierscope_hosts", state="silent", origin="live") == 0
+    for state in ("reporting", "late", "silent", "retired"):
+        listed = client.get("/v1/hosts", params={"state": state, "origin": "live"}).json()["items"]
+        assert value(found, "tierscope_hosts", state=state, origin="live") == len(listed)
     assert value(found, "tierscope_alerts", state="firing", severity="warning") == 1
-    task = {"task": "rebuild.drain"}
+    task = {"task": "alerts.evaluate"}
     assert value(found, "tierscope_worker_task_seconds_count", **task) == 3
     assert value(found, "tierscope_worker_task_seconds_sum", **task) == pytest.approx(1002.2)
     assert value(found, "tierscope_worker_task_seconds_bucket", le="0.3", **task) == 1
@@ -146,9 +156,9 @@ def test_a_figure_that_is_not_there_has_no_sample(client: httpx.Client, made: Po
     assert value(found, "tierscope_fleet_metrics_truncated", kind="host") == 0
 
 
-def test_the_number_of_series_is_bounded(database_url: str, made: Populated) -> None:
+def test_the_number_of_series_is_bounded(url: str, made: Populated) -> None:
     assert len(made.ids["host_id"]) == 2
-    with running(Settings(database_url=database_url, fleet_metrics_limit=1)) as (_, client):
+    with running(Settings(database_url=url, fleet_metrics_limit=1)) as (_, client):
         found = samples(scrape(client, "/metrics/fleet"))
     assert sum(name == "tierscope_host_info" for name, _ in found) == 1
     assert value(found, "tierscope_fleet_metrics_truncated", kind="host") == 1

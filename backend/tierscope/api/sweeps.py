@@ -145,7 +145,7 @@ def read_run(request: Request, reads: Reads, sweep_id: str, run_id: str) -> Resp
     dependencies=[Depends(requires("read:tiles"))],
     summary="Heat of the trace of a sweep",
 )
-def read_heat(
+def read_sweep_heat(
     request: Request,
     reads: Reads,
     sweep_id: str,

@@ -2,7 +2,14 @@
 
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.metrics_core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -29,6 +36,7 @@ class IngestQueue(Collector):
 
 def make_registry() -> CollectorRegistry:
     """A registry with what Python and the kernel say of this process."""
+    disable_created_metrics()  # a second series for each counter, which nobody asks for
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)

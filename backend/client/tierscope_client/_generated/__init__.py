@@ -1,0 +1,1 @@
+"""Generated; see contract/gen_client.py."""

@@ -1,0 +1,220 @@
+"""The shipped dashboards and rules ask for metrics that exist: a real Prometheus scrapes the real service."""
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from factories import batches
+from factories.installations import enrol
+from factories.populated import populate, populate_by_api
+from factories.services import batch_headers, running
+from fixtures.servers import Template
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+from tierscope.usecases.telemetry.runs import WorkerRuns
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+BOARDS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (DEPLOY / "grafana").glob("*.json")}
+RULES = DEPLOY / "prometheus" / "tierscope-rules.yaml"
+PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
+WAIT_SECONDS = 120
+SCRAPES = 3
+VARIABLES = {"$__rate_interval": "1m", "$instance": ".*", "$host": ".*", "$service": ".*"}
+needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed: apt-get install prometheus")
+
+
+def panels(board: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [panel for panel in board["panels"] if panel["type"] != "row"]
+
+
+def expressions() -> Iterator[tuple[str, str, str]]:
+    """Board, panel and expression, as Grafana would send it with everything chosen."""
+    for name, board in sorted(BOARDS.items()):
+        for panel in panels(board):
+            for target in panel["targets"]:
+                asked = target["expr"]
+                for variable, value in VARIABLES.items():
+                    asked = asked.replace(variable, value)
+                yield name, panel["title"], asked
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """A running Prometheus."""
+
+    client: httpx.Client
+
+    def ask(self, expression: str) -> list[dict[str, Any]]:
+        """The instant vector, or one sample of a scalar."""
+        answer = self.client.get("/api/v1/query", params={"query": expression}).json()
+        assert answer["status"] == "success", f"{expression}: {answer}"
+        found = answer["data"]["result"]
+        return found if answer["data"]["resultType"] == "vector" else [{"value": found}]
+
+    def names(self) -> set[str]:
+        """Names of all metrics."""
+        found: list[str] = self.client.get("/api/v1/label/__name__/values").json()["data"]
+        return set(found)
+
+
+@pytest.fixture(scope="module")
+def service(template: Template, storage_mode: str) -> Iterator[tuple[httpx.Client, str]]:
+    """A client of the service and its token; batches have come in, tasks have run."""
+    name = template.make_database(schema=True, mode=storage_mode)
+    url = template.cluster.url(name)
+    chosen = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
+    with closing(Database(url)) as database, running(chosen) as (_, client):
+        made = populate(database)
+        populate_by_api(client, database, made)
+        runs = WorkerRuns(database, utc_now)
+        runs.ran("rebuild.drain", seconds=0.2, failed=False)
+        runs.rebuilt({"heat": 3}, {"heat": 1})
+        host = enrol(database, name="sender")
+        for seq in range(3):
+            batch = batches.full_batch(host_id=host.id, seq=seq)
+            client.post("/v1/ingest/batches", content=batches.compress(batch), headers=batch_headers(host.credential))
+        client.post("/v1/ingest/batches", content=b"x", headers=batch_headers(host.credential))
+        yield client, made.token
+    template.drop_database(name)
+
+
+@pytest.fixture(scope="module")
+def prometheus(service: tuple[httpx.Client, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """Scrapes the service every second, with the shipped rules; has done so a few times."""
+    if PROMETHEUS is None:
+        pytest.skip("prometheus is not installed: apt-get install prometheus")
+    folder = tmp_path_factory.mktemp("prometheus")
+    (folder / "token").write_text(service[1])
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(scrape_config(service[0], folder)))
+    port = free_port()
+    command = [
+        PROMETHEUS,
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--log.level=error",
+    ]
+    with subprocess.Popen(command) as process, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+        try:
+            wait_for_scrapes(Prometheus(client), process)
+            yield Prometheus(client)
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+def scrape_config(client: httpx.Client, folder: Path) -> dict[str, Any]:
+    """The shipped one, for this service."""
+    shipped = yaml.safe_load((DEPLOY / "prometheus" / "scrape.yaml").read_text(encoding="utf-8"))
+    for job in shipped["scrape_configs"]:
+        job["authorization"]["credentials_file"] = str(folder / "token")
+        job["static_configs"] = [{"targets": [str(client.base_url).rpartition("/")[2]]}]
+        job["scrape_interval"], job["scrape_timeout"] = "1s", "1s"
+        if job["job_name"] == "tierscope-fleet":
+            job["scrape_interval"], job["scrape_timeout"] = "15s", "15s"
+    return shipped | {"rule_files": [str(RULES)], "global": {"evaluation_interval": "1s"}}
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def wait_for_scrapes(prometheus: Prometheus, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    asked = f"count(count_over_time(tierscope_build_info[10m]) >= {SCRAPES}) and on () count(tierscope_host_info)"
+    while True:
+        assert process.poll() is None, "Prometheus has ended"
+        assert time.monotonic() < deadline, "Prometheus has not scraped the service"
+        try:
+            if prometheus.ask(asked):
+                return
+        except (httpx.TransportError, ValueError):
+            pass  # it is starting
+        time.sleep(0.5)
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_every_panel_gets_an_answer(prometheus: Prometheus) -> None:
+    empty = [
+        f"{board}, {panel}: {expression}"
+        for board, panel, expression in expressions()
+        if not prometheus.ask(expression)
+    ]
+    assert empty == []
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_dashboards_and_rules_name_metrics_that_exist(prometheus: Prometheus) -> None:
+    known = prometheus.names()
+    rules = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"][0]["rules"]
+    asked = [expression for _, _, expression in expressions()] + [rule["expr"] for rule in rules]
+    named = {name for expression in asked for name in re.findall(r"\b(?:tierscope|process)_[a-z_]+\b", expression)}
+    assert named - known == set()
+    loaded = prometheus.client.get("/api/v1/rules").json()["data"]["groups"][0]["rules"]
+    assert {rule["name"]: rule["health"] for rule in loaded} == {rule["alert"]: "ok" for rule in rules}
+
+
+@pytest.mark.parametrize("name", sorted(BOARDS))
+def test_a_dashboard_is_one_that_grafana_reads(name: str) -> None:
+    board = BOARDS[name]
+    assert board["uid"] == name
+    assert board["title"].startswith("Tierscope: ")
+    ids = [panel["id"] for panel in board["panels"]]
+    assert len(set(ids)) == len(ids)
+    assert {variable["name"] for variable in board["templating"]["list"]} >= {"datasource"}
+    taken: set[tuple[int, int]] = set()
+    for panel in board["panels"]:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        assert not cells & taken, f"{panel['title']} lies over another panel"
+        taken |= cells
+    for panel in panels(board):
+        assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+        assert panel["fieldConfig"]["defaults"]["unit"]
+        assert panel["targets"], panel["title"]
+
+
+@needs_promtool
+@pytest.mark.parametrize(
+    "arguments", [("check", "rules", RULES), ("test", "rules", RULES.with_suffix(".test.yaml"))], ids=["check", "test"]
+)
+def test_promtool_takes_the_rules(arguments: tuple[object, ...]) -> None:
+    done = subprocess.run(
+        [str(PROMTOOL), *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_promtool
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_promtool_takes_the_alert_rules_that_the_service_hands_out(
+    service: tuple[httpx.Client, str], tmp_path: Path
+) -> None:
+    client, token = service
+    exported = client.get(
+        "/v1/rules/export", params={"format": "prometheus"}, headers={"Authorization": f"Bearer {token}"}
+    )
+    path = tmp_path / "exported.yaml"
+    path.write_text(exported.text)
+    done = subprocess.run(
+        [str(PROMTOOL), "check", "rules", str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert yaml.safe_load(exported.text)["groups"]
