@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -90,5 +91,7 @@ def write(document: Path, command: str, parts: Sequence[str]) -> None:
     old = document.read_text(encoding="utf-8")
     before, _, rest = old.partition(BEGIN)
     _, _, after = rest.partition(END)
-    text = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()}, by `{command}`.\n\n" + "\n\n".join(parts)
+    busy = f"load average {os.getloadavg()[2]:.0f} over the last quarter of an hour"
+    head = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()} ({busy}), by `{command}`."
+    text = "\n\n".join([head, *parts])
     document.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
