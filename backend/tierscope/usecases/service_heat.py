@@ -1,6 +1,6 @@
 """The newest heat of many services: shares, placement and bytes of each, with few statements for all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +10,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure, Window
 from tierscope.domain.heat import Estimate, Misplaced, Rule, capacity_weighted
 from tierscope.domain.heat.classes import USUAL_RULE
+from tierscope.domain.heat.column_source import ColumnSource
 from tierscope.domain.heat.joined import JoinedSources
 from tierscope.domain.heat.rows import HeatSeries, Method, join_series
 from tierscope.domain.heat.source import HeatSource, SeriesSource
@@ -107,6 +108,14 @@ def choose_heat(found: Found, *, now: datetime) -> dict[int, HeatNow]:
 def service_figures(heat: HeatNow | None, reason: str | None, *, now: datetime, rule: Rule = RULE) -> HeatFigures:
     """Figures of one service: medians over hosts for shares, sums over hosts for bytes."""
     heat = heat or HeatNow(None, None, Window(now - HEAT_SPAN, now))
+    found = heat
+    if isinstance(heat.source, ColumnSource):
+        key = (rule, heat.method, heat.window, reason)
+        return heat.source.remember(key, lambda: _service_figures(found, reason, rule))
+    return _service_figures(heat, reason, rule)
+
+
+def _service_figures(heat: HeatNow, reason: str | None, rule: Rule) -> HeatFigures:
     source = heat.source
     evidence = gather_evidence(source, heat.method, rule, heat.window, None)
     if evidence.nothing is not None and reason:
@@ -118,8 +127,37 @@ def service_figures(heat: HeatNow | None, reason: str | None, *, now: datetime, 
     return _figures(evidence, source.resident(), anon, shares, source.misplaced(rule))
 
 
-def fleet_figures(heats: Sequence[HeatNow], *, now: datetime, rule: Rule = RULE) -> FleetHeat:
-    """Figures of all services together: weighted by capacity, and as medians over hosts."""
+def fleet_figures(heats: Sequence[HeatNow], *, now: datetime) -> FleetHeat:
+    """Figures of all services together: weighted by capacity, and as medians over hosts.
+
+    What was computed last is kept: it changes when a worker has stored another hour of some service.
+    """
+    return _newest.get(heats, lambda: _fleet_figures(heats, now=now, rule=RULE))
+
+
+class _Newest:
+    """The figures of the newest columns. Sources are compared by identity: columns never change."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[tuple[HeatNow, ...], FleetHeat] | None = None
+
+    def get(self, heats: Sequence[HeatNow], compute: Callable[[], FleetHeat]) -> FleetHeat:
+        """The kept figures if they are of these sources and windows, else new ones."""
+        kept = self._kept
+        if kept is not None and len(kept[0]) == len(heats):
+            pairs = zip(kept[0], heats, strict=True)
+            if all(a.source is b.source and a.window == b.window for a, b in pairs):
+                return kept[1]
+        found = compute()
+        if heats and all(isinstance(heat.source, ColumnSource) for heat in heats):
+            self._kept = (tuple(heats), found)
+        return found
+
+
+_newest = _Newest()
+
+
+def _fleet_figures(heats: Sequence[HeatNow], *, now: datetime, rule: Rule) -> FleetHeat:
     known = [(heat, heat.source) for heat in heats if heat.source is not None]
     if not known:
         nothing = service_figures(None, "No heat was measured on any host.", now=now, rule=rule)

@@ -208,6 +208,10 @@ class ColumnSource:
         out[place[first][seen]] = means[seen]
         return out
 
+    def remember(self, key: object, compute: Callable[[], T]) -> T:
+        """What `compute` returned for this key before, since columns never change."""
+        return self._keep(("remembered", key), compute)
+
     def _keep(self, key: object, compute: Callable[[], T]) -> T:
         if key not in self._known:
             self._known[key] = compute()
