@@ -66,8 +66,8 @@ from tierscope.api import (
 from tierscope.api.openapi import Application
 from tierscope.api.permissions import check_declared
 from tierscope.api.problems import install_handlers
-from tierscope.api.request_meters import RequestMetersMiddleware
 from tierscope.api.rate_limits import RateLimiter, RateLimitMiddleware
+from tierscope.api.request_meters import RequestMetersMiddleware
 from tierscope.api.reuse import Answers
 from tierscope.api.security import SecurityMiddleware
 from tierscope.core.clock import Clock, utc_now
@@ -237,6 +237,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Mete
             await ingest_usecase.stop()
             await remote_write_usecase.stop()
             password_work.close()
+            await app.state.rate_limiter.close()
             database.close()
 
     return lifespan

@@ -14,6 +14,7 @@ import structlog
 from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage, RedisStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
+from redis.asyncio import ConnectionPool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -68,21 +69,29 @@ class RateLimiter:
         self._own = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._shared: SlidingWindowCounterRateLimiter | None = None
         self._redis_errors: tuple[type[Exception], ...] = ()
+        self._pool: ConnectionPool | None = None
         if settings.enabled and settings.shared:
             if redis_url is None:
                 raise ConfigurationError(
                     "rate limits are to be shared, and no Redis is configured", next_step="Set TIERSCOPE_REDIS_URL."
                 )
+            self._pool = ConnectionPool.from_url(
+                redis_url, socket_timeout=_REDIS_SECONDS, socket_connect_timeout=_REDIS_SECONDS
+            )
             storage = RedisStorage(
-                _storage_url(redis_url),
+                "async+redis://",
                 implementation="redispy",
                 key_prefix="tierscope:limits",
-                socket_timeout=_REDIS_SECONDS,
-                socket_connect_timeout=_REDIS_SECONDS,
+                connection_pool=self._pool,  # type: ignore[arg-type] # as its description says, not as its types do
             )
             errors = storage.base_exceptions
             self._redis_errors = errors if isinstance(errors, tuple) else (errors,)
             self._shared = SlidingWindowCounterRateLimiter(storage)
+
+    async def close(self) -> None:
+        """Ends the connections to Redis."""
+        if self._pool is not None:
+            await self._pool.aclose()
 
     async def take(self, kind: Kind, *key: str) -> None:
         """Counts one request.
@@ -180,9 +189,3 @@ class RateLimitMiddleware:
             await problem_response(error, scope["path"])(scope, receive, send_with_headers)
             return
         await self._app(scope, receive, send_with_headers)
-
-
-def _storage_url(redis_url: str) -> str:
-    if redis_url.startswith("unix://"):
-        return f"async+redis+unix://{redis_url.removeprefix('unix://')}"
-    return f"async+{redis_url}"
