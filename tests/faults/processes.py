@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 LOOPBACK = "127.0.0.1"
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 240.0
 _LOG_TAIL_CHARS = 2500
 
 
