@@ -10,8 +10,6 @@ from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 
-SUMS = ("expected", "received", "missing", "late", "corrected", "too_late", "set_aside", "duplicates", "dropped")
-
 
 @dataclass(frozen=True, slots=True)
 class QualityRow:
@@ -78,32 +76,37 @@ class Reasons:
     """(id, cause) of the service's own findings on limits that were reached."""
 
 
-_PER_HOST = """
+_WHOLE_HOUR = (1 << 60) - 1
+_PER_HOST = f"""
 WITH hours AS (
-  SELECT host_id, ts,
-    CASE WHEN ts = :first_hour THEN minutes & :first_mask ELSE minutes END
-      & CASE WHEN ts = :last_hour THEN :last_mask ELSE -1 END AS minutes,
-    late, corrected, too_late, set_aside, duplicates, skew_seconds, dropped_batches, counters_dropped,
-    services_dropped, lag(dropped_batches) OVER (PARTITION BY host_id ORDER BY ts) AS dropped_before
+  SELECT host_id, ts, late, corrected, too_late, set_aside, duplicates, skew_seconds, dropped_batches, counters_dropped,
+    services_dropped, CASE ts WHEN :first_hour THEN minutes & :first_mask ELSE minutes END
+      & CASE ts WHEN :last_hour THEN :last_mask ELSE -1 END AS minutes
   FROM quality_1h WHERE ts >= :first_hour AND ts <= :last_hour
 ), sums AS (
-  SELECT host_id, sum(bit_count(CAST(minutes AS bit(64)))) AS received,
-    min(CASE WHEN minutes <> 0 THEN ts
-      + make_interval(mins => CAST(round(ln(CAST(minutes & -minutes AS float8)) / ln(2.0)) AS int)) END) AS first_at,
-    sum(late) AS late, sum(corrected) AS corrected, sum(too_late) AS too_late, sum(set_aside) AS set_aside,
-    sum(duplicates) AS duplicates, max(skew_seconds) AS skew_seconds,
-    sum(CASE WHEN dropped_batches IS NULL THEN NULL WHEN dropped_before IS NULL THEN 0
-      WHEN dropped_batches >= dropped_before THEN dropped_batches - dropped_before ELSE dropped_batches END) AS dropped,
+  SELECT host_id,
+    sum(CASE minutes WHEN {_WHOLE_HOUR} THEN 60 ELSE bit_count(CAST(minutes AS bit(64))) END) AS received,
+    min(ts) FILTER (WHERE minutes <> 0) AS first_hour, sum(late) AS late, sum(corrected) AS corrected,
+    sum(too_late) AS too_late, sum(set_aside) AS set_aside, sum(duplicates) AS duplicates,
+    max(skew_seconds) AS skew_seconds, min(dropped_batches) AS least_dropped, max(dropped_batches) AS most_dropped,
     max(counters_dropped) AS counters_dropped, max(services_dropped) AS services_dropped
   FROM hours GROUP BY host_id
 ), spans AS (
   SELECT h.id, h.public_id, h.name, h.origin, h.clock_skew_seconds, s.*,
     greatest(coalesce(h.interval_seconds, :step), 60) AS step_seconds,
-    greatest(CAST(:start AS timestamptz),
-      date_trunc('minute', least(s.first_at, greatest(h.enrolled_at, :since) + interval '3 minutes'))) AS began,
-    least(CAST(:end AS timestamptz), CASE WHEN h.retired_at IS NULL THEN :end ELSE h.last_end_at END) AS ended
+    greatest(CAST(:start AS timestamptz), date_trunc('minute', CASE
+      WHEN s.first_hour < greatest(h.enrolled_at, :since) THEN (SELECT ts + make_interval(mins =>
+        CAST(round(ln(CAST(minutes & -minutes AS float8)) / ln(2.0)) AS int))
+        FROM quality_1h q WHERE q.host_id = h.id AND q.ts = s.first_hour)
+      ELSE greatest(h.enrolled_at, :since) + interval '3 minutes' END)) AS began,
+    least(CAST(:end AS timestamptz), CASE WHEN h.retired_at IS NULL THEN :end ELSE h.last_end_at END) AS ended,
+    CASE WHEN s.least_dropped < s.most_dropped THEN (SELECT sum(CASE WHEN before IS NULL THEN 0
+        WHEN now >= before THEN now - before ELSE now END)
+      FROM (SELECT dropped_batches AS now, lag(dropped_batches) OVER (ORDER BY ts) AS before FROM quality_1h q
+        WHERE q.host_id = h.id AND q.ts >= :first_hour AND q.ts <= :last_hour AND dropped_batches IS NOT NULL) AS d)
+      ELSE s.most_dropped - s.least_dropped END AS dropped
   FROM hosts h LEFT JOIN sums s ON s.host_id = h.id WHERE h.revoked_at IS NULL AND h.origin <> 'import'
-), per_host AS (
+), per_host AS MATERIALIZED (
   SELECT id AS number, public_id AS host_id, name, origin, step_seconds, began AS start, greatest(began, ended) AS end,
     greatest(0, floor(extract(epoch FROM ended - began) / step_seconds))::bigint AS expected,
     coalesce(received, 0)::bigint AS received,
@@ -113,18 +116,23 @@ WITH hours AS (
     coalesce(duplicates, 0)::bigint AS duplicates, dropped::bigint AS dropped, counters_dropped, services_dropped,
     skew_seconds, clock_skew_seconds
   FROM spans
+), fleet AS (
+  SELECT count(*) AS hosts, count(*) FILTER (WHERE missing = 0) AS gapless,
+    count(*) FILTER (WHERE abs(clock_skew_seconds) > :skew) AS skewed,
+    coalesce(sum(expected), 0)::bigint AS expected, coalesce(sum(received), 0)::bigint AS received,
+    coalesce(sum(missing), 0)::bigint AS missing, coalesce(sum(late), 0)::bigint AS late,
+    coalesce(sum(corrected), 0)::bigint AS corrected, coalesce(sum(too_late), 0)::bigint AS too_late,
+    coalesce(sum(set_aside), 0)::bigint AS set_aside, coalesce(sum(duplicates), 0)::bigint AS duplicates,
+    sum(dropped)::bigint AS dropped
+  FROM per_host
 )
+"""  # noqa: S608 - a constant
+_PAGE = """
+SELECT (SELECT row_to_json(fleet) FROM fleet) AS fleet, page.* FROM (SELECT 1) AS one
+LEFT JOIN (SELECT * FROM per_host {beyond} ORDER BY missing DESC, number LIMIT :limit) AS page ON true
+ORDER BY missing DESC, number
 """
-_FLEET = """
-SELECT count(*) AS hosts, count(*) FILTER (WHERE missing = 0) AS gapless,
-  count(*) FILTER (WHERE abs(clock_skew_seconds) > :skew) AS skewed,
-  coalesce(sum(expected), 0)::bigint AS expected, coalesce(sum(received), 0)::bigint AS received,
-  coalesce(sum(missing), 0)::bigint AS missing, coalesce(sum(late), 0)::bigint AS late,
-  coalesce(sum(corrected), 0)::bigint AS corrected, coalesce(sum(too_late), 0)::bigint AS too_late,
-  coalesce(sum(set_aside), 0)::bigint AS set_aside, coalesce(sum(duplicates), 0)::bigint AS duplicates,
-  sum(dropped)::bigint AS dropped
-FROM per_host
-"""
+"""One pass over the hours: the fleet's sums stand beside every host of the page, or alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,23 +162,21 @@ class QualityWindow:
 
 
 def read_quality(
-    session: ReadSession, window: QualityWindow, *, after: tuple[int, int] | None, limit: int
-) -> list[QualityRow]:
-    """Hosts, those that miss most first; `after` is (missing, number) of the last one seen."""
+    session: ReadSession,
+    window: QualityWindow,
+    *,
+    skew_limit_seconds: float,
+    after: tuple[int, int] | None,
+    limit: int,
+) -> tuple[FleetSums, list[QualityRow]]:
+    """Sums over all hosts, and a page of them, those that miss most first; `after` is (missing, number) of the last."""
     beyond = "" if after is None else "WHERE (missing, -number) < (:missing, -:number)"
-    page = f"SELECT * FROM per_host {beyond} ORDER BY missing DESC, number LIMIT :limit"  # noqa: S608 - constants
-    statement = text(_PER_HOST + page)
-    values = window.values() | {"limit": limit}
+    values = window.values() | {"limit": limit, "skew": skew_limit_seconds}
     if after is not None:
         values |= {"missing": after[0], "number": after[1]}
-    return [QualityRow(**row) for row in session.execute(statement, values).mappings()]
-
-
-def read_fleet_quality(session: ReadSession, window: QualityWindow, *, skew_limit_seconds: float) -> FleetSums:
-    """Sums over all hosts."""
-    values = window.values() | {"skew": skew_limit_seconds}
-    row = session.execute(text(_PER_HOST + _FLEET), values).mappings().one()
-    return FleetSums(**row)
+    found = session.execute(text(_PER_HOST + _PAGE.format(beyond=beyond)), values).mappings().all()
+    rows = [{name: value for name, value in row.items() if name != "fleet"} for row in found]
+    return FleetSums(**found[0]["fleet"]), [QualityRow(**row) for row in rows if row["number"] is not None]
 
 
 def counted_since(session: ReadSession) -> datetime:

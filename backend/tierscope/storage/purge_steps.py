@@ -69,7 +69,15 @@ class SettleStep:
     name: str = "settle"
 
 
-Step = ChunkStep | RowStep | RollupStep | SettleStep
+@dataclass(frozen=True, slots=True)
+class GoneStep:
+    """Waits until another worker has removed what this job gave up: the statement counts what is left."""
+
+    name: str
+    statement: str
+
+
+Step = ChunkStep | RowStep | RollupStep | SettleStep | GoneStep
 
 
 def make_steps(kind: PurgeKind) -> list[Step]:
@@ -90,6 +98,7 @@ def make_steps(kind: PurgeKind) -> list[Step]:
         SettleStep(),
         *chunks,
         _objects(kind),
+        GoneStep(objects.name, f"SELECT count(*) FROM {objects.name} WHERE {kind}_id = :number"),  # noqa: S608
     ]
 
 

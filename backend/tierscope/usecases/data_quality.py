@@ -127,8 +127,9 @@ class DataQualityReads:
         with self._database.read() as session:
             since = stored.counted_since(session)
             asked = QualityWindow(window.start, window.end, since, INTERVAL_SECONDS)
-            fleet = stored.read_fleet_quality(session, asked, skew_limit_seconds=self._skew_limit)
-            rows = stored.read_quality(session, asked, after=after, limit=limit + 1)
+            fleet, rows = stored.read_quality(
+                session, asked, skew_limit_seconds=self._skew_limit, after=after, limit=limit + 1
+            )
             more = encode_cursor(rows[limit - 1].missing, rows[limit - 1].number) if len(rows) > limit else None
             numbers = [row.number for row in rows[:limit]]
             hours = stored.read_hours(session, numbers, asked)
@@ -254,7 +255,7 @@ def _skew(row: QualityRow, window: Window) -> Figure:
     definition = "data_quality.clock_skew_seconds/1"
     if row.clock_skew_seconds is None:
         return absent(definition, "s", "not_collected", "The host has not said what its clock shows.", window=window)
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if row.skew_seconds is not None and row.skew_seconds > abs(row.clock_skew_seconds) + 1:
         warnings = (f"It was up to {row.skew_seconds:.0f} s in this window.",)
     return Figure(

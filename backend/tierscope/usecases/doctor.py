@@ -14,7 +14,7 @@ from typing import Literal
 
 import tierscope
 from tierscope.core.clock import Clock
-from tierscope.core.database import Database
+from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
 from tierscope.domain.agent_versions import is_supported, oldest_supported, standing
@@ -96,7 +96,7 @@ class ServiceDoctor:
             checks.append(_agents(session))
         return checks
 
-    def _work(self, session: stored.ReadSession) -> list[Check]:
+    def _work(self, session: ReadSession) -> list[Check]:
         """Workers by the tasks that they ended, and what waits for them."""
         now = self._clock()
         tasks = {task.task: task for task in stored.read_tasks(session)}
@@ -234,7 +234,7 @@ def _extension(server: ServerFacts, storage: str) -> Check:
     )
 
 
-def _agents(session: stored.ReadSession) -> Check:
+def _agents(session: ReadSession) -> Check:
     service = tierscope.__version__
     rows = [row for row in list_versions(session) if row.version is not None]
     old = [row for row in rows if not is_supported(standing(row.version, service))]

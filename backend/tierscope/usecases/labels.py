@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database
+from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.domain.labels import LabelSource, RowProblem, problem_of_labels, read_label_file
 from tierscope.storage import labels as stored
@@ -149,7 +149,7 @@ class Labels:
         ordered = tuple(sorted(problems, key=lambda problem: problem.row))
         return LabelUpload(dry_run, len(rows), changed, tuple(unknown), ordered)
 
-    def _store(self, transaction: stored.WriteTransaction, entries: list[_Wanted], actor: str) -> None:
+    def _store(self, transaction: WriteTransaction, entries: list[_Wanted], actor: str) -> None:
         new = [entry for entry in entries if entry.labels != entry.host.service]
         stored.store_set_labels(transaction, {entry.host.number: entry.labels for entry in new})
         now = self._clock()

@@ -14,7 +14,16 @@ from tierscope.core.database import Database, WriteTransaction
 from tierscope.storage import purges as stored
 from tierscope.storage.partitions import chunk_spans
 from tierscope.storage.purge_rollups import DAY, forget_in_heat, forget_in_moves, rollup_days, services_of_host
-from tierscope.storage.purge_steps import ChunkStep, RollupStep, RowStep, SettleStep, Step, make_steps, statement_values
+from tierscope.storage.purge_steps import (
+    ChunkStep,
+    GoneStep,
+    RollupStep,
+    RowStep,
+    SettleStep,
+    Step,
+    make_steps,
+    statement_values,
+)
 from tierscope.storage.purges import PurgeRow
 
 _LOCK_KEY = 0x7469_6572_7075_7267  # "tierpurg": one worker at a time
@@ -100,6 +109,10 @@ def _do(transaction: WriteTransaction, step: Step, purge: PurgeRow) -> _Part:
         return _do_rollup(transaction, step, purge)
     if isinstance(step, SettleStep):
         return _settle(transaction, purge)
+    if isinstance(step, GoneStep):
+        values = {"number": purge.subject.number}
+        left = transaction.execute(text(step.statement), values).scalar_one()
+        return _Part(0, None, waits=left > 0)
     return _Part(_execute(transaction, step, purge), None)
 
 
