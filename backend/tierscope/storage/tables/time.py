@@ -423,7 +423,7 @@ TIME_TABLES = (
     TimeTable(traces, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
     TimeTable(capacity_days, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
     TimeTable(fleet_sketches, chunk_days=10, chunk_hours=240, keep_days=400, written_at_ingest=False),
-    TimeTable(quality_1h, chunk_days=10, chunk_hours=240, keep_days=35, written_at_ingest=True),
+    TimeTable(quality_1h, chunk_days=1, chunk_hours=24, keep_days=35, written_at_ingest=True),
     TimeTable(self_reports, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
     TimeTable(samples_live, chunk_days=1, chunk_hours=6, keep_days=2, written_at_ingest=True),
     TimeTable(samples_packed, chunk_days=1, chunk_hours=24, keep_days=35, written_at_ingest=False),
