@@ -36,6 +36,7 @@ from tierscope.storage.heat import replace_rollups
 from tierscope.storage.partitions import ensure_partitions
 from tierscope.storage.tier_moves import replace_ledger
 from tierscope.usecases.rebuild.drain import DrainMarks
+from tierscope.wire._generated import batch_pb2
 
 TEMPLATES = 4
 SERVICES = 30
@@ -129,7 +130,7 @@ def _send_templates(database: Database, now: datetime) -> None:
     for number in range(TEMPLATES):
         name = f"host-{number + 1:05d}"
         host = enrol(database, name=name, origin="simulated")
-        batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now_ns, origin=batches.batch_pb2.ORIGIN_SIMULATED)
+        batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now_ns, origin=batch_pb2.ORIGIN_SIMULATED)
         batches.add_inventory(batch, hostname=name, services=("cache",))
         _describe_machine(batch)
         batches.add_self(batch)
@@ -145,7 +146,7 @@ def _send_templates(database: Database, now: datetime) -> None:
             transaction.execute(text(f"DELETE FROM {table}"))
 
 
-def _describe_machine(batch: batches.batch_pb2.Batch) -> None:
+def _describe_machine(batch: batch_pb2.Batch) -> None:
     """What an inventory of a real host is as large as."""
     inventory = batch.inventory
     inventory.kernel_release, inventory.architecture = "6.12.9-fleet", "x86_64"
@@ -206,7 +207,7 @@ def _copy_hosts(connection: psycopg.Connection, n_hosts: int) -> None:
     connection.execute("ANALYZE")
 
 
-def _members(connection: psycopg.Connection) -> dict[int, list[int]]:
+def _members(connection: psycopg.Connection) -> dict[int, Sequence[int]]:
     rows = connection.execute(
         "SELECT service_id, array_agg(host_id ORDER BY host_id) FROM host_services GROUP BY 1 ORDER BY 1"
     )

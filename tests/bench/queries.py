@@ -120,7 +120,7 @@ def time_calls(cluster: PostgresCluster, fleet: Fleet) -> tuple[dict[tuple[str, 
     with started_anew(cluster) as (address, pid):
         began = Start(rss_bytes(pid), cpu_seconds(pid))
         with httpx.Client(base_url=address, timeout=60) as client:
-            times = {key: Times([_call(client, path, found := [])], refused=found[0]) for key, path in _paths(fleet)}
+            times = {key: _first(client, path) for key, path in _paths(fleet)}
         for key, path in _paths(fleet):
             if times[key].refused is None:
                 times[key].alone = _view(address, [path] * ROUNDS)
@@ -130,6 +130,11 @@ def time_calls(cluster: PostgresCluster, fleet: Fleet) -> tuple[dict[tuple[str, 
                     viewers = pool.map(lambda _, path=path: _view(address, [path] * ROUNDS), range(VIEWERS))
                     times[key].together = [found for viewer in viewers for found in viewer]
     return times, began
+
+
+def _first(client: httpx.Client, path: str) -> Times:
+    refused: list[str | None] = []
+    return Times(cold=[_call(client, path, refused)], refused=refused[0])
 
 
 def _paths(fleet: Fleet) -> Iterable[tuple[tuple[str, str], str]]:

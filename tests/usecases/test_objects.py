@@ -76,8 +76,8 @@ def s3_settings(address: str) -> Settings:
             bucket=BUCKET,
             prefix="fleet/",
             endpoint_url=address,
-            access_key_id="key",  # type: ignore[arg-type]
-            secret_access_key="secret",  # type: ignore[arg-type]
+            access_key_id="key",
+            secret_access_key="secret",
             attempts=1,
         ),
     )

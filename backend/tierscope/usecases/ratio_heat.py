@@ -14,6 +14,7 @@ from tierscope.domain.heat.aggregate import MIN_HOSTS, MIN_INTERVALS
 from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.heat.summary import misplaced, observed_share
 from tierscope.storage.subjects import SubjectHost
+from tierscope.usecases.curve_sources import spread_hosts
 from tierscope.usecases.heat import choose_method
 from tierscope.usecases.heat_figures import gather_evidence
 from tierscope.usecases.heat_sources import read_heat
@@ -27,6 +28,8 @@ LONG_IDLE_INTERVALS = 64
 RULE = make_rule("recency")
 _US_PER_DAY = 86_400 * 1_000_000
 _HOT = 0
+MAX_HOSTS = 200
+"""Hosts that one answer reads a week of."""
 _NOTHING = "No heat was measured for this service in the window."
 
 
@@ -51,16 +54,21 @@ class HeatFacts:
 def read_heat_facts(
     session: ReadSession, service_id: int, hosts: Sequence[SubjectHost], window: Window, *, now: datetime
 ) -> HeatFacts:
-    """Read the heat of the window by the method with most of it."""
-    found = read_heat(session, service_id, [host.id for host in hosts], window, now=now)
+    """Read the heat of the window by the method with most of it; of large services, that of hosts evenly spread."""
+    taken = spread_hosts([host.id for host in hosts], MAX_HOSTS)
+    found = read_heat(session, service_id, taken, window, now=now)
     method = choose_method(found, None)
     series = [] if method is None else list(found[method].values())
-    return weigh_heat(series, method, window)
+    warnings = () if len(taken) == len(hosts) else (f"of {len(taken)} of {len(hosts)} hosts, evenly spread",)
+    return weigh_heat(series, method, window, warnings)
 
 
-def weigh_heat(series: Sequence[HeatSeries], method: Method | None, window: Window) -> HeatFacts:
-    """Facts from the series of hosts by one method."""
+def weigh_heat(
+    series: Sequence[HeatSeries], method: Method | None, window: Window, warnings: tuple[str, ...] = ()
+) -> HeatFacts:
+    """Facts from the series of hosts by one method; `warnings` are added to each."""
     evidence = gather_evidence(series, method, RULE, window, None)
+    evidence = replace(evidence, warnings=(*evidence.warnings, *warnings))
     places = misplaced(series, RULE) if series else None
     leading = LeadingView(
         evidence.placed("heat.hot_outside_dram_bytes/1", places[0] if places else None),
