@@ -28,7 +28,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web lint fmt e2e bench faults validation gen clean fuzz-api
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web lint fmt e2e bench faults validation gen clean fuzz-api sbom
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -86,6 +86,10 @@ test-web: $(NODE_STAMP) ## Run the dashboard's tests
 test-python: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests, end to end ones too
 	@mkdir -p $(LOGS)
 	$(WITH_AGENT) $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --dist loadscope $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
+
+sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to .build/sbom; fails on a licence that may not be shipped
+	@deploy/dev/check-tools.sh rust
+	$(BIN)/python deploy/sbom/sbom.py
 
 fuzz-api: $(PYTHON_STAMP) simcore ## Ask every operation of the API with many more generated requests; EXAMPLES=200 of each
 	TIERSCOPE_FUZZ_EXAMPLES=$${EXAMPLES:-100} $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) tests/api/test_properties.py $(PYTEST_ARGS)

