@@ -89,6 +89,11 @@ def rows_of(database: Database, host_id: int) -> dict[str, list[dict[str, object
     return found
 
 
+def refuse(*_: object, **__: object) -> None:
+    """What a worker that cannot extend does: each host is rebuilt by itself."""
+    raise ValueError("not together")
+
+
 class Workers:
     """One that extends the buckets of a host, and one that rebuilds those of another whole, minute by minute."""
 
@@ -117,7 +122,7 @@ class Workers:
             patched.setattr(drains, "waiting_subjects", others)
             assert DrainMarks(self._database, lambda: at, open_buckets=self.open).run().failures == {}
         with self._patched.context() as patched:
-            patched.setattr(DrainMarks, "_extend_open", lambda *_, **__: None)
+            patched.setattr(OpenBuckets, "extend", refuse)
             assert DrainMarks(self._database, lambda: at).run().failures == {}
 
 

@@ -25,15 +25,16 @@ class Sample:
     present: npt.NDArray[np.bool_]
 
 
-def read_samples_from(session: ReadSession, since: Mapping[int, datetime]) -> dict[int, list[Sample]]:
-    """The samples of each host from a moment on, that moment included, in order of time."""
+def read_samples_from(session: ReadSession, since: Mapping[int, datetime], *, most: int) -> dict[int, list[Sample]]:
+    """The first `most` samples of each host from a moment on, that moment included, in order of time."""
     if not since:
         return {}
     hosts = ", ".join(f"({host}::bigint, '{at.isoformat()}'::timestamptz)" for host, at in since.items())
     query = (
         f"SELECT h.id, s.* FROM (VALUES {hosts}) AS h (id, since) CROSS JOIN LATERAL"  # noqa: S608 - integers and times
         f" (SELECT ts, layout_id, boot_ref, array_replace(vals, NULL, ({MISSING + 1} - 1)::bigint) FROM counters_live"
-        f" WHERE host_id = h.id AND ts >= h.since AND ts >= '{min(since.values()).isoformat()}' ORDER BY ts) AS s"
+        f" WHERE host_id = h.id AND ts >= h.since AND ts >= '{min(since.values()).isoformat()}' ORDER BY ts"
+        f" LIMIT {int(most)}) AS s"
     )
     found: dict[int, list[Sample]] = {}
     for row in copy_out(session, query):
@@ -49,13 +50,17 @@ def read_samples_from(session: ReadSession, since: Mapping[int, datetime]) -> di
     return found
 
 
-def count_samples(session: ReadSession, host_ids: Sequence[int], start: datetime) -> dict[int, int]:
-    """How many different moments after `start` each host has samples of."""
+def count_samples_after(session: ReadSession, since: Mapping[int, datetime]) -> dict[int, int]:
+    """How many different moments after one of its own each host has samples of."""
+    if not since:
+        return {}
     statement = text(
-        "SELECT host_id, count(DISTINCT ts) AS n FROM counters_live WHERE host_id = ANY(:hosts) AND ts > :start"
-        " GROUP BY host_id"
+        "SELECT h.id, s.n FROM unnest(CAST(:hosts AS bigint[]), CAST(:since AS timestamptz[])) AS h (id, since)"
+        " CROSS JOIN LATERAL (SELECT count(DISTINCT ts) AS n FROM counters_live"
+        " WHERE host_id = h.id AND ts > h.since AND ts > :least) AS s"
     )
-    return {row.host_id: row.n for row in session.execute(statement, {"hosts": list(host_ids), "start": start})}
+    values = {"hosts": list(since), "since": list(since.values()), "least": min(since.values())}
+    return {row.id: row.n for row in session.execute(statement, values)}
 
 
 @dataclass(frozen=True, slots=True)

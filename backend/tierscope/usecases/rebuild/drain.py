@@ -7,6 +7,7 @@ before the data is read, so data that commits later brings a mark that is worked
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from random import Random
 
 import structlog
 
@@ -99,6 +100,7 @@ class DrainMarks:
     def __init__(self, database: Database, clock: Clock, *, open_buckets: OpenBuckets | None = None) -> None:
         self._database = database
         self._clock = clock
+        self._order = Random()  # noqa: S311 - an order, not a secret
         self._open = open_buckets if open_buckets is not None else OpenBuckets()
 
     def run(self, *, at_most: timedelta = timedelta(seconds=50)) -> Drained:
@@ -109,51 +111,55 @@ class DrainMarks:
         sharing = len(self._open) > 0
         extended_at: datetime | None = None
         while (now := self._clock()) < deadline:
-            extended: int | None = 0
+            extended = 0
             if extended_at is None or now - extended_at >= _EXTEND_EVERY:
-                extended, extended_at = self._extend_open(now, done, sharing=sharing), now
-            if not self._round(deadline, done, failed, alone=extended is None) and not extended:
+                extended, extended_at = self._extend_open(now, done, failed, sharing=sharing), now
+            if not self._round(deadline, done, failed) and not extended:
                 break
         return done
 
-    def _extend_open(self, now: datetime, done: Drained, *, sharing: bool) -> int | None:
-        """Extend open buckets, many hosts in one transaction; how many buckets, None where a transaction failed.
+    def _extend_open(self, now: datetime, done: Drained, failed: set[tuple[str, int, int]], *, sharing: bool) -> int:
+        """Extend open buckets, many hosts in one transaction; how many buckets.
 
         `sharing`: leave hosts that this worker does not keep to others for some seconds.
         """
         since = COUNTERS_CLOSED.due_before(now)
+        with self._database.read() as session:
+            waiting = waiting_subjects(session, COUNTERS.kind, since=since, before=now, limit=_CANDIDATES)
+        due = [
+            item.subject_id
+            for item in waiting
+            if not sharing or item.subject_id in self._open or item.seconds >= _OTHERS_WAIT_SECONDS
+        ]
         total = 0
-        try:
-            with self._database.read() as session:
-                waiting = waiting_subjects(session, COUNTERS.kind, since=since, before=now, limit=_CANDIDATES)
-            due = [
-                item.subject_id
-                for item in waiting
-                if not sharing or item.subject_id in self._open or item.seconds >= _OTHERS_WAIT_SECONDS
-            ]
-            for start in range(0, len(due), _HOSTS_AT_ONCE):
+        for start in range(0, len(due), _HOSTS_AT_ONCE):
+            some = [host for host in due[start : start + _HOSTS_AT_ONCE] if (COUNTERS.kind, host, 0) not in failed]
+            try:
                 with self._database.write() as transaction:
-                    some = due[start : start + _HOSTS_AT_ONCE]
                     claimed = claim_subjects(transaction, COUNTERS.kind, some, since=since, before=now)
                     extended = self._open.extend(transaction, claimed, now=now)
-                self._open.keep(extended)
-                total += extended.buckets
-        except Exception:
-            # One host with data that cannot be worked must not stop all others: each is now worked by itself.
-            log.exception("open buckets could not be extended together")
-            return None
+            except Exception:
+                # One host with data that cannot be worked must not stop the others: each is worked by itself.
+                log.exception("open buckets could not be extended together", hosts=len(some))
+                for host in some:
+                    self._work(COUNTERS, host, 0, before=now, now=now, done=done, failed=failed)
+                continue
+            self._open.keep(extended)
+            total += extended.buckets
         if total:
             done.buckets[COUNTERS.kind] = done.buckets.get(COUNTERS.kind, 0) + total
         return total
 
-    def _round(self, deadline: datetime, done: Drained, failed: set[tuple[str, int, int]], *, alone: bool) -> bool:
-        """One pass over all kinds; False when there was nothing to do. `alone`: open buckets too, host by host."""
+    def _round(self, deadline: datetime, done: Drained, failed: set[tuple[str, int, int]]) -> bool:
+        """One pass over all kinds, open buckets apart; False when there was nothing to do."""
         worked = False
         for job in JOBS:
             now = self._clock()
-            before = (COUNTERS_CLOSED if job is COUNTERS and not alone else job).due_before(now)
+            before = (COUNTERS_CLOSED if job is COUNTERS else job).due_before(now)
             with self._database.read() as session:
                 subjects = due_subjects(session, job.kind, before=before, limit=_SUBJECTS_AT_ONCE + len(failed))
+            # In an order of its own, so that workers that began together seldom come to one subject.
+            self._order.shuffle(subjects)
             for subject_id, service_id in subjects:
                 if self._clock() >= deadline:
                     return worked

@@ -31,7 +31,7 @@ from tierscope.storage.marks import Claim
 from tierscope.storage.newest_samples import (
     Made,
     Sample,
-    count_samples,
+    count_samples_after,
     inventory_versions,
     read_made,
     read_samples_from,
@@ -47,6 +47,8 @@ from tierscope.usecases.recent_moves import LEDGER_SPAN, RECENT_ROWS, judge_rece
 
 _MOST_NEW = 20
 """More new samples of a host than these were not sent minute by minute: its bucket is rebuilt."""
+_LONGEST_STEP = timedelta(hours=1)
+"""After a longer silence a bucket is rebuilt: what was spooled meanwhile may still come."""
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -108,9 +110,12 @@ class OpenBuckets:
         """Work off claimed marks of open buckets; where a host's ledger cannot be extended, rebuild its buckets."""
         done = Extended(buckets=sum(len(buckets) for buckets in claimed.values()))
         hosts = self._load(transaction, list(claimed), now=now)
-        found = read_samples_from(transaction, {host_id: _since(kept) for host_id, kept in hosts.items()})
         start = min((bucket for buckets in claimed.values() for bucket in buckets), default=now)
-        counts = count_samples(transaction, list(hosts), start)
+        hosts = {host_id: kept for host_id, kept in hosts.items() if from_us(kept.ends_us) >= start - _LONGEST_STEP}
+        since = {host_id: _since(kept) for host_id, kept in hosts.items()}
+        found = read_samples_from(transaction, since, most=_MOST_NEW + 1)
+        begins = {host_id: _begin(kept.rows, start) for host_id, kept in hosts.items()}
+        counts = count_samples_after(transaction, begins)
         scopes = scopes_of_hosts(transaction, list(hosts))
         new: list[NewRows] = []
         for host_id, kept in hosts.items():
@@ -118,8 +123,7 @@ class OpenBuckets:
             if samples is None:
                 continue
             done.kept[host_id] = kept
-            if len(samples) > 1:
-                new.append(NewRows(host_id, kept.machine, scopes[host_id], kept.rows, tuple(samples)))
+            new.append(NewRows(host_id, kept.machine, scopes[host_id], kept.rows, tuple(samples)))
         make_rows(transaction, new, self._plans)
         self._store(transaction, new, done, now=now)
         for host_id, buckets in claimed.items():
@@ -205,18 +209,28 @@ def _since(kept: KeptHost) -> datetime:
     return ends + _MICROSECOND if kept.last is not None and kept.last.at_us == kept.ends_us else ends
 
 
+def _after_start(rows: Ledger, start: datetime) -> int:
+    """How many rows end after `start`."""
+    return int((np.rint(rows.times_s * 1e6) > to_us(start)).sum())
+
+
+def _begin(rows: Ledger, start: datetime) -> datetime:
+    """The sample that the first row after `start` begins on; without such a row, the one that the ledger ends on."""
+    count = _after_start(rows, start)
+    begin_s = rows.times_s[-1] if count == 0 else rows.times_s[-count] - rows.dt_seconds[-count]
+    return from_us(round(float(begin_s) * 1e6))
+
+
 def _to_add(kept: KeptHost, found: list[Sample], stored: int, start: datetime) -> list[Sample] | None:
     """The sample that the ledger ends on and those after it; None where the bucket has to be rebuilt.
 
-    `stored` samples lie after `start`, where the first of the open buckets begins: as many as the ledger knows of, or
-    some came late.
+    `stored` samples come after the first row's begin in the open buckets, which start at `start`: as many as there are
+    rows and new samples, or some came late. A mark without a new sample asks for a rebuild too.
     """
     samples = found if kept.last is None or kept.last.at_us != kept.ends_us else [kept.last, *found]
-    if not samples or samples[0].at_us != kept.ends_us or len(samples) > _MOST_NEW:
+    if not samples or samples[0].at_us != kept.ends_us or not 1 < len(samples) <= _MOST_NEW:
         return None
-    first_us = kept.rows.times_s[0] * 1e6 - kept.rows.dt_seconds[0] * 1e6
-    start_us = to_us(start)
-    known = int((np.rint(kept.rows.times_s * 1e6) > start_us).sum()) + int(round(first_us) > start_us)
+    known = _after_start(kept.rows, start)
     if known + len(samples) - 1 != stored or len({sample.layout_id for sample in samples}) > 1:
         return None
     return samples
