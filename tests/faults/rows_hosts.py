@@ -146,7 +146,7 @@ def _few_more(scene: Scene, agent: Agent | None) -> None:
     tap = scene.stage.proxy.tap
     hosts = {agent.host_id} if agent is not None else {made.host_id for made in scene.agents}
     goal = len(tap.acknowledged_of(hosts)) + 2
-    until(lambda: len(tap.acknowledged_of(hosts)) >= goal, "samples go on after the clock was set", seconds=60)
+    until(lambda: len(tap.acknowledged_of(hosts)) >= goal, "samples go on after the clock was set")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from faults.stage import Stage
 from faults.tap import Key
 
 _numbers = itertools.count(1)
-RECOVERY_SECONDS = 150.0
+RECOVERY_SECONDS = 300.0
 
 
 @dataclass(slots=True)
