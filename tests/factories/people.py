@@ -83,7 +83,7 @@ def _make_service(database: Database, name: str) -> dict[str, str]:
             text(
                 "INSERT INTO experiments (public_id, name, service_id, metrics, before_from, change_at,"
                 " settling_seconds, planned_end, author) VALUES (:id, 'e', :service,"
-                """ '[{"metric": "throughput_per_s", "direction": "increase", "margin_ratio": 0.05}]',"""
+                """ '[{"metric": "throughput_per_s", "direction": "higher_is_better", "margin_ratio": 0.05}]',"""
                 " now() - interval '2 days', now() - interval '1 day', 0, now() + interval '1 day', 'test')"
             ),
             values,
