@@ -104,9 +104,10 @@ class Container:
         """In the background; its output goes to a file of the data directory."""
         log = (self._data / f"{words[0]}.log").open("wb")
         with log:
-            return subprocess.Popen(
+            process: subprocess.Popen[bytes] = subprocess.Popen(
                 [*self._prefix, *words], env=self._env, cwd=self._data, stdout=log, stderr=log, **self._options()
             )  # type: ignore[call-overload]
+        return process
 
 
 @pytest.fixture

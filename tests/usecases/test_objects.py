@@ -307,11 +307,11 @@ def test_objects_go_with_their_rows(database: Database, objects: ObjectStore) ->
 def test_a_purge_is_done_once_its_objects_are_deleted(database: Database, objects: ObjectStore, host: Enrolled) -> None:
     mover(database, objects).run()
     purge = Purges(database).start("host", host.id, confirm="node-1", actor="test")
-    assert PurgeWork(database, lambda: datetime.now(UTC)).run().finished == 0
+    assert PurgeWork(database, lambda: datetime.now(UTC)).run(at_most=timedelta(minutes=10)).finished == 0
     assert Purges(database).read(purge.id).status == "running"
     mover(database, objects).run()
     assert keys(objects) == []
-    assert PurgeWork(database, lambda: datetime.now(UTC)).run().finished == 1
+    assert PurgeWork(database, lambda: datetime.now(UTC)).run(at_most=timedelta(minutes=10)).finished == 1
 
 
 @pytest.mark.usefixtures("host")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -26,6 +27,7 @@ from tierscope.usecases.agents import Agents
 from tierscope.usecases.purge_work import PurgeWork
 from tierscope.usecases.purges import Purges
 
+LONG = timedelta(minutes=10)
 NAMES_A_SUBJECT = re.compile(r"host|service|subject|target_id|alert_id")
 LEFT_ALONE = {
     "alert_acknowledgements.alert_id": "goes with its alert",
@@ -129,7 +131,7 @@ def test_a_purged_host_leaves_nothing_and_others_keep_everything(
     purges = Purges(database)
     purge = purges.start("host", gone, confirm="node-0", actor="cli:test")
     purges.start("host", old.id, confirm="old-0", actor="cli:test")
-    assert PurgeWork(database, utc_now).run().finished == 2
+    assert PurgeWork(database, utc_now).run(at_most=LONG).finished == 2
     done = purges.read(purge.id)
     assert (done.status, done.progress_ratio, done.error) == ("done", 1.0, None)
     report = {line.table: line.rows for line in done.report}
@@ -170,7 +172,7 @@ def test_a_purged_service_leaves_nothing_and_is_found_anew_where_it_runs(
         name = client.get(f"/v1/services/{gone}", headers={"Authorization": f"Bearer {made.token}"}).json()
         confirm = f"{name['summary']['namespace']}/{name['summary']['name']}"
         purge = purges.start("service", gone, confirm=confirm, actor="cli:test")
-        PurgeWork(database, utc_now).run()
+        PurgeWork(database, utc_now).run(at_most=LONG)
         assert purges.read(purge.id).status == "done"
         assert rows_by(database, "service_id", number) == {}
         assert texts(database, gone) == {}
@@ -199,7 +201,7 @@ def test_a_host_that_is_to_be_purged_sends_in_vain(database: Database) -> None:
     assert isinstance(refused, UnknownCredential)
     with pytest.raises(UnknownCredential):
         Agents(database).authenticate(host.credential)
-    PurgeWork(database, utc_now).run()
+    PurgeWork(database, utc_now).run(at_most=LONG)
     (refused,) = store(database, host, [batches.full_batch(host_id=host.id, seq=1)])
     assert isinstance(refused, UnknownCredential)
     assert rows_by(database, "host_id", host.identity.id) == {}
@@ -229,7 +231,7 @@ def test_a_job_that_is_cut_off_at_any_step_goes_on_and_counts_each_row_once(data
     drain(database)
     purges = Purges(database)
     whole, parts = (purges.start("host", host.id, confirm=host.identity.name, actor="test") for host in hosts)
-    PurgeWork(database, utc_now).run()
+    PurgeWork(database, utc_now).run(at_most=LONG)
     reports = [purges.read(purge.id).report for purge in (whole, parts)]
     again = enrol(database, name="three")
     send_counters(database, again, day_before(), range(1, 100))

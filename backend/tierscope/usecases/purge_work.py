@@ -7,26 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
-from sqlalchemy import text
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.storage import purges as stored
-from tierscope.storage.partitions import chunk_spans
-from tierscope.storage.purge_rollups import DAY, forget_in_heat, forget_in_moves, rollup_days, services_of_host
-from tierscope.storage.purge_steps import (
-    ChunkStep,
-    GoneStep,
-    RollupStep,
-    RowStep,
-    SettleStep,
-    Step,
-    make_steps,
-    statement_values,
+from tierscope.storage.purge_parts import (
+    change_chunk,
+    change_rows,
+    count_left,
+    database_time,
+    try_purge_lock,
+    writers_since_before,
 )
+from tierscope.storage.purge_rollups import DAY, forget_in_heat, forget_in_moves, rollup_days, services_of_host
+from tierscope.storage.purge_steps import ChunkStep, GoneStep, RollupStep, SettleStep, Step, make_steps
 from tierscope.storage.purges import PurgeRow
 
-_LOCK_KEY = 0x7469_6572_7075_7267  # "tierpurg": one worker at a time
 _log = structlog.get_logger(__name__)
 
 
@@ -71,8 +67,7 @@ class PurgeWork:
         purge: PurgeRow | None = None
         try:
             with self._database.write() as transaction:
-                lock = text("SELECT pg_try_advisory_xact_lock(:key)")
-                if not transaction.execute(lock, {"key": _LOCK_KEY}).scalar_one():
+                if not try_purge_lock(transaction):
                     return None
                 purge = stored.next_purge(transaction)
                 return None if purge is None else self._work(transaction, purge)
@@ -104,44 +99,20 @@ class PurgeWork:
 
 def _do(transaction: WriteTransaction, step: Step, purge: PurgeRow) -> _Part:
     if isinstance(step, ChunkStep):
-        return _do_chunk(transaction, step, purge)
+        return _Part(*change_chunk(transaction, step, purge))
     if isinstance(step, RollupStep):
         return _do_rollup(transaction, step, purge)
     if isinstance(step, SettleStep):
         return _settle(transaction, purge)
     if isinstance(step, GoneStep):
-        values = {"number": purge.subject.number}
-        left = transaction.execute(text(step.statement), values).scalar_one()
-        return _Part(0, None, waits=left > 0)
-    return _Part(_execute(transaction, step, purge), None)
+        return _Part(0, None, waits=count_left(transaction, step, purge) > 0)
+    return _Part(change_rows(transaction, step, purge), None)
 
 
 def _settle(transaction: WriteTransaction, purge: PurgeRow) -> _Part:
     if purge.position is None:
-        return _Part(0, transaction.execute(text("SELECT clock_timestamp()")).scalar_one())
-    writing = text(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        " AND backend_xid IS NOT NULL AND xact_start < :since"
-    )
-    busy = transaction.execute(writing, {"since": purge.position}).scalar_one()
-    return _Part(0, None, waits=busy > 0)
-
-
-def _execute(transaction: WriteTransaction, step: RowStep, purge: PurgeRow) -> int:
-    values = statement_values(purge.subject)
-    named = {name: value for name, value in values.items() if f":{name}" in step.statement}
-    return transaction.execute(text(step.statement), named).rowcount
-
-
-def _do_chunk(transaction: WriteTransaction, step: ChunkStep, purge: PurgeRow) -> _Part:
-    """The next chunk of a time table."""
-    spans = [span for span in chunk_spans(transaction, step.entry) if not purge.position or span[1] > purge.position]
-    if not spans:
-        return _Part(0, None)
-    start, end = spans[0]
-    values = {name: value for name, value in statement_values(purge.subject).items() if f":{name}" in step.where}
-    rows = transaction.execute(text(step.statement()), values | {"start": start, "end": end}).rowcount
-    return _Part(rows, end if len(spans) > 1 else None)
+        return _Part(0, database_time(transaction))
+    return _Part(0, None, waits=writers_since_before(transaction, purge.position) > 0)
 
 
 def _do_rollup(transaction: WriteTransaction, step: RollupStep, purge: PurgeRow) -> _Part:
