@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -68,6 +69,39 @@ def test_what_is_waited_for_has_a_health_check_or_ends(compose: dict[str, Any]) 
                 assert "healthcheck" in services[name]
             else:
                 assert services[name]["restart"] == "no"
+
+
+def test_every_container_is_bounded_read_only_and_without_rights(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in service["security_opt"], name
+        assert service["user"] not in ("root", "0", "0:0"), name
+        assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory", "pids"}, name
+        assert "healthcheck" in service or name == "migrate", name
+
+
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_any_setting_reaches_every_role(compose: dict[str, Any], role: str) -> None:
+    assert compose["services"][role]["env_file"] == [{"path": "deploy/docker/tierscope.env", "required": False}]
+
+
+def test_health_checks_name_parts_that_doctor_looks_at(compose: dict[str, Any]) -> None:
+    doctor = (ROOT / "backend" / "tierscope" / "usecases" / "doctor.py").read_text(encoding="utf-8")
+    words = [compose["services"][role]["healthcheck"]["test"] for role in ("worker", "beat")]
+    parts = {part for test in words for word, part in pairwise(test) if word == "--part"}
+    assert parts == {"workers", "schedule"}
+    assert all(f'Check("{part}"' in doctor for part in parts)
+
+
+def test_images_hold_no_development_package_and_do_not_run_as_root() -> None:
+    text = (ROOT / "deploy" / "docker" / "service.Dockerfile").read_text(encoding="utf-8")
+    package = text.split(" AS package")[1].split("\nFROM ")[0]
+    assert "requirements-runtime.lock" in package
+    assert "requirements.lock" not in package
+    for name in ("service", "agent"):
+        last = (ROOT / "deploy" / "docker" / f"{name}.Dockerfile").read_text(encoding="utf-8")
+        assert re.search(r"^USER (?!0|root)\S+", last, re.MULTILINE), name
 
 
 def test_only_loopback_ports_are_published(compose: dict[str, Any]) -> None:
