@@ -142,7 +142,7 @@ class OwnSide:
 
     def has_begun(self) -> bool:
         """Once it has enrolled."""
-        return bool(self.program.status().get("last_delivered_at"))
+        return self.program.has_delivered()
 
     def stored(self) -> Counter[int]:
         """What the agent read from the target, in rows of the store."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ import httpx
 LOOPBACK = "127.0.0.1"
 WAIT_SECONDS = 240.0
 _LOG_TAIL_CHARS = 2500
+_PORTS = range(12_000, 30_000)
 
 
 class NeverHappenedError(AssertionError):
@@ -36,10 +38,15 @@ def until(condition: Callable[[], object], what: str, *, seconds: float = WAIT_S
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+    """A port of loopback that nobody listens on now, below those that the kernel hands out.
+
+    A program takes a minute to start on a busy machine; until then nobody else should get its port.
+    """
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((LOOPBACK, port))
+            return port
 
 
 @dataclass(slots=True)
@@ -104,9 +111,10 @@ class Api(Program):
     def ready(self) -> bool:
         """Whether it takes work now."""
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=5).status_code == httpx.codes.OK
+            answer = httpx.get(f"{self.url}/readyz", timeout=5)
         except httpx.TransportError:
             return False
+        return answer.status_code == httpx.codes.OK and answer.json()["ready"] is True
 
     def wait_ready(self) -> None:
         """Waits until it takes work."""
@@ -147,6 +155,12 @@ class Agent(Program):
             return {}
         assert isinstance(document, dict)
         return document
+
+    def has_delivered(self) -> bool:
+        """Whether the service has taken a batch of this process; fails where it has ended."""
+        assert self.process is not None
+        assert self.process.poll() is None, f"{self.name} ended: {self.log_tail()}"
+        return bool(self.status().get("last_delivered_at"))
 
     @property
     def host_id(self) -> str:

@@ -49,7 +49,7 @@ class Scene:
         made = self.stage.add_agent(f"a{next(_numbers)}", place)
         self.agents.append(made)
         made.start()
-        until(lambda: made.status().get("last_delivered_at"), f"{made.name} delivers: {made.log_tail()}")
+        until(made.has_delivered, f"{made.name} delivers")
         return made
 
     def add_reporters(self, count: int) -> None:
