@@ -14,6 +14,7 @@ from tierscope.core.database import Database
 from tierscope.storage.marks import Waiting, waiting_subjects
 from tierscope.usecases.rebuild import drain as drains
 from tierscope.usecases.rebuild import open_buckets
+from tierscope.usecases.rebuild.counters import rebuild_counters
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 
@@ -74,7 +75,7 @@ def send(database: Database, host: Enrolled, start: datetime, minute: int, *, ke
     assert store(database, host, [batch])
 
 
-def rows_of(database: Database, host_id: int) -> dict[str, list[dict[str, object]]]:
+def rows_of(database: Database, host_id: int) -> dict[str, list[dict[str, str]]]:
     """All that is made of a host's counters, without who it is and when it was made."""
     found = {}
     with database.read() as session:
@@ -103,7 +104,7 @@ class Workers:
         self._whole = whole
         self.open = OpenBuckets()
         self.rebuilt: list[int] = []
-        rebuild = open_buckets.rebuild_counters
+        rebuild = rebuild_counters
 
         def noting(transaction: object, claimed: object) -> None:
             self.rebuilt.append(claimed.subject_id)  # type: ignore[attr-defined]

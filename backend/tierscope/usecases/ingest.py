@@ -274,7 +274,9 @@ class Ingest:
         self._ensure_partitions()
         self._registry.prepare(items)
         with self.meters.commit(len(items)), self._database.write() as transaction:
-            return store_group(transaction, items, registry=self._registry, limits=self._store_limits)
+            outcomes = store_group(transaction, items, registry=self._registry, limits=self._store_limits)
+        self._registry.committed()
+        return outcomes
 
     def _ensure_partitions(self) -> None:
         """Once a day: the days of the accept window have their partitions before a row needs them."""

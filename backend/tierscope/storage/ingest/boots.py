@@ -97,14 +97,14 @@ def ensure_boots(transaction: WriteTransaction, item: Incoming, state: HostState
 
 def touch_boots(transaction: WriteTransaction, seen: dict[int, datetime], states: Iterable[HostState]) -> None:
     """Notes when boots were last heard of, and which are copies."""
-    rows = [{"id": boot, "sealed": sealed} for boot, sealed in sorted(seen.items())]
-    if rows:
+    if seen:
         transaction.execute(
             text(
-                "UPDATE boots SET last_seen_at = now(), last_sealed_at = greatest(last_sealed_at, :sealed)"
-                " WHERE id = :id"
+                "UPDATE boots SET last_seen_at = now(), last_sealed_at = greatest(last_sealed_at, s.sealed)"
+                " FROM unnest(CAST(:ids AS bigint[]), CAST(:sealed AS timestamptz[])) AS s (boot, sealed)"
+                " WHERE id = s.boot"
             ),
-            rows,
+            {"ids": sorted(seen), "sealed": [seen[boot] for boot in sorted(seen)]},
         )
     copies = [{"id": copy.id, "cloned": copy.cloned_at} for state in states for _, copy in state.cloned]
     if copies:

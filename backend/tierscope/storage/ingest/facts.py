@@ -49,7 +49,7 @@ def admit_services(
 
 
 def write_host_services(transaction: WriteTransaction, item: Incoming, registry: Registry, refused: set[int]) -> None:
-    """Notes the services of a host: those of the inventory in full, others by their sighting."""
+    """Notes the services of a host that its inventory lists."""
     origin = item.host.origin
     listed = item.batch.inventory.services if item.batch.inventory is not None else ()
     rows = [
@@ -75,17 +75,33 @@ def write_host_services(transaction: WriteTransaction, item: Incoming, registry:
             ),
             rows,
         )
-    seen = {registry.service(origin, key) for block in item.batch.heat for key in set(block.services)} - refused
-    if seen:
-        transaction.execute(
-            text(
-                "INSERT INTO host_services (host_id, service_id, heat_measured)"
-                " SELECT :host, s, true FROM unnest(CAST(:services AS bigint[])) AS s ORDER BY s"
-                " ON CONFLICT (host_id, service_id) DO UPDATE"
-                " SET heat_measured = true, heat_reason = NULL, last_seen_at = now()"
-            ),
-            {"host": item.host.id, "services": sorted(seen)},
-        )
+    if rows:
+        registry.forget_host(item.host.id)
+
+
+def note_host_services(
+    transaction: WriteTransaction, items: Iterable[Incoming], registry: Registry, refused: Mapping[int, set[int]]
+) -> None:
+    """Notes services by the sighting of their heat, once in some minutes each."""
+    pairs = {
+        (item.host.id, registry.service(item.host.origin, key))
+        for item in items
+        for block in item.batch.heat
+        for key in set(block.services)
+    }
+    new = sorted(pair for pair in registry.unnoted(pairs) if pair[0] not in refused or pair[1] not in refused[pair[0]])
+    if not new:
+        return
+    transaction.execute(
+        text(
+            "INSERT INTO host_services (host_id, service_id, heat_measured)"
+            " SELECT h, s, true FROM unnest(CAST(:hosts AS bigint[]), CAST(:services AS bigint[])) AS p (h, s)"
+            " ORDER BY h, s ON CONFLICT (host_id, service_id) DO UPDATE"
+            " SET heat_measured = true, heat_reason = NULL, last_seen_at = now()"
+        ),
+        {"hosts": [host for host, _ in new], "services": [service for _, service in new]},
+    )
+    registry.note(new)
 
 
 def write_inventory(transaction: WriteTransaction, item: Incoming, inventory: Inventory, now: datetime) -> None:

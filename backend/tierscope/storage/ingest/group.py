@@ -108,6 +108,7 @@ class _Group:
             facts.write_host_services(self._transaction, item, self._registry, refused_services[item.host.id])
             if item.batch.inventory is not None:
                 facts.write_inventory(self._transaction, item, item.batch.inventory, self._now)
+        facts.note_host_services(self._transaction, items, self._registry, refused_services)
         pairs = list(zip(items, tallies, strict=True))
         facts.write_hosts(self._transaction, pairs, self._hosts)
         found = []

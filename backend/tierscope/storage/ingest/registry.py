@@ -21,6 +21,8 @@ from tierscope.storage.tables import host_layouts, layouts, service_aliases, ser
 
 MAX_KNOWN = 100_000
 TOUCH_SECONDS = 60.0
+NOTE_SECONDS = 300.0
+"""How long the sighting of a service on a host stands before it is written again."""
 
 OriginKey = tuple[str, ServiceKey]
 
@@ -41,6 +43,8 @@ class Registry:
         self._layouts: dict[bytes, KnownLayout] = {}
         self._services: dict[OriginKey, int] = {}
         self._touched: dict[int, float] = {}
+        self._noted: dict[int, dict[int, float]] = {}
+        self._noting: list[tuple[int, int]] = []
         self._lock = threading.Lock()
 
     def layout(self, digest: bytes) -> KnownLayout | None:
@@ -53,10 +57,34 @@ class Registry:
 
     def forget_services(self) -> None:
         """Looks all services up again when they are named next."""
+        self._noted = {}
         self._services = {}
+
+    def unnoted(self, pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Those (host, service) whose sighting was written longer ago than `NOTE_SECONDS`."""
+        before = time.monotonic() - NOTE_SECONDS
+        return [pair for pair in pairs if self._noted.get(pair[0], {}).get(pair[1], before) <= before]
+
+    def note(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Sightings that are written in the transaction that runs."""
+        self._noting += pairs
+
+    def forget_host(self, host_id: int) -> None:
+        """What is written of a host's services next is written whatever was noted."""
+        self._noted.pop(host_id, None)
+
+    def committed(self) -> None:
+        """The transaction has committed: its sightings stand."""
+        if len(self._noted) > MAX_KNOWN:
+            self._noted = {}
+        now = time.monotonic()
+        for host_id, service_id in self._noting:
+            self._noted.setdefault(host_id, {})[service_id] = now
+        self._noting = []
 
     def prepare(self, group: Sequence[Incoming]) -> None:
         """Stores and looks up all layouts and services that a group names."""
+        self._noting = []
         new_layouts = {
             layout.hash: layout for item in group for layout in item.batch.layouts if layout.hash not in self._layouts
         }

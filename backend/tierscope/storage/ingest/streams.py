@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from psycopg.types.multirange import Multirange
-from psycopg.types.range import Range
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
@@ -44,20 +42,19 @@ def write_streams(transaction: WriteTransaction, states: Mapping[StreamKey, tupl
     """Writes back state and number of newly stored batches of each stream."""
     if not states:
         return
-    rows = [
-        {
-            "host": host,
-            "stream": stream,
-            "next": state.next_seq,
-            "gaps": Multirange([Range(low, high) for low, high in state.gaps]),
-            "stored": stored,
-        }
-        for (host, stream), (state, stored) in sorted(states.items())
-    ]
+    ordered = sorted(states.items())
     transaction.execute(
         text(
-            "UPDATE streams SET next_seq = :next, gaps = CAST(:gaps AS int8multirange), last_at = now(),"
-            " batches = batches + :stored WHERE host_id = :host AND stream_id = :stream"
+            "UPDATE streams SET next_seq = n.next, gaps = CAST(n.gaps AS int8multirange), last_at = now(),"
+            " batches = batches + n.stored FROM unnest(CAST(:hosts AS bigint[]), CAST(:streams AS bytea[]),"
+            " CAST(:next AS bigint[]), CAST(:gaps AS text[]), CAST(:stored AS bigint[]))"
+            " AS n (host, stream, next, gaps, stored) WHERE host_id = n.host AND stream_id = n.stream"
         ),
-        rows,
+        {
+            "hosts": [host for (host, _), _ in ordered],
+            "streams": [stream for (_, stream), _ in ordered],
+            "next": [state.next_seq for _, (state, _) in ordered],
+            "gaps": ["{" + ",".join(f"[{low},{high})" for low, high in state.gaps) + "}" for _, (state, _) in ordered],
+            "stored": [stored for _, (_, stored) in ordered],
+        },
     )
