@@ -27,7 +27,7 @@ const lifetimes = [
 /** Tokens of one's own for programs: what they may do, until when, made and revoked here. */
 export function OwnTokensPanel({ account }: { account: Account }) {
   const queries = useQueryClient()
-  const query = useQuery(ownTokensQuery())
+  const query = useQuery({ ...ownTokensQuery(), enabled: account.user_id !== null })
   const load = loadStateOf(query)
   const [note, setNote] = useState('')
   const [scopes, setScopes] = useState<string[]>(['read:fleet'])
@@ -35,6 +35,16 @@ export function OwnTokensPanel({ account }: { account: Account }) {
   const making = useMutation(createOwnToken(queries))
   const revoking = useMutation(revokeOwnToken(queries))
   const make = () => making.mutate({ note: note.trim(), scopes, days: Number(days) }, { onSuccess: () => setNote('') })
+  if (account.user_id === null) {
+    return (
+      <Panel title="Your tokens" testId="own-tokens">
+        <EmptyState
+          title="Tokens belong to an account"
+          next="Ask an administrator for one; tokens of nobody are made under Administration."
+        />
+      </Panel>
+    )
+  }
   return (
     <Stack>
       {account.token_scopes.length > 0 && (

@@ -1,0 +1,121 @@
+"""Every page and every type of chart in Chromium: nothing is refused by the policy, logged as an error, or unreadable.
+
+The demonstration's pages are opened as they are. Types of charts that it measures nothing for are drawn from the
+answers that component specs use, under the same policy: the document still comes from the service.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from cli.commands import Tierscope
+from e2e.conftest import fetch
+from e2e.mock_api import serve_mock_api
+from e2e.page_visits import Visits, chart_types, look_at, watched_context
+from e2e.test_demo_pages import SLOW_MS, service_id
+
+# A link as the page makes it when a price is confirmed: without one it draws no cost.
+PRICE = {"value": 11, "low": 9, "high": 14, "source": "market report", "date": "2025-12-01"}
+PRICED = f"/tco?set={quote(json.dumps({'prices.dram': PRICE}))}"
+SERVICE_TABS = ("overview", "heatmap", "revisit", "curve", "sensitivity", "moves", "hosts", "advice")
+HOST_TABS = ("overview", "advice", "moves", "counters", "hardware", "setup")
+ADMIN_TABS = ("users", "teams", "tokens", "audit", "removals")
+ALERT_TABS = ("alerts", "timeline", "rules", "silences", "routes")
+MOCKED = [
+    "/",
+    *(f"/services/svc-redis?tab={tab}" for tab in SERVICE_TABS),
+    *(f"/hosts/h-1?tab={tab}" for tab in ("overview", "moves", "hardware")),
+    "/experiments/new?service=svc-redis",
+    "/experiments/exp-1",
+    "/simulator/sweep-1?run=tpp-0.67",
+    "/capacity",
+    "/capacity?tab=plan",
+    "/tco",
+    "/tco?compare=a,b",
+    "/alerts?tab=timeline",
+    "/alerts/alert-1",
+    "/alerts/rules/rule-1",
+    "/agents",
+    "/data-quality",
+]
+
+
+def pages_of(demo_url: str) -> list[str]:
+    """Every page of the demonstration with each of its tabs."""
+    service = service_id(demo_url, "feed-ranker")
+    host = fetch(f"{demo_url}/v1/hosts?limit=1")["items"][0]["id"]
+    return [
+        "/",
+        "/services",
+        *(f"/services/{service}?tab={tab}" for tab in SERVICE_TABS),
+        "/hosts",
+        *(f"/hosts/{host}?tab={tab}" for tab in HOST_TABS),
+        "/advice",
+        "/experiments",
+        f"/experiments/new?service={service}",
+        "/simulator?new=on",
+        "/capacity",
+        "/capacity?tab=plan",
+        "/capacity?tab=reports",
+        PRICED,
+        *(f"/alerts?tab={tab}" for tab in ALERT_TABS),
+        "/alerts/rules/new",
+        "/agents",
+        "/data-quality",
+        *(f"/admin?tab={tab}" for tab in ADMIN_TABS),
+        "/account",
+        "/status",
+        "/login",
+    ]
+
+
+@pytest.fixture(scope="module")
+def visits(
+    browser: Browser, demo: Tierscope, demo_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Visits]:
+    """All pages, looked at once as an administrator, and the mocked ones."""
+    found = Visits()
+    with watched_context(browser) as context:
+        page = context.new_page()
+        page.goto(demo.run("token", "link", "--demo", "--role", "admin").strip())
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_test_id("page-fleet").wait_for(timeout=SLOW_MS)
+        look_at(page, demo_url, pages_of(demo_url), found)
+        look_at_mocked(context.new_page(), demo_url, tmp_path_factory.mktemp("mock-api"), found)
+    yield found
+
+
+def look_at_mocked(page: Page, demo_url: str, directory: Path, found: Visits) -> None:
+    """Looks at pages whose answers are the mock ones."""
+    with serve_mock_api(directory) as mock_url:
+        page.route(
+            f"{demo_url}/v1/**", lambda route: route.continue_(url=route.request.url.replace(demo_url, mock_url))
+        )
+        look_at(page, demo_url, MOCKED, found, axe=False)
+        page.unroute_all(behavior="ignoreErrors")
+
+
+def test_all_pages_come_to_rest(visits: Visits) -> None:
+    assert visits.unsettled == []
+
+
+def test_every_type_of_chart_is_drawn(visits: Visits) -> None:
+    assert chart_types() - visits.drawn == set()
+
+
+def test_the_policy_refuses_nothing_that_a_page_does(visits: Visits) -> None:
+    assert visits.refused == []
+
+
+def test_no_page_logs_an_error(visits: Visits) -> None:
+    assert visits.logged == []
+
+
+def test_no_page_is_unreadable_in_either_theme(visits: Visits) -> None:
+    assert visits.unreadable == [], "\n".join(visits.unreadable)
