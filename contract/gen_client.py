@@ -131,6 +131,11 @@ class Operation:
         return [found for found in self.raw.get("parameters", ()) if found["in"] == place]
 
 
+def is_for_programs(raw: Schema) -> bool:
+    """Whether an operation has an answer of its own; those that only send a browser elsewhere have none."""
+    return any(status in raw["responses"] for status in SUCCESS)
+
+
 def argument(name: str) -> str:
     """A parameter's name in Python."""
     plain = name.replace("-", "_").lower()
@@ -245,7 +250,7 @@ def render_operations(document: Schema) -> str:
             Operation(method, path, document["paths"][path][method])
             for path in document["paths"]
             for method in METHODS
-            if method in document["paths"][path]
+            if method in document["paths"][path] and is_for_programs(document["paths"][path][method])
         ),
         key=lambda operation: (operation.name, operation.path),
     )

@@ -96,7 +96,8 @@ def populate_by_api(client: httpx.Client, database: Database, made: Populated) -
     made.note("point_id", _post(client, f"/v1/services/{service}/slowdown-points", point)["id"])
     price = {"item": "dram", "value": 8.0, "currency": "USD", "source": "a shop", "date": "2026-11-01"}
     made.note("price_id", _post(client, "/v1/prices", price)["id"])
-    made.note("scenario_id", _post(client, "/v1/scenarios", {"name": "own", "spec": scenario()})["id"])
+    for name in ("own", "other"):
+        made.note("scenario_id", _post(client, "/v1/scenarios", {"name": name, "spec": scenario()})["id"])
     report = {"name": "Weekly", "every_days": 7, "to": {"mail": ["a@example.com"]}}
     made.note("report_id", _post(client, "/v1/reports", report)["id"])
     made.note("token_id", _post(client, "/v1/tokens", {"role": "viewer", "note": "spare"})["id"])

@@ -12,6 +12,7 @@ from tierscope.api.figures import Model, Origin, Page, Series, TimeAxis, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import alert_reads
 from tierscope.api.rule_answers import Severity, SubjectKind
+from tierscope.api.tables import FILES, Format, answer_or_file
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads, AlertView, TimelineSpan
 
 AlertState = Literal["pending", "firing", "resolved", "no_data"]
@@ -135,7 +136,7 @@ State = Annotated[
 ]
 
 
-@router.get("", response_model=Page[Alert], summary="Alerts, newest first")
+@router.get("", response_model=Page[Alert], responses=FILES, summary="Alerts, newest first")
 def list_alerts(
     request: Request,
     reads: Reads,
@@ -146,11 +147,12 @@ def list_alerts(
     rule: Rule = None,
     limit: Limit = 100,
     cursor: Cursor = None,
+    format: Format = "json",
 ) -> Response:
     """List alerts."""
     page = reads.list(AlertFilter(state, severity, host, service, rule), limit=limit, cursor=cursor)
     value = {"items": [_alert(view) for view in page.items], "next_cursor": page.next_cursor}
-    return answer(request, Page[Alert], value)
+    return answer_or_file(request, Page[Alert], value, name="alerts", format=format)
 
 
 @router.get("/timeline", response_model=AlertTimeline, summary="Stretches of alerts in a window")

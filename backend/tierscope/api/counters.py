@@ -8,6 +8,7 @@ from tierscope.api.answers import From, MaxPoints, To, answer
 from tierscope.api.figures import Model, Origin, TimeAxis, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import counter_reads
+from tierscope.api.tables import FILES, Format, answer_or_file
 from tierscope.usecases.counters import CounterReads
 
 CounterKind = Literal["counter", "gauge", "unknown"]
@@ -69,7 +70,7 @@ router = APIRouter(
 Reads = Annotated[CounterReads, Depends(counter_reads)]
 
 
-@router.get("", response_model=CounterAnswer, summary="One counter of a host as series")
+@router.get("", response_model=CounterAnswer, responses=FILES, summary="One counter of a host as series")
 def read_counter(
     request: Request,
     reads: Reads,
@@ -90,10 +91,11 @@ def read_counter(
     from_: From = None,
     to: To = None,
     max_points: MaxPoints = 500,
+    format: Format = "json",
 ) -> Response:
     """Series of one counter name: raw values, and reset-safe rates for monotonic counters."""
     view = reads.series(host_id, name=name, scope=scope, source=source, from_=from_, to=to, max_points=max_points)
-    return answer(request, CounterAnswer, view)
+    return answer_or_file(request, CounterAnswer, view, name="counters", format=format)
 
 
 @router.get("/names", response_model=CounterNames, summary="Counters that a host sends")

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
-from tierscope.api.answers import From, MaxPoints, To, answer
+from tierscope.api.answers import From, MaxPoints, To
 from tierscope.api.figures import Figure, Model, Origin, PageKind, Series, TimeAxis, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import heat_reads
+from tierscope.api.tables import FILES, Format, answer_or_file
 from tierscope.usecases.heat import HeatReads
 
 Scheme = Literal["recency", "frequency", "cold_age"]
@@ -160,7 +161,7 @@ router = APIRouter(
 Reads = Annotated[HeatReads, Depends(heat_reads)]
 
 
-@router.get("", response_model=ServiceHeat, summary="Hot, warm and cold memory of a service")
+@router.get("", response_model=ServiceHeat, responses=FILES, summary="Hot, warm and cold memory of a service")
 def read_heat(
     request: Request,
     reads: Reads,
@@ -186,6 +187,7 @@ def read_heat(
     max_hosts: Annotated[
         int | None, Query(ge=0, le=10_000, description="List so many hosts, the largest; default all of them.")
     ] = None,
+    format: Format = "json",
 ) -> Response:
     """Classes by scheme with method, window, coverage and interval; the age histogram; hosts; series over time."""
     view = reads.service(
@@ -200,4 +202,4 @@ def read_heat(
         max_points=max_points,
         max_hosts=max_hosts,
     )
-    return answer(request, ServiceHeat, view)
+    return answer_or_file(request, ServiceHeat, view, name="heat", format=format)

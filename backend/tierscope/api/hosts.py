@@ -10,6 +10,7 @@ from tierscope.api.figures import Figure, Model, Origin, Page
 from tierscope.api.host_parts import AgentInfo, CollectorInfo, Hardware
 from tierscope.api.permissions import requires
 from tierscope.api.reads import host_reads
+from tierscope.api.tables import FILES, Format, answer_or_file
 from tierscope.usecases.hosts import HostReads
 
 HostState = Literal["reporting", "late", "silent", "retired"]
@@ -132,7 +133,9 @@ router = APIRouter(prefix="/v1/hosts", tags=["hosts"], dependencies=[Depends(req
 Reads = Annotated[HostReads, Depends(host_reads)]
 
 
-@router.get("", response_model=Page[HostSummary], summary="Hosts, with their state and last tier moves")
+@router.get(
+    "", response_model=Page[HostSummary], responses=FILES, summary="Hosts, with their state and last tier moves"
+)
 def list_hosts(
     request: Request,
     reads: Reads,
@@ -142,10 +145,11 @@ def list_hosts(
     service: Annotated[str | None, Query(description="Only hosts of this service id.")] = None,
     origin: Origin | None = None,
     label: Annotated[list[str] | None, Query(description="`key=value`; repeat to narrow.")] = None,
+    format: Format = "json",
 ) -> Response:
     """List hosts by name, then id."""
     view = reads.list(limit=limit, cursor=cursor, state=state, service=service, origin=origin, labels=label or [])
-    return answer(request, Page[HostSummary], view)
+    return answer_or_file(request, Page[HostSummary], view, name="hosts", format=format)
 
 
 @router.get("/{host_id}", response_model=HostDetail, summary="Everything known of one host now")

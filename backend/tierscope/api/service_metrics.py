@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from tierscope.api.answers import From, MaxPoints, To, answer
+from tierscope.api.answers import From, MaxPoints, To
 from tierscope.api.figures import Model, Series, TimeAxis, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import service_metric_reads
+from tierscope.api.tables import FILES, Format, answer_or_file
 from tierscope.usecases.service_metrics import ServiceMetricReads
 
 
@@ -31,9 +32,21 @@ router = APIRouter(prefix="/v1/services", tags=["services"], dependencies=[Depen
 Reads = Annotated[ServiceMetricReads, Depends(service_metric_reads)]
 
 
-@router.get("/{service_id}/metrics", response_model=ServiceMetrics, summary="Throughput, load and latency of a service")
+@router.get(
+    "/{service_id}/metrics",
+    response_model=ServiceMetrics,
+    responses=FILES,
+    summary="Throughput, load and latency of a service",
+)
 def read_service_metrics(
-    request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
+    request: Request,
+    reads: Reads,
+    service_id: str,
+    from_: From = None,
+    to: To = None,
+    max_points: MaxPoints = 500,
+    format: Format = "json",
 ) -> Response:
     """What the service says of itself, from the endpoint or file that its owner mapped on the hosts."""
-    return answer(request, ServiceMetrics, reads.read(service_id, from_=from_, to=to, max_points=max_points))
+    view = reads.read(service_id, from_=from_, to=to, max_points=max_points)
+    return answer_or_file(request, ServiceMetrics, view, name="metrics", format=format)

@@ -11,6 +11,7 @@ from tierscope.api.figures import Figure, Model, Origin, Page
 from tierscope.api.me import TeamRef
 from tierscope.api.permissions import requires
 from tierscope.api.reads import service_reads
+from tierscope.api.tables import FILES, Format, answer_or_file
 from tierscope.usecases.services import ServiceReads
 
 
@@ -63,7 +64,7 @@ router = APIRouter(prefix="/v1/services", tags=["services"], dependencies=[Depen
 Reads = Annotated[ServiceReads, Depends(service_reads)]
 
 
-@router.get("", response_model=Page[ServiceSummary], summary="Services with heat and tier moves")
+@router.get("", response_model=Page[ServiceSummary], responses=FILES, summary="Services with heat and tier moves")
 def list_services(
     request: Request,
     reads: Reads,
@@ -71,9 +72,11 @@ def list_services(
     cursor: Cursor = None,
     origin: Origin | None = None,
     host: Annotated[str | None, Query(description="Only services seen on this host id.")] = None,
+    format: Format = "json",
 ) -> Response:
     """List services by namespace, name, then id."""
-    return answer(request, Page[ServiceSummary], reads.list(limit=limit, cursor=cursor, origin=origin, host=host))
+    view = reads.list(limit=limit, cursor=cursor, origin=origin, host=host)
+    return answer_or_file(request, Page[ServiceSummary], view, name="services", format=format)
 
 
 @router.get("/{service_id}", response_model=ServiceDetail, summary="One service in one sentence, and its evidence")

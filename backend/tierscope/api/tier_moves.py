@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from tierscope.api.answers import From, MaxPoints, To, answer
+from tierscope.api.answers import From, MaxPoints, To
 from tierscope.api.figures import Figure, Model, Origin, Series, TimeAxis, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import ledger_reads
+from tierscope.api.tables import FILES, Format, answer_or_file
 from tierscope.usecases.tier_moves import LedgerReads
 
 Trust = Literal["exact", "bound", "sampled", "partial", "not_supported"]
@@ -79,17 +80,31 @@ router = APIRouter(prefix="/v1", tags=["tier moves"], dependencies=[Depends(requ
 Reads = Annotated[LedgerReads, Depends(ledger_reads)]
 
 
-@router.get("/hosts/{host_id}/ledger", response_model=Ledger, summary="Tier moves of a host")
+@router.get("/hosts/{host_id}/ledger", response_model=Ledger, responses=FILES, summary="Tier moves of a host")
 def read_host_ledger(
-    request: Request, reads: Reads, host_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
+    request: Request,
+    reads: Reads,
+    host_id: str,
+    from_: From = None,
+    to: To = None,
+    max_points: MaxPoints = 500,
+    format: Format = "json",
 ) -> Response:
     """Totals, rates and series of every ledger column, what was left out and why, and the ping-pong estimate."""
-    return answer(request, Ledger, reads.host(host_id, from_=from_, to=to, max_points=max_points))
+    view = reads.host(host_id, from_=from_, to=to, max_points=max_points)
+    return answer_or_file(request, Ledger, view, name="ledger", format=format)
 
 
-@router.get("/services/{service_id}/ledger", response_model=Ledger, summary="Tier moves of a service")
+@router.get("/services/{service_id}/ledger", response_model=Ledger, responses=FILES, summary="Tier moves of a service")
 def read_service_ledger(
-    request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
+    request: Request,
+    reads: Reads,
+    service_id: str,
+    from_: From = None,
+    to: To = None,
+    max_points: MaxPoints = 500,
+    format: Format = "json",
 ) -> Response:
     """The ledger of the service's own cgroups, summed over hosts; not_supported where the kernel has none."""
-    return answer(request, Ledger, reads.service(service_id, from_=from_, to=to, max_points=max_points))
+    view = reads.service(service_id, from_=from_, to=to, max_points=max_points)
+    return answer_or_file(request, Ledger, view, name="ledger", format=format)

@@ -42,15 +42,6 @@ class Client(Transport):
         """Check a rule. All that is wrong with a rule, with column, cause and next step; nothing is stored."""
         return cast("models.RuleCheck", self._json("POST", "/v1/rules/check", body=body))
 
-    def come_back(
-        self, *, state: str | None = None, code: str | None = None, error: str | None = None, iss: str | None = None
-    ) -> None:
-        """Come back from the OpenID provider. Log in and redirect to the dashboard; to `/login?error=<why>` where
-        nobody was logged in. `error` is `expired` (begin again), `refused` (the provider said no), `failed` (what
-        it sent is not to be trusted), `not-allowed` (no role here), `disabled` or `unreachable`.
-        """
-        self._bytes("GET", "/v1/login/oidc/callback", query={"state": state, "code": code, "error": error, "iss": iss})
-
     def compare_scenarios(self, *, scenario: list[str], seed: int | None = None) -> models.TcoComparison:
         """Stored scenarios side by side. Answers of stored scenarios in one currency, and where the scenarios differ."""
         return cast(
@@ -310,6 +301,34 @@ class Client(Transport):
             "/v1/advice", {"kind": kind, "status": status, "service": service, "host": host, "limit": limit}
         )
 
+    def list_alerts_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet"],
+        state: Literal["open", "pending", "firing", "resolved", "no_data"] | None = None,
+        severity: Literal["info", "warning", "critical"] | None = None,
+        host: str | None = None,
+        service: str | None = None,
+        rule: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Alerts, newest first. List alerts. As a file."""
+        return self._bytes(
+            "GET",
+            "/v1/alerts",
+            query={
+                "state": state,
+                "severity": severity,
+                "host": host,
+                "service": service,
+                "rule": rule,
+                "limit": limit,
+                "cursor": cursor,
+                "format": format_,
+            },
+        )
+
     def list_alerts(
         self,
         *,
@@ -501,6 +520,32 @@ class Client(Transport):
         """Experiments, newest first. List experiments. All pages, one item after another."""
         return self._items("/v1/experiments", {"service": service, "state": state, "limit": limit})
 
+    def list_hosts_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet"],
+        limit: int | None = None,
+        cursor: str | None = None,
+        state: Literal["reporting", "late", "silent", "retired"] | None = None,
+        service: str | None = None,
+        origin: Literal["live", "import", "simulated"] | None = None,
+        label: list[str] | None = None,
+    ) -> bytes:
+        """Hosts, with their state and last tier moves. List hosts by name, then id. As a file."""
+        return self._bytes(
+            "GET",
+            "/v1/hosts",
+            query={
+                "limit": limit,
+                "cursor": cursor,
+                "state": state,
+                "service": service,
+                "origin": origin,
+                "label": label,
+                "format": format_,
+            },
+        )
+
     def list_hosts(
         self,
         *,
@@ -649,6 +694,22 @@ class Client(Transport):
         pages, one item after another.
         """
         return self._items("/v1/series", {"match": match, "limit": limit})
+
+    def list_services_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet"],
+        limit: int | None = None,
+        cursor: str | None = None,
+        origin: Literal["live", "import", "simulated"] | None = None,
+        host: str | None = None,
+    ) -> bytes:
+        """Services with heat and tier moves. List services by namespace, name, then id. As a file."""
+        return self._bytes(
+            "GET",
+            "/v1/services",
+            query={"limit": limit, "cursor": cursor, "origin": origin, "host": host, "format": format_},
+        )
 
     def list_services(
         self,
@@ -840,6 +901,35 @@ class Client(Transport):
         """The calling host's settings. What the calling host is asked to do; 304 while it does not change."""
         return cast("models.AgentConfigAnswer", self._json("GET", "/v1/agent/config"))
 
+    def read_counter_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet"],
+        name: str,
+        scope: str | None = None,
+        source: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+    ) -> bytes:
+        """One counter of a host as series. Series of one counter name: raw values, and reset-safe rates for monotonic
+        counters. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/counters",
+            query={
+                "name": name,
+                "scope": scope,
+                "source": source,
+                "from": from_,
+                "to": to,
+                "max_points": max_points,
+                "format": format_,
+            },
+        )
+
     def read_counter(
         self,
         host_id: str,
@@ -986,6 +1076,41 @@ class Client(Transport):
         """The process answers. Say that the process is alive; it does not look at the database."""
         return cast("models.Alive", self._json("GET", "/healthz"))
 
+    def read_heat_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet"],
+        scheme: Literal["recency", "frequency", "cold_age"] | None = None,
+        threshold: int | None = None,
+        kind: Literal["anon", "file", "tmpfs"] | None = None,
+        host: str | None = None,
+        method: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        max_hosts: int | None = None,
+    ) -> bytes:
+        """Hot, warm and cold memory of a service. Classes by scheme with method, window, coverage and interval; the
+        age histogram; hosts; series over time. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/heat",
+            query={
+                "scheme": scheme,
+                "threshold": threshold,
+                "kind": kind,
+                "host": host,
+                "method": method,
+                "from": from_,
+                "to": to,
+                "max_points": max_points,
+                "max_hosts": max_hosts,
+                "format": format_,
+            },
+        )
+
     def read_heat(
         self,
         service_id: str,
@@ -1033,6 +1158,24 @@ class Client(Transport):
         agent, kubernetes.
         """
         return cast("models.HostLabels", self._json("GET", f"/v1/hosts/{quote(host_id, safe='')}/labels"))
+
+    def read_host_ledger_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet"],
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+    ) -> bytes:
+        """Tier moves of a host. Totals, rates and series of every ledger column, what was left out and why, and the
+        ping-pong estimate. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/ledger",
+            query={"from": from_, "to": to, "max_points": max_points, "format": format_},
+        )
 
     def read_host_ledger(
         self, host_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
@@ -1249,6 +1392,24 @@ class Client(Transport):
             self._json("GET", f"/v1/services/{quote(service_id, safe='')}", query={"from": from_, "to": to}),
         )
 
+    def read_service_ledger_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet"],
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+    ) -> bytes:
+        """Tier moves of a service. The ledger of the service's own cgroups, summed over hosts; not_supported where the
+        kernel has none. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/ledger",
+            query={"from": from_, "to": to, "max_points": max_points, "format": format_},
+        )
+
     def read_service_ledger(
         self, service_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.Ledger:
@@ -1262,6 +1423,24 @@ class Client(Transport):
                 f"/v1/services/{quote(service_id, safe='')}/ledger",
                 query={"from": from_, "to": to, "max_points": max_points},
             ),
+        )
+
+    def read_service_metrics_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet"],
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+    ) -> bytes:
+        """Throughput, load and latency of a service. What the service says of itself, from the endpoint or file that
+        its owner mapped on the hosts. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/metrics",
+            query={"from": from_, "to": to, "max_points": max_points, "format": format_},
         )
 
     def read_service_metrics(
@@ -1474,12 +1653,6 @@ class Client(Transport):
     def set_owner(self, service_id: str, body: models.OwnerRequest) -> models.Owner:
         """Say which team owns a service. Give a service to a team, or to nobody."""
         return cast("models.Owner", self._json("PUT", f"/v1/services/{quote(service_id, safe='')}/owner", body=body))
-
-    def start(self, *, next: str | None = None) -> None:
-        """Go to the OpenID provider. Redirect to the provider. `next` is a path of this service alone: anything else
-        is refused.
-        """
-        self._bytes("GET", "/v1/login/oidc/start", query={"next": next})
 
     def test_alert_route(self, body: models.TestRequest) -> models.TestAnswer:
         """Send a test to a receiver. A made-up alert, sent now and once. It stands in the log."""

@@ -36,7 +36,8 @@ class IngestQueue(Collector):
 
 def make_registry() -> CollectorRegistry:
     """A registry with what Python and the kernel say of this process."""
-    disable_created_metrics()  # a second series for each counter, which nobody asks for
+    # A second series for each counter, which nobody asks for.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)

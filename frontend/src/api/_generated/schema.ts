@@ -4,6 +4,29 @@
  */
 
 export interface paths {
+    "/api/v1/write": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take samples of Prometheus
+         * @description Store a `prometheus.WriteRequest` of remote write 1.0, compressed with snappy; answered once it is committed.
+         *
+         *     Samples that do not fit (labels, times) are left out and named in a 400, which senders do not repeat; all others of
+         *     the request are stored. A request that comes again counts once.
+         */
+        post: operations["write_samples_api_v1_write_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -16,6 +39,46 @@ export interface paths {
          * @description Say that the process is alive; it does not look at the database.
          */
         get: operations["read_health_healthz_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metrics of the service itself
+         * @description Prometheus text: ingest, requests and pools of this process, and what the database holds.
+         */
+        get: operations["read_metrics_metrics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics/fleet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tiering figures of the fleet
+         * @description Prometheus text: newest figures by host and by service. A figure that is not there has no sample.
+         */
+        get: operations["read_fleet_metrics_metrics_fleet_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1547,6 +1610,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Series of Prometheus
+         * @description The series that a selector means, in the order in which they were first seen.
+         */
+        get: operations["list_series_v1_series_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/series/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Samples of series
+         * @description The samples of (from, to] of all series that a selector means, exactly as they came, each time once.
+         */
+        get: operations["read_samples_v1_series_samples_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/services": {
         parameters: {
             query?: never;
@@ -2182,7 +2285,7 @@ export interface paths {
          * Heat of the trace of a sweep
          * @description Bands of the trace's pages, ordered by kind and first use, over time: to be seen beside the replay.
          */
-        get: operations["read_heat_v1_sweeps__sweep_id__heat_get"];
+        get: operations["read_sweep_heat_v1_sweeps__sweep_id__heat_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -8100,6 +8203,57 @@ export interface components {
             services: string[];
         };
         /**
+         * SamplePoints
+         * @description The samples of one series, exactly as they came. `values` holds numbers, or `NaN`, `+Inf`, `-Inf` as text.
+         */
+        SamplePoints: {
+            /** At */
+            at: string[];
+            /** Id */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Values */
+            values: (number | string)[];
+        };
+        /**
+         * SampleSeries
+         * @description A series by its labels.
+         */
+        SampleSeries: {
+            /**
+             * First Seen At
+             * Format: date-time
+             */
+            first_seen_at: string;
+            /** Id */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * SampleSeriesPage
+         * @description A page of series.
+         */
+        SampleSeriesPage: {
+            /** Items */
+            items: components["schemas"]["SampleSeries"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * SampleWindow
+         * @description Samples of a window.
+         */
+        SampleWindow: {
+            /** Series */
+            series: components["schemas"]["SamplePoints"][];
+        };
+        /**
          * SampledHost
          * @description A host that uploaded samples of a service's pages.
          */
@@ -10769,6 +10923,10 @@ export type RuleList = components['schemas']['RuleList'];
 export type RuleProblem = components['schemas']['RuleProblem'];
 export type RuleRequest = components['schemas']['RuleRequest'];
 export type RuleScope = components['schemas']['RuleScope'];
+export type SamplePoints = components['schemas']['SamplePoints'];
+export type SampleSeries = components['schemas']['SampleSeries'];
+export type SampleSeriesPage = components['schemas']['SampleSeriesPage'];
+export type SampleWindow = components['schemas']['SampleWindow'];
 export type SampledHost = components['schemas']['SampledHost'];
 export type SampledService = components['schemas']['SampledService'];
 export type Sampling = components['schemas']['Sampling'];
@@ -10886,6 +11044,72 @@ export type ResponseProblem502 = components['responses']['Problem502'];
 export type ResponseProblem503 = components['responses']['Problem503'];
 export type $defs = Record<string, never>;
 export interface operations {
+    write_samples_api_v1_write_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-protobuf": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type or encoding is another than the operation takes */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Values are not acceptable */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["Problem429"];
+            /** @description The service cannot answer now: try again as Retry-After says */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     read_health_healthz_get: {
         parameters: {
             query?: never;
@@ -10905,6 +11129,56 @@ export interface operations {
                 };
             };
             400: components["responses"]["Problem400"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_metrics_metrics_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_fleet_metrics_metrics_fleet_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -11472,6 +11746,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path?: never;
@@ -11482,10 +11758,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Alert_"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -12275,6 +12555,8 @@ export interface operations {
                 origin?: ("live" | "import" | "simulated") | null;
                 /** @description `key=value`; repeat to narrow. */
                 label?: string[] | null;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path?: never;
@@ -12285,10 +12567,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_HostSummary_"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -12395,6 +12681,8 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path: {
@@ -12407,10 +12695,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CounterAnswer"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -12593,6 +12885,8 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path: {
@@ -12605,10 +12899,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Ledger"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -13630,7 +13928,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/yaml": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -14056,16 +14354,15 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    list_services_v1_services_get: {
+    list_series_v1_series_get: {
         parameters: {
-            query?: {
+            query: {
+                /** @description A selector, such as `node_load1{instance=~"db.*"}`. */
+                match: string;
                 /** @description At most this many items. */
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
-                origin?: ("live" | "import" | "simulated") | null;
-                /** @description Only services seen on this host id. */
-                host?: string | null;
             };
             header?: never;
             path?: never;
@@ -14079,7 +14376,97 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": components["schemas"]["SampleSeriesPage"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_samples_v1_series_samples_get: {
+        parameters: {
+            query: {
+                /** @description A selector, such as `node_load1{instance=~"db.*"}`. */
+                match: string;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                format?: "json" | "csv" | "parquet";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleWindow"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_services_v1_services_get: {
+        parameters: {
+            query?: {
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+                origin?: ("live" | "import" | "simulated") | null;
+                /** @description Only services seen on this host id. */
+                host?: string | null;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/json": components["schemas"]["Page_ServiceSummary_"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -14205,6 +14592,8 @@ export interface operations {
                 max_points?: number;
                 /** @description List so many hosts, the largest; default all of them. */
                 max_hosts?: number | null;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path: {
@@ -14217,10 +14606,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceHeat"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -14248,6 +14641,8 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path: {
@@ -14260,10 +14655,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Ledger"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -14327,6 +14726,8 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path: {
@@ -14339,10 +14740,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceMetrics"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15409,7 +15814,7 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    read_heat_v1_sweeps__sweep_id__heat_get: {
+    read_sweep_heat_v1_sweeps__sweep_id__heat_get: {
         parameters: {
             query?: {
                 rows?: number;
