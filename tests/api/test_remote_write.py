@@ -151,7 +151,7 @@ def test_series_are_listed_page_by_page_and_samples_are_exported(service: Servic
     assert service.send(write_body(*series)).status_code == 204
     found, cursor = [], None
     while True:
-        params = {"match": "many", "limit": 3} | ({"cursor": cursor} if cursor else {})
+        params = {"match": "many", "limit": "3"} | ({"cursor": cursor} if cursor else {})
         page = service.client.get("/v1/series", params=params).json()
         found += page["items"]
         cursor = page["next_cursor"]

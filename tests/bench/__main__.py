@@ -16,8 +16,10 @@ from bench import (
     ingest,
     queries,
     recorded,
+    remote_write,
     rollup,
     sampling,
+    scale,
     service_page,
     simulate,
     tco,
@@ -39,8 +41,10 @@ PARTS = (
     "rollup",
     "page",
     "queries",
+    "remote_write",
     "tco",
     "alerts",
+    "scale",
 )
 
 
@@ -56,8 +60,10 @@ _ALONE: dict[str, Callable[[], Section]] = {
     "rollup": rollup.measure,
     "page": service_page.measure,
     "queries": queries.measure,
+    "remote_write": remote_write.measure,
     "alerts": alerts.measure,
     "tco": tco.measure,
+    "scale": scale.measure,
 }
 
 

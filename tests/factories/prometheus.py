@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-START_SECONDS = 30.0
+START_SECONDS = 90.0
 EXPORTER_FLAGS = (
     "--collector.disable-defaults",
     "--collector.vmstat",

@@ -15,6 +15,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import RemoteWriteSettings
 from tierscope.domain.packing import Block
 from tierscope.storage.counters import read_live
+from tierscope.storage.partitions import drop_old, ensure_usual_partitions
 from tierscope.usecases.remote_write import RemoteWrite
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -171,3 +172,16 @@ def test_hours_are_packed_without_loss(database: Database, send: Send) -> None:
     drain(database)
     assert column(rows(database), PROMOTED) == list(range(33))
     assert count(database, "SELECT sum(n) FROM samples_packed") == 33 * 4
+
+
+def test_what_waits_for_a_worker_is_not_dropped(database: Database, send: Send) -> None:
+    send(*(scrape(start_ms(timedelta(hours=3)) + i * 15_000, i) for i in range(4)))
+    with database.write() as transaction:
+        drop_old(transaction, datetime.now(UTC) + timedelta(days=9))
+        ensure_usual_partitions(transaction, datetime.now(UTC))
+    assert count(database, "SELECT sum(n) FROM samples_live") == 16
+    drain(database)
+    with database.write() as transaction:
+        drop_old(transaction, datetime.now(UTC) + timedelta(days=9))
+    assert count(database, "SELECT count(*) FROM samples_live") == 0
+    assert count(database, "SELECT sum(n) FROM samples_packed") == 16

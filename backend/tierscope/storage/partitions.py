@@ -21,6 +21,10 @@ Mode = Literal["timescaledb", "native"]
 AHEAD_DAYS = 2
 BEHIND_DAYS = 8
 _EPOCH = date(1970, 1, 1)
+_NEEDED = {
+    "samples_live": "SELECT min(created_at) FROM marks WHERE kind IN ('samples', 'samples_pack')",
+    "counters_live": "SELECT min(bucket) FROM marks WHERE kind IN ('counters', 'counters_closed')",
+}
 _LOCK_KEY = 0x7469_6572_7061_7274  # "tierpart": one process at a time makes or drops partitions
 
 
@@ -89,8 +93,14 @@ def drop_old(transaction: WriteTransaction, now: datetime) -> dict[str, int]:
     return {entry.table.name: _drop_old_of(transaction, entry, now, mode) for entry in TIME_TABLES}
 
 
+def _needed_from(session: ReadSession, table: str, now: datetime) -> datetime:
+    """Rows from here on are still to be worked: history that was imported is old before its ledger is built."""
+    oldest = _NEEDED.get(table)
+    return now if oldest is None else session.execute(text(oldest)).scalar_one() or now
+
+
 def _drop_old_of(transaction: WriteTransaction, entry: TimeTable, now: datetime, mode: Mode) -> int:
-    cutoff = now - timedelta(days=entry.keep_days)
+    cutoff = min(now - timedelta(days=entry.keep_days), _needed_from(transaction, entry.table.name, now))
     if mode == "timescaledb":
         statement = text(
             "SELECT count(*) FROM drop_chunks(CAST(:table AS regclass), older_than => :cutoff)"
