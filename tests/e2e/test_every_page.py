@@ -7,12 +7,11 @@ answers that component specs use, under the same policy: the document still come
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 from cli.commands import Tierscope
 from e2e.conftest import fetch
@@ -76,9 +75,7 @@ def pages_of(demo_url: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def visits(
-    browser: Browser, demo: Tierscope, demo_url: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Visits]:
+def visits(browser: Browser, demo: Tierscope, demo_url: str, tmp_path_factory: pytest.TempPathFactory) -> Visits:
     """All pages, looked at once as an administrator, and the mocked ones."""
     found = Visits()
     with watched_context(browser) as context:
@@ -88,15 +85,17 @@ def visits(
         page.get_by_test_id("page-fleet").wait_for(timeout=SLOW_MS)
         look_at(page, demo_url, pages_of(demo_url), found)
         look_at_mocked(context.new_page(), demo_url, tmp_path_factory.mktemp("mock-api"), found)
-    yield found
+    return found
 
 
 def look_at_mocked(page: Page, demo_url: str, directory: Path, found: Visits) -> None:
     """Looks at pages whose answers are the mock ones."""
     with serve_mock_api(directory) as mock_url:
-        page.route(
-            f"{demo_url}/v1/**", lambda route: route.continue_(url=route.request.url.replace(demo_url, mock_url))
-        )
+
+        def send_on(route: Route) -> None:
+            route.continue_(url=route.request.url.replace(demo_url, mock_url))
+
+        page.route(f"{demo_url}/v1/**", send_on)
         look_at(page, demo_url, MOCKED, found, axe=False)
         page.unroute_all(behavior="ignoreErrors")
 

@@ -1,6 +1,7 @@
 import type { Layout } from 'plotly.js'
 import type { ChartTheme } from '../lib/palette'
 import { plotText } from '../lib/escape'
+import { parquetColumns, windowOfTable } from '../lib/parquetColumns'
 import { formatWindow } from '../lib/time'
 import { downloadUrl, exportName, type ExportOrigin } from '../ui/download'
 import type { LegendItem } from '../ui/Legend'
@@ -10,7 +11,7 @@ import type { ChartFigure } from './chartFigure'
 const lineHeight = 18
 
 /**
- * The lines over a picture: its title; the time range that its page shows, and that it is simulated where it is; its
+ * The lines over a picture: its title; the time range, and that it is simulated where it is; its
  * legend. In the markup of Plotly.
  */
 export function pictureHead(title: string, { origin, window }: ExportOrigin, legend: LegendItem[]): string[] {
@@ -63,7 +64,8 @@ export async function downloadPng(
   origin: ExportOrigin,
 ): Promise<void> {
   const { Plotly } = await import('./plotlyBundle')
-  const layout = pictureLayout(figure, size, pictureHead(title, origin, legend), theme)
+  const window = windowOfTable(parquetColumns(figure.table)) ?? origin.window
+  const layout = pictureLayout(figure, size, pictureHead(title, { ...origin, window }, legend), theme)
   const { width = size.width, height = size.height } = layout
   const picture = { data: figure.data, layout }
   downloadUrl(

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import type { AgentVersions } from '../../api/_generated/schema'
 import { agentVersionsQuery, pausesQuery } from '../../api/queries/agents'
 import { loadStateOf } from '../../api/queries/loadState'
+import { countOf } from '../../lib/units'
 import { Headline } from '../../ui/Headline'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
@@ -21,7 +22,8 @@ function sentenceOf({ versions, service_version: service, refused_hosts: refused
   const hosts = versions.reduce((sum, row) => sum + row.hosts, 0)
   const current = versions.filter(({ standing }) => standing === 'current').reduce((sum, row) => sum + row.hosts, 0)
   if (hosts === 0) return 'No agent has reported yet.'
-  const refusals = refused === 0 ? '' : ` ${refused} of them cannot be read and keep their data on disk.`
+  const refusals =
+    refused === 0 ? '' : ` ${countOf(refused, 'host')} cannot be read; what they measure stays on their disks.`
   return `${current} of ${hosts} hosts run the release of this service, ${service}.${refusals}`
 }
 
