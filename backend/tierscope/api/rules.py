@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1/rules", tags=["alerts"])
 
 Use = Annotated[Rules, Depends(rules_of)]
 Writer = Annotated[Caller, Depends(requires("write:rules"))]
-_YAML: dict[int | str, dict[str, Any]] = {200: {"content": {"application/yaml": {"schema": {"type": "string"}}}}}
+_YAML: dict[int | str, dict[str, Any]] = {200: {"content": {"application/yaml": {"schema": {}}}}}
 _READ = [Depends(requires("read:fleet"))]
 
 
