@@ -225,7 +225,7 @@ def test_a_host_that_is_to_be_purged_sends_in_vain(database: Database) -> None:
 def test_a_purge_is_confirmed_by_name_and_asked_for_once(database: Database) -> None:
     host = enrol(database)
     purges = Purges(database)
-    with pytest.raises(Unprocessable, match="node-1"):
+    with pytest.raises(Unprocessable, match="node-2"):
         purges.start("host", host.id, confirm="node-2", actor="test")
     purges.start("host", host.id, confirm="node-1", actor="test")
     with pytest.raises(Conflict):
