@@ -9,7 +9,7 @@ import pytest
 from factories.derived import drain, send_counters
 from factories.installations import enrol
 from tierscope.core.database import Database
-from tierscope.usecases.load_figures import LoadFigures, per_host_day
+from tierscope.usecases.load_figures import LoadFigures, per_host_day, size_fleets
 
 HOUR_AGO = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
 
@@ -22,21 +22,32 @@ def database(database_url: str) -> Iterator[Database]:
 
 def test_lag_is_there_until_the_ledger_ends_on_the_newest_sample(database: Database) -> None:
     figures = LoadFigures(database, lambda: HOUR_AGO + timedelta(minutes=32))
-    assert figures.lag().behind_s == 0.0
-    send_counters(database, enrol(database), HOUR_AGO, range(1, 31))
-    before = figures.lag()
-    assert before.pending == 3
-    assert before.behind_s > 0
     sizes = figures.sizes()
+    host = enrol(database)
+    send_counters(database, host, HOUR_AGO, range(1, 11))
+    drain(database, HOUR_AGO + timedelta(minutes=12))
+    assert figures.lag().behind_s == 0.0
+    send_counters(database, host, HOUR_AGO, range(11, 31), seq=1)
+    before = figures.lag()
+    assert before.pending == 2
+    assert before.behind_s == 1200.0
     drain(database, HOUR_AGO + timedelta(minutes=32))
     after = figures.lag()
     assert after.behind_s == 0.0
-    assert after.pending == 0
+    assert after.oldest_due_s <= before.oldest_due_s + 1
     grown = per_host_day(sizes, figures.sizes(), host_minutes=30.0)
     assert grown["tier_moves"] > 0
-    assert grown["counters_live"] == 0
+    assert grown["counters_live"] > 0
 
 
 def test_bytes_are_scaled_to_a_day_of_one_host() -> None:
     assert per_host_day({"heat": 100}, {"heat": 400}, host_minutes=144.0) == {"heat": 3000.0}
     assert per_host_day({}, {"heat": 400}, host_minutes=0.0) == {}
+
+
+def test_a_fleet_is_sized_by_its_batches_and_the_days_that_rows_stay() -> None:
+    small, *_, large = size_fleets(5_000, {"api": 3.0, "database": 6.0}, {"counters_live": 1e6, "metrics_1h": 1e4})
+    assert small.cores == {"api": pytest.approx(0.0833, abs=1e-3), "database": pytest.approx(0.1667, abs=1e-3)}
+    assert small.disk_bytes == pytest.approx(1_000 * 1.5 * (8e6 + 4e6))
+    assert (small.extrapolated, large.extrapolated) == (False, True)
+    assert large.disk_bytes == pytest.approx(1_000 * small.disk_bytes)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _EVERY_SECONDS = 5.0
 _SETTLE_SECONDS = 60.0
 """How long the report waits after the last batch for what is due to be worked off."""
+_STAGES = ("api", "worker", "database")
 _SCHEMA = "tierscope.load-report/1"
 
 
@@ -110,7 +111,7 @@ def _send(words: list[str]) -> dict[str, Any]:
 def _send_watched(words: list[str], database: Any, state: InstanceState | None) -> dict[str, Any]:  # noqa: ANN401
     """The same beside a service on this machine. CPU is of the whole run, with enrolment and what follows the load."""
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.load_figures import LoadFigures, per_host_day
+    from tierscope.usecases.load_figures import LoadFigures, per_host_day, size_fleets
 
     figures = LoadFigures(database, utc_now)
     sizes, cpu = figures.sizes(), _cpu_by_component(state)
@@ -123,7 +124,10 @@ def _send_watched(words: list[str], database: Any, state: InstanceState | None) 
     report["cpu_seconds"] |= {name: seconds - cpu.get(name, 0.0) for name, seconds in _cpu_by_component(state).items()}
     report["cpu_ms_per_batch"] = {name: 1e3 * seconds / batches for name, seconds in report["cpu_seconds"].items()}
     report["lag"] = watch.summary() | {"settled_after_s": settled}
-    report["stored_bytes_per_host_day"] = per_host_day(sizes, figures.sizes(), host_minutes=float(batches))
+    stored = per_host_day(sizes, figures.sizes(), host_minutes=float(batches))
+    report["stored_bytes_per_host_day"] = stored
+    of_service = {name: cost for name, cost in report["cpu_ms_per_batch"].items() if name in _STAGES}
+    report["sizing"] = [asdict(size) for size in size_fleets(int(fleet["hosts"]), of_service, stored)]
     return report
 
 

@@ -10,19 +10,24 @@ from tierscope.domain.jobs import due_table
 from tierscope.storage.load_figures import newest_ledger_ends, table_bytes
 from tierscope.storage.marks import backlog
 
-TABLES = (
-    "counters_live",
-    "heat_live",
-    "gaps",
-    "tier_moves",
-    "rule_inputs",
-    "metrics_10m",
-    "heat",
-    "counters_packed",
-    "heat_1h",
-    "metrics_1h",
-)
-"""Tables that grow with each host: live rows first, then what is made and packed of them."""
+KEPT_DAYS = {
+    "counters_live": 8,
+    "heat_live": 8,
+    "gaps": 90,
+    "tier_moves": 35,
+    "rule_inputs": 8,
+    "metrics_10m": 30,
+    "heat": 8,
+    "counters_packed": 8,
+    "heat_1h": 90,
+    "metrics_1h": 400,
+}
+"""Tables that grow with each host, and how long their rows stay: live rows first, then what is made and packed."""
+FLEETS = (1_000, 10_000, 100_000, 1_000_000)
+BUSY_RATIO = 0.6
+"""How busy cores may be kept."""
+SPARE_RATIO = 1.5
+"""Disk for dead rows, the log and the day that is being dropped, over that of rows."""
 _RECENTLY = timedelta(minutes=5)
 MINUTES_OF_DAY = 1440
 
@@ -59,10 +64,38 @@ class LoadFigures:
     def sizes(self) -> dict[str, int]:
         """Bytes by table."""
         with self._database.read() as session:
-            return table_bytes(session, list(TABLES))
+            return table_bytes(session, list(KEPT_DAYS))
 
 
 def per_host_day(before: Mapping[str, int], after: Mapping[str, int], *, host_minutes: float) -> dict[str, float]:
     """Bytes that each table grew by, for a host's day at the pace of the load."""
     days = host_minutes / MINUTES_OF_DAY
-    return {} if days <= 0 else {name: (after[name] - before.get(name, 0)) / days for name in TABLES if name in after}
+    return (
+        {} if days <= 0 else {name: (after[name] - before.get(name, 0)) / days for name in KEPT_DAYS if name in after}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What a fleet takes: cores by stage, disk. `extrapolated`: it is larger than the load that was measured."""
+
+    hosts: int
+    cores: dict[str, float]
+    disk_bytes: float
+    extrapolated: bool
+
+
+def size_fleets(
+    measured_hosts: int, cpu_ms_per_batch: Mapping[str, float], stored: Mapping[str, float]
+) -> list[Sizing]:
+    """Sizes of `FLEETS` by docs/operating/sizing.md, from the costs of one batch and the bytes of one host-day."""
+    host_bytes = SPARE_RATIO * sum(size * KEPT_DAYS[name] for name, size in stored.items())
+    return [
+        Sizing(
+            hosts,
+            {name: hosts * cost / 60_000 / BUSY_RATIO for name, cost in cpu_ms_per_batch.items()},
+            hosts * host_bytes,
+            extrapolated=hosts > measured_hosts,
+        )
+        for hosts in FLEETS
+    ]

@@ -135,7 +135,7 @@ def _gaps(part: NewRows) -> Bools:
     """Which new steps are gaps: longer than the usual step of the bucket that they end in, as far as it has come."""
     rows = some_rows(part.rows, max(len(part.rows.times_s) - _LOOKED_AT, 0), len(part.rows.times_s))
     new = np.array([sample.at_us for sample in part.samples], np.int64) / 1e6
-    begin = rows.times_s[:1] - rows.dt_seconds[:1]
+    begin = rows.times_s[:1] - rows.dt_seconds[:1] if len(rows.times_s) else new[:1]
     times: Floats = np.concatenate([begin, rows.times_s, new[1:]])
     buckets = bucket_start(np.rint(times * 1e6).astype(np.int64), TEN_MINUTES_US)
     out = np.zeros(len(new) - 1, bool)

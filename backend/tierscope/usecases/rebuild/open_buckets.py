@@ -49,6 +49,7 @@ _MOST_NEW = 20
 """More new samples of a host than these were not sent minute by minute: its bucket is rebuilt."""
 _LONGEST_STEP = timedelta(hours=1)
 """After a longer silence a bucket is rebuilt: what was spooled meanwhile may still come."""
+_DAY = timedelta(days=1)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -66,9 +67,9 @@ class KeptHost:
     recorded_s: float | None = None
 
     @property
-    def ends_us(self) -> int:
-        """The end of its newest row."""
-        return round(float(self.rows.times_s[-1]) * 1e6)
+    def ends_us(self) -> int | None:
+        """The end of its newest row; None where it has none."""
+        return round(float(self.rows.times_s[-1]) * 1e6) if len(self.rows.times_s) else None
 
 
 @dataclass(slots=True)
@@ -111,8 +112,8 @@ class OpenBuckets:
         done = Extended(buckets=sum(len(buckets) for buckets in claimed.values()))
         hosts = self._load(transaction, list(claimed), now=now)
         start = min((bucket for buckets in claimed.values() for bucket in buckets), default=now)
-        hosts = {host_id: kept for host_id, kept in hosts.items() if from_us(kept.ends_us) >= start - _LONGEST_STEP}
-        since = {host_id: _since(kept) for host_id, kept in hosts.items()}
+        hosts = {host_id: kept for host_id, kept in hosts.items() if _is_near(kept, start)}
+        since = {host_id: _since(kept, start) for host_id, kept in hosts.items()}
         found = read_samples_from(transaction, since, most=_MOST_NEW + 1)
         begins = {host_id: _begin(kept.rows, start) for host_id, kept in hosts.items()}
         counts = count_samples_after(transaction, begins)
@@ -124,6 +125,9 @@ class OpenBuckets:
                 continue
             done.kept[host_id] = kept
             new.append(NewRows(host_id, kept.machine, scopes[host_id], kept.rows, tuple(samples)))
+        _ask_to_close(transaction, new)
+        _begin_hosts(transaction, [part for part in new if len(part.samples) == 1], done, now=now)
+        new = [part for part in new if len(part.samples) > 1]
         make_rows(transaction, new, self._plans)
         self._store(transaction, new, done, now=now)
         for host_id, buckets in claimed.items():
@@ -137,7 +141,6 @@ class OpenBuckets:
             transaction,
             [(part.host_id, scope.service_id, scope.ledger, scope.plan) for part in new for scope in part.scopes],
         )
-        _ask_to_close(transaction, new)
         inputs = NewInputs(transaction, new, now=now)
         recent: list[HostRecent] = []
         for part in new:
@@ -174,6 +177,9 @@ class OpenBuckets:
         }
         unknown = {host: found for host, found in made.items() if host not in hosts and found.ended_at is not None}
         hosts |= _read_hosts(transaction, unknown, now=now)
+        for host_id in host_ids:
+            if host_id not in hosts and (host_id not in made or made[host_id].ended_at is None):
+                hosts[host_id] = KeptHost(now, concatenate([]))
         versions = inventory_versions(transaction, list(hosts), now)
         changed = [host_id for host_id, kept in hosts.items() if versions.get(host_id, "") != kept.version]
         bodies = newest_inventories(transaction, changed, now) if changed else {}
@@ -203,8 +209,18 @@ def _read_hosts(transaction: WriteTransaction, made: Mapping[int, Made], *, now:
     }
 
 
-def _since(kept: KeptHost) -> datetime:
-    """From when on samples are read: the one that the ledger ends on is left out where it is known."""
+def _is_near(kept: KeptHost, start: datetime) -> bool:
+    """Whether a host's ledger ends not long before its open buckets begin, or has not begun."""
+    return kept.ends_us is None or from_us(kept.ends_us) >= start - _LONGEST_STEP
+
+
+def _since(kept: KeptHost, start: datetime) -> datetime:
+    """From when on samples are read: the one that the ledger ends on is left out where it is known.
+
+    Of a host without a ledger everything that a first difference could begin on.
+    """
+    if kept.ends_us is None:
+        return start - _DAY
     ends = from_us(kept.ends_us)
     return ends + _MICROSECOND if kept.last is not None and kept.last.at_us == kept.ends_us else ends
 
@@ -216,6 +232,8 @@ def _after_start(rows: Ledger, start: datetime) -> int:
 
 def _begin(rows: Ledger, start: datetime) -> datetime:
     """The sample that the first row after `start` begins on; without such a row, the one that the ledger ends on."""
+    if not len(rows.times_s):
+        return start - _DAY
     count = _after_start(rows, start)
     begin_s = rows.times_s[-1] if count == 0 else rows.times_s[-count] - rows.dt_seconds[-count]
     return from_us(round(float(begin_s) * 1e6))
@@ -227,6 +245,9 @@ def _to_add(kept: KeptHost, found: list[Sample], stored: int, start: datetime) -
     `stored` samples come after the first row's begin in the open buckets, which start at `start`: as many as there are
     rows and new samples, or some came late. A mark without a new sample asks for a rebuild too.
     """
+    if kept.ends_us is None:
+        own = len(found) == stored and 0 < stored <= _MOST_NEW and found[0].at_us > to_us(start)
+        return found if own and len({sample.layout_id for sample in found}) == 1 else None
     samples = found if kept.last is None or kept.last.at_us != kept.ends_us else [kept.last, *found]
     if not samples or samples[0].at_us != kept.ends_us or not 1 < len(samples) <= _MOST_NEW:
         return None
@@ -236,12 +257,25 @@ def _to_add(kept: KeptHost, found: list[Sample], stored: int, start: datetime) -
     return samples
 
 
+def _begin_hosts(transaction: WriteTransaction, new: Sequence[NewRows], done: Extended, *, now: datetime) -> None:
+    """Store what is known of hosts that have sent their first sample, of which there is no difference yet."""
+    recent = []
+    for part in new:
+        kept = done.kept[part.host_id]
+        verdict = judge_recent(None, read_facts(kept.inventory))
+        recent.append(recent_row(part.host_id, None, verdict, kept.inventory, built_at=now))
+        kept.built_at = now
+    replace_recent(transaction, recent)
+
+
 def _ask_to_close(transaction: WriteTransaction, new: Sequence[NewRows]) -> None:
     """Mark buckets to be rebuilt once they have closed, with the first row that they get."""
     wanted = []
     for part in new:
         ends = [bucket_start(sample.at_us, TEN_MINUTES_US) for sample in part.samples]
         wanted += [(part.host_id, from_us(after)) for before, after in pairwise(ends) if after != before]
+        if not len(part.rows.times_s):
+            wanted.append((part.host_id, from_us(ends[0])))
     marks.append_all(transaction, COUNTERS_CLOSED.kind, wanted)
 
 
