@@ -77,7 +77,7 @@ PAGES: dict[str, dict[str, str]] = {
     "others": {
         "alerts": "/v1/alerts?state=open&limit=1000",
         "capacity": "/v1/capacity?group=service",
-        "forecast": "/v1/capacity/forecast?kind=service&subject={service}",
+        "forecast": "/v1/capacity/forecast?kind=service&id={service}",
     },
 }
 """What the dashboard's pages ask (frontend/src/api/queries)."""
