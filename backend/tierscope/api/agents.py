@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from tierscope.api.callers import access_of, bearer_of
-from tierscope.api.figures import Model, Origin
+from tierscope.api.figures import MAX_COUNT, Model, Origin
 from tierscope.api.limited import limit_agent
 from tierscope.api.permissions import Requirement, requires
 from tierscope.usecases.access import Caller
@@ -40,7 +40,7 @@ class EnrolAnswer(Model):
 class JoinTokenRequest(Model):
     """How many hosts may join with the token, how long, and what it fixes."""
 
-    uses: int | None = Field(default=1, ge=1, description="Null = any number.")
+    uses: int | None = Field(default=1, ge=1, le=MAX_COUNT, description="Null = any number.")
     hours: float = Field(default=24, gt=0, le=MAX_JOIN_HOURS)
     origin: Origin | None = None
     labels: dict[str, str] = Field(default_factory=dict)

@@ -21,6 +21,10 @@ PageKind = Literal["anon", "file", "tmpfs"]
 Resolution = Literal["raw", "1m", "10m", "1h", "1d"]
 
 
+MAX_COUNT = 2**31 - 1
+"""The largest count, version or number of seconds that a stored integer holds."""
+
+
 class Model(BaseModel):
     """Base of all request and response bodies: unknown fields are refused, nothing has a hidden default."""
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ConfigDict, Field
 
 from tierscope.api.answers import answer
-from tierscope.api.figures import Model
+from tierscope.api.figures import MAX_COUNT, Model
 from tierscope.api.permissions import requires
 from tierscope.api.reads import alert_routes
 from tierscope.api.silences import LabelMatcher
@@ -97,7 +97,7 @@ class AlertRoutesRequest(Model):
     receivers: list[ReceiverRequest] = Field(default=[], max_length=200)
     routes: list[AlertRoute] = Field(default=[], max_length=500)
     inhibitions: list[Inhibition] = Field(default=[], max_length=200)
-    version: int | None = None
+    version: int | None = Field(default=None, ge=0, le=MAX_COUNT)
 
 
 class AlertRouting(Model):

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tierscope.api.figures import Model
+from tierscope.api.figures import MAX_COUNT, Model
 from tierscope.domain.alerts.rules import LabelMatcher, Scope
 from tierscope.domain.alerts.rules import Rule as DomainRule
 
@@ -48,8 +48,8 @@ class RuleRequest(Model):
     enabled: bool = True
     expression: str = Field(max_length=2000)
     scope: RuleScope = RuleScope()
-    for_seconds: int = Field(default=0, ge=0)
-    keep_firing_for_seconds: int = Field(default=0, ge=0)
+    for_seconds: int = Field(default=0, ge=0, le=MAX_COUNT)
+    keep_firing_for_seconds: int = Field(default=0, ge=0, le=MAX_COUNT)
     recovery_expression: str | None = Field(default=None, max_length=2000)
     recovery_threshold: str | None = Field(
         default=None, max_length=40, description="Of the first comparison, with its unit, such as `5%`."
@@ -59,7 +59,7 @@ class RuleRequest(Model):
         default="keep",
         description="Without data a firing alert goes on (`keep`), is resolved (`ok`), or missing data is alerted on.",
     )
-    no_data_after_seconds: int = Field(default=300, ge=60)
+    no_data_after_seconds: int = Field(default=300, ge=60, le=MAX_COUNT)
     severity: Severity = "warning"
     labels: dict[str, str] = Field(default={}, max_length=20)
     summary: str = Field(default="", max_length=4000, description="With placeholders such as {{ value }}.")

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 from pydantic import Field
 
 from tierscope.api.answers import Cursor, Limit, answer
-from tierscope.api.figures import Model, Page
+from tierscope.api.figures import MAX_COUNT, Model, Page
 from tierscope.api.permissions import requires
 from tierscope.api.prices import Price
 from tierscope.api.reads import scenario_store
@@ -55,7 +55,7 @@ class NewScenario(Model):
 class ScenarioChange(Model):
     """A change: the version that was read, and `spec` or `yaml` as they are to be."""
 
-    version: int = Field(ge=1)
+    version: int = Field(ge=1, le=MAX_COUNT)
     spec: ScenarioDocument | None = None
     yaml: str | None = Field(default=None, max_length=200_000)
 
