@@ -84,66 +84,80 @@ class Provider:
         return None if asked.get("code_challenge") == challenge else "invalid_grant"
 
 
+class _Server(ThreadingHTTPServer):
+    """A server of one provider."""
+
+    def __init__(self, provider: Provider) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.provider = provider
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Its addresses."""
+
+    @property
+    def provider(self) -> Provider:
+        """Whose they are."""
+        assert isinstance(self.server, _Server)
+        return self.server.provider
+
+    def do_GET(self) -> None:
+        """Discovery, keys, the question to the person (who always agrees), and user information."""
+        parts = urlsplit(self.path)
+        if parts.path == "/.well-known/openid-configuration":
+            self._answer(_discovery(self.provider.issuer))
+        elif parts.path == "/keys":
+            self.provider.key_reads += 1
+            self._answer({"keys": [key.as_dict(private=False) for key in self.provider.published]})
+        elif parts.path == "/userinfo" and self.provider.userinfo is not None:
+            self._answer(self.provider.userinfo)
+        elif parts.path == "/authorize":
+            asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            code = f"code-{len(self.provider.codes)}"
+            self.provider.codes[code] = asked
+            said = {"error": self.provider.error} if self.provider.error else {"code": code}
+            back = urlencode({**said, "state": asked["state"], "iss": self.provider.issuer})
+            self.send_response(302)
+            self.send_header("Location", f"{asked['redirect_uri']}?{back}")
+            self.end_headers()
+        else:
+            self._answer({"error": "not_found"}, status=404)
+
+    def do_POST(self) -> None:
+        """Trade a code."""
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        form = {name: values[0] for name, values in parse_qs(body).items()}
+        refusal = self.provider.refusal_of(form, self.headers.get("Authorization", ""))
+        if refusal is not None:
+            self.provider.refusals.append(refusal)
+            self._answer({"error": refusal}, status=400)
+            return
+        access_token = "access-1"
+        self._answer(
+            {
+                "access_token": access_token,
+                "token_type": "Bearer",
+                "id_token": self.provider.id_token(self.provider.codes.pop("traded"), access_token),
+            }
+        )
+
+    def _answer(self, document: object, status: int = 200) -> None:
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Say nothing."""
+
+
 @contextmanager
 def oidc_provider() -> Iterator[Provider]:
     """Yields a running provider."""
     provider = Provider()
-
-    class Handler(BaseHTTPRequestHandler):
-        """Its addresses."""
-
-        def do_GET(self) -> None:
-            """Discovery, keys, the question to the person (who always agrees), and user information."""
-            parts = urlsplit(self.path)
-            if parts.path == "/.well-known/openid-configuration":
-                self._answer(_discovery(provider.issuer))
-            elif parts.path == "/keys":
-                provider.key_reads += 1
-                self._answer({"keys": [key.as_dict(private=False) for key in provider.published]})
-            elif parts.path == "/userinfo" and provider.userinfo is not None:
-                self._answer(provider.userinfo)
-            elif parts.path == "/authorize":
-                asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
-                code = f"code-{len(provider.codes)}"
-                provider.codes[code] = asked
-                said = {"error": provider.error} if provider.error else {"code": code}
-                back = urlencode({**said, "state": asked["state"], "iss": provider.issuer})
-                self.send_response(302)
-                self.send_header("Location", f"{asked['redirect_uri']}?{back}")
-                self.end_headers()
-            else:
-                self._answer({"error": "not_found"}, status=404)
-
-        def do_POST(self) -> None:
-            """Trade a code."""
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            form = {name: values[0] for name, values in parse_qs(body).items()}
-            refusal = provider.refusal_of(form, self.headers.get("Authorization", ""))
-            if refusal is not None:
-                provider.refusals.append(refusal)
-                self._answer({"error": refusal}, status=400)
-                return
-            access_token = "access-1"
-            self._answer(
-                {
-                    "access_token": access_token,
-                    "token_type": "Bearer",
-                    "id_token": provider.id_token(provider.codes.pop("traded"), access_token),
-                }
-            )
-
-        def _answer(self, document: object, status: int = 200) -> None:
-            body = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(provider)
     provider.issuer = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
