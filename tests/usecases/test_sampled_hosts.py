@@ -1,4 +1,4 @@
-"""Hosts that Prometheus reports: made once, not beside an agent, with boots told apart, whatever comes again or late."""
+"""Hosts that Prometheus reports: made once, not beside an agent, with boots apart, whatever comes again or late."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
