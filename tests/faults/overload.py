@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,10 +22,11 @@ HOSTS = 48
 TIMES = 10
 _MEASURE_SECONDS = 1.5
 _OVERLOAD_SECONDS = 4.0
+_LONGEST_OVERLOAD_SECONDS = 40.0
+_STEP_SECONDS = 0.05
 _LEAST_PER_SECOND = 100.0
 """On a machine that is busy with other things ten times little may still fit the limits."""
 _MOST_CONNECTIONS = 600
-_MOST_BATCHES = 4000
 _ANSWER_SECONDS = 60.0
 _ROWS, _KEYS = 120, 300
 _HISTORY_MINUTES = 100 * 60
@@ -52,6 +52,10 @@ class _Load:
         self.next_seq[index] += 1
         self.pending[(index, seq)] = _body(self.hosts[index], seq)
         return index, seq
+
+    def current(self, index: int) -> tuple[int, int]:
+        """The batch that a host has, or a new one where the last was taken."""
+        return next((key for key in self.pending if key[0] == index), None) or self.make(index)
 
     async def send(self, key: tuple[int, int]) -> int:
         """Sends a batch once; gives the status, 0 where the connection broke."""
@@ -104,14 +108,6 @@ def _rss_bytes(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
 
 
-async def _every(seconds: float, work: Callable[[], Awaitable[None]], until: float) -> None:
-    due = time.monotonic()
-    while time.monotonic() < until:
-        await work()
-        due += seconds
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
-
-
 async def _capacity(load: _Load) -> float:
     """Batches a second that the service takes from senders that wait for their answers."""
     taken = 0
@@ -129,22 +125,30 @@ async def _capacity(load: _Load) -> float:
 
 
 async def _flood(load: _Load, per_second: float, pid: int) -> None:
-    """Sends so many batches a second, whatever becomes of them."""
+    """Sends so many batches a second, whatever becomes of them, and for longer where nothing was refused yet.
+
+    A host throws the batch that it has again and again: of those that come through, all but one are duplicates.
+    """
     flying: set[asyncio.Task[int]] = set()
     turn = 0
-    until = time.monotonic() + _OVERLOAD_SECONDS
+    begin = time.monotonic()
 
-    async def throw() -> None:
-        nonlocal turn
+    def goes_on() -> bool:
+        elapsed = time.monotonic() - begin
+        refused = any(load.statuses[status] for status in TOLD_TO_WAIT)
+        return elapsed < (_OVERLOAD_SECONDS if refused else _LONGEST_OVERLOAD_SECONDS)
+
+    due = begin
+    while goes_on():
         load.rss_bytes.append(_rss_bytes(pid))
-        for _ in range(max(1, round(per_second * 0.05))):
-            if len(flying) < _MOST_CONNECTIONS and sum(load.next_seq.values()) < _MOST_BATCHES:
-                task = asyncio.ensure_future(load.send(load.make(turn % HOSTS)))
+        for _ in range(max(1, round(per_second * _STEP_SECONDS))):
+            if len(flying) < _MOST_CONNECTIONS:
+                task = asyncio.ensure_future(load.send(load.current(turn % HOSTS)))
                 flying.add(task)
                 task.add_done_callback(flying.discard)
             turn += 1
-
-    await _every(0.05, throw, until)
+        due += _STEP_SECONDS
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
     while flying:
         load.rss_bytes.append(_rss_bytes(pid))
         await asyncio.wait(flying, timeout=0.1)
