@@ -125,7 +125,8 @@ def scrape_config(client: httpx.Client, folder: Path) -> dict[str, Any]:
         job["scrape_interval"], job["scrape_timeout"] = "1s", "1s"
         if job["job_name"] == "tierscope-fleet":
             job["scrape_interval"], job["scrape_timeout"] = "15s", "15s"
-    return shipped | {"rule_files": [str(RULES)], "global": {"evaluation_interval": "1s"}}
+    found: dict[str, Any] = shipped | {"rule_files": [str(RULES)], "global": {"evaluation_interval": "1s"}}
+    return found
 
 
 def free_port() -> int:

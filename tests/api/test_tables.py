@@ -43,7 +43,7 @@ def address(path: str, made: Populated) -> str:
     return path.format(host=made.ids["host_id"][0], service=made.ids["service_id"][0])
 
 
-def read(client: httpx.Client, path: str, **parameters: object) -> httpx.Response:
+def read(client: httpx.Client, path: str, **parameters: str | int) -> httpx.Response:
     url = httpx.URL(path)
     answer = client.get(url.copy_merge_params(parameters))
     assert answer.status_code == 200, answer.text
