@@ -25,6 +25,9 @@ _SETTLED = """() => document.querySelector('[data-testid^=page-]') !== null
   && document.querySelector('[data-testid=chart-skeleton]') === null
   && document.querySelector('.mantine-Skeleton-root') === null
   && [...document.querySelectorAll('[data-ready=false]')].length === 0"""
+# The dashboard follows the system's theme by itself, a moment later.
+_IN_SCHEME = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
+  && new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"""
 _DRAWN = """() => [...document.querySelectorAll('[data-chart]')]
   .filter((panel) => panel.querySelector('.js-plotly-plot .main-svg, ul[aria-label] [role=img]') !== null)
   .map((panel) => panel.dataset.chart)"""
@@ -87,6 +90,7 @@ def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: boo
         schemes = ("light", "dark") if axe else ()
         for scheme in schemes:
             page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            page.wait_for_function(_IN_SCHEME, arg=scheme, timeout=SETTLE_MS)
             visits.unreadable.extend(f"{path}, {scheme}: {found}" for found in _read(page, _AXE))
         visits.refused.extend(f"{path}: {found}" for found in _read(page, "() => window.violations"))
 

@@ -25,11 +25,14 @@ async function answerOf<T>(request: Promise<Answer<T>>): Promise<Answer<T>> {
   }
 }
 
+/** What an address answers where it is not asked for a file: many also hand out CSV, which is typed as text. */
+type DataOf<T> = [Exclude<T, string>] extends [never] ? T : Exclude<T, string>
+
 /** The data of an answer. Throws ApiProblem with the cause and the next step where there is none. */
-export async function dataOf<T>(request: Promise<Answer<T>>): Promise<T> {
+export async function dataOf<T>(request: Promise<Answer<T>>): Promise<DataOf<T>> {
   const answer = await answerOf(request)
   if (answer.data === undefined) throw problemOf(answer.response.status, answer.error)
-  return answer.data
+  return answer.data as DataOf<T>
 }
 
 /** Waits for a change that is answered without data. Throws ApiProblem where it was refused. */

@@ -1,5 +1,4 @@
 import { infiniteQueryOptions, keepPreviousData } from '@tanstack/react-query'
-import type { AuditItem } from '../_generated/schema'
 import { client, dataOf } from '../client'
 
 /** What the audit trail is narrowed to. */
@@ -9,20 +8,12 @@ export interface AuditFilter {
   subject?: string | undefined
 }
 
-interface AuditPage {
-  items: AuditItem[]
-  next_cursor: string | null
-}
-
 /** Changes, newest first, in pages of 100. */
 export function auditQuery(filter: AuditFilter) {
   return infiniteQueryOptions({
     queryKey: ['audit', filter],
     queryFn: ({ signal, pageParam }) =>
-      // The same address answers CSV, too, where that is asked for.
-      dataOf(
-        client.GET('/v1/audit', { params: { query: { ...filter, limit: 100, cursor: pageParam } }, signal }),
-      ) as Promise<AuditPage>,
+      dataOf(client.GET('/v1/audit', { params: { query: { ...filter, limit: 100, cursor: pageParam } }, signal })),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: keepPreviousData,
