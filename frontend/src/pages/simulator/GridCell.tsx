@@ -1,5 +1,6 @@
 import { Tooltip, UnstyledButton } from '@mantine/core'
 import type { CSSProperties } from 'react'
+import { nothingText } from '../../lib/figure'
 import { gridMetricText, type GridMetric } from '../../lib/simulate'
 import { formatQuantity, threeDigits } from '../../lib/units'
 import { Nothing } from '../../ui/Nothing'
@@ -52,14 +53,14 @@ function RunCell({ place, metric, where, chosen, onRun }: RunCellProps) {
     figure.interval === null
       ? ''
       : ` (${formatQuantity(figure.interval.lo, unit)} – ${formatQuantity(figure.interval.hi, unit)})`
+  const status = figure.status === 'ok' ? 'not_collected' : figure.status
   const value =
     figure.value === null
-      ? (figure.reason ?? 'no value')
+      ? `${nothingText[status]} ${figure.reason ?? ''}`.trim()
       : metric === 'moves'
         ? `${threeDigits(figure.value)} MB/s`
         : formatQuantity(figure.value, unit)
   const text = `${where}: ${gridMetricText(metric).label.toLowerCase()} ${value}${interval}`
-  const status = figure.status === 'ok' ? 'not_collected' : figure.status
   return (
     <td
       className={classes.runCell}
