@@ -121,7 +121,7 @@ def test_series_beyond_the_limit_are_refused(service: Service) -> None:
         ({"content_type": "application/json"}, 415, "unsupported-media"),
         ({"content_type": "application/x-protobuf;proto=io.prometheus.write.v2.Request"}, 415, "unsupported-media"),
         ({"x_prometheus_remote_write_version": "2.0.0"}, 415, "unsupported-media"),
-        ({"authorization": "Bearer none"}, 401, "login-needed"),
+        ({"authorization": "Bearer none"}, 401, "unknown-token"),
     ],
 )
 def test_other_formats_and_strangers_are_refused(
@@ -157,7 +157,7 @@ def test_series_are_listed_page_by_page_and_samples_are_exported(service: Servic
         cursor = page["next_cursor"]
         if cursor is None:
             break
-    assert [item["labels"]["number"] for item in found] == [str(i) for i in range(7)]
+    assert sorted(item["labels"]["number"] for item in found) == [str(i) for i in range(7)]
     params = {"match": 'many{number="3"}', "from": "-1h", "format": "csv"}
     lines = service.client.get("/v1/series/samples", params=params).text.splitlines()
     assert len(lines) == 2

@@ -39,7 +39,7 @@ from tierscope.usecases.access import Access
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.rebuild.samples import pack_samples
 
-HOSTS = 10
+HOSTS = 17
 SCRAPES = 100
 STEP_MS = 15_000
 REQUEST_SAMPLES = 2000

@@ -10,7 +10,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import RemoteWriteSettings
 from tierscope.domain.samples.targets import find_target
 from tierscope.storage.sample_core import load_core
-from tierscope.storage.sample_series import NewSeries, count_series, find_series, store_series
+from tierscope.storage.sample_series import NewSeries, count_series, digest_labels, find_series, store_series
 
 if TYPE_CHECKING:
     from tierscope.storage.sample_core import SeriesIndex, WriteRequest
@@ -55,7 +55,7 @@ class SampleRegistry:
         target = find_target(
             dict(labels), host_label=self._settings.host_label, cluster_label=self._settings.cluster_label
         )
-        return NewSeries(labels, target)
+        return NewSeries(labels, target, digest_labels(labels))
 
     def _find_or_store(self, named: Sequence[NewSeries]) -> dict[bytes, tuple[int, int]]:
         digests = {series.digest: series for series in named}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 INSTANCE = "instance"
@@ -20,6 +21,7 @@ def find_target(labels: Mapping[str, str], *, host_label: str, cluster_label: st
     return TargetName(labels.get(cluster_label, ""), strip_port(labels.get(host_label, "")))
 
 
+@lru_cache(maxsize=4096)
 def strip_port(instance: str) -> str:
     """`db1` of `db1:9100`, `http://db1:9100/metrics` and `db1`; `::1` of `[::1]:9100`."""
     address = instance if "//" in instance else f"//{instance}"
