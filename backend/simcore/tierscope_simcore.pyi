@@ -117,9 +117,7 @@ class SeriesIndex:
         """Forgets everything once it holds more than `most` series; `seed` is random."""
     def __len__(self) -> int: ...
     def clear(self) -> None: ...
-    def read(
-        self, body: bytes, *, inflated_bytes: int, samples: int, oldest_ms: int, newest_ms: int
-    ) -> WriteRequest:
+    def read(self, body: bytes, *, inflated_bytes: int, samples: int, oldest_ms: int, newest_ms: int) -> WriteRequest:
         """Read a compressed request. Raises OverflowError over a limit, ValueError for a body that is not readable."""
 
 class WriteRequest:

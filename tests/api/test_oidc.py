@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -260,7 +260,7 @@ def test_without_a_provider_there_is_no_such_login(database_url: str) -> None:
 
 
 @contextmanager
-def provider_process(*users: dict[str, object]) -> Iterator[str]:
+def provider_process(*users: Mapping[str, object]) -> Iterator[str]:
     """Yields the issuer of a provider that runs as a process of its own."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

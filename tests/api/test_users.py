@@ -337,11 +337,11 @@ def test_the_first_link_is_made_where_nobody_has_access_and_once(database_url: s
 
 def test_updating_a_user_that_is_not_there_is_said(service: Service) -> None:
     change = UserChange(display_name="", email=None, role="viewer", disabled=False)
-    for call in (
-        lambda: service.ask("PUT", "/v1/users/none", body={"role": "viewer"}),
-        lambda: service.ask("DELETE", "/v1/users/none"),
-        lambda: service.ask("POST", "/v1/users/none/password-link"),
+    for answer in (
+        service.ask("PUT", "/v1/users/none", body={"role": "viewer"}),
+        service.ask("DELETE", "/v1/users/none"),
+        service.ask("POST", "/v1/users/none/password-link"),
     ):
-        assert slug(call()) == "not-found"
+        assert slug(answer) == "not-found"
     with pytest.raises(Exception, match="no user"):
         service.app.state.users.update("none", change, by=ADMIN)

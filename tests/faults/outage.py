@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -92,9 +93,12 @@ class Side(Protocol):
     """A collector with its target and its line to the receiver."""
 
     name: str
-    program: Program
     target: Target
     proxy: Proxy
+
+    @property
+    def program(self) -> Program:
+        """The collector's process."""
 
     def has_begun(self) -> bool:
         """Whether it is known at the receiver."""
@@ -211,9 +215,13 @@ def run_case(stage: Stage, case: str, *, outage_seconds: float, seed: int) -> li
             stack.callback(side.program.kill)
             side.program.start()
         for side in sides:
-            until(lambda side=side: side.has_begun() and len(side.stored()) >= 3, f"{side.name} delivers")
+            until(partial(_delivers, side), f"{side.name} delivers")
         _outage(sides, case, outage_seconds, rng)
         return [_drain(side, case) for side in sides]
+
+
+def _delivers(side: Side) -> bool:
+    return side.has_begun() and len(side.stored()) >= 3
 
 
 def _outage(sides: Sequence[Side], case: str, outage_seconds: float, rng: random.Random) -> None:

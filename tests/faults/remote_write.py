@@ -80,7 +80,8 @@ def values_of(message: bytes, name: str) -> Iterator[float]:
             if part == 1:
                 labels[bytes(found.get(1, b""))] = bytes(found.get(2, b""))
             elif part == 2:
-                samples.append(struct.unpack("<d", found[1])[0] if isinstance(found.get(1), bytes) else 0.0)
+                value = found.get(1)
+                samples.append(struct.unpack("<d", value)[0] if isinstance(value, bytes) else 0.0)
         if labels.get(b"__name__") == name.encode():
             yield from samples
 

@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from faults.oracle import key_of, read_stored
@@ -63,7 +64,7 @@ def corrupt_spool(scene: Scene) -> None:
     scene.stage.proxy.change(Weather(cut=True))
     for life in (1, 2, 3):
         # Each life of the agent writes a segment of its own.
-        until(lambda life=life: _grown(agent, life), f"the agent fills segment {life}: {agent.log_tail()}")
+        until(partial(_grown, agent, life), f"the agent fills segment {life}: {agent.log_tail()}")
         agent.kill()
         agent.start()
     agent.kill()

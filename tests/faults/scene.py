@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from factories.installations import enrol
 from faults.oracle import Verdict, judge, key_of
@@ -15,7 +16,7 @@ from faults.proxy import Weather
 from faults.reporters import Reporter
 from faults.spools import waiting
 from faults.stage import Stage
-from faults.tap import Key
+from faults.tap import Key, Tap
 
 _numbers = itertools.count(1)
 RECOVERY_SECONDS = 300.0
@@ -194,6 +195,10 @@ def play(stage: Stage, row: Row, seed: int) -> Outcome:
     )
 
 
+def _has_more(tap: Tap, agent: Agent, than: int) -> bool:
+    return len(tap.acknowledged_of({agent.host_id})) > than
+
+
 def _settle(scene: Scene) -> None:
     """Waits until every queue is empty and every process works again."""
     for reporter in scene.reporters:
@@ -210,7 +215,7 @@ def _settle(scene: Scene) -> None:
         )
         newest = len(tap.acknowledged_of({agent.host_id}))
         until(
-            lambda newest=newest, agent=agent: len(tap.acknowledged_of({agent.host_id})) > newest,
+            partial(_has_more, tap, agent, newest),
             f"{agent.name} goes on; it says {agent.status()}",
         )
 

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import Cursor, Limit, answer
 from tierscope.api.figures import Model, Page
+from tierscope.api.operation_reads import agent_versions
 from tierscope.api.permissions import requires
-from tierscope.api.reads import agent_versions
 from tierscope.usecases.agent_versions import AgentVersions as AgentVersionReads
 
 Standing = Literal["current", "behind", "too_old", "ahead", "unknown"]

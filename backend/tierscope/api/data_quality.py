@@ -8,8 +8,8 @@ from pydantic import ConfigDict, Field
 
 from tierscope.api.answers import Cursor, From, Limit, To, answer
 from tierscope.api.figures import Figure, Model, Origin, Page, Window
+from tierscope.api.operation_reads import data_quality_reads
 from tierscope.api.permissions import requires
-from tierscope.api.reads import data_quality_reads
 from tierscope.usecases.data_quality import DataQualityReads
 
 

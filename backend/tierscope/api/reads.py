@@ -4,14 +4,12 @@ from typing import cast
 
 from fastapi import Request
 
-from tierscope.usecases.agent_versions import AgentVersions
 from tierscope.usecases.alerts.backtest import Backtests
 from tierscope.usecases.alerts.reads import AlertReads
 from tierscope.usecases.capacity.plan import CapacityPlans
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.counters import CounterReads
 from tierscope.usecases.curve import CurveReads
-from tierscope.usecases.data_quality import DataQualityReads
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites
 from tierscope.usecases.fleet import FleetReads
@@ -19,12 +17,10 @@ from tierscope.usecases.fleet_statistics.reads import FleetStatisticsReads
 from tierscope.usecases.heat import HeatReads
 from tierscope.usecases.hosts import HostReads
 from tierscope.usecases.knobs import KnobReads
-from tierscope.usecases.labels import Labels
 from tierscope.usecases.notifications.reads import NotificationLog
 from tierscope.usecases.objectives import ObjectiveReads
 from tierscope.usecases.ping_pong_reads import PingPongReads
 from tierscope.usecases.prices import Prices
-from tierscope.usecases.purges import Purges
 from tierscope.usecases.ratio import RatioReads
 from tierscope.usecases.reports.schedules import Reports
 from tierscope.usecases.revisit import RevisitReads
@@ -233,25 +229,3 @@ def capacity_plans(request: Request) -> CapacityPlans:
 def reports_of(request: Request) -> Reports:
     """Scheduled reports."""
     return Reports(request.app.state.reads)
-
-
-def agent_versions(request: Request) -> AgentVersions:
-    """Reads of agents' releases."""
-    return AgentVersions(request.app.state.reads)
-
-
-def data_quality_reads(request: Request) -> DataQualityReads:
-    """Reads of data quality."""
-    return DataQualityReads(request.app.state.reads)
-
-
-def labels_of(request: Request) -> Labels:
-    """Labels of hosts."""
-    context = request.app.state.reads
-    return Labels(context.database, clock=context.clock)
-
-
-def purges_of(request: Request) -> Purges:
-    """Jobs that remove data."""
-    context = request.app.state.reads
-    return Purges(context.database, clock=context.clock)

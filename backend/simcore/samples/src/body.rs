@@ -5,6 +5,7 @@
 //! as the exclusive or with the value before, byte planes apart.
 
 use std::collections::HashSet;
+use std::hash::BuildHasher;
 use std::io::Read as _;
 
 use crate::varint;
@@ -257,9 +258,9 @@ pub fn join<'a>(bodies: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Sample
 ///
 /// # Errors
 /// Where a body is none.
-pub fn choose<S: AsRef<[u8]>>(
+pub fn choose<S: AsRef<[u8]>, H: BuildHasher>(
     bodies: &[S],
-    series: &HashSet<i64>,
+    series: &HashSet<i64, H>,
     start_ms: i64,
     end_ms: i64,
 ) -> Result<Vec<Sample>, BodyError> {
@@ -267,9 +268,9 @@ pub fn choose<S: AsRef<[u8]>>(
     choose_of(&bodies, series, start_ms, end_ms)
 }
 
-fn choose_of(
+fn choose_of<H: BuildHasher>(
     bodies: &[&[u8]],
-    series: &HashSet<i64>,
+    series: &HashSet<i64, H>,
     start_ms: i64,
     end_ms: i64,
 ) -> Result<Vec<Sample>, BodyError> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::body::{self, Sample};
+use crate::body::Sample;
 use crate::index::{Index, SeriesRef};
 use crate::labels::{self, Labels};
 use crate::message::{Fields, Value};

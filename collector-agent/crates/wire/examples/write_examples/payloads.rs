@@ -294,10 +294,7 @@ fn inventory() -> Content {
             ("rack".to_owned(), "r1".to_owned()),
             ("sku".to_owned(), "=cmd()".to_owned()),
         ],
-        kubernetes_labels: vec![(
-            "topology.kubernetes.io/zone".to_owned(),
-            "eu-1a".to_owned(),
-        )],
+        kubernetes_labels: vec![("topology.kubernetes.io/zone".to_owned(), "eu-1a".to_owned())],
         labels_complete: true,
         interval_seconds: 60,
         cxl_devices: cxl_devices(),
