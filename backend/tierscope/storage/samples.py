@@ -111,14 +111,3 @@ def newest_arrival(session: ReadSession, target_ids: Sequence[int], start: datet
         statement, {"targets": list(target_ids), "start": start, "end": end}
     ).scalar_one()
     return found
-
-
-def purge_target_samples(transaction: WriteTransaction, target_id: int) -> int:
-    """Delete all samples of a target, and the work that waits for them; how many rows went."""
-    deleted = 0
-    for table in ("samples_live", "samples_packed"):
-        statement = text(f"DELETE FROM {table} WHERE target_id = :target")  # noqa: S608 - names of the two tables
-        deleted += transaction.execute(statement, {"target": target_id}).rowcount
-    statement = text("DELETE FROM marks WHERE kind = ANY(:kinds) AND subject_id = :target")
-    transaction.execute(statement, {"kinds": [SAMPLES.kind, SAMPLES_PACK.kind], "target": target_id})
-    return deleted
