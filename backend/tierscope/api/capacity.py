@@ -1,6 +1,6 @@
 """Capacity: what services and hosts hold, how it grows, when it runs out, and how many hosts that takes."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
@@ -15,6 +15,7 @@ from tierscope.api.capacity_answers import (
 )
 from tierscope.api.permissions import requires
 from tierscope.api.reads import capacity_plans, capacity_reads
+from tierscope.api.tables import FILES, Format
 from tierscope.core.tabular import MEDIA_TYPES, FileFormat
 from tierscope.domain.capacity.skus import Sku
 from tierscope.usecases.capacity.export import export_capacity, export_forecast, export_plan
@@ -25,15 +26,9 @@ router = APIRouter(prefix="/v1/capacity", tags=["capacity"], dependencies=[Depen
 
 Reads = Annotated[CapacityReads, Depends(capacity_reads)]
 Plans = Annotated[CapacityPlans, Depends(capacity_plans)]
-Format = Annotated[
-    Literal["json", "csv", "parquet"], Query(description="`csv` and `parquet` answer the table as a file.")
-]
-_FILES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {media.partition(";")[0]: {} for media in MEDIA_TYPES.values()}}
-}
 
 
-@router.get("", response_model=Capacity, responses=_FILES, summary="Capacity of all services, or of groups of hosts")
+@router.get("", response_model=Capacity, responses=FILES, summary="Capacity of all services, or of groups of hosts")
 def list_capacity(
     request: Request,
     reads: Reads,
@@ -48,7 +43,7 @@ def list_capacity(
     return _file(export_capacity(view, format), "capacity", format)
 
 
-@router.get("/forecast", response_model=CapacityForecast, responses=_FILES, summary="The forecast of one of them")
+@router.get("/forecast", response_model=CapacityForecast, responses=FILES, summary="The forecast of one of them")
 def read_forecast(
     request: Request,
     reads: Reads,
@@ -65,7 +60,7 @@ def read_forecast(
     return _file(export_forecast(view, format), f"forecast-{metric}", format)
 
 
-@router.post("/plan", response_model=CapacityPlan, responses=_FILES, summary="Hosts needed by quarter")
+@router.post("/plan", response_model=CapacityPlan, responses=FILES, summary="Hosts needed by quarter")
 def plan_capacity(request: Request, body: PlanRequest, plans: Plans, format: Format = "json") -> Response:
     """Pack the services on hosts of the chosen kinds, without and with tiering, now and by quarter."""
     skus = tuple(

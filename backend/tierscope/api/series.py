@@ -1,13 +1,14 @@
 """Series that Prometheus sent, and their samples as they came."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import Cursor, From, Limit, To, answer
 from tierscope.api.figures import Model
 from tierscope.api.permissions import requires
+from tierscope.api.tables import FILES, Format
 from tierscope.core.tabular import MEDIA_TYPES, write_table
 from tierscope.usecases.series import SampleRow, Series, shown_value
 
@@ -16,7 +17,6 @@ router = APIRouter(prefix="/v1/series", tags=["prometheus"], dependencies=[Depen
 Match = Annotated[
     str, Query(min_length=1, max_length=2000, description='A selector, such as `node_load1{instance=~"db.*"}`.')
 ]
-Format = Literal["json", "csv", "parquet"]
 
 
 class SampleSeries(Model):
@@ -74,7 +74,7 @@ def list_series(
     return answer(request, SampleSeriesPage, {"items": items, "next_cursor": found.next_cursor})
 
 
-@router.get("/samples", response_model=SampleWindow, summary="Samples of series")
+@router.get("/samples", response_model=SampleWindow, responses=FILES, summary="Samples of series")
 def read_samples(
     request: Request,
     reads: Reads,

@@ -12040,12 +12040,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Capacity"];
-                    "application/vnd.apache.parquet": unknown;
-                    "text/csv": unknown;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -12084,12 +12086,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CapacityForecast"];
-                    "application/vnd.apache.parquet": unknown;
-                    "text/csv": unknown;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -12127,12 +12131,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CapacityPlan"];
-                    "application/vnd.apache.parquet": unknown;
-                    "text/csv": unknown;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14404,6 +14410,7 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description `csv` and `parquet` answer the table as a file. */
                 format?: "json" | "csv" | "parquet";
             };
             header?: never;
@@ -14415,10 +14422,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SampleWindow"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
