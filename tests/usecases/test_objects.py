@@ -25,8 +25,8 @@ from factories import batches
 from factories.derived import drain, internal_id, to_ns
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
-from tierscope.core.errors import OutgoingRefused, Unavailable
-from tierscope.core.objects import DirectoryStore, ObjectMissing, ObjectStore, open_store
+from tierscope.core.errors import ObjectMissing, OutgoingRefused, Unavailable
+from tierscope.core.objects import DirectoryStore, ObjectStore, open_store
 from tierscope.core.settings import Objects, Outgoing, Settings
 from tierscope.domain.traces import SampledPages
 from tierscope.storage.page_samples import list_samples, read_samples

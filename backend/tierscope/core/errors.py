@@ -257,7 +257,8 @@ class UnknownVersion(Unprocessable):
     title = "Unknown schema version"
     default_next_step = "Upgrade the service before its agents; the agent keeps its spool meanwhile."
 
-    def __init__(self, detail: str, *, schema_version: int) -> None:
+    def __init__(self, detail: str, *, schema_version: int = 0) -> None:
+        """`schema_version` as the batch says it; 0 = it says none, as protobuf has it."""
         super().__init__(detail)
         self.schema_version = schema_version
 
@@ -303,6 +304,14 @@ class Unavailable(TierscopeError):
     slug = "unavailable"
     title = "The service cannot answer now"
     default_next_step = "Try again as Retry-After says; `tierscope status` shows what is down."
+
+
+class ObjectMissing(Unavailable):
+    """An object that rows refer to is not there, or is not what was put."""
+
+    slug = "object-missing"
+    title = "The object store lacks an object"
+    default_next_step = "See docs/operating/object-store.md: check the store's address, or restore the object there."
 
 
 class Busy(Unavailable):

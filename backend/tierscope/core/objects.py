@@ -14,16 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from tierscope.core.errors import ConfigurationError, Unavailable
+from tierscope.core.errors import ConfigurationError, ObjectMissing, Unavailable
 from tierscope.core.settings import Settings
 
 CHECKSUM_CHARACTERS = 32
 RETRY_SECONDS = 30
 MOST_KEPT_BYTES = 32 << 20
-
-
-class ObjectMissing(Unavailable):
-    """An object that rows refer to is not there, or is not what was put."""
 
 
 @dataclass(frozen=True, slots=True)

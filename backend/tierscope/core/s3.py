@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tierscope.core.errors import ConfigurationError, Unavailable
-from tierscope.core.objects import RETRY_SECONDS, FoundObject, ObjectMissing, check_body
+from tierscope.core.errors import ConfigurationError, ObjectMissing, Unavailable
+from tierscope.core.objects import RETRY_SECONDS, FoundObject, check_body
 from tierscope.core.outgoing import OutgoingCalls
 from tierscope.core.settings import Objects, Outgoing
 
