@@ -264,10 +264,10 @@ class Callers:
 @pytest.fixture
 def client(database_url: str) -> Iterator[tuple[httpx.Client, Callers]]:
     with closing(Database(database_url)) as database:
-        callers = Callers(database)
-    limits = {"enabled": False}
-    with running(Settings.model_validate({"database_url": database_url, "rate_limits": limits})) as (_, opened):
-        yield opened, callers
+        callers = Callers(database)  # they make more tokens later
+        limits = {"enabled": False}
+        with running(Settings.model_validate({"database_url": database_url, "rate_limits": limits})) as (_, opened):
+            yield opened, callers
 
 
 def ask(client: httpx.Client, method: str, path: str, headers: dict[str, str], body: object = None) -> int:
