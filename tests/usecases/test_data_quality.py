@@ -104,7 +104,7 @@ def test_what_comes_again_or_too_late_is_counted_and_not_received(database: Data
     ends = [start + i * MINUTE for i in range(1, 118)]
     send(database, host, 0, ends)
     send(database, host, 0, ends)
-    send(database, host, 1, [now() - timedelta(days=9)], arrival=now())
+    send(database, host, 1, [now() - timedelta(days=9)], arrival=now() - 5 * MINUTE)
     (row,) = read(database, now(), from_=start.isoformat()).hosts.items
     assert (row.received.value, row.missing.value) == (117, 0)
     assert (row.duplicates.value, row.too_late.value) == (1, 1)
