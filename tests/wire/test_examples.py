@@ -157,10 +157,16 @@ def test_the_page_samples_of_the_example_are_those_of_its_twin() -> None:
 def test_the_inventory_of_the_example_is_that_of_its_twin() -> None:
     batch, twin = load("inventory")
     assert batch.inventory is not None
-    wanted = twin["inventory"] | {
-        "labels": [{"key": key, "value": value} for key, value in twin["inventory"]["labels"].items()],
+    wanted = dict(twin["inventory"])
+    # Labels of the agent's own file and those of the cluster travel in one list, each with its source.
+    from_cluster = wanted.pop("kubernetes_labels")
+    wanted |= {
+        "labels": [
+            *({"key": key, "value": value, "source": ""} for key, value in wanted["labels"].items()),
+            *({"key": key, "value": value, "source": "kubernetes"} for key, value in from_cluster.items()),
+        ],
         # A text that is missing and an empty one are the same on the wire.
-        "knobs": [knob | {"unavailable": knob["unavailable"] or ""} for knob in twin["inventory"]["knobs"]],
+        "knobs": [knob | {"unavailable": knob["unavailable"] or ""} for knob in wanted["knobs"]],
     }
     assert batch.inventory.body == wanted
 
