@@ -86,13 +86,15 @@ def worker_answers(queue_url: str) -> bool:
     if queue_url.startswith("filesystem://"):
         return True
     from celery import Celery
+    from kombu.exceptions import OperationalError
+    from redis.exceptions import RedisError
 
     address = queue_url.replace("unix://", "redis+socket://", 1)
     with Celery(broker=address, set_as_current=False) as asking:
         asking.conf.broker_connection_retry_on_startup = False
         try:
             return bool(asking.control.ping(timeout=_PROBE_SECONDS / 2, limit=1))
-        except OSError:
+        except (OSError, OperationalError, RedisError):
             return False
 
 
