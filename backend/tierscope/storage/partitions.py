@@ -82,8 +82,13 @@ def ensure_partitions(
 
 
 def ensure_usual_partitions(transaction: WriteTransaction, now: datetime) -> int:
-    """Makes the partitions of the accept window and of the days ahead."""
-    return ensure_partitions(transaction, now - timedelta(days=BEHIND_DAYS), now + timedelta(days=AHEAD_DAYS))
+    """Makes the partitions of the accept window, as far as a table keeps it, and of the days ahead."""
+    made = 0
+    for behind_days in {min(BEHIND_DAYS, entry.keep_days) for entry in TIME_TABLES}:
+        tables = [entry for entry in TIME_TABLES if min(BEHIND_DAYS, entry.keep_days) == behind_days]
+        first, last = now - timedelta(days=behind_days), now + timedelta(days=AHEAD_DAYS)
+        made += ensure_partitions(transaction, first, last, tables)
+    return made
 
 
 def drop_old(transaction: WriteTransaction, now: datetime) -> dict[str, int]:
