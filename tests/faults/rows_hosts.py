@@ -34,8 +34,9 @@ def fill_spool_disk(scene: Scene) -> None:
         scene.pause(1.0, 2.0)
         scene.spooled |= {_key(kept) for kept in waiting(agent.state_dir)}
         with filled(folder):
-            # Its own words cannot reach the disk now: what it counted shows when there is space again.
-            scene.pause(3.0, 4.0)
+            # Its own words cannot reach the disk now: what it counted shows when there is space again. Its
+            # segment has room for some batches yet.
+            scene.pause(30.0, 31.0)
         until(lambda: _spool(agent, "dropped_batches") > 0, "the agent counts what its disk did not take")
         scene.notes.append(f"{_spool(agent, 'dropped_batches')} batches dropped and counted")
         scene.stage.proxy.change(Weather())
