@@ -29,7 +29,7 @@ const slate: MantineColorsTuple = [
 /** The app's theme: one accent, small radii, dense type, tabular figures (see theme.css). */
 export const theme = createTheme({
   primaryColor: 'spruce',
-  primaryShade: { light: 7, dark: 5 },
+  primaryShade: 7,
   colors: { spruce, dark: slate },
   autoContrast: true,
   fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', sans-serif",

@@ -12,7 +12,7 @@ export function FindingsList({ findings }: { findings: Finding[] | undefined }) 
   if (findings === undefined) return <Skeleton height={160} />
   if (findings.length === 0) return <EmptyState title="No findings" next="Nothing on this host needs mending." />
   return (
-    <ul className={classes.list}>
+    <ul className={classes.list} tabIndex={0} aria-label="Findings">
       {byUrgency(findings).map((finding) => (
         <li key={finding.id} className={classes.item} data-testid={`finding-${finding.id}`}>
           <div className={classes.head}>

@@ -116,7 +116,7 @@ export function KnobAdviceCard({ advice, place, waitsFor = null }: KnobAdviceCar
       <Accordion multiple chevronPosition="left" classNames={accordion}>
         {advice.evidence.length > 0 && (
           <Accordion.Item value="evidence">
-            <Accordion.Control aria-label={`Evidence for ${advice.rule}: ${advice.evidence.length} figures`}>
+            <Accordion.Control aria-label={`Evidence: ${advice.evidence.length} figures, for ${advice.rule}`}>
               Evidence: {advice.evidence.length} figures
             </Accordion.Control>
             <Accordion.Panel>
