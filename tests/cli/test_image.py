@@ -40,12 +40,20 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     site.mkdir()
     wanted = locked_names() | {"tierscope-simcore"}
     source = Path(sysconfig.get_paths()["platlib"])
+    # Copied where the image's user may not enter the checkout.
+    reachable = os.geteuid() != 0 or first_blocked(source, choose_account()) is None
     for distribution in distributions(path=[str(source)]):
         if canonicalize_name(distribution.metadata["Name"]) in wanted:
             tops = {file.parts[0] for file in distribution.files or () if file.parts[0] not in ("..", "__pycache__")}
             for top in tops:
-                if not (site / top).exists():
+                if (site / top).exists():
+                    continue
+                if reachable:
                     (site / top).symlink_to(source / top)
+                elif (source / top).is_dir():
+                    shutil.copytree(source / top, site / top, ignore=shutil.ignore_patterns("__pycache__"))
+                else:
+                    shutil.copy2(source / top, site / top)
     if not (site / "async_timeout").exists():
         # The lock brings it for Python before 3.11.3, which the machine's may be; that of the tests' packages is newer.
         (site / "async_timeout.py").write_text("from asyncio import timeout\n", encoding="utf-8")
