@@ -70,8 +70,8 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, lis
     def held(
         transaction: WriteTransaction, group: list[Incoming], *, registry: Registry, limits: StoreLimits
     ) -> list[Outcome]:
-        opened.wait()
         sizes.append(len(group))
+        opened.wait(60)
         return store_group(transaction, group, registry=registry, limits=limits)
 
     monkeypatch.setattr("tierscope.usecases.ingest.store_group", held)
@@ -178,7 +178,8 @@ def test_a_full_queue_answers_busy_and_a_greedy_host_too_many(
 
     async def work(ingest: Ingest) -> None:
         tasks = [asyncio.create_task(ingest.submit(greedy.identity, body(greedy, seq))) for seq in range(3)]
-        await until(lambda: ingest.waiting >= 2)
+        # One is held back in its commit, two wait: before that, the writer may still make room.
+        await until(lambda: len(sizes) == 1 and ingest.waiting >= 2)
         with pytest.raises(TooMany) as many:
             await ingest.submit(greedy.identity, body(greedy, 9))
         with pytest.raises(Busy) as busy:
