@@ -80,18 +80,19 @@ def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: boo
     page.on("pageerror", lambda error: visits.logged.append(f"{where['path']}: {error}"))
     for path in paths:
         where["path"] = path
-        page.emulate_media(color_scheme="light")
-        page.goto(f"{base}{path}")
-        try:
-            page.wait_for_function(_SETTLED, timeout=SETTLE_MS)
-        except NotSettled as error:
-            visits.unsettled.append(f"{path}: {error}")
-        visits.drawn.update(_read(page, _DRAWN))
-        schemes = ("light", "dark") if axe else ()
-        for scheme in schemes:
+        for scheme in ("light", "dark") if axe else ("light",):
+            # Loaded anew: colours of a page whose theme changes under it are judged before they have changed.
             page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-            page.wait_for_function(_IN_SCHEME, arg=scheme, timeout=SETTLE_MS)
-            visits.unreadable.extend(f"{path}, {scheme}: {found}" for found in _read(page, _AXE))
+            page.goto(f"{base}{path}")
+            try:
+                page.wait_for_function(_SETTLED, timeout=SETTLE_MS)
+                page.wait_for_load_state("networkidle", timeout=SETTLE_MS)
+                page.wait_for_function(_IN_SCHEME, arg=scheme, timeout=SETTLE_MS)
+            except NotSettled as error:
+                visits.unsettled.append(f"{path}, {scheme}: {error}")
+            visits.drawn.update(_read(page, _DRAWN))
+            if axe:
+                visits.unreadable.extend(f"{path}, {scheme}: {found}" for found in _read(page, _AXE))
         visits.refused.extend(f"{path}: {found}" for found in _read(page, "() => window.violations"))
 
 
