@@ -332,6 +332,7 @@ def test_bodies_come_back(database: Database, objects: ObjectStore, host: Enroll
     assert everything(database, host) == before
 
 
+@pytest.mark.usefixtures("storage_mode")
 def test_an_internal_address_must_be_listed() -> None:
     with pytest.raises(OutgoingRefused):
         open_store(s3_settings("http://127.0.0.1:9").model_copy(update={"outgoing": Outgoing()}))
