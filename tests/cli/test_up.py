@@ -74,7 +74,7 @@ def test_a_killed_part_of_the_background_work_comes_back(running: Tierscope, nam
 
 def test_a_killed_database_comes_back_with_its_data(running: Tierscope) -> None:
     made = json.loads(running.run("token", "join", "--json"))
-    pid = running.status()["components"]["database"]["pid"]
+    pid = running.status("--wait", "60")["components"]["database"]["pid"]
     os.kill(pid, signal.SIGKILL)
     process = identify(pid)
     assert process is None or wait_gone(process, timeout_seconds=30)
@@ -87,7 +87,7 @@ def test_operating_commands_work_on_the_running_instance(running: Tierscope, tmp
     event = json.loads(running.run("event", "deployed checkout 1.2", "--json"))
     assert event["text"] == "deployed checkout 1.2"
     assert json.loads(running.run("migrate", "--json")) == {"storage": "native"}
-    named = ("database_password_file", "mail.password_file")
+    named = ("database_password_file", "mail.password_file", "password_login")
     shown = [line for line in running.run("config").splitlines() if not line.startswith(named)]
     assert not [line for line in shown if "password" in line.lower()]
     copy = tmp_path / "copy.dump"

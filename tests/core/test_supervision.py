@@ -138,6 +138,31 @@ def test_a_component_that_runs_without_answering_is_never_called_healthy(tmp_pat
     supervisor.stop_all()
 
 
+def test_a_probe_is_asked_again_before_a_component_counts_as_degraded(tmp_path: Path) -> None:
+    said: list[str] = []
+    supervisor = Supervisor(say=said.append)
+    working = _service(tmp_path, FOREVER)
+    item = supervisor.add("slow", working)
+    supervisor.tick()
+    assert item.state.status == "healthy"
+
+    def fail() -> bool:
+        raise RuntimeError("a reply that nobody foresaw")
+
+    working.probe = fail
+    seen = []
+    for _ in range(3):
+        item.next_probe_at = 0.0
+        supervisor.tick()
+        seen.append(item.state.status)
+    assert seen == ["healthy", "healthy", "degraded"]
+    assert "a reply that nobody foresaw" in said[0]
+    working.probe = lambda: True
+    supervisor.tick()
+    assert item.state.status == "healthy"
+    supervisor.stop_all()
+
+
 def test_the_state_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
     own = identify(os.getpid())
     assert own is not None

@@ -73,8 +73,10 @@ def now() -> datetime:
     return datetime.now(UTC).replace(second=0, microsecond=0)
 
 
-def test_minutes_that_did_not_arrive_are_gaps_with_their_reason(database: Database) -> None:
-    start = now() - timedelta(hours=3)
+@pytest.mark.parametrize("minute", [0, 1, 57, 59])
+def test_minutes_that_did_not_arrive_are_gaps_with_their_reason(database: Database, minute: int) -> None:
+    present = now().replace(minute=minute) - timedelta(hours=1)
+    start = present - timedelta(hours=3)
     host = enrol(database)
     begin_at(database, start)
     minutes = [i for i in range(1, 178) if not 30 <= i < 40 and not 100 <= i < 105]
@@ -85,7 +87,7 @@ def test_minutes_that_did_not_arrive_are_gaps_with_their_reason(database: Databa
     with database.write() as transaction:
         statement = text("UPDATE boots SET first_seen_at = :at WHERE boot_id LIKE '%000'")
         transaction.execute(statement, {"at": start + 105 * MINUTE})
-    answer = read(database, now(), from_=start.isoformat())
+    answer = read(database, present, from_=start.isoformat())
     (row,) = answer.hosts.items
     assert row.expected_intervals.value == 177
     assert (row.received.value, row.missing.value) == (162, 15)
@@ -112,18 +114,20 @@ def test_what_comes_again_or_too_late_is_counted_and_not_received(database: Data
     assert row.dropped.status == "not_collected"
 
 
-def test_a_host_that_went_silent_misses_what_it_should_have_sent_since(database: Database) -> None:
-    start = now() - timedelta(hours=1)
+@pytest.mark.parametrize("minute", [0, 1, 57, 59])
+def test_a_host_that_went_silent_misses_what_it_should_have_sent_since(database: Database, minute: int) -> None:
+    present = now().replace(minute=minute) - timedelta(hours=1)
+    start = present - timedelta(hours=1)
     host, silent = enrol(database), enrol(database, name="node-2")
     begin_at(database, start)
     send(database, host, 0, [start + i * MINUTE for i in range(1, 58)])
     send(database, silent, 0, [start + i * MINUTE for i in range(1, 21)])
-    rows = read(database, now(), from_=start.isoformat()).hosts.items
+    rows = read(database, present, from_=start.isoformat()).hosts.items
     assert [(row.name, row.missing.value) for row in rows] == [("node-2", 37), ("node-1", 0)]
     (gap,) = rows[0].gaps
     assert (gap.kind, gap.from_) == ("silent", start + 20 * MINUTE)
-    page = read(database, now(), from_=start.isoformat(), limit=1)
-    rest = read(database, now(), from_=start.isoformat(), limit=1, cursor=page.hosts.next_cursor)
+    page = read(database, present, from_=start.isoformat(), limit=1)
+    rest = read(database, present, from_=start.isoformat(), limit=1, cursor=page.hosts.next_cursor)
     assert [rest.hosts.items[0].name, rest.hosts.next_cursor] == ["node-1", None]
 
 

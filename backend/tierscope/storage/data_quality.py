@@ -94,11 +94,11 @@ WITH hours AS (
 ), spans AS (
   SELECT h.id, h.public_id, h.name, h.origin, h.clock_skew_seconds, s.*,
     greatest(coalesce(h.interval_seconds, :step), 60) AS step_seconds,
-    greatest(CAST(:start AS timestamptz), date_trunc('minute', CASE
-      WHEN s.first_hour < greatest(h.enrolled_at, :since) THEN (SELECT ts + make_interval(mins =>
-        CAST(round(ln(CAST(minutes & -minutes AS float8)) / ln(2.0)) AS int))
-        FROM quality_1h q WHERE q.host_id = h.id AND q.ts = s.first_hour)
-      ELSE greatest(h.enrolled_at, :since) + interval '3 minutes' END)) AS began,
+    greatest(CAST(:start AS timestamptz), date_trunc('minute', least(
+      greatest(h.enrolled_at, :since) + interval '3 minutes',
+      CASE WHEN s.first_hour < greatest(h.enrolled_at, :since) + interval '3 minutes' THEN (
+        SELECT ts + make_interval(mins => CAST(round(ln(CAST(minutes & -minutes AS float8)) / ln(2.0)) AS int))
+        FROM quality_1h q WHERE q.host_id = h.id AND q.ts = s.first_hour) END))) AS began,
     least(CAST(:end AS timestamptz), CASE WHEN h.retired_at IS NULL THEN :end ELSE h.last_end_at END) AS ended,
     CASE WHEN s.least_dropped < s.most_dropped THEN (SELECT sum(CASE WHEN before IS NULL THEN 0
         WHEN now >= before THEN now - before ELSE now END)

@@ -24,6 +24,8 @@ PROBE_SECONDS = 3.0
 _FIRST_BACKOFF_SECONDS = 0.5
 _LAST_BACKOFF_SECONDS = 30.0
 _STABLE_SECONDS = 60.0
+_MISSES_UNTIL_DEGRADED = 3
+"""A busy machine misses a single probe; one that is missed three times in a row is not only slow."""
 
 
 class Component(Protocol):
@@ -51,6 +53,7 @@ class Supervised:
     restart: bool = True
     gone: bool = False
     failures: int = 0
+    misses: int = 0
     started_at: float = 0.0
     next_start_at: float = 0.0
     next_probe_at: float = 0.0
@@ -129,15 +132,25 @@ class Supervisor:
             return
         if now < item.next_probe_at:
             return
-        if item.component.answers():
+        if self._answers(item):
+            item.misses = 0
             item.mark("healthy", "answers")
             if now - item.started_at > _STABLE_SECONDS:
                 item.failures = 0
             item.next_probe_at = now + PROBE_SECONDS
-        elif item.state.status == "healthy":
+            return
+        item.misses += 1
+        if item.state.status == "healthy" and item.misses >= _MISSES_UNTIL_DEGRADED:
             item.mark("degraded", "runs but does not answer")
         elif item.state.status == "starting":
             item.mark("starting", "not ready yet")
+
+    def _answers(self, item: Supervised) -> bool:
+        try:
+            return item.component.answers()
+        except Exception as error:  # noqa: BLE001 - a probe that fails in a new way must not end everything it watches
+            self.say(f"the probe of {item.name} failed: {type(error).__name__}: {error}")
+            return False
 
     def _note_exit(self, item: Supervised, server: subprocess.Popen[bytes]) -> None:
         kill_session(server.pid)
@@ -158,7 +171,7 @@ class Supervisor:
         item.next_start_at = 0.0
         try:
             item.component.start()
-        except (EmbeddedError, OSError) as error:
+        except (EmbeddedError, OSError, subprocess.SubprocessError) as error:
             item.failures += 1
             wait_seconds = min(_FIRST_BACKOFF_SECONDS * 2**item.failures, _LAST_BACKOFF_SECONDS)
             item.next_start_at = time.monotonic() + wait_seconds
@@ -167,6 +180,7 @@ class Supervisor:
             return
         item.started_at = time.monotonic()
         item.next_probe_at = 0.0
+        item.misses = 0
         item.state.restarts += 1
         item.mark("starting", "started again")
 
