@@ -81,7 +81,14 @@ class KnobReads:
         window = parse_window(from_, to, now=now, default=DEFAULT_WINDOW)
         with self._context.database.read() as session:
             host = require_subject_host(session, host_id)
-            return _with_cards(session, host, advise_host(session, host, window, now))
+            view = _with_group(session, host, advise_host(session, host, window, now))
+            return _with_cards(session, host, view)
+
+
+def _with_group(session: ReadSession, host: SubjectHost, view: KnobView) -> KnobView:
+    """The answer with the host's settings beside those of its group."""
+    inventory = newest_inventories(session, [host.id], view.window.end).get(host.id)
+    return replace(view, knobs=read_knob_states(session, host, inventory, now=view.window.end))
 
 
 def _with_cards(session: ReadSession, host: SubjectHost, view: KnobView) -> KnobView:
@@ -92,7 +99,11 @@ def _with_cards(session: ReadSession, host: SubjectHost, view: KnobView) -> Knob
 
 
 def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: datetime) -> KnobView:
-    """Judge one host over the window with all that is known of it."""
+    """Judge one host over the window with all that is known of it.
+
+    Its settings beside those of its group are left out: advice does not follow from them, and reading hundreds of
+    inventories for each host would cost more than all else.
+    """
     part = read_ledgers(session, [host], window)[0]
     inventory = newest_inventories(session, [host.id], window.end).get(host.id)
     verdict = _judge(part)
@@ -113,7 +124,7 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
         waiting=given.waiting,
         nothing_to_do=given.nothing_to_do,
         unknown=given.unknown,
-        knobs=read_knob_states(session, host, inventory, now=window.end),
+        knobs=(),
         notes=_notes(facts, samples),
     )
 
