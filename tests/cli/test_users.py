@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import text
 from typer.testing import CliRunner, Result
 
-from factories.prometheus import free_port
+from factories.loopback import free_port
 from tierscope.cli.first_link import first_link
 from tierscope.cli.main import app
 from tierscope.core.database import Database

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from factories.receivers import LOOPBACK, MailReceiver, mail_receiver
+from factories.loopback import LOOPBACK
+from factories.receivers import MailReceiver, mail_receiver
 from tierscope.core.errors import ConfigurationError, OutgoingFailed, TierscopeError, Unprocessable
 from tierscope.core.mail import Attachment, Letter, MailSender
 from tierscope.core.settings import Mail

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from factories.receivers import LOOPBACK, WebReceiver, web_receiver
+from factories.loopback import LOOPBACK
+from factories.receivers import WebReceiver, web_receiver
 from tierscope.core.errors import OutgoingFailed, OutgoingRefused
 from tierscope.core.outgoing import OutgoingCalls
 from tierscope.core.settings import Outgoing

@@ -5,17 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
+
+from factories.loopback import LOOPBACK, QuietHandler, QuietServer, serving
 
 CLIENT_ID = "tierscope"
 CLIENT_SECRET = "s3cret with:odd&characters"
@@ -84,15 +84,15 @@ class Provider:
         return None if asked.get("code_challenge") == challenge else "invalid_grant"
 
 
-class _Server(ThreadingHTTPServer):
+class _Server(QuietServer):
     """A server of one provider."""
 
     def __init__(self, provider: Provider) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__((LOOPBACK, 0), _Handler)
         self.provider = provider
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     """Its addresses."""
 
     @property
@@ -101,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         assert isinstance(self.server, _Server)
         return self.server.provider
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name that the base class calls
         """Discovery, keys, the question to the person (who always agrees), and user information."""
         parts = urlsplit(self.path)
         if parts.path == "/.well-known/openid-configuration":
@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer({"error": "not_found"}, status=404)
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - the name that the base class calls
         """Trade a code."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         form = {name: values[0] for name, values in parse_qs(body).items()}
@@ -149,24 +149,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Say nothing."""
-
 
 @contextmanager
 def oidc_provider() -> Iterator[Provider]:
     """Yields a running provider."""
     provider = Provider()
     server = _Server(provider)
-    provider.issuer = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
+    provider.issuer = f"http://{LOOPBACK}:{server.server_port}"
+    with serving(server):
         yield provider
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
 
 
 def _discovery(issuer: str) -> dict[str, object]:

@@ -1,10 +1,8 @@
 """The real `prometheus` and `prometheus-node-exporter` on loopback, the exporter reading a recorded tree."""
 
 import shutil
-import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-START_SECONDS = 90.0
+from factories.loopback import free_port
+from factories.waiting import until
+
 EXPORTER_FLAGS = (
     "--collector.disable-defaults",
     "--collector.vmstat",
@@ -34,23 +34,6 @@ def require(*programs: str) -> None:
     for program in programs:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed: apt install {program}")
-
-
-def free_port() -> int:
-    """A port of loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def until(condition: Callable[[], bool], what: str, *, seconds: float = START_SECONDS) -> None:
-    """Waits until something is so, and fails where it does not become so."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        time.sleep(0.1)
-    pytest.fail(f"{what} did not happen within {seconds:.0f} s")
 
 
 @contextmanager

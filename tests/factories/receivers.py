@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import socketserver
 import ssl
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
-LOOPBACK = "127.0.0.1"
+from factories.loopback import LOOPBACK, QuietHandler, QuietServer, serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +56,8 @@ def web_receiver(*, tls: ssl.SSLContext | None = None) -> Iterator[WebReceiver]:
     """A running HTTP receiver on a free port."""
     receiver = WebReceiver()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(QuietHandler):
+        def do_POST(self) -> None:  # noqa: N802 - the name that the base class calls
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             receiver.requests.append(Received(self.command, self.path, dict(self.headers), body))
             receiver.before_answer()
@@ -72,24 +70,12 @@ def web_receiver(*, tls: ssl.SSLContext | None = None) -> Iterator[WebReceiver]:
 
         do_GET = do_POST  # noqa: N815 - the name that the base class calls
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *_: object) -> None:
-            """A client that goes away before the answer is what some tests are about."""
-
-    with Server((LOOPBACK, 0), Handler) as server:
-        if tls is not None:
-            server.socket = tls.wrap_socket(server.socket, server_side=True)
-        receiver.port = server.server_address[1]
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield receiver
-        finally:
-            server.shutdown()
-            thread.join()
+    server = QuietServer((LOOPBACK, 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    receiver.port = server.server_port
+    with serving(server):
+        yield receiver
 
 
 @dataclass(slots=True)
@@ -158,12 +144,7 @@ def mail_receiver() -> Iterator[MailReceiver]:
         def handle_error(self, *_: object) -> None:
             """A client that goes away is its own affair."""
 
-    with Server((LOOPBACK, 0), session) as server:
-        receiver.port = server.server_address[1]
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield receiver
-        finally:
-            server.shutdown()
-            thread.join()
+    server = Server((LOOPBACK, 0), session)
+    receiver.port = server.server_address[1]
+    with serving(server):
+        yield receiver

@@ -4,23 +4,21 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-DEADLINE_SECONDS = 300.0
+from factories.waiting import until
 
 
 class Worker:
-    """`tierscope worker --with-beat` in a process of its own."""
+    """`tierscope worker --with-beat` in a process of its own; `settings` are variables of its environment."""
 
-    def __init__(self, database_url: str, queue_url: str, folder: Path) -> None:
+    def __init__(self, database_url: str, queue_url: str, folder: Path, **settings: str) -> None:
         self._env = os.environ | {
             "TIERSCOPE_DATABASE_URL": database_url,
             "TIERSCOPE_REDIS_URL": queue_url,
             "TIERSCOPE_DATA_DIR": str(folder),
+            **settings,
         }
         self._log = folder / "worker.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -38,12 +36,6 @@ class Worker:
             self._process.wait()
             self._process = None
 
-    def until(self, condition: Callable[[], bool]) -> None:
+    def until(self, condition: Callable[[], object]) -> None:
         """Wait until something is so that the worker brings about."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while not condition():
-            assert self._process is not None
-            assert self._process.poll() is None, self._log.read_text(encoding="utf-8")[-4000:]
-            if time.monotonic() >= deadline:
-                pytest.fail("it never happened: " + self._log.read_text(encoding="utf-8")[-4000:])
-            time.sleep(0.1)
+        until(condition, "what the worker brings about", log=self._log, alive={"the worker": self._process})

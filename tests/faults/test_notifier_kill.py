@@ -3,12 +3,8 @@
 Real processes: a worker with its scheduler, a real queue, PostgreSQL, a receiver on loopback.
 """
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,49 +14,16 @@ import pytest
 from factories.alert_changes import SetClock
 from factories.notifying import Notifying, receiver, route
 from factories.receivers import WebReceiver, web_receiver
+from factories.waiting import DEADLINE_SECONDS
+from factories.workers import Worker
 from tierscope.core.database import Database
 
-DEADLINE_SECONDS = 300.0
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
-
-
-class Worker:
-    """`tierscope worker --with-beat` in a process group of its own."""
-
-    def __init__(self, database_url: str, queue_url: str, folder: Path) -> None:
-        self._env = os.environ | {
-            "TIERSCOPE_DATABASE_URL": database_url,
-            "TIERSCOPE_REDIS_URL": queue_url,
-            "TIERSCOPE_DATA_DIR": str(folder),
-            "TIERSCOPE_OUTGOING__ALLOW": "127.0.0.0/8",
-        }
-        self.log = folder / "worker.log"
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it."""
-        with self.log.open("ab") as log:
-            command = [sys.executable, "-m", "tierscope.cli", "worker", "--with-beat"]
-            self.process = subprocess.Popen(command, env=self._env, stdout=log, stderr=log, start_new_session=True)
-
-    def kill(self) -> None:
-        """Kill it with all its processes, whatever they do."""
-        if self.process is not None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-            self.process = None
-
-    def until(self, condition: Callable[[], object]) -> None:
-        """Wait until something is so."""
-        end = time.monotonic() + DEADLINE_SECONDS
-        while not condition():
-            assert time.monotonic() < end, self.log.read_text(encoding="utf-8")[-4000:]
-            time.sleep(0.05)
 
 
 @pytest.fixture
 def worker(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Worker]:
-    made = Worker(database_url, redis_url, tmp_path)
+    made = Worker(database_url, redis_url, tmp_path, TIERSCOPE_OUTGOING__ALLOW="127.0.0.0/8")
     yield made
     made.kill()
 
@@ -81,10 +44,16 @@ def test_killing_the_worker_between_sending_and_writing_it_down_sends_it_again(
     notifying: Notifying, worker: Worker, web: WebReceiver
 ) -> None:
     notifying.put_routes([receiver("hook", "webhook", url=web.url)], [route("hook")])
-    web.before_answer = worker.kill
+    killed = threading.Event()
+
+    def kill() -> None:
+        worker.kill()
+        killed.set()
+
+    web.before_answer = kill
     notifying.change("a1", "firing")
     worker.start()
-    worker.until(lambda: worker.process is None)
+    assert killed.wait(DEADLINE_SECONDS)
     assert len(web.requests) == 1
     assert [(entry.status, entry.attempts) for entry in notifying.log()] == [("waiting", 0)]
     web.before_answer = lambda: None

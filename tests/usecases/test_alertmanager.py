@@ -3,7 +3,6 @@
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -14,22 +13,21 @@ import httpx
 import pytest
 
 from factories.alert_changes import SetClock
+from factories.loopback import LOOPBACK, free_port
 from factories.notifying import Notifying, receiver, route
 from factories.receivers import WebReceiver, web_receiver
+from factories.waiting import until
 from factories.watched import Watched, recording
 from tierscope.core.database import Database
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-DEADLINE_SECONDS = 60.0
 
 
 class Alertmanager:
     """A running Alertmanager that tells a webhook what it makes of the alerts."""
 
     def __init__(self, program: str, folder: Path, hook: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+        self.url = f"http://{LOOPBACK}:{free_port()}"
         config = folder / "alertmanager.yml"
         config.write_text(
             "route: {receiver: hook, group_by: [alertname], group_wait: 0s, group_interval: 1s}\n"
@@ -43,7 +41,7 @@ class Alertmanager:
             self.process = subprocess.Popen(
                 [*command, f"--web.listen-address={address}", "--cluster.listen-address="], stdout=log, stderr=log
             )
-        wait_until(self.is_ready, self)
+        self.until(self.is_ready)
 
     def is_ready(self) -> bool:
         """Whether it answers."""
@@ -58,17 +56,14 @@ class Alertmanager:
         found: list[dict[str, Any]] = httpx.get(f"{self.url}/api/v2/alerts").json()
         return found
 
+    def until(self, condition: Callable[[], object]) -> None:
+        """Waits until something is so that it brings about."""
+        until(condition, "what the Alertmanager brings about", log=self.log, alive={"the Alertmanager": self.process})
+
     def stop(self) -> None:
         """Ends it."""
         self.process.terminate()
         self.process.wait()
-
-
-def wait_until(condition: Callable[[], object], manager: Alertmanager) -> None:
-    end = time.monotonic() + DEADLINE_SECONDS
-    while not condition():
-        assert time.monotonic() < end, manager.log.read_text(encoding="utf-8")[-3000:]
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -117,7 +112,7 @@ def test_an_alertmanager_receives_and_resolves_the_alert(
     assert held["annotations"]["summary"] == "Pages of cache go back and forth"
     ends_at = datetime.fromisoformat(held["endsAt"])
     assert 239 <= (ends_at - notifying.clock.now).total_seconds() <= 241
-    wait_until(lambda: told(web) == [("cache", "firing")], manager)
+    manager.until(lambda: told(web) == [("cache", "firing")])
     assert notifying.run(59).sent == 0
     assert notifying.run(1).sent == 1
     (kept,) = manager.alerts()
@@ -126,7 +121,7 @@ def test_an_alertmanager_receives_and_resolves_the_alert(
     notifying.change("a1", "resolved")
     assert notifying.run(60).sent == 1
     assert manager.alerts() == []
-    wait_until(lambda: told(web) == [("cache", "firing"), ("cache", "resolved")], manager)
+    manager.until(lambda: told(web) == [("cache", "firing"), ("cache", "resolved")])
     assert [entry.reason for entry in notifying.log()] == ["firing", "resolved"], "keeping alive is no news"
 
 
@@ -146,7 +141,7 @@ def test_an_alertmanager_that_was_away_gets_what_fires(
     notifying.put_routes([receiver("am", "alertmanager", url=manager.url)], [route("am")])
     assert notifying.run(60).sent == 2
     assert [alert["labels"]["service"] for alert in manager.alerts()] == ["cache"]
-    wait_until(lambda: ("cache", "firing") in told(web), manager)
+    manager.until(lambda: ("cache", "firing") in told(web))
 
 
 def test_the_ping_pong_recording_is_told_to_a_webhook_and_an_alertmanager_once_each(
@@ -179,4 +174,4 @@ def test_the_ping_pong_recording_is_told_to_a_webhook_and_an_alertmanager_once_e
             ("resolved", 1),
         ]
     assert manager.alerts() == []
-    wait_until(lambda: [got.json()["status"] for got in web.requests] == ["firing", "resolved"], manager)
+    manager.until(lambda: [got.json()["status"] for got in web.requests] == ["firing", "resolved"])

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from factories.loopback import LOOPBACK
 from factories.notifying import Notifying, receiver, route
-from factories.receivers import LOOPBACK, MailReceiver, WebReceiver, mail_receiver, web_receiver
+from factories.receivers import MailReceiver, WebReceiver, mail_receiver, web_receiver
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 

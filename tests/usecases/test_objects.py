@@ -4,7 +4,6 @@ import io
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from sqlalchemy import text
 from factories import batches
 from factories.derived import drain, internal_id, to_ns
 from factories.installations import Enrolled, enrol, store
+from factories.loopback import free_port
 from tierscope.core.database import Database
 from tierscope.core.errors import ObjectMissing, OutgoingRefused, Unavailable
 from tierscope.core.objects import DirectoryStore, ObjectStore, open_store
@@ -47,9 +47,7 @@ START = NOW.replace(minute=0, second=0, microsecond=0) - 3 * HOUR
 @pytest.fixture(scope="module")
 def s3_address() -> Iterator[str]:
     """A server that speaks S3, as a process of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"

@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from factories.derived import drain
-from factories.prometheus import exporter, prometheus, require, until
+from factories.prometheus import exporter, prometheus, require
 from factories.services import running
 from factories.snapshot_trees import unpack
+from factories.waiting import until
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from factories.capacity import GIB, NOW, CapacityFleet, make_fleet
-from factories.receivers import LOOPBACK, mail_receiver, web_receiver
+from factories.loopback import LOOPBACK
+from factories.receivers import mail_receiver, web_receiver
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound, OutgoingRefused, Unprocessable
 from tierscope.core.settings import Mail, Outgoing, Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 import httpx
 
@@ -17,6 +17,16 @@ WAIT_SECONDS = 1.0
 FAILED = 400
 
 Parameters = Mapping[str, object]
+
+
+class Parts(TypedDict, total=False):
+    """What a request has besides its method and path."""
+
+    query: Parameters
+    headers: Parameters
+    body: object
+    content: bytes | None
+    media_type: str
 
 
 class Transport:
@@ -66,36 +76,12 @@ class Transport:
         """Closes the connections."""
         self._http.close()
 
-    def _json(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Parameters | None = None,
-        headers: Parameters | None = None,
-        body: object = None,
-        content: bytes | None = None,
-        media_type: str | None = None,
-    ) -> Any:  # noqa: ANN401 - the operation says what it is
-        response = self._send(
-            method, path, query=query, headers=headers, body=body, content=content, media_type=media_type
-        )
+    def _json(self, method: str, path: str, **parts: Unpack[Parts]) -> Any:  # noqa: ANN401 - the operation says what
+        response = self._send(method, path, **parts)
         return response.json() if response.content else None
 
-    def _bytes(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Parameters | None = None,
-        headers: Parameters | None = None,
-        body: object = None,
-        content: bytes | None = None,
-        media_type: str | None = None,
-    ) -> bytes:
-        return self._send(
-            method, path, query=query, headers=headers, body=body, content=content, media_type=media_type
-        ).content
+    def _bytes(self, method: str, path: str, **parts: Unpack[Parts]) -> bytes:
+        return self._send(method, path, **parts).content
 
     def _items(self, path: str, query: Parameters) -> Iterator[Any]:
         """Items of all pages, each page fetched when it is reached."""
@@ -112,11 +98,11 @@ class Transport:
         method: str,
         path: str,
         *,
-        query: Parameters | None,
-        headers: Parameters | None,
-        body: object,
-        content: bytes | None,
-        media_type: str | None,
+        query: Parameters | None = None,
+        headers: Parameters | None = None,
+        body: object = None,
+        content: bytes | None = None,
+        media_type: str | None = None,
     ) -> httpx.Response:
         """Sends until it is answered with something else than a request to wait.
 

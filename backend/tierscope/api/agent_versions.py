@@ -7,29 +7,32 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.answers import Cursor, Limit, answer
 from tierscope.api.figures import Model, Page
-from tierscope.api.operation_reads import agent_versions
 from tierscope.api.permissions import requires
+from tierscope.api.reads import agent_versions
 from tierscope.usecases.agent_versions import AgentVersions as AgentVersionReads
 
 Standing = Literal["current", "behind", "too_old", "ahead", "unknown"]
 
 
-class AgentVersion(Model):
-    """A release in use. Version null: hosts that have sent nothing yet.
-
-    `behind` is supported; `too_old`, `ahead` (newer than the service) and `unknown` are not. `hosts` is a count now.
-    """
-
+class _Release(Model):
     version: str | None
-    hosts: int
-    first_seen: datetime | None
     last_seen: datetime | None
     standing: Standing
     supported: bool
     protocol: int | None
 
 
-class HostAgentVersion(Model):
+class AgentVersion(_Release):
+    """A release in use. Version null: hosts that have sent nothing yet.
+
+    `behind` is supported; `too_old`, `ahead` (newer than the service) and `unknown` are not. `hosts` is a count now.
+    """
+
+    hosts: int
+    first_seen: datetime | None
+
+
+class HostAgentVersion(_Release):
     """The release of one host's agent.
 
     `refused_at`: when its newest batch was refused because the service cannot read its `protocol`; it keeps its spool.
@@ -37,13 +40,8 @@ class HostAgentVersion(Model):
 
     host_id: str
     name: str
-    version: str | None
     since: datetime | None
-    last_seen: datetime | None
-    standing: Standing
     outdated: bool
-    supported: bool
-    protocol: int | None
     refused_at: datetime | None
 
 

@@ -8,8 +8,8 @@ from pydantic import ConfigDict, Field
 
 from tierscope.api.answers import Cursor, From, Limit, To, answer
 from tierscope.api.figures import Figure, Model, Origin, Page, Window
-from tierscope.api.operation_reads import data_quality_reads
 from tierscope.api.permissions import requires
+from tierscope.api.reads import data_quality_reads
 from tierscope.usecases.data_quality import DataQualityReads
 
 
@@ -31,7 +31,19 @@ class DataGap(Model):
     why: str
 
 
-class HostQuality(Model):
+class _Arrivals(Model):
+    expected_intervals: Figure
+    received: Figure
+    missing: Figure
+    late: Figure
+    corrected: Figure
+    too_late: Figure
+    set_aside: Figure
+    duplicates: Figure
+    dropped: Figure
+
+
+class HostQuality(_Arrivals):
     """A host in its window: the part of the one asked for in which it was enrolled and not retired.
 
     Intervals end once a minute unless the host says otherwise. `late` ones arrived more than ten minutes after their
@@ -44,36 +56,18 @@ class HostQuality(Model):
     name: str
     origin: Origin
     window: Window
-    expected_intervals: Figure
-    received: Figure
-    missing: Figure
-    late: Figure
-    corrected: Figure
-    too_late: Figure
-    set_aside: Figure
-    duplicates: Figure
-    dropped: Figure
     clock_skew_seconds: Figure
     caps: list[ReachedCap]
     gaps: list[DataGap]
     more_gaps: int
 
 
-class FleetQuality(Model):
+class FleetQuality(_Arrivals):
     """Sums over all hosts but those of recordings, of which nothing is expected."""
 
     hosts: Figure
     gapless_hosts: Figure
     skewed_hosts: Figure
-    expected_intervals: Figure
-    received: Figure
-    missing: Figure
-    late: Figure
-    corrected: Figure
-    too_late: Figure
-    set_aside: Figure
-    duplicates: Figure
-    dropped: Figure
 
 
 class DataQuality(Model):

@@ -8,8 +8,8 @@ from pydantic import Field
 from tierscope.api.answers import answer
 from tierscope.api.bodies import read_body
 from tierscope.api.figures import Model
-from tierscope.api.operation_reads import labels_of
 from tierscope.api.permissions import requires
+from tierscope.api.reads import labels_of
 from tierscope.usecases.access import Caller
 from tierscope.usecases.labels import Labels
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from tierscope.api.answers import Cursor, Limit, answer
 from tierscope.api.figures import Model, Page
-from tierscope.api.operation_reads import purges_of
 from tierscope.api.permissions import requires
+from tierscope.api.reads import purges_of
 from tierscope.usecases.access import Caller
 from tierscope.usecases.purges import Purges
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from tierscope.api.answers import Cursor, From, Limit, To, answer
 from tierscope.api.figures import Model
 from tierscope.api.permissions import requires
+from tierscope.api.reads import series_reads
 from tierscope.api.tables import FILES, Format
 from tierscope.core.tabular import MEDIA_TYPES, write_table
 from tierscope.usecases.series import SampleRow, Series, shown_value
@@ -47,11 +48,6 @@ class SampleWindow(Model):
     """Samples of a window."""
 
     series: list[SamplePoints]
-
-
-async def series_reads(request: Request) -> Series:
-    """The use case."""
-    return Series(request.app.state.reads)
 
 
 Reads = Annotated[Series, Depends(series_reads)]

@@ -11,8 +11,21 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession
 
 
-@dataclass(frozen=True, slots=True)
-class QualityRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sums:
+    expected: int
+    received: int
+    missing: int
+    late: int
+    corrected: int
+    too_late: int
+    set_aside: int
+    duplicates: int
+    dropped: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityRow(_Sums):
     """A host's sums over a window. `start` and `end` bound what is expected of it; None: nothing is."""
 
     number: int
@@ -22,37 +35,19 @@ class QualityRow:
     step_seconds: int
     start: datetime
     end: datetime
-    expected: int
-    received: int
-    missing: int
-    late: int
-    corrected: int
-    too_late: int
-    set_aside: int
-    duplicates: int
-    dropped: int | None
     counters_dropped: int | None
     services_dropped: int | None
     skew_seconds: float | None
     clock_skew_seconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class FleetSums:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetSums(_Sums):
     """Sums over all hosts, and how many hosts they are of; `dropped` None where no agent reported."""
 
     hosts: int
     gapless: int
     skewed: int
-    expected: int
-    received: int
-    missing: int
-    late: int
-    corrected: int
-    too_late: int
-    set_aside: int
-    duplicates: int
-    dropped: int | None
 
 
 @dataclass(frozen=True, slots=True)

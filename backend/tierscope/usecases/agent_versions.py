@@ -11,32 +11,31 @@ from tierscope.usecases.subjects import decode_cursor, encode_cursor
 from tierscope.wire.decode import SCHEMA_VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class VersionView:
-    """A release in use."""
-
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Release:
     version: str | None
-    hosts: int
-    first_seen: datetime | None
     last_seen: datetime | None
     standing: Standing
     supported: bool
     protocol: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class HostVersionView:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionView(_Release):
+    """A release in use."""
+
+    hosts: int
+    first_seen: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostVersionView(_Release):
     """The release of one host's agent."""
 
     host_id: str
     name: str
-    version: str | None
     since: datetime | None
-    last_seen: datetime | None
-    standing: Standing
     outdated: bool
-    supported: bool
-    protocol: int | None
     refused_at: datetime | None
 
 

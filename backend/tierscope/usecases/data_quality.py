@@ -45,45 +45,42 @@ class GapView:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class HostQualityView:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrivals:
+    """What should have arrived in a window, what did, and what became of the rest."""
+
+    expected_intervals: Figure
+    received: Figure
+    missing: Figure
+    late: Figure
+    corrected: Figure
+    too_late: Figure
+    set_aside: Figure
+    duplicates: Figure
+    dropped: Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostQualityView(Arrivals):
     """A host. `gaps` are the newest; `more_gaps` says how many older ones there are."""
 
     host_id: str
     name: str
     origin: str
     window: Window
-    expected_intervals: Figure
-    received: Figure
-    missing: Figure
-    late: Figure
-    corrected: Figure
-    too_late: Figure
-    set_aside: Figure
-    duplicates: Figure
-    dropped: Figure
     clock_skew_seconds: Figure
     caps: tuple[CapView, ...]
     gaps: tuple[GapView, ...]
     more_gaps: int
 
 
-@dataclass(frozen=True, slots=True)
-class FleetQualityView:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetQualityView(Arrivals):
     """The fleet. Hosts of recordings are left out: nothing is expected of them."""
 
     hosts: Figure
     gapless_hosts: Figure
     skewed_hosts: Figure
-    expected_intervals: Figure
-    received: Figure
-    missing: Figure
-    late: Figure
-    corrected: Figure
-    too_late: Figure
-    set_aside: Figure
-    duplicates: Figure
-    dropped: Figure
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import tierscope
-from tierscope.core.embedded.process import Launch, identify, start, stop
+from tierscope.core.embedded.process import Launch, start, stop_child
 
 AGENT = "tierscope-agent"
 PROFILE = "release"
@@ -90,10 +89,7 @@ class AgentBuild:
         """End cargo and its compilers; harmless when it has ended."""
         if self.process is None:
             return
-        identity = identify(self.process.pid)
-        if identity is not None:
-            stop(identity, with_signal=signal.SIGTERM, grace_seconds=_STOP_SECONDS)
-        self.process.wait()
+        stop_child(self.process, grace_seconds=_STOP_SECONDS)
 
     def count_crates(self) -> int:
         """Return how many crates cargo has begun so far."""

@@ -23,7 +23,7 @@ from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.binaries import PostgresBinaries, find_postgres, make_reachable
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.places import Places
-from tierscope.core.embedded.process import Launch, ProcessId, identify, list_with_cwd, run_as, start, stop
+from tierscope.core.embedded.process import Launch, ProcessId, identify, list_with_cwd, run_as, start, stop, stop_child
 
 SUPERUSER = "tierscope"
 DATABASE = "tierscope"
@@ -123,10 +123,7 @@ class PostgresCluster:
         """Stop the server by a fast shutdown (or another of its signals); harmless when it does not run."""
         if self.server is None:
             return
-        identity = identify(self.server.pid)
-        if identity is not None:
-            stop(identity, with_signal=with_signal, grace_seconds=_STOP_SECONDS)
-        self.server.wait()
+        stop_child(self.server, grace_seconds=_STOP_SECONDS, with_signal=with_signal)
         self.server = None
 
     def answers(self) -> bool:

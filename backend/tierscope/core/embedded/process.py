@@ -146,6 +146,16 @@ def stop(process: ProcessId, *, with_signal: signal.Signals, grace_seconds: floa
     return obeyed
 
 
+def stop_child(
+    child: subprocess.Popen[bytes], *, grace_seconds: float, with_signal: signal.Signals = signal.SIGTERM
+) -> None:
+    """Stop a process of ours by a signal, later SIGKILL, and take its exit status; harmless when it has ended."""
+    identity = identify(child.pid)
+    if identity is not None:
+        stop(identity, with_signal=with_signal, grace_seconds=grace_seconds)
+    child.wait()
+
+
 def kill_session(leader_pid: int) -> None:
     """Send SIGKILL to what is left of the process group that `leader_pid` led as session leader."""
     if leader_pid != os.getpgrp():

@@ -6,7 +6,6 @@ binary fits this machine, Celery's filesystem transport takes its place.
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
 import time
@@ -17,7 +16,7 @@ from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.binaries import find_queue_server, make_reachable
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.places import Places
-from tierscope.core.embedded.process import Launch, identify, start, stop
+from tierscope.core.embedded.process import Launch, start, stop_child
 
 _READY_SECONDS = 15.0
 _STOP_SECONDS = 10.0
@@ -75,10 +74,7 @@ class QueueServer:
         """Stop the server; harmless when it does not run."""
         if self.server is None:
             return
-        identity = identify(self.server.pid)
-        if identity is not None:
-            stop(identity, with_signal=signal.SIGTERM, grace_seconds=_STOP_SECONDS)
-        self.server.wait()
+        stop_child(self.server, grace_seconds=_STOP_SECONDS)
         self.server = None
 
     def answers(self) -> bool:

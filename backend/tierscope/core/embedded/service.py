@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tierscope.core.embedded.process import Launch, identify, start, stop
+from tierscope.core.embedded.process import Launch, start, stop_child
 
 _STOP_SECONDS = 20.0
 
@@ -35,10 +34,7 @@ class ServiceProcess:
         """Stop the process and what it started; harmless when it does not run."""
         if self.server is None:
             return
-        identity = identify(self.server.pid)
-        if identity is not None:
-            stop(identity, with_signal=signal.SIGTERM, grace_seconds=_STOP_SECONDS)
-        self.server.wait()
+        stop_child(self.server, grace_seconds=_STOP_SECONDS)
         self.server = None
 
     def answers(self) -> bool:

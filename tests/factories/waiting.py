@@ -1,0 +1,42 @@
+"""Waiting for what another thread or process brings about; always with an end."""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+DEADLINE_SECONDS = 300.0
+_LOG_CHARS = 4000
+
+
+def until(
+    condition: Callable[[], object],
+    what: str,
+    *,
+    seconds: float = DEADLINE_SECONDS,
+    log: Path | None = None,
+    alive: Mapping[str, "Popen[bytes] | None"] | None = None,
+) -> None:
+    """Wait until something is so; fail, with the end of the log, where it does not become so.
+
+    Args:
+        condition: what is waited for.
+        what: it in words.
+        seconds: at most so long.
+        log: of the program that brings it about.
+        alive: processes by name none of which may end meanwhile.
+    """
+    end = time.monotonic() + seconds
+    while not condition():
+        for name, process in (alive or {}).items():
+            if process is None or process.poll() is not None:
+                pytest.fail(f"{name} has ended before {what}{_tail(log)}")
+        if time.monotonic() >= end:
+            pytest.fail(f"within {seconds:g} s it did not happen: {what}{_tail(log)}")
+        time.sleep(0.05)
+
+
+def _tail(log: Path | None) -> str:
+    return "" if log is None else "\n" + log.read_text(encoding="utf-8", errors="replace")[-_LOG_CHARS:]
