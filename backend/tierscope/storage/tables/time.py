@@ -36,7 +36,6 @@ class TimeTable:
     chunk_hours: int
     """Length of a TimescaleDB chunk."""
     keep_days: int
-    written_at_ingest: bool
 
 
 def _table(name: str, *columns: Column[Any] | Index, service: bool) -> Table:
@@ -400,31 +399,31 @@ quality_1h = Table(
 
 # Live tables are kept for the whole window in which late data is taken, so that a bucket is rebuilt from all its rows.
 TIME_TABLES = (
-    TimeTable(counters_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
-    TimeTable(counters_packed, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=False),
-    TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=30, written_at_ingest=False),
-    TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=400, written_at_ingest=False),
-    TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
-    TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=35, written_at_ingest=False),
-    TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=False),
-    TimeTable(rule_days, chunk_days=10, chunk_hours=240, keep_days=36, written_at_ingest=False),
-    TimeTable(heat_live, chunk_days=1, chunk_hours=6, keep_days=8, written_at_ingest=True),
-    TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=False),
-    TimeTable(heat_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
-    TimeTable(heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
-    TimeTable(service_heat_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
-    TimeTable(service_heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
-    TimeTable(service_moves_1h, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
-    TimeTable(fleet_moves, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=False),
-    TimeTable(gaps, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
-    TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90, written_at_ingest=True),
-    TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8, written_at_ingest=True),
-    TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=False),
-    TimeTable(traces, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
-    TimeTable(capacity_days, chunk_days=90, chunk_hours=2160, keep_days=1095, written_at_ingest=False),
-    TimeTable(fleet_sketches, chunk_days=10, chunk_hours=240, keep_days=400, written_at_ingest=False),
-    TimeTable(quality_1h, chunk_days=1, chunk_hours=24, keep_days=35, written_at_ingest=True),
-    TimeTable(self_reports, chunk_days=1, chunk_hours=24, keep_days=14, written_at_ingest=True),
-    TimeTable(samples_live, chunk_days=1, chunk_hours=6, keep_days=2, written_at_ingest=True),
-    TimeTable(samples_packed, chunk_days=1, chunk_hours=24, keep_days=35, written_at_ingest=False),
+    TimeTable(counters_live, chunk_days=1, chunk_hours=6, keep_days=8),
+    TimeTable(counters_packed, chunk_days=1, chunk_hours=24, keep_days=8),
+    TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=30),
+    TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=400),
+    TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=1095),
+    TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=35),
+    TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=8),
+    TimeTable(rule_days, chunk_days=10, chunk_hours=240, keep_days=36),
+    TimeTable(heat_live, chunk_days=1, chunk_hours=6, keep_days=8),
+    TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8),
+    TimeTable(heat_1h, chunk_days=10, chunk_hours=240, keep_days=90),
+    TimeTable(heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095),
+    TimeTable(service_heat_1h, chunk_days=10, chunk_hours=240, keep_days=90),
+    TimeTable(service_heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095),
+    TimeTable(service_moves_1h, chunk_days=10, chunk_hours=240, keep_days=90),
+    TimeTable(fleet_moves, chunk_days=10, chunk_hours=240, keep_days=90),
+    TimeTable(gaps, chunk_days=10, chunk_hours=240, keep_days=90),
+    TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90),
+    TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8),
+    TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14),
+    TimeTable(traces, chunk_days=1, chunk_hours=24, keep_days=14),
+    TimeTable(capacity_days, chunk_days=90, chunk_hours=2160, keep_days=1095),
+    TimeTable(fleet_sketches, chunk_days=10, chunk_hours=240, keep_days=400),
+    TimeTable(quality_1h, chunk_days=1, chunk_hours=24, keep_days=35),
+    TimeTable(self_reports, chunk_days=1, chunk_hours=24, keep_days=14),
+    TimeTable(samples_live, chunk_days=1, chunk_hours=6, keep_days=2),
+    TimeTable(samples_packed, chunk_days=1, chunk_hours=24, keep_days=35),
 )
