@@ -133,6 +133,7 @@ def test_order_statistics_of_ten_hosts() -> None:
     assert (r, round(level, 6)) == (2, 0.978516)
     assert order_statistic_interval(3) == (1, 0.75)
     assert order_statistic_interval(1)[1] == 0.0
+    assert order_statistic_interval(5000) == (2431, pytest.approx(0.9506841418954, abs=1e-12))
 
 
 def test_few_hosts_publish_the_level_that_they_reach() -> None:

@@ -10,7 +10,10 @@ import pytest
 from factories.heat_rows import HOUR_US, METHOD, STRATA, draw_hours
 from tierscope.domain.axis import make_grid
 from tierscope.domain.figures import Window
+from tierscope.domain.heat.beside import BESIDE_FIELDS
 from tierscope.domain.heat.classes import Rule, make_rule
+from tierscope.domain.heat.column_joins import join_columns, take_buckets
+from tierscope.domain.heat.column_series import series_of_hosts
 from tierscope.domain.heat.column_source import ColumnSource
 from tierscope.domain.heat.columns import Packed, make_columns, pack_columns, unpack_columns
 from tierscope.domain.heat.rows import HeatSeries
@@ -107,6 +110,39 @@ def test_what_stands_beside_and_ages_and_placement_are_the_same(both: tuple[Seri
         assert columns.sampled_pages() is None
     else:
         assert columns.sampled_pages() == pytest.approx(series.sampled_pages(), rel=1e-5)
+
+
+def test_series_made_of_columns_are_those_that_the_columns_were_made_of(
+    both: tuple[SeriesSource, ColumnSource],
+) -> None:
+    series, columns = both
+    wanted = {part.host_id: part for part in series.series}
+    found = series_of_hosts(columns.columns, [3, 30, 31, 999])
+    assert found.keys() == {3, 30, 31}
+    for host_id, part in found.items():
+        known = wanted[host_id]
+        assert part.groups == tuple(sorted(known.groups))
+        np.testing.assert_array_equal(part.ends_us, known.ends_us)
+        np.testing.assert_array_equal(part.n_intervals, known.n_intervals)
+        known = known.take_groups([known.groups.index(group) for group in part.groups])
+        scale = known.folded.resident.max()
+        for name in ("resident", "age", "never", "lo", "hi"):
+            ours, theirs = getattr(part.folded, name), getattr(known.folded, name)
+            np.testing.assert_allclose(ours / scale, theirs / scale, atol=ROUNDING)
+        for name in BESIDE_FIELDS:
+            np.testing.assert_allclose(getattr(part.beside, name), getattr(known.beside, name), rtol=1e-5, atol=1)
+
+
+def test_stretches_of_columns_join_to_the_whole(both: tuple[SeriesSource, ColumnSource]) -> None:
+    whole = both[1].columns
+    parts = [take_buckets(whole, places) for places in ([0], [1, 2], range(3, len(whole.ends_us)))]
+    # A stretch holds the hosts that have it, and the join of all stretches those of any.
+    assert len(parts[0].host_ids) < len(whole.host_ids)
+    joined = join_columns(parts)
+    for field in dataclasses.fields(whole):
+        np.testing.assert_array_equal(getattr(joined, field.name), getattr(whole, field.name))
+    ends = [int(end) for end in take_buckets(whole, [0, 2]).ends_us]
+    assert ends == [int(whole.ends_us[0]), int(whole.ends_us[2])]
 
 
 @pytest.mark.parametrize("max_points", [500, 3, 1])

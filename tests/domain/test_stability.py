@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tierscope.domain.stability import (
     interquartile_range,
@@ -42,6 +43,17 @@ def test_a_share_is_stable_below_five_points() -> None:
     assert not is_stable(0.051 / 24, 0.0)
     assert not is_stable(-0.051 / 24, 0.0)
     assert not is_stable(0.0, 0.051)
+
+
+@pytest.mark.parametrize("values", ["drawn", "tied"])
+def test_slopes_and_their_intervals_are_those_of_scipy(values: str) -> None:
+    rng = np.random.default_rng(5)
+    for n in range(3, 40):
+        x = np.sort(rng.integers(0, 60, n)).astype(np.float64)
+        y = rng.normal(size=n) if values == "drawn" else rng.integers(0, 5, n).astype(np.float64)
+        found, known = theil_sen(x, y), stats.theilslopes(y, x, alpha=0.95)
+        assert found is not None
+        assert (found.value, found.lo, found.hi) == (known.slope, known.low_slope, known.high_slope)
 
 
 def test_gaps_and_single_times_have_no_slope() -> None:

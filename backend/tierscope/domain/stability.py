@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 Floats = npt.NDArray[np.float64]
 HotSetState = Literal["stable", "moving", "volatile"]
@@ -41,12 +42,10 @@ class WarmUp:
 
 
 def theil_sen(times: Floats, values: Floats) -> Slope | None:
-    """Median slope over all pairs of points (scipy.stats.theilslopes), None with fewer than two times.
+    """Median slope over all pairs of points, None with fewer than two times; the interval is Sen's (1968, eq. 2.6).
 
     One outlier does not turn it. The interval takes points as independent.
     """
-    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
-
     known = np.isfinite(values)
     x, y = times[known], values[known]
     if len(x) > MAX_SLOPE_POINTS:
@@ -54,10 +53,20 @@ def theil_sen(times: Floats, values: Floats) -> Slope | None:
         x, y = x[picked], y[picked]
     if not len(x) or x.min() == x.max():
         return None
-    found = stats.theilslopes(y, x, alpha=LEVEL)
-    lo, hi = float(found.low_slope), float(found.high_slope)
-    value = float(found.slope)
-    return Slope(value, lo if np.isfinite(lo) else value, hi if np.isfinite(hi) else value)
+    later = x[:, None] > x
+    slopes = np.sort((y[:, None] - y)[later] / (x[:, None] - x)[later])
+    n = len(y)
+    # Ties of times or values tell less than they seem to.
+    ties = [np.unique(column, return_counts=True)[1] for column in (x, y)]
+    repeated = sum(float((k * (k - 1) * (2 * k + 5)).sum()) for k in ties)
+    variance = (n * (n - 1) * (2 * n + 5) - repeated) / 18
+    value = float(np.median(slopes))
+    if variance < 0:
+        return Slope(value, value, value)
+    half = float(-ndtri((1 - LEVEL) / 2) * np.sqrt(variance))
+    low = max(int(np.round((len(slopes) - half) / 2)) - 1, 0)
+    high = min(int(np.round((len(slopes) + half) / 2)), len(slopes) - 1)
+    return Slope(value, float(slopes[low]), float(slopes[high]))
 
 
 def interquartile_range(values: Floats) -> float | None:

@@ -1,6 +1,7 @@
 """Heat of a service for one request: from its hosts' series while they are few, else from the columns of all of them.
 
-Columns are kept in memory between requests: they change only when the worker stores an hour anew.
+Columns are kept in memory between requests: they change only when the worker stores an hour anew. A bucket that is kept
+for one window is not read again for another.
 """
 
 import threading
@@ -8,14 +9,18 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Window
+from tierscope.domain.heat.column_joins import join_columns, take_buckets
+from tierscope.domain.heat.column_series import series_of_hosts
 from tierscope.domain.heat.column_source import ColumnSource
-from tierscope.domain.heat.columns import unpack_columns
-from tierscope.domain.heat.rows import Method
+from tierscope.domain.heat.columns import HeatColumns, unpack_columns
+from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.heat.source import HeatSource, SeriesSource
-from tierscope.storage.service_heat import Bucket, ServiceTable, list_buckets, read_bodies
+from tierscope.storage.binary import to_us
+from tierscope.storage.service_heat import WIDTH_US, Bucket, ServiceTable, list_buckets, read_bodies
 from tierscope.usecases.heat_sources import DAILY_FROM, DAY, HOUR, floor_to, plan_intervals, read_heat
 
 MAX_SERIES_ROWS = 2_000
@@ -37,17 +42,41 @@ def read_sources(
     session: ReadSession, service_id: int, host_ids: Sequence[int], asked: Asked
 ) -> dict[Method, HeatSource]:
     """The heat of a window by method."""
-    if asked.whole and not plan_intervals(session, service_id, host_ids, asked.window, now=asked.now).enough:
-        span = asked.window.end - asked.window.start
-        table: ServiceTable = "service_heat_1d" if span > DAILY_FROM else "service_heat_1h"
-        width = DAY if span > DAILY_FROM else HOUR
-        if len(host_ids) * (span / width) > MAX_SERIES_ROWS:
-            first = floor_to(asked.window.start, width)
-            buckets = list_buckets(session, table, service_id, first, asked.window.end)
-            if buckets:
-                return dict(read_columns(session, table, service_id, buckets, counts=asked.counts))
+    columns = find_columns(session, service_id, host_ids, asked) if asked.whole else {}
+    if columns:
+        return dict(columns)
     found = read_heat(session, service_id, host_ids, asked.window, now=asked.now)
     return {method: SeriesSource(tuple(hosts.values())) for method, hosts in found.items()}
+
+
+def read_host_heat(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], window: Window, *, now: datetime
+) -> dict[Method, dict[int, HeatSeries]]:
+    """The heat of these hosts of a service by method and host: of many from the columns, else as it was stored.
+
+    Columns hold no counts by frequency: what is computed from these series goes by age alone.
+    """
+    asked = Asked(window, now, counts=False, whole=True)
+    columns = find_columns(session, service_id, host_ids, asked)
+    if not columns:
+        return read_heat(session, service_id, host_ids, window, now=now)
+    found = {method: series_of_hosts(source.columns, host_ids) for method, source in columns.items()}
+    return {method: hosts for method, hosts in found.items() if hosts}
+
+
+def find_columns(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], asked: Asked
+) -> dict[Method, ColumnSource]:
+    """The columns of a window by method; none where its hosts are so few that their own rows are read."""
+    if plan_intervals(session, service_id, host_ids, asked.window, now=asked.now).enough:
+        return {}
+    span = asked.window.end - asked.window.start
+    table: ServiceTable = "service_heat_1d" if span > DAILY_FROM else "service_heat_1h"
+    width = DAY if span > DAILY_FROM else HOUR
+    if len(host_ids) * (span / width) <= MAX_SERIES_ROWS:
+        return {}
+    buckets = list_buckets(session, table, service_id, floor_to(asked.window.start, width), asked.window.end)
+    return read_columns(session, table, service_id, buckets, counts=asked.counts)
 
 
 def read_columns(
@@ -59,17 +88,45 @@ def read_columns(
         by_method.setdefault(bucket.method, []).append(bucket)
     found = {}
     for method, some in by_method.items():
-        place = (str(session.connection.engine.url), table, service_id, method, some[0].start, some[-1].start, counts)
+        line = (str(session.connection.engine.url), table, service_id, method, counts)
         version = tuple((bucket.start, bucket.built_at) for bucket in some)
-        source = _kept.get(place, version)
+        source = _kept.get(line, version)
         if source is None:
-            packs = read_bodies(session, table, service_id, some, with_counts=counts)
-            if not packs:
+            columns = _assemble(session, table, service_id, some, line)
+            if columns is None:
                 continue
-            source = ColumnSource(unpack_columns(packs, method))
-            _kept.put(place, version, source)
+            source = ColumnSource(columns)
+            _kept.put(line, version, source)
         found[method] = source
     return found
+
+
+def _assemble(
+    session: ReadSession, table: ServiceTable, service_id: int, buckets: Sequence[Bucket], line: "_Line"
+) -> HeatColumns | None:
+    """Columns of buckets of one method: of those that are kept for another window from memory, the rest is read."""
+    wanted = [(bucket.start, bucket.built_at) for bucket in buckets]
+    known, version = _kept.nearest(line, wanted)
+    place = {} if known is None else {bucket: at for at, bucket in enumerate(version)}
+    missing = [bucket for bucket in buckets if (bucket.start, bucket.built_at) not in place]
+    method, counts = buckets[0].method, line[-1]
+    packs = {pack.end_us: pack for pack in read_bodies(session, table, service_id, missing, with_counts=counts)}
+    parts = []
+    for is_kept, run in groupby(buckets, lambda bucket: (bucket.start, bucket.built_at) in place):
+        if is_kept and known is not None:
+            parts.append(take_buckets(known, [place[bucket.start, bucket.built_at] for bucket in run]))
+            continue
+        ends = (to_us(bucket.start) + WIDTH_US[table] for bucket in run)
+        some = [packs[end_us] for end_us in ends if end_us in packs]
+        if some:
+            parts.append(unpack_columns(some, method))
+    return join_columns(parts) if parts else None
+
+
+_Line = tuple[str, ServiceTable, int, Method, bool]
+"""Database, table, service, method, and whether counts by frequency are in it."""
+_Version = tuple[tuple[datetime, datetime], ...]
+"""Start of each bucket, and when it was built."""
 
 
 class _Kept:
@@ -78,20 +135,33 @@ class _Kept:
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._found: OrderedDict[object, tuple[object, ColumnSource]] = OrderedDict()
+        self._found: OrderedDict[tuple[_Line, datetime], tuple[_Version, ColumnSource]] = OrderedDict()
 
-    def get(self, place: object, version: object) -> ColumnSource | None:
+    def get(self, line: _Line, version: _Version) -> ColumnSource | None:
         """The source of this version, None where another one or none is kept."""
         with self._lock:
+            place = (line, version[0][0])
             known = self._found.get(place)
             if known is None or known[0] != version:
                 return None
             self._found.move_to_end(place)
             return known[1]
 
-    def put(self, place: object, version: object, source: ColumnSource) -> None:
+    def nearest(self, line: _Line, wanted: Sequence[tuple[datetime, datetime]]) -> tuple[HeatColumns | None, _Version]:
+        """The columns with most of the wanted buckets, and what they hold; None without any."""
+        with self._lock:
+            some = [found for (other, _), found in self._found.items() if other == line]
+        best: tuple[_Version, ColumnSource] | None = max(
+            some, key=lambda found: len(set(found[0]).intersection(wanted)), default=None
+        )
+        if best is None or set(best[0]).isdisjoint(wanted):
+            return None, ()
+        return best[1].columns, best[0]
+
+    def put(self, line: _Line, version: _Version, source: ColumnSource) -> None:
         """Keep a source, unless it alone is too large."""
         with self._lock:
+            place = (line, version[0][0])
             self._found[place] = (version, source)
             self._found.move_to_end(place)
             while self._found and sum(kept.columns.n_bytes for _, kept in self._found.values()) > self._most_bytes:

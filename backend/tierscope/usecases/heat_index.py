@@ -15,7 +15,7 @@ from tierscope.domain.sensitivity import density_index
 from tierscope.storage.heat_sums import read_loads
 from tierscope.storage.subjects import SubjectHost, newest_inventories
 from tierscope.usecases.heat import choose_method
-from tierscope.usecases.heat_sources import read_heat
+from tierscope.usecases.heat_columns import read_host_heat
 from tierscope.usecases.host_hardware import read_hardware
 from tierscope.usecases.service_lines import read_service_lines
 
@@ -64,7 +64,7 @@ def read_heat_mix(
 ) -> HeatMix:
     """Accesses and bytes of anon and of file on each host; tmpfs counts as file."""
     ids = [host.id for host in hosts]
-    found = read_heat(session, service_id, ids, window, now=now)
+    found = read_host_heat(session, service_id, ids, window, now=now)
     method = choose_method(found, None)
     if method is None:
         return HeatMix(None, (), (), 0, None, None)

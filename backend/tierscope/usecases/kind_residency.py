@@ -16,7 +16,7 @@ from tierscope.domain.host_facts import HostFacts, read_facts
 from tierscope.domain.kind_residency import KINDS, SOURCES, KindBytes, Source, plan_residency, sum_residency
 from tierscope.storage.subjects import SubjectHost, newest_inventories
 from tierscope.usecases.heat import choose_method
-from tierscope.usecases.heat_sources import read_heat
+from tierscope.usecases.heat_columns import read_host_heat
 from tierscope.usecases.service_lines import HostLines
 
 Floats = npt.NDArray[np.float64]
@@ -103,7 +103,7 @@ def _from_heat(
     *,
     now: datetime,
 ) -> list[HostResidency]:
-    measured = read_heat(session, service_id, [host.id for host in hosts], window, now=now)
+    measured = read_host_heat(session, service_id, [host.id for host in hosts], window, now=now)
     chosen = choose_method(measured, None)
     if chosen is None:
         return []

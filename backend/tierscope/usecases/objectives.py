@@ -22,8 +22,9 @@ from tierscope.usecases.context import ReadContext
 from tierscope.usecases.curve_sources import spread_hosts
 from tierscope.usecases.gap_sources import choose_gaps
 from tierscope.usecases.heat import choose_method
+from tierscope.usecases.heat_columns import read_host_heat
 from tierscope.usecases.heat_figures import Evidence
-from tierscope.usecases.heat_sources import LIVE_KEPT, read_heat
+from tierscope.usecases.heat_sources import LIVE_KEPT
 from tierscope.usecases.objective_classes import ServiceClassView, read_class
 from tierscope.usecases.published_points import ComparisonView, compare
 from tierscope.usecases.subjects import require_service_hosts
@@ -96,7 +97,7 @@ class ObjectiveReads:
             method = choose_gaps([block for block in blocks if not block.method.is_sampler], None)
             some = [block for block in blocks if block.method == method]
             grid = make_grid(window, interval_s=_step_s(some), max_points=max_points)
-            heat = read_heat(session, service.id, ids, window, now=now)
+            heat = read_host_heat(session, service.id, ids, window, now=now)
             start = max(window.start, now - LIVE_KEPT, window.end - timedelta(minutes=MAX_LIVE_ROWS / max(len(ids), 1)))
             loads = read_loads_by_tier(session, service.id, ids, start, window.end, step_s=grid.step_s)
             service_class = read_class(session, ids, window)

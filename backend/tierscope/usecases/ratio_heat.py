@@ -16,8 +16,8 @@ from tierscope.domain.heat.summary import misplaced, observed_share
 from tierscope.storage.subjects import SubjectHost
 from tierscope.usecases.curve_sources import spread_hosts
 from tierscope.usecases.heat import choose_method
+from tierscope.usecases.heat_columns import read_host_heat
 from tierscope.usecases.heat_figures import gather_evidence
-from tierscope.usecases.heat_sources import read_heat
 from tierscope.usecases.ratio_views import LeadingView
 
 Floats = npt.NDArray[np.float64]
@@ -56,7 +56,7 @@ def read_heat_facts(
 ) -> HeatFacts:
     """Read the heat of the window by the method with most of it; of large services, that of hosts evenly spread."""
     taken = spread_hosts([host.id for host in hosts], MAX_HOSTS)
-    found = read_heat(session, service_id, taken, window, now=now)
+    found = read_host_heat(session, service_id, taken, window, now=now)
     method = choose_method(found, None)
     series = [] if method is None else list(found[method].values())
     warnings = () if len(taken) == len(hosts) else (f"of {len(taken)} of {len(hosts)} hosts, evenly spread",)

@@ -54,12 +54,14 @@ def order_statistic_interval(n: int, level: float = LEVEL) -> tuple[int, float]:
     """
     if n < 1:
         raise ValueError("an interval needs at least one value")
-    best, tail, reached = 1, 0.0, max(0.0, 1.0 - 2.0 * 0.5**n)
-    for r in range(1, n // 2 + 1):
-        tail += math.comb(n, r - 1) / 2**n
-        if r == 1 or 1.0 - 2.0 * tail >= level:
-            best, reached = r, 1.0 - 2.0 * tail
-    return best, reached
+    ranks = np.arange(1, n // 2 + 1)
+    # The r-th smallest of n is above the median where fewer than r of them fall below it, of n tosses of a coin.
+    levels = 1.0 - 2.0 * special.bdtr(ranks - 1, n, 0.5)
+    enough = np.flatnonzero(levels >= level)
+    if not len(ranks):
+        return 1, 0.0
+    best = int(enough[-1]) if len(enough) else 0
+    return best + 1, float(levels[best])
 
 
 def estimate_median(values: Sequence[float], *, seed: int = SEED) -> Estimate:
