@@ -10,6 +10,7 @@ from pathlib import Path
 from bench import (
     alerts,
     collection,
+    fleet_load,
     fold,
     heat,
     idle,
@@ -45,6 +46,7 @@ PARTS = (
     "tco",
     "alerts",
     "scale",
+    "load",
 )
 
 
@@ -73,6 +75,11 @@ def main() -> int:
     parser.add_argument("--agent", type=Path, required=True, help="the agent's release binary")
     parser.add_argument("--record", type=Path, help="document to write the tables to")
     parser.add_argument("--storage", default="native,timescaledb", help="storage modes for the ingest benchmark")
+    parser.add_argument("--hosts", default="500", help="hosts to try for the part `load`, such as 1000,2000,5000")
+    parser.add_argument("--minutes", type=int, default=3, help="minutes of each try of the part `load`")
+    parser.add_argument(
+        "--json", type=Path, help="file for all that the part `load` found; {storage} in it is replaced"
+    )
     parser.add_argument("--only", help=f"parts to run, out of {','.join(PARTS)}; all of them without")
     arguments = parser.parse_args()
     wanted = arguments.only.split(",") if arguments.only else PARTS
@@ -80,13 +87,21 @@ def main() -> int:
         parser.error(f"no such part: {', '.join(sorted(unknown))}; parts are {', '.join(PARTS)}")
     sections: list[Section] = []
     for part in wanted:
-        sections += run(part, arguments.agent, arguments.storage.split(","))
+        if part == "load":
+            sections += [fleet_load.measure(mode, _plan(arguments, mode)) for mode in arguments.storage.split(",")]
+        else:
+            sections += run(part, arguments.agent, arguments.storage.split(","))
     text = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()}, by `make bench`.\n\n"
     text += "\n".join(render(section) for section in sections)
     print(text)
     if arguments.record:
         record(arguments.record, text)
     return 0
+
+
+def _plan(arguments: argparse.Namespace, mode: str) -> fleet_load.Plan:
+    document = arguments.json and Path(str(arguments.json).replace("{storage}", mode))
+    return fleet_load.Plan([int(count) for count in arguments.hosts.split(",")], arguments.minutes, document)
 
 
 def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:

@@ -7,9 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ class Tierscope:
     """The command with its own data directory and nothing from the caller's settings."""
 
     data_dir: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Environment beside the data directory."""
 
     @property
     def env(self) -> dict[str, str]:
@@ -31,7 +33,13 @@ class Tierscope:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
         agent = os.environ.get("TIERSCOPE_AGENT_BINARY")
         extra = {"TIERSCOPE_AGENT_BINARY": agent} if agent else {}
-        return {**kept, **extra, "TIERSCOPE_DATA_DIR": str(self.data_dir), "TIERSCOPE_CONFIG": "/nonexistent"}
+        return {
+            **kept,
+            **extra,
+            "TIERSCOPE_DATA_DIR": str(self.data_dir),
+            "TIERSCOPE_CONFIG": "/nonexistent",
+            **self.settings,
+        }
 
     def command(self, *arguments: str) -> list[str]:
         """The words of a call."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import tempfile
-import threading
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -19,18 +17,22 @@ from tierscope.cli.agent_data import Server, write_join_token
 from tierscope.cli.exits import FAILED, fail
 from tierscope.cli.instance.find import find_instance
 from tierscope.cli.instance.source_tree import find_agent
-from tierscope.core.embedded.process import list_children
+from tierscope.cli.load_watch import LoadWatch, lag_summary, parent_of, spent, use_of_trees
 from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
+    from tierscope.core.database import Database
     from tierscope.usecases.load_figures import LoadFigures
 
-_EVERY_SECONDS = 5.0
 _SETTLE_SECONDS = 60.0
 """How long the report waits after the last batch for what is due to be worked off."""
+_SETTLE_SECONDS_PER_HOST_HOUR = 1.0
+"""And for what a history brings."""
+_WARM_UP_MINUTES = 2
+"""A host's first batch brings its inventory, its second the first row of its ledger."""
 _STAGES = ("api", "worker", "database")
-_SCHEMA = "tierscope.load-report/1"
+_SCHEMA = "tierscope.load-report/2"
 
 
 def register(app: typer.Typer) -> None:
@@ -39,10 +41,14 @@ def register(app: typer.Typer) -> None:
 
 
 def loadgen(
+    *,
     hosts: Annotated[int, typer.Option(min=1, max=100_000, help="Simulated hosts.")],
     minutes: Annotated[int, typer.Option(min=1, help="How long to send, in real time.")] = 5,
     services: Annotated[int, typer.Option(min=1, max=7, help="Services with heat on each host.")] = 3,
     connections: Annotated[int, typer.Option(min=1, max=256, help="Connections to the service.")] = 32,
+    history_hours: Annotated[
+        int, typer.Option(min=0, max=160, help="Send so many hours of history first: what days take at rest.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     server: Server = None,
     join_token: Annotated[
@@ -70,7 +76,7 @@ def loadgen(
             token_file.write_text(join_token + "\n", encoding="ascii")
         else:
             write_join_token(settings, token_file, uses=hosts, origin="simulated", demo=demo)
-        words = _arguments(hosts, minutes, services, connections)
+        words = _arguments(hosts, minutes, services, connections, history_hours)
         words += ["--server", address, "--join-token-file", str(token_file)]
         if join_token is not None:
             report = _send([*words, "--allow-remote"])
@@ -78,7 +84,9 @@ def loadgen(
             from tierscope.cli.database import open_database
 
             with open_database(settings, demo=demo) as database:
-                report = _send_watched(words, database, state)
+                report = _send_watched(
+                    words, database, state, hosts=hosts, minutes=minutes, history_hours=history_hours
+                )
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
@@ -87,113 +95,91 @@ def loadgen(
         raise typer.Exit(FAILED)
 
 
-def _arguments(hosts: int, minutes: int, services: int, connections: int) -> list[str]:
+def _arguments(hosts: int, minutes: int, services: int, connections: int, history_hours: int) -> list[str]:
     from tierscope.cli.instance.fleet import fleet_spec
 
-    numbers = {"hosts": hosts, "minutes": minutes, "hours": 0, "shared-services": services, "connections": connections}
+    numbers = {
+        "hosts": hosts,
+        "minutes": minutes,
+        "hours": history_hours,
+        "shared-services": services,
+        "connections": connections,
+    }
     options = [word for name, number in numbers.items() for word in (f"--{name}", str(number))]
     return ["fleet", "--spec", str(fleet_spec()), "--json", *options]
 
 
-def _send(words: list[str]) -> dict[str, Any]:
+def _send(words: list[str], watch: LoadWatch | None = None) -> dict[str, Any]:
+    """Run the generator to its end. Its report, and what it took of this machine's CPU."""
     binary = find_agent()
     if binary is None:
         fail("the agent's program is not built", next_step="run `make agent`, or install a release")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([str(binary), *words], check=False, stdout=subprocess.PIPE, text=True)  # noqa: S603
-    if done.returncode != 0:
-        raise typer.Exit(FAILED)
+    with subprocess.Popen([str(binary), *words], stdout=subprocess.PIPE, text=True) as generator:  # noqa: S603
+        if watch is not None:
+            watch.stages["generator"] = generator.pid
+        printed, _ = generator.communicate()
+    if generator.returncode != 0:
+        fail("the load generator failed", next_step="its reason stands above; `tierscope status` tells of the service")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-    return {"schema": _SCHEMA, "fleet": json.loads(done.stdout), "cpu_seconds": {"generator": seconds}}
+    return {"schema": _SCHEMA, "fleet": json.loads(printed), "cpu_seconds": {"generator": seconds}}
 
 
-def _send_watched(words: list[str], database: Any, state: InstanceState | None) -> dict[str, Any]:  # noqa: ANN401
-    """The same beside a service on this machine. CPU is of the whole run, with enrolment and what follows the load."""
+def _send_watched(
+    words: list[str], database: Database, state: InstanceState | None, *, hosts: int, minutes: int, history_hours: int
+) -> dict[str, Any]:
+    """The same beside a service on this machine.
+
+    CPU per batch is of the load once all hosts have begun; `cpu_seconds` of all, with enrolment and what follows.
+    """
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.load_figures import LoadFigures, per_host_day, size_fleets
+    from tierscope.usecases.load_figures import LoadFigures, judge, per_host_day, size_fleets
 
     figures = LoadFigures(database, utc_now)
-    sizes, cpu = figures.sizes(), _cpu_by_component(state)
-    watch = _Watch(figures)
+    sizes, stages = figures.sizes(), _stages(state, figures)
+    before = use_of_trees(stages)
+    watch = LoadWatch(figures, stages)
     watch.start()
-    report = _send(words)
-    settled = watch.settle()
-    fleet = report["fleet"]
-    batches = max(int(fleet["batches"]), 1)
-    report["cpu_seconds"] |= {name: seconds - cpu.get(name, 0.0) for name, seconds in _cpu_by_component(state).items()}
-    report["cpu_ms_per_batch"] = {name: 1e3 * seconds / batches for name, seconds in report["cpu_seconds"].items()}
-    report["lag"] = watch.summary() | {"settled_after_s": settled}
-    stored = per_host_day(sizes, figures.sizes(), host_minutes=float(batches))
+    try:
+        report = _send(words, watch)
+        ended = time.monotonic()
+        settled = watch.settle(at_most_s=_SETTLE_SECONDS + hosts * history_hours * _SETTLE_SECONDS_PER_HOST_HOUR)
+    finally:
+        watch.stop()
+    after = use_of_trees(stages)
+    report["cpu_seconds"] |= {
+        name: after[name].cpu_seconds - before[name].cpu_seconds for name in before.keys() & after
+    }
+    began = ended - float(report["fleet"]["live_seconds"] or 0.0)
+    steady = began + 60.0 * min(_WARM_UP_MINUTES, minutes - 1)
+    part = spent(watch.looks, steady, ended)
+    report["lag"] = lag_summary(watch.looks, steady) | {"settled_after_s": settled}
+    stored = per_host_day(sizes, figures.sizes(), host_minutes=float(hosts * (minutes + 60 * history_hours)))
     report["stored_bytes_per_host_day"] = stored
-    of_service = {name: cost for name, cost in report["cpu_ms_per_batch"].items() if name in _STAGES}
-    report["sizing"] = [asdict(size) for size in size_fleets(int(fleet["hosts"]), of_service, stored)]
+    report["verdict"] = asdict(judge(report["fleet"], report["lag"], expected_batches=hosts * minutes))
+    if part is not None:
+        batches = hosts * part.seconds / 60.0
+        per_batch = {name: 1e3 * seconds / batches for name, seconds in part.cpu_seconds.items()}
+        report["steady"] = asdict(part) | {"batches": batches}
+        report["cpu_ms_per_batch"] = per_batch
+        of_service = {name: cost for name, cost in per_batch.items() if name in _STAGES}
+        report["sizing"] = [asdict(size) for size in size_fleets(hosts, of_service, stored)]
     return report
 
 
-class _Watch(threading.Thread):
-    """Reads the lag every few seconds while a load runs."""
-
-    def __init__(self, figures: LoadFigures) -> None:
-        super().__init__(name="load-watch", daemon=True)
-        self._figures = figures
-        self._seen: list[dict[str, float]] = []
-        self._failures = 0
-        self._stop_asked = threading.Event()
-
-    def run(self) -> None:
-        """Look until asked to stop. A look that fails is counted: the database may be too busy to answer."""
-        from tierscope.core.errors import TierscopeError
-
-        while not self._stop_asked.wait(_EVERY_SECONDS):
-            try:
-                self._seen.append(asdict(self._figures.lag()))
-            except TierscopeError:
-                self._failures += 1
-
-    def settle(self) -> float | None:
-        """Wait until nothing due waits for long; after how many seconds, None where it never came to that."""
-        start = time.monotonic()
-        while time.monotonic() - start < _SETTLE_SECONDS:
-            if self._figures.lag().behind_s <= 0:
-                break
-            time.sleep(1.0)
-        waited = time.monotonic() - start
-        self._stop_asked.set()
-        self.join()
-        return waited if waited < _SETTLE_SECONDS else None
-
-    def summary(self) -> dict[str, Any]:
-        """The worst and the usual lag."""
-        names = ("oldest_due_s", "behind_s", "pending")
-        values = {name: sorted(look[name] for look in self._seen) for name in names}
-        found: dict[str, Any] = {"looks": len(self._seen), "failed_looks": self._failures}
-        for name, ordered in values.items():
-            if ordered:
-                p95 = ordered[min(round(len(ordered) * 0.95), len(ordered) - 1)]
-                found[name] = {"p50": ordered[len(ordered) // 2], "p95": p95, "max": ordered[-1]}
-        return found
-
-
-def _cpu_by_component(state: InstanceState | None) -> dict[str, float]:
-    """CPU seconds of the process tree of each component of an instance on this machine."""
-    if state is None:
-        return {}
-    ticks = os.sysconf("SC_CLK_TCK")
+def _stages(state: InstanceState | None, figures: LoadFigures) -> dict[str, int]:
+    """The root process of each stage on this machine; of a database of its own too, where it runs here."""
     found = {}
-    for name, component in state.components.items():
+    for name, component in (state.components if state is not None else {}).items():
         if component.process is not None:
-            found[name] = _ticks_of_tree(component.process.pid) / ticks
+            found[name] = component.process.pid
+    if "database" not in found:
+        backend = figures.local_backend()
+        server = None if backend is None else parent_of(backend)
+        if server is not None:
+            found["database"] = server
     return found
-
-
-def _ticks_of_tree(pid: int) -> int:
-    """User and system time of a process, its children, and those of them that ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return sum(int(field) for field in fields[11:15]) + sum(_ticks_of_tree(child) for child in list_children(pid))
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -210,5 +196,8 @@ def _print(report: dict[str, Any]) -> None:
     for name in ("oldest_due_s", "behind_s"):
         if name in report.get("lag", {}):
             typer.echo(f"lag, {name}: p95 {report['lag'][name]['p95']:.0f} s, max {report['lag'][name]['max']:.0f} s")
+    if "verdict" in report:
+        reasons = "; ".join(report["verdict"]["reasons"])
+        typer.echo("the service held this load" if not reasons else f"the service did not hold this load: {reasons}")
     for name, size in report.get("stored_bytes_per_host_day", {}).items():
         typer.echo(f"{name}: {size / 1e6:.2f} MB per host-day")

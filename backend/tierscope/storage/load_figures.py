@@ -24,3 +24,9 @@ def table_bytes(session: ReadSession, tables: list[str]) -> dict[str, int]:
         " AS part (oid) WHERE root.relname = ANY(:tables) AND root.relnamespace = 'public'::regnamespace GROUP BY 1"
     )
     return {row.name: row.bytes for row in session.execute(statement, {"tables": tables})}
+
+
+def local_backend(session: ReadSession) -> int | None:
+    """The pid of the server process of this session, where it is reached through a socket file: on this machine."""
+    row = session.execute(text("SELECT pg_backend_pid() AS pid, inet_server_addr() IS NULL AS here")).one()
+    return int(row.pid) if row.here else None

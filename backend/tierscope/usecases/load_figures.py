@@ -3,31 +3,41 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.domain.jobs import due_table
-from tierscope.storage.load_figures import newest_ledger_ends, table_bytes
+from tierscope.storage.load_figures import local_backend, newest_ledger_ends, table_bytes
 from tierscope.storage.marks import backlog
+from tierscope.storage.tables.time import TIME_TABLES
 
-KEPT_DAYS = {
-    "counters_live": 8,
-    "heat_live": 8,
-    "gaps": 90,
-    "tier_moves": 35,
-    "rule_inputs": 8,
-    "metrics_10m": 30,
-    "heat": 8,
-    "counters_packed": 8,
-    "heat_1h": 90,
-    "metrics_1h": 400,
-}
+_OF_HOSTS = (
+    "counters_live",
+    "heat_live",
+    "gaps",
+    "quality_1h",
+    "tier_moves",
+    "rule_inputs",
+    "metrics_10m",
+    "counters_packed",
+    "heat",
+    "metrics_1h",
+    "heat_1h",
+    "rule_days",
+    "metrics_1d",
+    "heat_1d",
+)
+_DAYS = {entry.table.name: entry.keep_days for entry in TIME_TABLES}
+KEPT_DAYS = {name: _DAYS[name] for name in _OF_HOSTS}
 """Tables that grow with each host, and how long their rows stay: live rows first, then what is made and packed."""
 FLEETS = (1_000, 10_000, 100_000, 1_000_000)
 BUSY_RATIO = 0.6
 """How busy cores may be kept."""
 SPARE_RATIO = 1.5
 """Disk for dead rows, the log and the day that is being dropped, over that of rows."""
+MOST_LAG_S = 60.0
+"""A service holds a load while its lag is below."""
 _RECENTLY = timedelta(minutes=5)
 MINUTES_OF_DAY = 1440
 
@@ -65,6 +75,39 @@ class LoadFigures:
         """Bytes by table."""
         with self._database.read() as session:
             return table_bytes(session, list(KEPT_DAYS))
+
+    def local_backend(self) -> int | None:
+        """A process of the database's server, where it runs on this machine."""
+        with self._database.read() as session:
+            return local_backend(session)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a service held a load: nothing refused or lost, and everything worked within a minute."""
+
+    held: bool
+    reasons: tuple[str, ...]
+    """Why not."""
+
+
+def judge(fleet: Mapping[str, Any], lag: Mapping[str, Any], *, expected_batches: int) -> Verdict:
+    """The verdict on a load from its generator's report and the lag that was seen."""
+    reasons = []
+    if fleet["errors"]:
+        reasons.append(f"{fleet['errors']} batches were given up: {fleet['first_error']}")
+    if fleet["batches"] < expected_batches:
+        reasons.append(f"{fleet['batches']} of {expected_batches} batches were taken")
+    late = fleet["lag_s"]["max"] if fleet["lag_s"] else 0.0
+    if late >= MOST_LAG_S:
+        reasons.append(f"a batch was sent {late:.0f} s after it was due")
+    if "oldest_due_s" not in lag:
+        reasons.append("the lag of roll-ups was not seen")
+    elif lag["oldest_due_s"]["max"] >= MOST_LAG_S:
+        reasons.append(f"a roll-up waited {lag['oldest_due_s']['max']:.0f} s")
+    if lag["settled_after_s"] is None:
+        reasons.append("work was left long after the last batch")
+    return Verdict(not reasons, tuple(reasons))
 
 
 def per_host_day(before: Mapping[str, int], after: Mapping[str, int], *, host_minutes: float) -> dict[str, float]:
