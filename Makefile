@@ -112,7 +112,9 @@ gen: $(PYTHON_STAMP) $(NODE_STAMP) ## Regenerate code and documents from the con
 bench: $(PYTHON_STAMP) agent ## Measure against references in the same run; see docs/benchmarks.md
 	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m bench --agent "$$(deploy/dev/build-agent.sh --print-path)" $(ARGS)
 
+# Static programs keep their clock, so that one is compiled whose clock can be set.
 faults: $(PYTHON_STAMP) agent ## Kill, cut, fill and overload the real processes; ARGS="--rounds 3"; writes docs/faults.md
+	$(RUST) cargo build --quiet --locked --package tierscope-agent
 	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m faults $(ARGS)
 
 validation: $(PYTHON_STAMP) simcore ## Replay papers and recorded kernels in the simulator; writes docs/validation.md

@@ -39,7 +39,6 @@ def main() -> int:
     if binary is None:
         parser.error("no agent is compiled: make agent")
     results: list[Outcome | Skipped] = []
-    losses: list[Loss] = []
     failures: list[str] = []
     for number in range(arguments.rounds):
         seed = arguments.seed + number
@@ -47,19 +46,20 @@ def main() -> int:
         found, failed = run_round(binary, wanted, seed)
         results += found
         failures += failed
+    command = f'make faults ARGS="--rounds {arguments.rounds} --seed {arguments.seed}"'
+    parts = [f"## Matrix\n\n{report.matrix_table(results)}", report.comparison(arguments.rounds, failures)]
+    if not arguments.only:
+        report.write(arguments.record, command, parts)
     if arguments.outage_seconds:
         losses = run_outages(binary, arguments.outage_seconds, arguments.seed)
         failures += [
             f"{loss.collector}: {loss.stored_twice} samples stored twice" for loss in losses if loss.counts_twice
         ]
-    command = f'make faults ARGS="--rounds {arguments.rounds} --seed {arguments.seed}"'
-    parts = [f"## Matrix\n\n{report.matrix_table(results)}", report.comparison(arguments.rounds, failures)]
-    if losses:
         parts.append(
             f"## The same outage for two collectors\n\n{report.outage_table(losses, arguments.outage_seconds)}"
         )
-    if not arguments.only:
-        report.write(arguments.record, command, parts)
+        if losses and not arguments.only:
+            report.write(arguments.record, command, parts)
     for failure in failures:
         print(f"FAILED: {failure}", file=sys.stderr)
     return 1 if failures else 0
@@ -102,7 +102,7 @@ def run_outages(binary: Path, seconds: float, seed: int) -> list[Loss]:
             except NotHereError as reason:
                 print(f"  outage: not run here, because {reason}", flush=True)
                 break
-            print(f"  outage, {case}: {losses[-2:]}", flush=True)
+            print(f"  outage, {case.title}: {losses[-2:]}", flush=True)
     return losses
 
 

@@ -1,7 +1,7 @@
 """An outage of the service, compressed: our agent and vmagent scrape counters that are known, and nothing else differs.
 
 An hour at one sample a minute becomes a minute at one sample a second. In the middle of the outage both collectors are
-killed with SIGKILL and started again. Both queue on disk, within a limit.
+killed with SIGKILL and started again, but for one case. Both queue on disk, within a limit.
 """
 
 from __future__ import annotations
@@ -27,14 +27,30 @@ from faults.remote_write import Receiver, receiving
 from faults.stage import NotHereError, Stage
 
 METRIC = "probe_scrapes_total"
-CASES = {
-    "cut": "the network breaks",
-    "answers lost, then cut": "for two seconds answers are lost before the network breaks",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What happens besides the outage."""
+
+    title: str
+    answers_lost: bool
+    """Before the network breaks, answers are lost for some seconds: the receiver stores, the sender never hears."""
+    killed: bool
+    """Whether the collectors are killed in the middle."""
+
+
+CUT = Case("the network breaks", answers_lost=False, killed=False)
+CUT_AND_KILLED = Case("the network breaks; SIGKILL", answers_lost=False, killed=True)
+ANSWERS_LOST_AND_KILLED = Case(
+    "for two seconds answers are lost before the network breaks; SIGKILL", answers_lost=True, killed=True
+)
+CASES = (CUT, CUT_AND_KILLED, ANSWERS_LOST_AND_KILLED)
 _LOSE_SECONDS = 2.0
 _DOWN_SECONDS = 1.0
 _DRAIN_SECONDS = 150.0
-_QUIET_SECONDS = 12.0
+QUIET_SECONDS = 70.0
+"""So long after the last arrival nothing more is waited for: vmagent's senders try again once a minute at least."""
 _OWN_SPOOL_MIB = 1
 _VMAGENT_DISK = "500MB"  # its least
 _MILLI = 1000
@@ -198,9 +214,11 @@ def own_agent(stage: Stage, scraped: Target, proxy: Proxy) -> Agent:
     return stage.add_agent(f"outage-{time.monotonic_ns()}", place)
 
 
-def run_case(stage: Stage, case: str, *, outage_seconds: float, seed: int) -> list[Loss]:
+def run_case(
+    stage: Stage, case: Case, *, outage_seconds: float, seed: int, quiet_seconds: float = QUIET_SECONDS
+) -> list[Loss]:
     """Both collectors through the same outage at the same time."""
-    rng = random.Random(f"{case}-{seed}")  # noqa: S311 - no secret
+    rng = random.Random(f"{case.title}-{seed}")  # noqa: S311 - no secret
     with ExitStack() as stack:
         folder = stage.folder / f"vmagent-{time.monotonic_ns()}"
         folder.mkdir()
@@ -217,33 +235,34 @@ def run_case(stage: Stage, case: str, *, outage_seconds: float, seed: int) -> li
         for side in sides:
             until(partial(_delivers, side), f"{side.name} delivers")
         _outage(sides, case, outage_seconds, rng)
-        return [_drain(side, case) for side in sides]
+        return [_drain(side, case, quiet_seconds) for side in sides]
 
 
 def _delivers(side: Side) -> bool:
     return side.has_begun() and len(side.stored()) >= 3
 
 
-def _outage(sides: Sequence[Side], case: str, outage_seconds: float, rng: random.Random) -> None:
+def _outage(sides: Sequence[Side], case: Case, outage_seconds: float, rng: random.Random) -> None:
     end = time.monotonic() + outage_seconds
-    if case != "cut":
+    if case.answers_lost:
         for side in sides:
             side.proxy.change(Weather(answers="lose"))
         time.sleep(_LOSE_SECONDS)
     for side in sides:
         side.proxy.change(Weather(cut=True))
-    time.sleep(outage_seconds * rng.uniform(0.4, 0.7))
-    for side in sides:
-        side.program.kill()
-    time.sleep(_DOWN_SECONDS)
-    for side in sides:
-        side.program.start()
+    if case.killed:
+        time.sleep(outage_seconds * rng.uniform(0.4, 0.7))
+        for side in sides:
+            side.program.kill()
+        time.sleep(_DOWN_SECONDS)
+        for side in sides:
+            side.program.start()
     time.sleep(max(0.0, end - time.monotonic()))
     for side in sides:
         side.proxy.change(Weather())
 
 
-def _drain(side: Side, case: str) -> Loss:
+def _drain(side: Side, case: Case, quiet_seconds: float) -> Loss:
     """Waits until what was scraped so far has arrived, or nothing more of it comes."""
     last = side.target.answered
     end = time.monotonic() + _DRAIN_SECONDS
@@ -254,8 +273,8 @@ def _drain(side: Side, case: str) -> Loss:
         if arrived != known:
             known, quiet_since = arrived, time.monotonic()
         is_past = any(value > last for value in there)
-        if arrived == last or (is_past and time.monotonic() - quiet_since > _QUIET_SECONDS):
+        if arrived == last or (is_past and time.monotonic() - quiet_since > quiet_seconds):
             break
         time.sleep(0.5)
     delivered_again, stored_twice = side.judge()
-    return Loss(side.name, CASES[case], last, known, last - known, delivered_again, stored_twice)
+    return Loss(side.name, case.title, last, known, last - known, delivered_again, stored_twice)

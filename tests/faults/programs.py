@@ -23,8 +23,24 @@ def shipped_agent() -> Path | None:
 
 
 def dynamic_agent() -> Path | None:
-    """One that is linked dynamically, so that its clock can be set: the shipped one, or that of the Rust tests."""
-    for path in (shipped_agent(), ROOT / "collector-agent" / "target" / "debug" / "tierscope-agent"):
-        if path is not None and path.is_file() and _DYNAMIC in path.read_bytes()[:_HEAD_BYTES]:
-            return path
-    return None
+    """One that is linked dynamically, so that its clock can be set: the shipped one, or that of the Rust tests.
+
+    That of the Rust tests counts only where it is not older than its source: it may be what another day left there.
+    """
+    shipped, compiled = shipped_agent(), ROOT / "collector-agent" / "target" / "debug" / "tierscope-agent"
+    if shipped is not None and _is_dynamic(shipped):
+        return shipped
+    return compiled if _is_dynamic(compiled) and compiled.stat().st_mtime >= _source_written() else None
+
+
+def _is_dynamic(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _DYNAMIC in file.read(_HEAD_BYTES)
+
+
+def _source_written() -> float:
+    """When the newest source file of the agent was written, seconds since the epoch."""
+    crates = ROOT / "collector-agent" / "crates"
+    return max(path.stat().st_mtime for path in crates.glob("*/src/**/*.rs"))

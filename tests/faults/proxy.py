@@ -59,6 +59,12 @@ class Proxy:
         if weather.cut and self._loop is not None:
             self._loop.call_soon_threadsafe(self._break_all)
 
+    def lead_to(self, port: int) -> None:
+        """Leads to another server from now on; what is open to the old one breaks."""
+        self.target_port = port
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._break_all)
+
     def _break_all(self) -> None:
         for writer in list(self._writers):
             _reset(writer)

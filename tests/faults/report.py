@@ -75,7 +75,8 @@ def comparison(rounds: int, failures: Sequence[str]) -> str:
 def outage_table(losses: Iterable[Loss], outage_seconds: float) -> str:
     """Collectors side by side."""
     head = (
-        f"{outage_seconds:g} s at one scrape a second, with SIGKILL to the collector in the middle.\n\n"
+        f"{outage_seconds:g} s at one scrape a second, which stand for as many minutes at one a minute. Where it says"
+        " SIGKILL, both collectors are killed in the middle and started again.\n\n"
         "| Collector | Case | Scrapes answered | Samples stored | Lost | Delivered more than once | Stored twice |\n"
         "|---|---|--:|--:|--:|--:|--:|\n"
     )

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+import httpx
+
 from faults.oracle import key_of, read_stored
 from faults.overload import overload
-from faults.processes import Agent, until
+from faults.processes import LOOPBACK, WAIT_SECONDS, Agent, free_port, until
 from faults.proxy import Weather
 from faults.rows import wait_for_ledger
 from faults.scene import Row, Scene
@@ -29,15 +31,19 @@ def fill_spool_disk(scene: Scene) -> None:
         if not mounted:
             raise NotHereError("this account may not mount a small disk for the spool")
         folder = next(iter(scene.stage.folder.glob("spool-*")))
-        agent = scene.add_agent(dataclasses.replace(scene.stage.place(), state_dir=folder / "state"))
+        listen = f"{LOOPBACK}:{free_port()}"
+        place = dataclasses.replace(
+            scene.stage.place(), state_dir=folder / "state", more=f'metrics_listen = "{listen}"'
+        )
+        agent = scene.add_agent(place)
         scene.stage.proxy.change(Weather(cut=True))
         scene.pause(1.0, 2.0)
         scene.spooled |= {_key(kept) for kept in waiting(agent.state_dir)}
         with filled(folder):
-            # Its own words cannot reach the disk now: what it counted shows when there is space again. Its
-            # segment has room for some batches yet.
-            scene.pause(30.0, 31.0)
-        until(lambda: _spool(agent, "dropped_batches") > 0, "the agent counts what its disk did not take")
+            # Its segment has room for some batches yet. What it counts cannot reach its status file now, so that it
+            # is asked.
+            until(lambda: _asked_dropped(listen) >= 2, "the agent counts what its disk does not take")
+        until(lambda: _spool(agent, "dropped_batches") >= 2, "the agent writes down what it counted")
         scene.notes.append(f"{_spool(agent, 'dropped_batches')} batches dropped and counted")
         scene.stage.proxy.change(Weather())
         scene.progress(4)
@@ -108,11 +114,18 @@ def _spool(agent: Agent, name: str) -> int:
     return int(agent.status().get("spool", {}).get(name, 0))
 
 
+def _asked_dropped(address: str) -> int:
+    """Batches that an agent dropped, by its own `/metrics`."""
+    page = httpx.get(f"http://{address}/metrics", timeout=WAIT_SECONDS).text
+    name = "tierscope_agent_dropped_batches_total "
+    return next(int(line.removeprefix(name)) for line in page.splitlines() if line.startswith(name))
+
+
 def jump_agent_clock(scene: Scene) -> None:
     """An hour ahead, then an hour behind: no interval waits for the clock, the service rebuilds the times."""
     binary = scene.stage.dynamic_agent
     if binary is None:
-        raise NotHereError("no dynamically linked agent is built here whose clock could be set (make test-rust does)")
+        raise NotHereError("no agent of this source is linked dynamically, as setting its clock takes (make test-rust)")
     with _settable_clock(scene) as (env, set_clock):
         agent = scene.add_agent(dataclasses.replace(scene.stage.place(), binary=binary, env=env))
         _jump(scene, set_clock, agent)
@@ -122,10 +135,8 @@ def jump_agent_clock(scene: Scene) -> None:
 
 def jump_service_clock(scene: Scene) -> None:
     """The service's clock an hour ahead, then an hour behind: nothing is refused, nothing is lost."""
-    with _settable_clock(scene) as (env, set_clock):
-        scene.stage.restart_api(**env)
+    with _settable_clock(scene) as (env, set_clock), scene.stage.another_api(**env):
         _jump(scene, set_clock, None)
-    scene.stage.restart_api()
     _note_rebuilt_times(scene, {agent.host_id for agent in scene.agents})
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 
-from faults.processes import WAIT_SECONDS, Agent, AgentPlace, Api, Program, agent, api, clean_env, until, worker
+from faults.processes import WAIT_SECONDS, Agent, AgentPlace, Api, Program, agent, api, until, worker
 from faults.proxy import Proxy, proxying
 from tierscope.core.database import Database, libpq_url
 from tierscope.core.embedded.account import choose_account
@@ -95,12 +95,18 @@ class Stage:
         """The address of the undisturbed database."""
         return self.cluster.url(GOLDEN)
 
-    def restart_api(self, **settings: str) -> None:
-        """Starts the API anew on its port, with more settings."""
-        self.api.kill()
-        self.api.env = clean_env(**{**self.settings, **settings})
-        self.api.start()
-        self.api.wait_ready()
+    @contextmanager
+    def another_api(self, **preload: str) -> Iterator[None]:
+        """All requests go to another API process, with more in its environment; to the first again afterwards."""
+        other = api(self.folder, self.settings, preload)
+        other.start()
+        try:
+            other.wait_ready()
+            self.proxy.lead_to(other.port)
+            yield
+        finally:
+            self.proxy.lead_to(self.api.port)
+            other.kill()
 
     def kill_database(self) -> None:
         """SIGKILL to the server; its children end by themselves."""

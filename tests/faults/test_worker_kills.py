@@ -1,4 +1,4 @@
-"""Several workers on one queue, killed again and again: nothing is lost, and nothing is done twice."""
+"""Two API processes and four workers at once, killed one after the other: nothing is lost, nothing is done twice."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from factories.derived import day_before, drain, dump, marks, send_counters
+from factories.derived import day_before, drain, dump, marks
 from factories.installations import enrol
 from factories.workers import Worker
+from faults.processes import api
+from faults.senders import Senders
 from tierscope.core.database import Database
-from tierscope.core.embedded.postgres import PostgresCluster
 from tierscope.domain.jobs import COUNTERS
 from tierscope.storage.marks import append, claim_subjects
 
 HOSTS = 24
 MINUTES = range(1, 181)
-KILLS = 4
+APIS, WORKERS = 2, 4
+PARTS = [range(first, first + 45) for first in MINUTES[::45]]
+"""Minutes of each batch. With all parts but the last a worker is killed, with the second an API process too."""
 ONCE = {
     "tier_moves": "host_id, service_id, ts",
     "metrics_10m": "host_id, ts",
@@ -29,9 +32,12 @@ ONCE = {
 """Tables and what there must be one row of."""
 
 
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
 @pytest.fixture
-def database(own_cluster: PostgresCluster) -> Iterator[Database]:
-    with closing(Database(own_cluster.url())) as opened:
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
         yield opened
 
 
@@ -51,28 +57,40 @@ def waiting(database: Database) -> int:
     return sum(1 for kind, _, _ in marks(database) if kind == COUNTERS.kind)
 
 
-def test_killed_workers_lose_nothing_and_do_nothing_twice(
-    database: Database, own_cluster: PostgresCluster, redis_url: str, tmp_path: Path
-) -> None:
-    for number in range(HOSTS):
-        send_counters(database, enrol(database, name=f"node-{number}"), day_before(), MINUTES)
-    folders = [tmp_path / f"worker-{number}" for number in range(2)]
+def streams_not_whole(database: Database) -> int:
+    """Streams that lack a batch, or counted one twice."""
+    with database.read() as session:
+        whole = f"batches = {len(PARTS)} AND next_seq = {len(PARTS)} AND gaps = '{{}}'"
+        return int(session.execute(text(f"SELECT count(*) FROM streams WHERE NOT ({whole})")).scalar_one())
+
+
+def test_killed_processes_lose_nothing_and_do_nothing_twice(database: Database, redis_url: str, tmp_path: Path) -> None:
+    hosts = [enrol(database, name=f"node-{number}") for number in range(HOSTS)]
+    folders = [tmp_path / f"process-{number}" for number in range(WORKERS + APIS)]
     for folder in folders:
         folder.mkdir()
-    workers = [Worker(own_cluster.url(), redis_url, folder) for folder in folders]
+    workers = [Worker(database.url, redis_url, folder) for folder in folders[:WORKERS]]
+    shared = {"TIERSCOPE_DATABASE_URL": database.url, "TIERSCOPE_REDIS_URL": redis_url}
+    apis = [api(folder, {**shared, "TIERSCOPE_DATA_DIR": str(folder)}) for folder in folders[WORKERS:]]
+    survivor = workers[-1]
     try:
-        for worker in workers:
-            worker.start()
-        for kill in range(KILLS):
+        for program in (*apis, *workers):
+            program.start()
+        for program in apis:
+            program.wait_ready()
+        senders = Senders([program.url for program in apis], hosts)
+        for seq, minutes in enumerate(PARTS):
+            senders.send(seq, minutes, after=HOSTS // 3, then=apis[0].kill if seq == 1 else lambda: None)
             before = waiting(database)
-            worker = workers[kill % 2]
-            worker.until(lambda before=before: waiting(database) < before or before == 0)  # type: ignore[misc]
-            worker.kill()
-            worker.start()
-        workers[0].until(lambda: marks(database) == [])
+            survivor.until(lambda before=before: waiting(database) < before or before == 0)  # type: ignore[misc]
+            if seq < WORKERS - 1:
+                workers[seq].kill()
+        survivor.until(lambda: marks(database) == [])
     finally:
-        for worker in workers:
-            worker.kill()
+        for program in (*workers, *apis):
+            program.kill()
+    assert senders.failed > 0, "an API process was killed while hosts were sending to it"
+    assert streams_not_whole(database) == 0
     assert rows_stored_twice(database) == dict.fromkeys(ONCE, 0)
     made = dump(database)
     assert len(made["tier_moves"]) == HOSTS * (len(MINUTES) - 1)
