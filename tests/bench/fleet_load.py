@@ -157,13 +157,13 @@ def _section(result: dict[str, Any]) -> Section:
 
 def _row(load: dict[str, Any]) -> Row:
     fleet, lag = load["fleet"], load["lag"]
-    waited = f"{lag['oldest_due_s']['max']:.0f} s" if "oldest_due_s" in lag else "not seen"
+    waits = [f"{lag[name]['max']:.0f} s" if name in lag else "not seen" for name in ("open_due_s", "oldest_due_s")]
     late = f"{fleet['lag_s']['max']:.1f} s" if fleet["lag_s"] else "-"
     slow = f"{fleet['request_ms']['p99']:.0f} ms" if fleet["request_ms"] else "-"
     return Row(
         f"{fleet['hosts']} hosts",
         f"{fleet['batches']} batches, {fleet['errors']} given up, {fleet['retries']} retries;"
-        f" roll-ups waited at most {waited}; sent at most {late} late; request p99 {slow}",
+        f" lag at most {waits[0]}, of closed buckets {waits[1]}; sent at most {late} late; request p99 {slow}",
         target="lag under 60 s, nothing given up",
         met=load["verdict"]["held"],
     )

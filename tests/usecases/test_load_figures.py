@@ -9,7 +9,7 @@ import pytest
 from factories.derived import drain, send_counters
 from factories.installations import enrol
 from tierscope.core.database import Database
-from tierscope.usecases.load_figures import LoadFigures, per_host_day, size_fleets
+from tierscope.usecases.load_figures import LoadFigures, judge, per_host_day, size_fleets
 
 HOUR_AGO = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
 
@@ -34,6 +34,7 @@ def test_lag_is_there_until_the_ledger_ends_on_the_newest_sample(database: Datab
     drain(database, HOUR_AGO + timedelta(minutes=32))
     after = figures.lag()
     assert after.behind_s == 0.0
+    assert after.open_due_s == 0.0
     assert after.oldest_due_s <= before.oldest_due_s + 1
     grown = per_host_day(sizes, figures.sizes(), host_minutes=30.0)
     assert grown["tier_moves"] > 0
@@ -51,3 +52,15 @@ def test_a_fleet_is_sized_by_its_batches_and_the_days_that_rows_stay() -> None:
     assert small.disk_bytes == pytest.approx(1_000 * 1.5 * (8e6 + 4e6))
     assert (small.extrapolated, large.extrapolated) == (False, True)
     assert large.disk_bytes == pytest.approx(1_000 * small.disk_bytes)
+
+
+def test_a_load_is_held_where_nothing_is_given_up_and_new_samples_wait_less_than_a_minute() -> None:
+    fleet = {"errors": 0, "first_error": None, "batches": 600, "lag_s": {"max": 1.5}}
+    lag = {"open_due_s": {"max": 9.0}, "oldest_due_s": {"max": 200.0}, "settled_after_s": 3.0}
+    assert judge(fleet, lag, expected_batches=600).held
+    lost = judge(fleet | {"errors": 2, "first_error": "status 503", "batches": 598}, lag, expected_batches=600)
+    assert not lost.held
+    assert "status 503" in lost.reasons[0]
+    slow = judge(fleet, lag | {"open_due_s": {"max": 75.0}}, expected_batches=600)
+    assert slow.reasons == ("a sample waited 75 s for its row of the ledger",)
+    assert not judge(fleet, lag | {"settled_after_s": None}, expected_batches=600).held

@@ -64,14 +64,18 @@ class LoadWatch(threading.Thread):
             lag = None
         self.looks.append(Look(at_s, lag, use))
 
-    def settle(self, *, at_most_s: float) -> float | None:
-        """Wait until nothing is due and no ledger is behind, then end; after how many seconds, None if never."""
+    def settle(self, *, at_most_s: float, wholly: bool) -> float | None:
+        """Wait until no ledger is behind, then end; after how many seconds, None if never.
+
+        `wholly`: until nothing at all is due, closed buckets included.
+        """
+        due = "oldest_due_s" if wholly else "open_due_s"
         start = time.monotonic()
         waited = None
         while waited is None and time.monotonic() - start < at_most_s:
             self.look()
             lag = self.looks[-1].lag
-            if lag is not None and lag["behind_s"] <= 0 and lag["oldest_due_s"] <= 0:
+            if lag is not None and lag["behind_s"] <= 0 and lag[due] <= 0:
                 waited = time.monotonic() - start
             else:
                 self._stop_asked.wait(1.0)
@@ -120,7 +124,7 @@ def lag_summary(looks: list[Look], begin_s: float) -> dict[str, Any]:
     seen = [look for look in looks if look.at_s >= begin_s]
     lags = [look.lag for look in seen if look.lag is not None]
     found: dict[str, Any] = {"looks": len(seen), "failed_looks": len(seen) - len(lags)}
-    for name in ("oldest_due_s", "behind_s", "pending"):
+    for name in ("open_due_s", "oldest_due_s", "behind_s", "pending"):
         ordered = sorted(lag[name] for lag in lags)
         if ordered:
             p95 = ordered[min(round(len(ordered) * 0.95), len(ordered) - 1)]

@@ -144,7 +144,9 @@ def _send_watched(
     try:
         report = _send(words, watch)
         ended = time.monotonic()
-        settled = watch.settle(at_most_s=_SETTLE_SECONDS + hosts * history_hours * _SETTLE_SECONDS_PER_HOST_HOUR)
+        settled = watch.settle(
+            at_most_s=_SETTLE_SECONDS + hosts * history_hours * _SETTLE_SECONDS_PER_HOST_HOUR, wholly=history_hours > 0
+        )
     finally:
         watch.stop()
     after = use_of_trees(stages)
@@ -193,7 +195,7 @@ def _print(report: dict[str, Any]) -> None:
         typer.echo(f"request p50 {times['p50']:.0f} ms, p95 {times['p95']:.0f} ms, p99 {times['p99']:.0f} ms")
     for name, cost in report.get("cpu_ms_per_batch", {}).items():
         typer.echo(f"CPU of {name}: {cost:.2f} ms per batch")
-    for name in ("oldest_due_s", "behind_s"):
+    for name in ("open_due_s", "oldest_due_s"):
         if name in report.get("lag", {}):
             typer.echo(f"lag, {name}: p95 {report['lag'][name]['p95']:.0f} s, max {report['lag'][name]['max']:.0f} s")
     if "verdict" in report:

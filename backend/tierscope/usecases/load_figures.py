@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
-from tierscope.domain.jobs import due_table
+from tierscope.domain.jobs import COUNTERS, due_table
 from tierscope.storage.load_figures import local_backend, newest_ledger_ends, table_bytes
 from tierscope.storage.marks import backlog
 from tierscope.storage.tables.time import TIME_TABLES
@@ -37,19 +37,24 @@ BUSY_RATIO = 0.6
 SPARE_RATIO = 1.5
 """Disk for dead rows, the log and the day that is being dropped, over that of rows."""
 MOST_LAG_S = 60.0
-"""A service holds a load while its lag is below."""
+"""A service holds a load while new samples wait for less."""
+MOST_CLOSING_S = 600.0
+"""And while closed buckets of ten minutes are worked off before the next ones are due."""
 _RECENTLY = timedelta(minutes=5)
 MINUTES_OF_DAY = 1440
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """At one moment. `oldest_due_s`: since when the longest waiting mark is due.
+    """At one moment.
 
-    `behind_s`: by how much the ledger of the host that is furthest behind ends before its newest sample.
+    `open_due_s`: since when the longest waiting mark of new samples is due. `oldest_due_s`: the same of all marks, with
+    those of closed buckets, which become due at once. `behind_s`: by how much the ledger of the host that is furthest
+    behind ends before its newest sample.
     """
 
     pending: int
+    open_due_s: float
     oldest_due_s: float
     behind_s: float
 
@@ -66,10 +71,10 @@ class LoadFigures:
         now = self._clock()
         with self._database.read() as session:
             waiting = backlog(session, now=now, due=due_table(now))
+            newest = backlog(session, now=now, due={COUNTERS.kind: COUNTERS.due_before(now)})
             ends = newest_ledger_ends(session, now - _RECENTLY)
-        oldest = 0.0 if waiting.oldest_at is None else (now - waiting.oldest_at).total_seconds()
         behind = max(((sample - row).total_seconds() for sample, row in ends), default=0.0)
-        return Lag(waiting.pending, max(oldest, 0.0), max(behind, 0.0))
+        return Lag(waiting.pending, _since(newest.oldest_at, now), _since(waiting.oldest_at, now), max(behind, 0.0))
 
     def sizes(self) -> dict[str, int]:
         """Bytes by table."""
@@ -82,9 +87,13 @@ class LoadFigures:
             return local_backend(session)
 
 
+def _since(moment: datetime | None, now: datetime) -> float:
+    return 0.0 if moment is None else max((now - moment).total_seconds(), 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a service held a load: nothing refused or lost, and everything worked within a minute."""
+    """Whether a service held a load: nothing given up, new samples worked within a minute, buckets closed in time."""
 
     held: bool
     reasons: tuple[str, ...]
@@ -101,10 +110,13 @@ def judge(fleet: Mapping[str, Any], lag: Mapping[str, Any], *, expected_batches:
     late = fleet["lag_s"]["max"] if fleet["lag_s"] else 0.0
     if late >= MOST_LAG_S:
         reasons.append(f"a batch was sent {late:.0f} s after it was due")
-    if "oldest_due_s" not in lag:
+    if "open_due_s" not in lag:
         reasons.append("the lag of roll-ups was not seen")
-    elif lag["oldest_due_s"]["max"] >= MOST_LAG_S:
-        reasons.append(f"a roll-up waited {lag['oldest_due_s']['max']:.0f} s")
+    else:
+        if lag["open_due_s"]["max"] >= MOST_LAG_S:
+            reasons.append(f"a sample waited {lag['open_due_s']['max']:.0f} s for its row of the ledger")
+        if lag["oldest_due_s"]["max"] >= MOST_CLOSING_S:
+            reasons.append(f"a closed bucket waited {lag['oldest_due_s']['max']:.0f} s")
     if lag["settled_after_s"] is None:
         reasons.append("work was left long after the last batch")
     return Verdict(not reasons, tuple(reasons))
