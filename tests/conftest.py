@@ -15,16 +15,48 @@ from xdist.scheduler import LoadScopeScheduling
 pytest_plugins = ["fixtures.servers"]
 
 
+BROWSER = "tests/e2e/"
+LONGEST_FIRST = (
+    BROWSER,
+    "tests/faults/test_matrix.py",
+    "tests/faults/",
+    "tests/cli/test_up.py",
+    "tests/api/",
+    "tests/cli/",
+    "tests/worker/",
+    "tests/storage/",
+    "tests/validation/",
+    "tests/usecases/",
+    "tests/architecture/",
+)
+"""Where a run begins: what takes minutes must not be what one process does alone at the end. The rest takes seconds."""
+
+
 class OneDemo(LoadScopeScheduling):
     """Modules go to processes as a whole, and all browser tests to one, because they share a slow demonstration."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
+        return BROWSER if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
-    """Spread tests over processes by `OneDemo`, where they are spread by module."""
-    return OneDemo(config, log) if config.getvalue("dist") == "loadscope" else None
+    """Spread tests over processes by `OneDemo`, where they are spread by module, in the order of collection."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    config.option.loadscopereorder = False  # by the number of tests, of which the slowest modules have few
+    return OneDemo(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what takes long first where several processes share the tests."""
+    if hasattr(config, "workerinput"):
+        items.sort(
+            key=lambda item: next(
+                (place for place, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start)),
+                len(LONGEST_FIRST),
+            )
+        )
 
 
 class NameFailures:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fixtures.memory import data_parent
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import list_with_cwd
 
@@ -83,7 +84,7 @@ class Tierscope:
 @contextmanager
 def fresh_tierscope() -> Iterator[Tierscope]:
     """Yield the command on a new data directory; whatever still runs there is stopped at the end."""
-    with tempfile.TemporaryDirectory(prefix="tsc-cli-", dir="/tmp") as directory:
+    with tempfile.TemporaryDirectory(prefix="tsc-cli-", dir=data_parent()) as directory:
         base = Path(directory)
         base.chmod(0o755)
         tierscope = Tierscope(base)
