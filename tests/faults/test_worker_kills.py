@@ -11,7 +11,7 @@ from sqlalchemy import text
 from factories.derived import day_before, drain, dump, marks
 from factories.installations import enrol
 from factories.workers import Worker
-from faults.processes import api
+from faults.processes import Api, api
 from faults.senders import Senders
 from tierscope.core.database import Database
 from tierscope.domain.jobs import COUNTERS
@@ -73,12 +73,13 @@ def test_killed_processes_lose_nothing_and_do_nothing_twice(database: Database, 
     shared = {"TIERSCOPE_DATABASE_URL": database.url, "TIERSCOPE_REDIS_URL": redis_url}
     apis = [api(folder, {**shared, "TIERSCOPE_DATA_DIR": str(folder)}) for folder in folders[WORKERS:]]
     survivor = workers[-1]
+    programs: tuple[Api | Worker, ...] = (*apis, *workers)
     try:
-        for program in (*apis, *workers):
+        for program in programs:
             program.start()
-        for program in apis:
-            program.wait_ready()
-        senders = Senders([program.url for program in apis], hosts)
+        for service in apis:
+            service.wait_ready()
+        senders = Senders([service.url for service in apis], hosts)
         for seq, minutes in enumerate(PARTS):
             senders.send(seq, minutes, after=HOSTS // 3, then=apis[0].kill if seq == 1 else lambda: None)
             before = waiting(database)
@@ -87,7 +88,7 @@ def test_killed_processes_lose_nothing_and_do_nothing_twice(database: Database, 
                 workers[seq].kill()
         survivor.until(lambda: marks(database) == [])
     finally:
-        for program in (*workers, *apis):
+        for program in programs:
             program.kill()
     assert senders.failed > 0, "an API process was killed while hosts were sending to it"
     assert streams_not_whole(database) == 0
