@@ -110,11 +110,18 @@ class DrainMarks:
         failed: set[tuple[str, int, int]] = set()
         sharing = len(self._open) > 0
         extended_at: datetime | None = None
+
+        def extend(now: datetime) -> int:
+            """Extend open buckets where that is due: between others too, whose closing may take minutes."""
+            nonlocal extended_at
+            if extended_at is not None and now - extended_at < _EXTEND_EVERY:
+                return 0
+            extended_at = now
+            return self._extend_open(now, done, failed, sharing=sharing)
+
         while (now := self._clock()) < deadline:
-            extended = 0
-            if extended_at is None or now - extended_at >= _EXTEND_EVERY:
-                extended, extended_at = self._extend_open(now, done, failed, sharing=sharing), now
-            if not self._round(deadline, done, failed) and not extended:
+            extended = extend(now)
+            if not self._round(deadline, done, failed, between=extend) and not extended:
                 break
         return done
 
@@ -150,8 +157,15 @@ class DrainMarks:
             done.buckets[COUNTERS.kind] = done.buckets.get(COUNTERS.kind, 0) + total
         return total
 
-    def _round(self, deadline: datetime, done: Drained, failed: set[tuple[str, int, int]]) -> bool:
-        """One pass over all kinds, open buckets apart; False when there was nothing to do."""
+    def _round(
+        self,
+        deadline: datetime,
+        done: Drained,
+        failed: set[tuple[str, int, int]],
+        *,
+        between: Callable[[datetime], int],
+    ) -> bool:
+        """One pass over all kinds, with `between` before each subject; False when there was nothing to do."""
         worked = False
         for job in JOBS:
             now = self._clock()
@@ -161,10 +175,12 @@ class DrainMarks:
             # In an order of its own, so that workers that began together seldom come to one subject.
             self._order.shuffle(subjects)
             for subject_id, service_id in subjects:
-                if self._clock() >= deadline:
+                looked = self._clock()
+                if looked >= deadline:
                     return worked
                 if (job.kind, subject_id, service_id) in failed:
                     continue
+                between(looked)
                 count = self._work(job, subject_id, service_id, before=before, now=now, done=done, failed=failed)
                 worked = worked or count > 0
         return worked
