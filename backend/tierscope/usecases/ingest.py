@@ -33,6 +33,7 @@ from tierscope.storage.agent_versions import note_refused
 from tierscope.storage.agents import HostIdentity
 from tierscope.storage.ingest import Incoming, Outcome, PurgedServiceError, Registry, Stored, StoreLimits, store_group
 from tierscope.storage.partitions import ensure_usual_partitions
+from tierscope.usecases.senders import Senders
 from tierscope.usecases.telemetry.meters import IngestMeters
 from tierscope.wire.decode import Decoded, DecodeLimits, decode_body
 
@@ -42,6 +43,8 @@ DECODE_THREADS = 2
 SECOND_NS = 10**9
 RETRY_SECONDS = 5
 LINGER_SECONDS = 0.01
+PACE_SECONDS = 0.25
+"""How long a commit waits in a fleet whose hosts send that often by themselves: agents need no sooner answer."""
 NOTE_REFUSED_EVERY = timedelta(minutes=5)
 _log = structlog.get_logger(__name__)
 
@@ -106,6 +109,7 @@ class Ingest:
         self._in_flight: Counter[int] = Counter()
         self._decoding = 0
         self._peak = 0
+        self._senders = Senders()
         self._stopping = False
         self._partitions_for: date | None = None
         self._refused: dict[int, datetime] = {}
@@ -171,6 +175,7 @@ class Ingest:
         with self._condition:
             self._in_flight[host.id] += 1
             self._peak = max(self._peak, self._in_flight.total())
+            self._senders.note(host.id)
         try:
             decoded = await self._decode_in_turn(host, body)
             self.meters.decoded(decoded.batch)
@@ -238,6 +243,9 @@ class Ingest:
             # A single sender never waits.
             expected = min(self._peak, self._limits.commit_batches)
             self._condition.wait_for(lambda: len(self._queue) >= expected or self._stopping, LINGER_SECONDS)
+            paced = min(int(self._senders.per_second() * PACE_SECONDS), self._limits.commit_batches)
+            if len(self._queue) < paced:
+                self._condition.wait_for(lambda: len(self._queue) >= paced or self._stopping, PACE_SECONDS)
             self._peak = self._in_flight.total()
             group: list[_Waiting] = []
             size = 0
