@@ -1,16 +1,24 @@
 #!/usr/bin/env bash
 # All static checks. Every one runs, even after another has failed; the end says which failed.
+# Those of one language run one after another, the languages side by side; each is shown whole when it ends.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-failed=()
+failures=$(mktemp)
+trap 'rm -f "$failures"' EXIT
 
 run() {
-    local name=$1
+    local name=$1 from=$SECONDS output outcome=passed
     shift
-    echo "== $name"
-    "$@" || failed+=("$name")
+    output=$("$@" 2>&1) || outcome=FAILED
+    (
+        flock 9
+        echo "== $name: $outcome in $((SECONDS - from)) s"
+        [ -z "$output" ] || printf '%s\n' "$output"
+        [ $outcome = passed ] || echo "$name" >>"$failures"
+    ) 9<"$failures"
 }
 
+python_paths=(backend tests contract migrations)
 rust() { (cd collector-agent && "$@"); }
 web() { (cd frontend && "$@"); }
 
@@ -26,21 +34,35 @@ generated_files_are_current() {
     fi
 }
 
+python_checks() {
+    run "ruff check" .venv/bin/ruff check --quiet "${python_paths[@]}"
+    run "ruff format" .venv/bin/ruff format --check --quiet "${python_paths[@]}"
+    run "import layers" .venv/bin/lint-imports --no-cache
+    run "sizes and names" .venv/bin/python -m pytest -q tests/architecture/test_{layers,names,sizes}.py
+    run "mypy" .venv/bin/mypy
+}
+
+rust_checks() {
+    run "rustfmt" rust cargo fmt --all --check
+    run "clippy" rust cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+}
+
+web_checks() {
+    run "tsc" web npm run --silent typecheck
+    run "eslint" web npm run --silent lint
+}
+
 deploy/dev/check-tools.sh python node rust || exit 1
-run "ruff check" .venv/bin/ruff check --quiet backend tests contract migrations
-run "ruff format" .venv/bin/ruff format --check --quiet backend tests contract migrations
-run "mypy" .venv/bin/mypy
-run "import layers" .venv/bin/lint-imports --no-cache
-run "sizes and names" .venv/bin/python -m pytest -q tests/architecture
 run "shell syntax" bash -n .ci/run deploy/dev/*.sh
-run "rustfmt" rust cargo fmt --all --check
-run "clippy" rust cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-run "eslint" web npm run --silent lint
-run "tsc" web npm run --silent typecheck
+python_checks &
+rust_checks &
+web_checks &
+wait
+# It writes the files that the others read.
 run "generated files" generated_files_are_current
 
-if [ ${#failed[@]} -gt 0 ]; then
-    printf 'lint failed: %s\n' "$(IFS=,; echo "${failed[*]}")"
+if [ -s "$failures" ]; then
+    echo "lint failed: $(paste -sd, "$failures")"
     exit 1
 fi
 echo "lint: all checks passed"
