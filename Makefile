@@ -71,7 +71,8 @@ down: ## Stop what `make up` and `make demo` started
 
 test: $(PYTHON_STAMP) $(FRONTEND) ## Run all tests: Rust, Python with servers and browser, dashboard
 	@mkdir -p $(LOGS)
-	@$(MAKE) test-rust test-web simcore test-python
+	@$(MAKE) -j2 --output-sync=target test-rust agent # linking the agent keeps one core busy
+	@$(MAKE) test-web simcore test-python
 	@$(BIN)/python tests/floors.py $(LOGS)
 
 test-rust: $(PYTHON_STAMP) ## Run the Rust tests
