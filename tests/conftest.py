@@ -8,11 +8,18 @@ from collections import Counter
 # One thread per test process: small problems of linear algebra wait for each other where threads outnumber cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import hypothesis
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 pytest_plugins = ["fixtures.servers"]
+
+# Hypothesis limits each example to 200 ms and complains of slow ones, which a busy machine makes of any.
+hypothesis.settings.register_profile(
+    "busy-machine", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy-machine")
 
 
 BROWSER = "tests/e2e/"

@@ -36,7 +36,8 @@ class Names:
 
 
 def calls(*allow: str, resolve: Names | None = None, **settings: object) -> OutgoingCalls:
-    outgoing = Outgoing.model_validate({"allow": allow, **settings})
+    # Patient, as the machine may be busy; tests about time set their own limits.
+    outgoing = Outgoing.model_validate({"allow": allow, "connect_seconds": 60, "total_seconds": 120, **settings})
     return OutgoingCalls(outgoing) if resolve is None else OutgoingCalls(outgoing, resolve=resolve)
 
 
