@@ -56,7 +56,7 @@ def measure(mode: str, plan: Plan) -> Section:
     if plan.document is not None:
         plan.document.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         _say(f"written: {plan.document}")
-    return _section(result)
+    return section_of(result)
 
 
 def _load(mode: str, hosts: int, minutes: int) -> dict[str, Any]:
@@ -136,7 +136,8 @@ def _result(
     }
 
 
-def _section(result: dict[str, Any]) -> Section:
+def section_of(result: dict[str, Any]) -> Section:
+    """The table of a result."""
     rows = [_row(load) for load in result["loads"]]
     best = result["largest_held"]
     rows.append(
