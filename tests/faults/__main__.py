@@ -22,7 +22,7 @@ DOCUMENT = ROOT / "docs" / "faults.md"
 def main() -> int:
     """Runs what is asked for; 1 where anything failed."""
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=1, help="passes over the matrix")
+    parser.add_argument("--rounds", type=int, default=1, help="passes over the matrix; 0 leaves it out")
     parser.add_argument(
         "--seed", type=int, default=time.time_ns() // 10**9, help="of the first round; one more for each"
     )
@@ -46,20 +46,20 @@ def main() -> int:
         found, failed = run_round(binary, wanted, seed)
         results += found
         failures += failed
-    command = f'make faults ARGS="--rounds {arguments.rounds} --seed {arguments.seed}"'
-    parts = [f"## Matrix\n\n{report.matrix_table(results)}", report.comparison(arguments.rounds, failures)]
-    if not arguments.only:
-        report.write(arguments.record, command, parts)
+    command = f'make faults ARGS="--rounds {arguments.rounds} --seed {arguments.seed}'
+    if arguments.rounds and not arguments.only:
+        parts = [report.matrix_table(results), report.comparison(arguments.rounds, failures)]
+        report.write(arguments.record, report.MATRIX, f'{command}"', parts)
     if arguments.outage_seconds:
         losses = run_outages(binary, arguments.outage_seconds, arguments.seed)
         failures += [
             f"{loss.collector}: {loss.stored_twice} samples stored twice" for loss in losses if loss.counts_twice
         ]
-        parts.append(
-            f"## The same outage for two collectors\n\n{report.outage_table(losses, arguments.outage_seconds)}"
-        )
-        if losses and not arguments.only:
-            report.write(arguments.record, command, parts)
+        if losses:
+            table = report.outage_table(losses, arguments.outage_seconds)
+            report.write(
+                arguments.record, report.OUTAGE, f'{command} --outage-seconds {arguments.outage_seconds:g}"', [table]
+            )
     for failure in failures:
         print(f"FAILED: {failure}", file=sys.stderr)
     return 1 if failures else 0

@@ -1,4 +1,7 @@
-"""docs/faults.md: the head is written by people and kept, what stands between the marks is measured."""
+"""docs/faults.md: the head is written by people and kept, what stands between marks is measured.
+
+Matrix and outage have marks of their own, so that a run of one leaves the other as it is.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from faults.matrix import ROWS, Skipped
 from faults.outage import Loss
 from faults.scene import Outcome, Row
 
-BEGIN = "<!-- measured: begin -->"
-END = "<!-- measured: end -->"
+MATRIX, OUTAGE = "matrix", "outage"
+"""Names of what is measured, as the marks have them."""
 
 
 def _passes(results: Sequence[Outcome | Skipped], row: Row) -> list[Outcome]:
@@ -87,12 +90,12 @@ def outage_table(losses: Iterable[Loss], outage_seconds: float) -> str:
     )
 
 
-def write(document: Path, command: str, parts: Sequence[str]) -> None:
-    """Replaces what stands between the marks."""
-    old = document.read_text(encoding="utf-8")
-    before, _, rest = old.partition(BEGIN)
-    _, _, after = rest.partition(END)
+def write(document: Path, measured: str, command: str, parts: Sequence[str]) -> None:
+    """Replaces what stands between the marks of `measured`."""
+    begin, end = f"<!-- measured, {measured}: begin -->", f"<!-- measured, {measured}: end -->"
+    before, _, rest = document.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
     busy = f"load average {os.getloadavg()[2]:.0f} over the last quarter of an hour"
     head = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()} ({busy}), by `{command}`."
     text = "\n\n".join([head, *parts])
-    document.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    document.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
