@@ -15,6 +15,9 @@ from tierscope.usecases.credentials import SecretCache, hash_secret, new_secret
 __all__ = ["Agents", "Enrolled", "HostIdentity"]
 
 ROTATION_GRACE = timedelta(hours=24)
+CHECKED_SECONDS = 300.0
+"""How long a host's credential counts as checked: hosts send once a minute, and their batches are refused by the row of
+the host itself once it is revoked."""
 ORIGINS = ("live", "import", "simulated")
 MAX_LABELS = 64
 MAX_LABEL_LENGTH = 256
@@ -35,7 +38,7 @@ class Agents:
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
-        self._hosts: SecretCache[HostIdentity] = SecretCache()
+        self._hosts: SecretCache[HostIdentity] = SecretCache(seconds=CHECKED_SECONDS)
 
     def enrol(self, *, join_token: str, hostname: str, labels: dict[str, str], origin: str) -> Enrolled:
         """Makes a new host. What the token fixes (origin, labels) wins over what the host says.
