@@ -6,6 +6,7 @@ are microseconds since the Unix epoch, UTC.
 
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -20,6 +21,7 @@ MISSING = -(2**63)
 """Stands for a null element of an int8 array on the way out: no kernel counter has this value."""
 
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
+_TRAILER = 2
 _EPOCH_2000_US = 946_684_800_000_000
 _HEADER = struct.Struct("!iiiii")
 _INT8_CELL = np.dtype([("len", ">i4"), ("value", ">i8")])
@@ -45,6 +47,69 @@ def copy_out(session: ReadSession, query: str, parameters: Sequence[object] = ()
         cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode(), parameters) as stream,
     ):
         yield from _split(b"".join(stream))
+
+
+def copy_columns(session: ReadSession, query: str) -> "Columns | None":
+    """The same of rows whose fields have the same lengths in all of them, None without any row.
+
+    Raises:
+        ValueError: the rows differ in the length of a field, or in what is null.
+    """
+    with (
+        session.driver.cursor() as cursor,
+        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode()) as stream,
+    ):
+        return columns_of(b"".join(stream))
+
+
+def columns_of(data: bytes) -> "Columns | None":
+    """What `copy_columns` reads, from the bytes of a COPY."""
+    first = next(_split(data), None)
+    if first is None:
+        return None
+    body = memoryview(data)[len(_SIGNATURE) : -_TRAILER]
+    starts = np.cumsum([2, *(4 + len(field or b"") for field in first)])
+    width = int(starts[-1])
+    if len(body) % width:
+        raise ValueError("rows of a COPY differ in length")
+    rows = np.frombuffer(body, np.uint8).reshape(-1, width)
+    # Two bytes say how many fields a row has, and four before each field how long it is.
+    framing = np.concatenate([[0, 1], *(np.arange(start, start + 4) for start in starts[:-1])])
+    if (rows[:, framing] != rows[0, framing]).any():
+        raise ValueError("rows of a COPY differ in the lengths of their fields")
+    spans = tuple((int(start) + 4, None if f is None else len(f)) for start, f in zip(starts[:-1], first, strict=True))
+    return Columns(rows, spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Rows of equal lengths [n, bytes], and where each field begins and how long it is, None for null in all rows."""
+
+    rows: npt.NDArray[np.uint8]
+    spans: tuple[tuple[int, int | None], ...]
+
+    def ints(self, field: int) -> Ints:
+        """A smallint, integer or bigint; 0 for null."""
+        at, width = self.spans[field]
+        return np.zeros(len(self.rows), np.int64) if width is None else self._view(at, width, "i").astype(np.int64)
+
+    def times_us(self, field: int) -> Ints:
+        """A timestamptz, as microseconds since the Unix epoch."""
+        return self.ints(field) + _EPOCH_2000_US
+
+    def floats(self, field: int) -> Floats:
+        """A double precision; 0 for null."""
+        at, width = self.spans[field]
+        return np.zeros(len(self.rows)) if width is None else self._view(at, width, "f").astype(np.float64)
+
+    def int8_arrays(self, field: int) -> Ints:
+        """A bigint[] of one dimension without nulls, as a table [n, cells]."""
+        at, width = self.spans[field]
+        cells = np.ascontiguousarray(self.rows[:, at + _HEADER.size : at + (width or 0)])
+        return cells.view(_INT8_CELL)["value"].astype(np.int64)
+
+    def _view(self, at: int, width: int, kind: str) -> npt.NDArray[np.generic]:
+        return np.ascontiguousarray(self.rows[:, at : at + width]).view(f">{kind}{width}")[:, 0]
 
 
 def _split(data: bytes) -> Iterator[list[bytes | None]]:

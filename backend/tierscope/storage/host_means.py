@@ -7,14 +7,13 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.counter_names import describe_counter
 from tierscope.domain.rollups import OBSERVED_KEY
 from tierscope.domain.tier_moves import COLUMNS
 from tierscope.storage.binary import copy_out, parse_float, parse_int, parse_us
-from tierscope.storage.layouts import read_layouts
+from tierscope.storage.layouts import layouts_with_any, read_layouts
 
 Floats = npt.NDArray[np.float64]
 MeansTable = Literal["metrics_10m", "metrics_1h"]
@@ -80,42 +79,45 @@ def read_counter_means(
     """Rolled-up counters of buckets within the window: counters per observed second, gauges as means."""
     if not host_ids or not keys:
         return []
-    values = {"hosts": list(host_ids), "start": window[0], "end": window[1]}
-    statement = text(
-        f"SELECT DISTINCT keys_layout_id FROM {table} WHERE host_id = ANY(:hosts)"  # noqa: S608 - a table's own name
-        " AND ts >= :start AND ts < :end"
-    )
-    layouts = read_layouts(session, [int(found) for found in session.execute(statement, values).scalars()])
-    found: list[Cell] = []
-    for layout_id, names in layouts.items():
-        place = {name: i + 1 for i, name in enumerate(names)}
-        held = [key for key in keys if key in place]
-        if held and OBSERVED_KEY in place:
-            found += _read_layout(session, host_ids, (layout_id, place), held, window, table)
-    return found
+    # Layouts are asked which counters they have, not the rows: most fleets have few of those that are read like this.
+    layouts = read_layouts(session, layouts_with_any(session, keys))
+    places = {
+        layout_id: {name: i + 1 for i, name in enumerate(names)}
+        for layout_id, names in layouts.items()
+        if OBSERVED_KEY in names
+    }
+    held = [key for key in keys if any(key in place for place in places.values())]
+    return _read_layouts(session, host_ids, places, held, window, table) if held else []
 
 
-def _read_layout(
+def _read_layouts(
     session: ReadSession,
     host_ids: Sequence[int],
-    layout: tuple[int, Mapping[str, int]],
+    places: Mapping[int, Mapping[str, int]],
     keys: Sequence[str],
     window: tuple[datetime, datetime],
     table: MeansTable,
 ) -> list[Cell]:
-    layout_id, place = layout
+    """One pass over the rows, whatever their layouts: `places` are those of the counters in each, from 1."""
     width_s = WIDTHS[table]
-    seconds = f"nullif(sum[{place[OBSERVED_KEY]}], 0)"
+    rows = ", ".join(
+        f"({layout_id}::bigint, {place[OBSERVED_KEY]}, "
+        + ", ".join(f"{place[key]}" if key in place else "NULL::int" for key in keys)
+        + ")"
+        for layout_id, place in places.items()
+    )
+    names = ", ".join(f"p{i}" for i in range(len(keys)))
     picks = ", ".join(
-        f"sum[{place[key]}] / {seconds}"
+        f"t.sum[l.p{i}] / nullif(t.sum[l.seconds], 0)"
         if describe_counter(key).kind == "counter"
-        else f"sum[{place[key]}] / nullif(n[{place[key]}], 0)"
-        for key in keys
+        else f"t.sum[l.p{i}] / nullif(t.n[l.p{i}], 0)"
+        for i, key in enumerate(keys)
     )
     ids = ", ".join(str(int(host)) for host in host_ids)
     query = (
-        f"SELECT host_id, ts, {picks} FROM {table} WHERE host_id IN ({ids})"  # noqa: S608 - names and integers alone
-        f" AND keys_layout_id = {int(layout_id)} AND ts >= '{window[0].isoformat()}' AND ts < '{window[1].isoformat()}'"
+        f"SELECT t.host_id, t.ts, {picks} FROM {table} t"  # noqa: S608 - names and integers alone
+        f" JOIN (VALUES {rows}) AS l (id, seconds, {names}) ON l.id = t.keys_layout_id"
+        f" WHERE t.host_id IN ({ids}) AND t.ts >= '{window[0].isoformat()}' AND t.ts < '{window[1].isoformat()}'"
     )
     found = []
     for row in copy_out(session, query):

@@ -33,6 +33,12 @@ def read_layouts(session: ReadSession, ids: Iterable[int]) -> dict[int, tuple[st
     return {layout_id: _kept[database, layout_id] for layout_id in wanted if (database, layout_id) in _kept}
 
 
+def layouts_with_any(session: ReadSession, keys: Sequence[str]) -> list[int]:
+    """All layouts, of any host or roll-up, that hold at least one of these keys."""
+    statement = text("SELECT id FROM layouts WHERE keys && CAST(:keys AS text[]) ORDER BY id")
+    return [int(found) for found in session.execute(statement, {"keys": list(keys)}).scalars()]
+
+
 def layout_hash(keys: Sequence[str]) -> bytes:
     """First 16 bytes of SHA-256 over the keys, each followed by a newline (as the contract says)."""
     return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).digest()[:16]

@@ -54,7 +54,7 @@ def hosts_of_service(session: ReadSession, service_id: int) -> list[SubjectHost]
         "SELECT h.id, h.public_id, h.name, h.origin, h.layout_id FROM host_services s JOIN hosts h ON h.id = s.host_id"
         " WHERE s.service_id = :service ORDER BY h.name, h.public_id"
     )
-    return [SubjectHost(**row) for row in session.execute(statement, {"service": service_id}).mappings()]
+    return [SubjectHost(*row) for row in session.execute(statement, {"service": service_id})]
 
 
 def like_hosts(session: ReadSession, host_id: int, *, limit: int) -> list[int]:
@@ -72,7 +72,7 @@ def hosts_by_id(session: ReadSession, host_ids: Sequence[int]) -> list[SubjectHo
     statement = text(
         "SELECT id, public_id, name, origin, layout_id FROM hosts WHERE id = ANY(:ids) ORDER BY name, public_id"
     )
-    return [SubjectHost(**row) for row in session.execute(statement, {"ids": list(host_ids)}).mappings()]
+    return [SubjectHost(*row) for row in session.execute(statement, {"ids": list(host_ids)})]
 
 
 def newest_inventories(session: ReadSession, host_ids: Sequence[int], before: datetime) -> dict[int, Mapping[str, Any]]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,11 +12,11 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.tier_moves import COLUMN_KEYS, COLUMNS, Ledger, Plan
 from tierscope.storage import copy
-from tierscope.storage.binary import MISSING, copy_out, parse_float, parse_int, parse_int8_array, parse_us
+from tierscope.storage.binary import MISSING, Columns, copy_columns
 
 _COLUMNS = ("host_id", "service_id", "ts", "dt_seconds", *COLUMN_KEYS, "trust_id", "cause")
 _SELECT = (
-    "host_id, service_id, ts, dt_seconds, cause,"
+    "host_id, service_id, ts, coalesce(dt_seconds, 0), coalesce(cause, 0::smallint),"
     f" array_replace(ARRAY[{', '.join(COLUMN_KEYS)}]::bigint[], NULL, ({MISSING + 1} - 1)::bigint)"
 )
 """The columns as one array: a field of its own for each would cost a Python object per cell."""
@@ -138,7 +138,7 @@ def read_ledger(
         f"SELECT {_SELECT} FROM tier_moves WHERE host_id IN ({ids}) AND service_id = {int(service_id)}"  # noqa: S608
         f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, ts"
     )
-    return _collect(copy_out(session, query))
+    return _collect(copy_columns(session, query))
 
 
 def read_newest(session: ReadSession, host_ids: Sequence[int], *, rows: int, since: datetime) -> list[StoredLedger]:
@@ -151,29 +151,26 @@ def read_newest(session: ReadSession, host_ids: Sequence[int], *, rows: int, sin
         f" WHERE host_id = h.id AND service_id = 0 AND ts > '{since.isoformat()}'"
         f" ORDER BY ts DESC LIMIT {int(rows)}) AS t ORDER BY 1, 3"
     )
-    return _collect(copy_out(session, query))
+    return _collect(copy_columns(session, query))
 
 
-def _collect(rows: Iterable[list[bytes | None]]) -> list[StoredLedger]:
-    grouped: dict[tuple[int, int], list[list[bytes | None]]] = {}
-    for row in rows:
-        grouped.setdefault((parse_int(row[0]) or 0, parse_int(row[1]) or 0), []).append(row)
-    return [StoredLedger(host, service, _to_ledger(found)) for (host, service), found in grouped.items()]
-
-
-def _to_ledger(rows: list[list[bytes | None]]) -> Ledger:
-    times = np.array([parse_us(row[2]) for row in rows], np.int64)
-    last = np.concatenate((times[1:] != times[:-1], [True]))
-    kept = [row for row, keep in zip(rows, last.tolist(), strict=True) if keep]
-    raw = np.stack([parse_int8_array(row[5]) for row in kept])
+def _collect(found: Columns | None) -> list[StoredLedger]:
+    """Ledgers by host and service, from rows in that order and in order of time."""
+    if found is None:
+        return []
+    subjects = np.stack((found.ints(0), found.ints(1)), axis=1)
+    times, seconds, cause = found.times_us(2), found.floats(3), found.ints(4).astype(np.int8)
+    raw = found.int8_arrays(5)
     present = raw != MISSING
-    return Ledger(
-        times[last] / 1e6,
-        np.array([parse_float(row[3]) or 0.0 for row in kept]),
-        np.where(present, raw, 0),
-        present,
-        np.array([parse_int(row[4]) or 0 for row in kept], np.int8),
-    )
+    values = np.where(present, raw, 0)
+    starts = np.flatnonzero(np.concatenate(([True], (subjects[1:] != subjects[:-1]).any(axis=1))))
+    out = []
+    for start, end in zip(starts, [*starts[1:], len(times)], strict=True):
+        # Of rows with one time the last one counts.
+        kept = start + np.flatnonzero(np.concatenate((times[start + 1 : end] != times[start : end - 1], [True])))
+        ledger = Ledger(times[kept] / 1e6, seconds[kept], values[kept], present[kept], cause[kept])
+        out.append(StoredLedger(int(subjects[start, 0]), int(subjects[start, 1]), ledger))
+    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,19 +49,30 @@ def read_sources(
     return {method: SeriesSource(tuple(hosts.values())) for method, hosts in found.items()}
 
 
+def read_host_sources(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], window: Window, *, now: datetime
+) -> dict[Method, SeriesSource | ColumnSource]:
+    """The heat of these hosts of a service by method: of many from the columns, without their counts by frequency."""
+    columns = find_columns(session, service_id, host_ids, Asked(window, now, counts=False, whole=True))
+    if columns:
+        picked = ((method, source.of_hosts(host_ids)) for method, source in columns.items())
+        return {method: source for method, source in picked if source is not None}
+    found = read_heat(session, service_id, host_ids, window, now=now)
+    return {method: SeriesSource(tuple(hosts.values())) for method, hosts in found.items()}
+
+
 def read_host_heat(
     session: ReadSession, service_id: int, host_ids: Sequence[int], window: Window, *, now: datetime
 ) -> dict[Method, dict[int, HeatSeries]]:
-    """The heat of these hosts of a service by method and host: of many from the columns, else as it was stored.
+    """The same as series of single hosts: for what is computed host by host."""
+    found = read_host_sources(session, service_id, host_ids, window, now=now)
+    return {method: _series(source) for method, source in found.items()}
 
-    Columns hold no counts by frequency: what is computed from these series goes by age alone.
-    """
-    asked = Asked(window, now, counts=False, whole=True)
-    columns = find_columns(session, service_id, host_ids, asked)
-    if not columns:
-        return read_heat(session, service_id, host_ids, window, now=now)
-    found = {method: series_of_hosts(source.columns, host_ids) for method, source in columns.items()}
-    return {method: hosts for method, hosts in found.items() if hosts}
+
+def _series(source: SeriesSource | ColumnSource) -> dict[int, HeatSeries]:
+    if isinstance(source, SeriesSource):
+        return {part.host_id: part for part in source.series}
+    return series_of_hosts(source.columns, source.host_ids)
 
 
 def find_columns(

@@ -11,12 +11,14 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.figures import Figure, Interval, Window, absent
 from tierscope.domain.heat import classify, estimate_median, make_rule
 from tierscope.domain.heat.aggregate import MIN_HOSTS, MIN_INTERVALS
+from tierscope.domain.heat.column_series import series_of_hosts
+from tierscope.domain.heat.column_source import ColumnSource
 from tierscope.domain.heat.rows import HeatSeries, Method
-from tierscope.domain.heat.summary import misplaced, observed_share
+from tierscope.domain.heat.source import Observed, SeriesSource
 from tierscope.storage.subjects import SubjectHost
 from tierscope.usecases.curve_sources import spread_hosts
-from tierscope.usecases.heat import choose_method
-from tierscope.usecases.heat_columns import read_host_heat
+from tierscope.usecases.heat import choose_source
+from tierscope.usecases.heat_columns import read_host_sources
 from tierscope.usecases.heat_figures import gather_evidence
 from tierscope.usecases.ratio_views import LeadingView
 
@@ -56,29 +58,29 @@ def read_heat_facts(
 ) -> HeatFacts:
     """Read the heat of the window by the method with most of it; of large services, that of hosts evenly spread."""
     taken = spread_hosts([host.id for host in hosts], MAX_HOSTS)
-    found = read_host_heat(session, service_id, taken, window, now=now)
-    method = choose_method(found, None)
-    series = [] if method is None else list(found[method].values())
+    found = read_host_sources(session, service_id, taken, window, now=now)
+    method = choose_source(found, None)
     warnings = () if len(taken) == len(hosts) else (f"of {len(taken)} of {len(hosts)} hosts, evenly spread",)
-    return weigh_heat(series, method, window, warnings)
+    return weigh_heat(None if method is None else found[method], method, window, warnings)
 
 
 def weigh_heat(
-    series: Sequence[HeatSeries], method: Method | None, window: Window, warnings: tuple[str, ...] = ()
+    source: SeriesSource | ColumnSource | None, method: Method | None, window: Window, warnings: tuple[str, ...] = ()
 ) -> HeatFacts:
-    """Facts from the series of hosts by one method; `warnings` are added to each."""
-    evidence = gather_evidence(series, method, RULE, window, None)
+    """Facts from the heat of hosts by one method; `warnings` are added to each."""
+    evidence = gather_evidence(source, method, RULE, window, None)
     evidence = replace(evidence, warnings=(*evidence.warnings, *warnings))
-    places = misplaced(series, RULE) if series else None
+    places = None if source is None else source.misplaced(RULE)
     leading = LeadingView(
         evidence.placed("heat.hot_outside_dram_bytes/1", places[0] if places else None),
         evidence.placed("heat.cold_in_dram_bytes/1", places[1] if places else None),
     )
-    if not series or method is None:
+    if source is None or method is None:
         nothing = [absent(f"ratio.{name}/1", unit, "not_collected", _NOTHING, window=window) for name, unit in _ABSENT]
         return HeatFacts((), 0.0, 1.0, nothing[0], nothing[1], nothing[2], nothing[3], leading, (_NOTHING,))
-    start, end = window.start.timestamp(), window.end.timestamp()
-    observed = sum(observed_share(part, start, end) for part in series) / len(series)
+    hosts = source.observed(window.start.timestamp(), window.end.timestamp())
+    observed = sum(host.coverage for host in hosts) / len(hosts)
+    peaks = _find_peaks(source)
     base = Figure(
         "",
         "ok",
@@ -86,23 +88,51 @@ def weigh_heat(
         "bytes",
         method=method.family,
         window=window,
-        n_hosts=len(series),
-        n_intervals=sum(int(part.n_intervals.sum()) for part in series),
+        n_hosts=len(hosts),
+        n_intervals=sum(host.n_intervals for host in hosts),
         coverage=observed,
         grade=evidence.grade,
         warnings=evidence.warnings,
         grounding="S hot within 2 minutes; A 95th percentile",
     )
     return HeatFacts(
-        host_ids=tuple(part.host_id for part in series),
-        days=_days(series),
+        host_ids=tuple(source.host_ids),
+        days=peaks.days,
         gaps_ratio=1.0 - observed,
-        required=_over_hosts(base, "ratio.required_bytes/1", [_peak(_resident(part)) for part in series]),
-        hot=_over_hosts(base, "ratio.hot_bytes/1", [_peak(_hot(part)) for part in series]),
-        untouched=_untouched(base, series),
+        required=_over_hosts(base, "ratio.required_bytes/1", peaks.required),
+        hot=_over_hosts(base, "ratio.hot_bytes/1", peaks.hot),
+        untouched=_untouched(base, peaks.untouched),
         observed=_ratio(base, "ratio.observed_ratio/1", observed),
         leading=leading,
-        missing=_missing(series),
+        missing=_missing(hosts),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Peaks:
+    """Of each host: 95th percentiles of resident and hot bytes, and what is untouched at the peak (long runs alone)."""
+
+    required: tuple[float, ...]
+    hot: tuple[float, ...]
+    untouched: tuple[float, ...]
+    days: float
+
+
+def _find_peaks(source: SeriesSource | ColumnSource) -> _Peaks:
+    """What does not depend on where exactly the window ends; of columns it is found once."""
+    if isinstance(source, SeriesSource):
+        return _peaks_of(source.series)
+    columns = source.columns
+    return source.remember("ratio", lambda: _peaks_of(list(series_of_hosts(columns, source.host_ids).values())))
+
+
+def _peaks_of(series: Sequence[HeatSeries]) -> _Peaks:
+    long = [part for part in series if part.history >= LONG_IDLE_INTERVALS]
+    return _Peaks(
+        tuple(_peak(_resident(part)) for part in series),
+        tuple(_peak(_hot(part)) for part in series),
+        tuple(_idle_share(part) for part in long),
+        _days(series),
     )
 
 
@@ -145,19 +175,20 @@ def _over_hosts(base: Figure, definition: str, values: Sequence[float]) -> Figur
     return replace(base, definition=definition, value=middle.value, interval=interval)
 
 
-def _untouched(base: Figure, series: Sequence[HeatSeries]) -> Figure:
+def _idle_share(series: HeatSeries) -> float:
+    """Share of a host's memory that nothing touches for an hour, in the hour when it is smallest."""
+    idle = series.folded.age[..., -1].sum(axis=1) + series.folded.never[..., -1].sum(axis=1)
+    resident = series.folded.resident.sum(axis=1)
+    known = resident > 0
+    return 1.0 - float(np.max((resident - idle)[known] / resident[known])) if known.any() else 0.0
+
+
+def _untouched(base: Figure, shares: Sequence[float]) -> Figure:
     """Share of memory that nothing touches for an hour even at the peak: of the host where it is among the least."""
     definition = "ratio.untouched_ratio/1"
-    long = [part for part in series if part.history >= LONG_IDLE_INTERVALS]
-    if not long:
+    if not shares:
         reason = f"Needs {LONG_IDLE_INTERVALS} valid intervals in a row."
         return absent(definition, "ratio", "not_enough_data", reason, window=base.window, method=base.method)
-    shares = []
-    for part in long:
-        idle = part.folded.age[..., -1].sum(axis=1) + part.folded.never[..., -1].sum(axis=1)
-        resident = part.folded.resident.sum(axis=1)
-        known = resident > 0
-        shares.append(1.0 - float(np.max((resident - idle)[known] / resident[known])) if known.any() else 0.0)
     return _ratio(base, definition, max(float(np.quantile(shares, UNTOUCHED_QUANTILE)), 0.0))
 
 
@@ -165,13 +196,13 @@ def _ratio(base: Figure, definition: str, value: float) -> Figure:
     return replace(base, definition=definition, value=value, unit="ratio")
 
 
-def _missing(series: Sequence[HeatSeries]) -> tuple[str, ...]:
+def _missing(hosts: Sequence[Observed]) -> tuple[str, ...]:
     """What a claim about the service lacks; ratio advice is one."""
     out = []
-    if len(series) < MIN_HOSTS:
-        plural = "" if len(series) == 1 else "s"
-        out.append(f"heat of {len(series)} host{plural} was measured; {MIN_HOSTS} are needed")
-    longest = max(int(part.n_intervals.sum()) for part in series)
+    if len(hosts) < MIN_HOSTS:
+        plural = "" if len(hosts) == 1 else "s"
+        out.append(f"heat of {len(hosts)} host{plural} was measured; {MIN_HOSTS} are needed")
+    longest = max(host.n_intervals for host in hosts)
     if longest < MIN_INTERVALS:
         out.append(f"{longest} intervals of heat were measured; {MIN_INTERVALS} are needed")
     return tuple(out)

@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.heat.columns import WINDOW_EDGES, HeatColumns
+from tierscope.domain.heat.columns import WINDOW_EDGES, HeatColumns, index_of, take_hosts
 
 _BY_HOST = ("n_intervals", "coarse")
 _BY_GROUP = ("resident", "below", "known", "counts", "high", "beside")
@@ -14,18 +14,14 @@ _BY_GROUP = ("resident", "below", "known", "counts", "high", "beside")
 
 def take_buckets(columns: HeatColumns, places: Sequence[int]) -> HeatColumns:
     """Some of the buckets, at least one, in order of time; hosts without any of them are left out."""
-    first, last = places[0], places[-1]
     # A run of buckets is a view of what is kept; nothing is copied.
-    index: slice | list[int] = slice(first, last + 1) if last - first + 1 == len(places) else list(places)
+    index = index_of(places)
     values = {field.name: getattr(columns, field.name) for field in fields(HeatColumns)}
     for name in ("ends_us", *_BY_HOST, *_BY_GROUP):
         values[name] = None if values[name] is None else values[name][index]
     there = (values["n_intervals"] > 0).any(axis=0)
-    if not there.all():
-        values["host_ids"] = values["host_ids"][there]
-        for name in (*_BY_HOST, *_BY_GROUP):
-            values[name] = None if values[name] is None else values[name][..., there]
-    return HeatColumns(**values)
+    taken = HeatColumns(**values)
+    return taken if there.all() else take_hosts(taken, there)
 
 
 def join_columns(parts: Sequence[HeatColumns]) -> HeatColumns:

@@ -1,6 +1,6 @@
 """Classes from columns: the parts of resident bytes under a rule, per bucket or as means over the window."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.heat.classes import EDGES, WINDOWS, ClassBytes, Rule
-from tierscope.domain.heat.columns import FULL, HeatColumns
+from tierscope.domain.heat.columns import FULL, HeatColumns, index_of
 
 Floats = npt.NDArray[np.floating[Any]]
 Doubles = npt.NDArray[np.float64]
@@ -80,6 +80,16 @@ class MeanColumns:
     high: Doubles | None
     beside: Doubles | None
     coarse: Bools
+
+    def take(self, places: Sequence[int]) -> "MeanColumns":
+        """Some of the groups."""
+        index = index_of(places)
+        arrays = (self.below, self.known, self.counts, self.high, self.beside)
+        below, known, counts, high, beside = (None if values is None else values[:, index] for values in arrays)
+        assert below is not None
+        assert known is not None
+        assert counts is not None
+        return MeanColumns(self.resident[index], below, known, counts, high, beside, self.coarse)
 
     def parts(self, rule: Rule, *, summed: bool) -> Parts:
         """Classes by group and host [g, h], or by host [h] over all groups."""

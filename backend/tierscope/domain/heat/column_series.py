@@ -60,9 +60,11 @@ def _fold(columns: HeatColumns, wanted: Ints, resident: Ints) -> Folded:
         coarse = columns.coarse[:, wanted][:, None, None]
         high = np.where(coarse, np.maximum(sums(columns.high), low), low)
     count = np.broadcast_to(np.int64(0), (len(wanted), *resident.shape[:2], COUNTS))
-    by_host = (np.moveaxis(values, (-1, 1), (0, -1)) for values in (age, never))
-    bounds = (np.moveaxis(values, (-1, 1), (0, -1)) for values in (low, high))
-    return Folded(np.moveaxis(resident, -1, 0), *by_host, count, *bounds)
+
+    def by_host(values: Ints) -> Ints:
+        return np.moveaxis(values, (-1, 1), (0, -1))
+
+    return Folded(np.moveaxis(resident, -1, 0), by_host(age), by_host(never), count, by_host(low), by_host(high))
 
 
 def _beside(columns: HeatColumns, wanted: Ints, n: Ints) -> Beside | None:

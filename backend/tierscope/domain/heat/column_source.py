@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tierscope.domain.axis import Grid
 from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Rule
 from tierscope.domain.heat.column_parts import MeanColumns, Parts, mean_columns, median_over_time, parts_over_time
-from tierscope.domain.heat.columns import HeatColumns, take_groups
+from tierscope.domain.heat.columns import HeatColumns, take_groups, take_hosts
 from tierscope.domain.heat.panel import Margins, find_margins
 from tierscope.domain.heat.placement import Misplaced, find_misplaced
 from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS
@@ -21,14 +21,26 @@ from tierscope.domain.heat.summary import (
     MeanClasses,
     ServiceShare,
     Written,
-    share_over_hosts,
+    share_of_columns,
     widen_classes,
 )
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 _SAMPLED, _WRITTEN, _WRITTEN_OF, _HUGE, _HUGE_SUBPAGES = 0, slice(1, 5), 5, 6, 7
+
+
+@dataclass(frozen=True, slots=True)
+class _HostColumns:
+    """Shares of the hosts that have memory, as in `HostShares`."""
+
+    host_ids: Ints
+    value: Floats
+    lo: Floats
+    hi: Floats
+    sampled: npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -59,6 +71,11 @@ class ColumnSource:
         """Of any host."""
         return max(int(self.columns.n_intervals.max(initial=0)), 1)
 
+    @property
+    def n_intervals(self) -> int:
+        """Over hosts."""
+        return self._keep("intervals", lambda: int(self.columns.n_intervals.sum(dtype=np.int64)))
+
     def newest_us(self) -> dict[int, int]:
         """By host."""
         there = self.columns.n_intervals > 0
@@ -77,8 +94,23 @@ class ColumnSource:
                 # What was computed for all groups serves for a kind or a size that all of them are.
                 self._parts[kind, size] = self
             else:
-                self._parts[kind, size] = ColumnSource(take_groups(self.columns, places)) if places else None
+                self._parts[kind, size] = self._of_groups(places) if places else None
         return self._parts[kind, size]
+
+    def _of_groups(self, places: Sequence[int]) -> "ColumnSource":
+        """Some of the groups, whose means are those that were found for all of them."""
+        part = ColumnSource(take_groups(self.columns, places))
+        part._known["means"] = self._means().take(places)
+        return part
+
+    def of_hosts(self, host_ids: Sequence[int]) -> "ColumnSource | None":
+        """These hosts alone; None where none of them has any heat."""
+        key = tuple(sorted(host_ids))
+        if key not in self._parts:
+            there = np.isin(self.columns.host_ids, np.array(key, np.int64))
+            alone = self if there.all() else ColumnSource(take_hosts(self.columns, there)) if there.any() else None
+            self._parts[key] = alone
+        return self._parts[key]
 
     def observed(self, start_s: float, end_s: float) -> list[Observed]:
         """By host."""
@@ -99,13 +131,23 @@ class ColumnSource:
         return self._keep(("share", rule, place), lambda: self._share(rule, place))
 
     def _share(self, rule: Rule, place: int) -> ServiceShare | None:
-        return share_over_hosts(list(self.host_share(rule, place).values()))
+        found = self._host_columns(rule, place)
+        return share_of_columns(found.value, found.lo, found.hi, sampled=bool(found.sampled.any()))
 
     def host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
         """By host."""
         return self._keep(("host", rule, place), lambda: self._host_share(rule, place))
 
     def _host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
+        found = self._host_columns(rule, place)
+        columns = (found.host_ids, found.value, found.lo, found.hi, found.sampled)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return {host: HostShares(value, lo, hi, sampled=sampled) for host, value, lo, hi, sampled in rows}
+
+    def _host_columns(self, rule: Rule, place: int) -> "_HostColumns":
+        return self._keep(("hosts", rule, place), lambda: self._find_host_columns(rule, place))
+
+    def _find_host_columns(self, rule: Rule, place: int) -> "_HostColumns":
         parts = self._over_time(rule)
         bytes_, low_bytes, high_bytes = parts.of(place)
         value = median_over_time(bytes_, parts.resident)
@@ -118,16 +160,13 @@ class ColumnSource:
         sampled = np.asarray(((margins.below > 0) | (margins.above > 0)).any(axis=(0, 2)))
         lo = np.where(sampled, np.maximum(np.minimum(low, value) - below, 0.0), np.minimum(low, value))
         hi = np.minimum(np.maximum(high, value) + np.where(sampled, above, 0.0), 1.0)
-        there = np.flatnonzero(np.isfinite(value))
-        columns = (self.columns.host_ids, value, lo, hi, sampled)
-        return {
-            host: HostShares(v, a, b, sampled=s)
-            for host, v, a, b, s in zip(*(column[there].tolist() for column in columns), strict=True)
-        }
+        there = np.isfinite(value)
+        return _HostColumns(self.columns.host_ids[there], value[there], lo[there], hi[there], sampled[there])
 
     def host_resident(self) -> dict[int, float]:
         """By host."""
-        return dict(zip(self.host_ids, self._means().resident.sum(axis=0).tolist(), strict=True))
+        means = self._means()
+        return self._keep("by host", lambda: dict(zip(self.host_ids, means.resident.sum(axis=0).tolist(), strict=True)))
 
     def classes(self, rule: Rule) -> MeanClasses:
         """Over hosts."""
@@ -194,19 +233,26 @@ class ColumnSource:
 
     def lines(self, rule: Rule, grid: Grid) -> Floats:
         """Over hosts."""
-        parts = self._over_time(rule)
-        n = self.columns.n_intervals.astype(np.float64)
         place = grid.place(self.columns.ends_us / 1e6)
         first = np.flatnonzero(np.concatenate(([True], place[1:] != place[:-1])))
+        # The same stretches fall together as long as the steps of the grid are as wide.
+        means = self._keep(("lines", rule, first.tobytes()), lambda: self._sum_over_hosts(rule, first))
+        out = np.full((len(grid), len(CLASSES)), np.nan)
+        seen = np.isfinite(means[:, 0])
+        out[place[first][seen]] = means[seen]
+        return out
+
+    def _sum_over_hosts(self, rule: Rule, first: Ints) -> Floats:
+        """Mean bytes by class [b, 4] in stretches of buckets that begin at `first`; NaN without any host."""
+        parts = self._over_time(rule)
+        n = self.columns.n_intervals.astype(np.float64)
         weight = np.add.reduceat(n, first, axis=0)
         means = np.empty((len(first), len(CLASSES)))
         for at in range(len(CLASSES)):
             sums = np.add.reduceat(parts.value(at) * n, first, axis=0)
             means[:, at] = np.divide(sums, weight, out=np.zeros_like(sums), where=weight > 0).sum(axis=1)
-        out = np.full((len(grid), len(CLASSES)), np.nan)
-        seen = (weight > 0).any(axis=1)
-        out[place[first][seen]] = means[seen]
-        return out
+        means[~(weight > 0).any(axis=1)] = np.nan
+        return means
 
     def remember(self, key: object, compute: Callable[[], T]) -> T:
         """What `compute` returned for this key before, since columns never change."""

@@ -227,8 +227,11 @@ def _open(pack: Packed) -> _Opened:
 def drop_host(columns: HeatColumns, host_id: int) -> HeatColumns | None:
     """The same without a host; None where there is no other."""
     kept = columns.host_ids != host_id
-    if not kept.any():
-        return None
+    return take_hosts(columns, kept) if kept.any() else None
+
+
+def take_hosts(columns: HeatColumns, kept: npt.NDArray[np.bool_]) -> HeatColumns:
+    """Some of the hosts, by a mask over all of them."""
     values = {field.name: getattr(columns, field.name) for field in fields(HeatColumns)}
     for name in ("host_ids", "n_intervals", "resident", "below", "known", "counts", "coarse", "high", "beside"):
         values[name] = None if values[name] is None else values[name][..., kept]
@@ -237,10 +240,16 @@ def drop_host(columns: HeatColumns, host_id: int) -> HeatColumns | None:
 
 def take_groups(columns: HeatColumns, places: Sequence[int]) -> HeatColumns:
     """Some of the groups."""
-    picked = list(places)
     values = {field.name: getattr(columns, field.name) for field in fields(HeatColumns)}
-    values["groups"] = tuple(columns.groups[i] for i in picked)
-    values["resident"] = columns.resident[:, picked]
+    values["groups"] = tuple(columns.groups[i] for i in places)
+    index = index_of(places)
+    values["resident"] = columns.resident[:, index]
     for name in _WIDTHS:
-        values[name] = None if values[name] is None else values[name][:, :, picked]
+        values[name] = None if values[name] is None else values[name][:, :, index]
     return HeatColumns(**values)
+
+
+def index_of(places: Sequence[int]) -> slice | list[int]:
+    """An index of these places: of neighbours a slice, so that nothing is copied."""
+    neighbours = list(places) == list(range(places[0], places[0] + len(places)))
+    return slice(places[0], places[0] + len(places)) if neighbours else list(places)

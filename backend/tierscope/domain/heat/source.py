@@ -88,6 +88,10 @@ class HeatSource(Measured, Protocol):
     def longest_bucket(self) -> int:
         """The most intervals that any bucket sums up."""
 
+    @property
+    def n_intervals(self) -> int:
+        """Intervals of all hosts together."""
+
     def newest_us(self) -> dict[int, int]:
         """When the newest bucket of each host ended, in microseconds since the epoch."""
 
@@ -159,6 +163,11 @@ class SeriesSource:
     def longest_bucket(self) -> int:
         """Of any host."""
         return max((int(part.n_intervals.max()) for part in self.series), default=1)
+
+    @property
+    def n_intervals(self) -> int:
+        """Over hosts."""
+        return sum(int(part.n_intervals.sum()) for part in self.series)
 
     def newest_us(self) -> dict[int, int]:
         """By host."""

@@ -106,12 +106,17 @@ def service_share(hosts: Sequence[HeatSeries], rule: Rule, place: int) -> Servic
 
 def share_over_hosts(shares: Sequence[HostShares]) -> ServiceShare | None:
     """The median over hosts with its interval, and the medians of their bounds; None without hosts."""
-    if not shares:
+    value, lo, hi = (np.array([getattr(share, name) for share in shares]) for name in ("value", "lo", "hi"))
+    return share_of_columns(value, lo, hi, sampled=any(share.sampled for share in shares))
+
+
+def share_of_columns(value: Floats, lo: Floats, hi: Floats, *, sampled: bool) -> ServiceShare | None:
+    """The same of the shares [h] and their bounds; `sampled` where any of them rests on a sample."""
+    if not len(value):
         return None
-    middle = estimate_median([share.value for share in shares])
-    lo = float(np.median([share.lo for share in shares]))
-    hi = float(np.median([share.hi for share in shares]))
-    return ServiceShare(middle, lo, hi, len(shares), any(share.sampled for share in shares))
+    return ServiceShare(
+        estimate_median(value.tolist()), float(np.median(lo)), float(np.median(hi)), len(value), sampled
+    )
 
 
 def weighted_share(classes: MeanClasses, place: int, resident: float) -> ServiceShare | None:

@@ -166,6 +166,7 @@ layouts = Table(
     _id(),
     Column("hash", LargeBinary, nullable=False, unique=True),
     Column("keys", ARRAY(Text), nullable=False),
+    Index(None, "keys", postgresql_using="gin"),
 )
 
 host_layouts = Table(

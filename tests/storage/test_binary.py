@@ -1,0 +1,48 @@
+"""Rows of COPY as whole columns: integers, doubles, arrays, nulls, and rows that do not fit each other."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from tierscope.storage.binary import columns_of
+
+HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+TRAILER = struct.pack("!h", -1)
+
+
+def row(*fields: bytes | None) -> bytes:
+    """A row of a COPY in binary."""
+    parts = (struct.pack("!i", -1) if field is None else struct.pack("!i", len(field)) + field for field in fields)
+    return struct.pack("!h", len(fields)) + b"".join(parts)
+
+
+def array(*values: int) -> bytes:
+    """A bigint[]."""
+    cells = b"".join(struct.pack("!iq", 8, value) for value in values)
+    return struct.pack("!iiiii", 1, 0, 20, len(values), 1) + cells
+
+
+def test_columns_hold_what_the_rows_say() -> None:
+    rows = [
+        row(struct.pack("!q", n), struct.pack("!h", -n), struct.pack("!d", n / 2), None, array(n, -(2**63), 7))
+        for n in range(3)
+    ]
+    found = columns_of(HEAD + b"".join(rows) + TRAILER)
+    assert found is not None
+    np.testing.assert_array_equal(found.ints(0), [0, 1, 2])
+    np.testing.assert_array_equal(found.ints(1), [0, -1, -2])
+    np.testing.assert_array_equal(found.floats(2), [0.0, 0.5, 1.0])
+    np.testing.assert_array_equal(found.ints(3), [0, 0, 0])
+    np.testing.assert_array_equal(found.int8_arrays(4), [[n, -(2**63), 7] for n in range(3)])
+    assert found.times_us(0)[1] == 946_684_800_000_001
+
+
+def test_no_rows_are_no_columns() -> None:
+    assert columns_of(HEAD + TRAILER) is None
+
+
+@pytest.mark.parametrize("other", [row(bytes(4), None), row(None, bytes(8)), row(bytes(8))])
+def test_rows_of_other_lengths_are_refused(other: bytes) -> None:
+    with pytest.raises(ValueError, match="rows of a COPY differ"):
+        columns_of(HEAD + row(bytes(8), None) + other + TRAILER)
