@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +72,34 @@ def test_recordings_are_imported_as_a_host_of_their_own_and_again_as_the_same(ru
 
 def test_the_load_generator_refuses_an_instance_that_does_not_run(running: Tierscope) -> None:
     running.run("loadgen", "--hosts", "2", "--minutes", "1", expect=1)
+
+
+def test_the_load_generator_reports_what_the_service_took(running: Tierscope) -> None:
+    load = ("loadgen", "--live", "--hosts", "3", "--minutes", "0", "--history-hours", "1", "--json")
+    report = json.loads(running.run(*load))
+    fleet = report["fleet"]
+    assert (fleet["hosts"], fleet["batches"], fleet["errors"], fleet["duplicates"]) == (3, 3, 0, 0)
+    assert (fleet["too_late_points"], fleet["set_aside_points"]) == (0, 0)
+    assert fleet["inflated_bytes"] > fleet["sent_bytes"] > 0
+    assert report["verdict"] == {"held": True, "reasons": []}
+    assert {"api", "worker", "database", "generator"} <= set(report["cpu_seconds"])
+    assert report["stored_bytes_per_host_day"]["counters_live"] > 0
+    simulated = [host for host in _hosts(running).values() if host["origin"] == "simulated"]
+    assert len(simulated) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        (["--minutes", "0"], "nothing to send"),
+        (["--minutes", "1", "--join-token", "tsj_unknown"], "this join token is unknown"),
+    ],
+)
+def test_the_load_generator_says_why_it_cannot_send(running: Tierscope, words: list[str], cause: str) -> None:
+    command = running.command("loadgen", "--live", "--hosts", "2", *words)
+    done = subprocess.run(command, env=running.env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert cause in done.stderr
 
 
 def test_the_fleets_specification_names_eight_services() -> None:

@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 def loadgen(
     *,
     hosts: Annotated[int, typer.Option(min=1, max=100_000, help="Simulated hosts.")],
-    minutes: Annotated[int, typer.Option(min=1, help="How long to send, in real time.")] = 5,
+    minutes: Annotated[int, typer.Option(min=0, help="How long to send, in real time; 0: history alone.")] = 5,
     services: Annotated[int, typer.Option(min=1, max=7, help="Services with heat on each host.")] = 3,
     connections: Annotated[int, typer.Option(min=1, max=256, help="Connections to the service.")] = 32,
     history_hours: Annotated[
@@ -65,6 +65,8 @@ def loadgen(
     Each host sends at a moment of its own, so that the load is even. With a join token the service may run elsewhere;
     its processes and database are then left out of the report.
     """
+    if not minutes and not history_hours:
+        fail("nothing to send", next_step="give --minutes, or --history-hours")
     settings = Settings()
     state = load(find_instance(settings, demo=demo).places.state_file)
     address = server or (state.url if state is not None else None)
@@ -154,13 +156,13 @@ def _send_watched(
         name: after[name].cpu_seconds - before[name].cpu_seconds for name in before.keys() & after
     }
     began = ended - float(report["fleet"]["live_seconds"] or 0.0)
-    steady = began + 60.0 * min(_WARM_UP_MINUTES, minutes - 1)
+    steady = began + 60.0 * max(min(_WARM_UP_MINUTES, minutes - 1), 0)
     part = spent(watch.looks, steady, ended)
     report["lag"] = lag_summary(watch.looks, steady) | {"settled_after_s": settled}
     stored = per_host_day(sizes, figures.sizes(), host_minutes=float(hosts * (minutes + 60 * history_hours)))
     report["stored_bytes_per_host_day"] = stored
     report["verdict"] = asdict(judge(report["fleet"], report["lag"], expected_batches=hosts * minutes))
-    if part is not None:
+    if part is not None and minutes:
         batches = hosts * part.seconds / 60.0
         per_batch = {name: 1e3 * seconds / batches for name, seconds in part.cpu_seconds.items()}
         report["steady"] = asdict(part) | {"batches": batches}

@@ -23,9 +23,13 @@ struct Turn {
     host: Mutex<SimHost>,
 }
 
-/// Sends for `minutes` whole minutes, or until the process is ended. A limited run begins with the next minute, and what
-/// its hosts would have sent before is left out. Whatever connection is free takes the host that is due next.
+/// Sends for `minutes` whole minutes, or until the process is ended; with 0 nothing, at once. A limited run begins with
+/// the next minute, and what its hosts would have sent before is left out. Whatever connection is free takes the host
+/// that is due next.
 pub(crate) fn send(stage: &Stage, mut hosts: Vec<SimHost>, minutes: Option<u32>) -> anyhow::Result<()> {
+    if minutes == Some(0) {
+        return Ok(());
+    }
     let mut first = this_minute()?;
     if minutes.is_some() {
         first += 1;
