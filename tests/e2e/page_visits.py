@@ -5,36 +5,66 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
-from playwright.sync_api import TimeoutError as NotSettled
 
 from e2e.mock_api import FRONTEND
 
 SETTLE_MS = 60_000
 """How long a page may load; it is looked at as it is then."""
+Scheme = Literal["light", "dark"]
 
 # An init script runs outside of the policy, so that axe can be there while the policy stays in force for the page.
+# Colours that fade from theme to theme would be judged on their way: nothing fades here.
 _WATCH = """
 window.violations = []
 document.addEventListener('securitypolicyviolation', (event) =>
   window.violations.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`))
+const still = new CSSStyleSheet()
+still.replaceSync('*, *::before, *::after { transition: none !important; animation: none !important }')
+document.adoptedStyleSheets = [still]
+const ask = window.fetch
+window.unanswered = 0
+window.fetch = async (...request) => {
+  window.unanswered += 1
+  try {
+    const answer = await ask(...request)
+    await answer.clone().arrayBuffer()
+    return answer
+  } finally {
+    window.unanswered -= 1
+  }
+}
 """
-_SETTLED = """() => document.querySelector('[data-testid^=page-]') !== null
-  && document.querySelector('[data-testid=chart-skeleton]') === null
-  && document.querySelector('.mantine-Skeleton-root') === null
-  && [...document.querySelectorAll('[data-ready=false]')].length === 0"""
-# The dashboard follows the system's theme by itself, a moment later.
-_IN_SCHEME = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
-  && new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"""
+# As a link that is followed.
+_GO = "(path) => window.__TSR_ROUTER__.history.push(path)"
+# At rest, and still so some frames later: an answer may lead to the next question.
+_SETTLED = """async ([scheme, patience]) => {
+  const giveUp = performance.now() + patience
+  const atRest = () => {
+    const { history, state } = window.__TSR_ROUTER__ ?? {}
+    const wanted = history?.location.state.__TSR_key
+    return wanted !== undefined && state.status === 'idle' && state.resolvedLocation?.state.__TSR_key === wanted
+      && window.unanswered === 0
+      && document.documentElement.dataset.mantineColorScheme === scheme
+      && document.querySelector('[data-testid^=page-]') !== null
+      && document.querySelector('[data-testid=chart-skeleton], .mantine-Skeleton-root, [data-ready=false]') === null
+  }
+  for (let still = 0; still < 4; still = atRest() ? still + 1 : 0) {
+    if (performance.now() > giveUp) return false
+    await new Promise((done) => requestAnimationFrame(done))
+  }
+  return true
+}"""
 _DRAWN = """() => [...document.querySelectorAll('[data-chart]')]
   .filter((panel) => panel.querySelector('.js-plotly-plot .main-svg, ul[aria-label] [role=img]') !== null)
   .map((panel) => panel.dataset.chart)"""
-_AXE = """async () => {
+# What is not about colours is the same in both themes.
+_AXE = """async (scheme) => {
   const found = await window.axe.run(document, {
     resultTypes: ['violations'],
-    runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] },
+    runOnly: scheme === 'dark' ? ['color-contrast'] : ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'],
   })
   return found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) =>
     `${id}: ${nodes.slice(0, 4).map(({ target, failureSummary }) =>
@@ -69,8 +99,11 @@ def watched_context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: bool = True) -> None:
-    """Opens each path, light and dark, and notes what was drawn and what was wrong."""
-    where = {"path": ""}
+    """Loads the first path, goes from each to the next within the application, and notes what was drawn and wrong.
+
+    With axe, each is judged light and dark.
+    """
+    where = {"path": paths[0]}
 
     def note(message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -78,25 +111,33 @@ def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: boo
 
     page.on("console", note)
     page.on("pageerror", lambda error: visits.logged.append(f"{where['path']}: {error}"))
+    scheme: Scheme = "light"
+    page.emulate_media(color_scheme=scheme)
+    page.goto(f"{base}{paths[0]}")
     for path in paths:
         where["path"] = path
-        for scheme in ("light", "dark") if axe else ("light",):
-            # Loaded anew: colours of a page whose theme changes under it are judged before they have changed.
-            page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-            page.goto(f"{base}{path}")
-            try:
-                page.wait_for_function(_SETTLED, timeout=SETTLE_MS)
-                page.wait_for_load_state("networkidle", timeout=SETTLE_MS)
-                page.wait_for_function(_IN_SCHEME, arg=scheme, timeout=SETTLE_MS)
-            except NotSettled as error:
-                visits.unsettled.append(f"{path}, {scheme}: {error}")
-            visits.drawn.update(_read(page, _DRAWN))
-            if axe:
-                visits.unreadable.extend(f"{path}, {scheme}: {found}" for found in _read(page, _AXE))
-        visits.refused.extend(f"{path}: {found}" for found in _read(page, "() => window.violations"))
+        page.evaluate(_GO, path)
+        _rest(page, scheme, path, visits)
+        visits.drawn.update(_read(page, _DRAWN))
+        if axe:
+            _judge(page, scheme, path, visits)
+            scheme = "dark" if scheme == "light" else "light"
+            page.emulate_media(color_scheme=scheme)
+            _rest(page, scheme, path, visits)
+            _judge(page, scheme, path, visits)
+        visits.refused.extend(f"{path}: {found}" for found in _read(page, "() => window.violations.splice(0)"))
 
 
-def _read(page: Page, script: str) -> list[Any]:
-    found = page.evaluate(script)
+def _rest(page: Page, scheme: Scheme, path: str, visits: Visits) -> None:
+    if not page.evaluate(_SETTLED, [scheme, SETTLE_MS]):
+        visits.unsettled.append(f"{path}, {scheme}")
+
+
+def _judge(page: Page, scheme: Scheme, path: str, visits: Visits) -> None:
+    visits.unreadable.extend(f"{path}, {scheme}: {found}" for found in _read(page, _AXE, scheme))
+
+
+def _read(page: Page, script: str, argument: str | None = None) -> list[Any]:
+    found = page.evaluate(script, argument)
     assert isinstance(found, list)
     return found
