@@ -74,7 +74,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--agent", type=Path, required=True, help="the agent's release binary")
     parser.add_argument("--record", type=Path, help="document to write the tables to")
-    parser.add_argument("--storage", default="native,timescaledb", help="storage modes of the parts `ingest` and `load`")
+    parser.add_argument("--storage", default="native,timescaledb", help="storage of the parts `ingest` and `load`")
     parser.add_argument("--hosts", default="500", help="hosts to try for the part `load`, such as 1000,2000,5000")
     parser.add_argument("--minutes", type=int, default=3, help="minutes of each try of the part `load`")
     parser.add_argument(
