@@ -145,6 +145,8 @@ def test_a_day_of_data_shows_raw_figures_and_no_forecast(database: Database) -> 
     assert any("simulated" in note for note in view.notes)
     yesterday = CapacityReads(fleet.context(at=TODAY + timedelta(minutes=1))).list("service")
     assert yesterday.subjects[0].resident_bytes.status == "ok"
+    [demand] = CapacityPlans(fleet.context()).plan(asked()).demands
+    assert (demand.growth_ratio_per_quarter, demand.grows_by) == (None, "no forecast: not grown")
 
 
 def test_heat_makes_hot_cold_and_untouched_bytes_of_all_hosts(database: Database) -> None:
@@ -254,7 +256,7 @@ def test_a_plan_packs_the_fleet_now_and_by_quarter(database: Database) -> None:
     assert all(part.cxl_bytes == 0 for host in plan.packing.without for part in host.placed)
     [demand] = plan.demands
     assert (demand.dram_by, demand.cores) == ("hot bytes with 10 % headroom", pytest.approx(12.0))
-    assert demand.growth_ratio_per_quarter > 0.5
+    assert (demand.growth_ratio_per_quarter or 0.0) > 0.5
     assert plans.plan(asked()) == plan
     small = plans.plan(asked(skus=(Sku("small", 1, (16 * GIB,)),)))
     assert small.quarters[0].hosts_without_tiering is None

@@ -47,7 +47,7 @@ def reads(database: Database) -> SweepReads:
     return SweepReads(ReadContext(database, now, Settings(_env_file=None)))
 
 
-def start(database: Database, source: dict[str, Any] | None = None, **options: Any) -> SweepView:  # noqa: ANN401
+def asked_for(source: dict[str, Any] | None = None, **options: Any) -> NewSweep:  # noqa: ANN401
     asked: dict[str, Any] = {
         "name": "a sweep",
         "policies": ("first_touch", "tpp"),
@@ -59,7 +59,11 @@ def start(database: Database, source: dict[str, Any] | None = None, **options: A
         "prices": Prices(),
     }
     found = AskedSource(**{**NONE, **(source or WEB)})
-    return SweepWrites(database, clock=now).create(NewSweep(source=found, **{**asked, **options}), actor="ann")
+    return NewSweep(source=found, **{**asked, **options})
+
+
+def start(database: Database, source: dict[str, Any] | None = None, **options: Any) -> SweepView:  # noqa: ANN401
+    return SweepWrites(database, clock=now).create(asked_for(source, **options), actor="ann")
 
 
 def of_service(database: Database, **options: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -234,6 +238,16 @@ def test_what_cannot_be_swept_is_refused(
         start(database, source, **options)
     with database.read() as session:
         assert session.execute(text("SELECT count(*) FROM sweeps")).scalar_one() == 0
+
+
+def test_a_request_sent_again_queues_one_sweep(database: Database) -> None:
+    writes = SweepWrites(database, clock=now)
+    new = asked_for()
+    first = writes.create(new, actor="ann", idempotency_key="k")
+    assert writes.create(new, actor="ann", idempotency_key="k") == first
+    with pytest.raises(Conflict, match="other content"):
+        writes.create(asked_for(name="b"), actor="ann", idempotency_key="k")
+    assert writes.create(new, actor="bob", idempotency_key="k").id != first.id
 
 
 def test_no_more_than_so_many_sweeps_wait(database: Database) -> None:

@@ -220,7 +220,7 @@ class Unplaced(Model):
 
 
 class PlanDemand(Model):
-    """What a service asks for now, how it grows, and what its need of DRAM rests on."""
+    """What a service asks for now, how it grows (null: no forecast), and what its need of DRAM rests on."""
 
     service: str
     service_id: str
@@ -228,7 +228,7 @@ class PlanDemand(Model):
     memory_bytes: float
     dram_bytes: float
     cores: float | None
-    growth_ratio_per_quarter: float
+    growth_ratio_per_quarter: float | None
     grows_by: str
     dram_by: str
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.answers import Cursor, Limit, answer
@@ -64,8 +64,17 @@ _READ = [Depends(requires("read:fleet"))]
 
 
 @router.post("", status_code=202, response_model=Sweep, summary="Start a sweep")
-def create_sweep(body: SweepRequest, request: Request, writes: Writes, caller: Writer) -> Response:
-    """Queue a sweep. Workers replay it, one policy at a time; look at it for its progress."""
+def create_sweep(
+    body: SweepRequest,
+    request: Request,
+    writes: Writes,
+    caller: Writer,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> Response:
+    """Queue a sweep. Workers replay it, one policy at a time; look at it for its progress.
+
+    The same Idempotency-Key with the same body queues it once.
+    """
     source = AskedSource(
         kind=body.source.kind,
         service_id=body.source.service_id,
@@ -88,7 +97,7 @@ def create_sweep(body: SweepRequest, request: Request, writes: Writes, caller: W
         cpu_seconds=body.cpu_seconds,
         prices=Prices(body.cost.slow_price_ratio, body.cost.swap_price_ratio),
     )
-    return _accepted(request, writes.create(new, actor=caller.name))
+    return _accepted(request, writes.create(new, actor=caller.name, idempotency_key=idempotency_key))
 
 
 @router.get("", response_model=Page[Sweep], dependencies=_READ, summary="Sweeps, newest first")

@@ -2300,13 +2300,13 @@ class PlacedService(TypedDict):
 
 
 class PlanDemand(TypedDict):
-    """What a service asks for now, how it grows, and what its need of DRAM rests on."""
+    """What a service asks for now, how it grows (null: no forecast), and what its need of DRAM rests on."""
 
     cores: float | None
     dram_by: str
     dram_bytes: float
     grows_by: str
-    growth_ratio_per_quarter: float
+    growth_ratio_per_quarter: float | None
     hosts: int
     memory_bytes: float
     service: str

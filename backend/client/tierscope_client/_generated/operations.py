@@ -128,9 +128,13 @@ class Client(Transport):
             ),
         )
 
-    def create_sweep(self, body: models.SweepRequest) -> models.Sweep:
-        """Start a sweep. Queue a sweep. Workers replay it, one policy at a time; look at it for its progress."""
-        return cast("models.Sweep", self._json("POST", "/v1/sweeps", body=body))
+    def create_sweep(self, body: models.SweepRequest, *, idempotency_key: str | None = None) -> models.Sweep:
+        """Start a sweep. Queue a sweep. Workers replay it, one policy at a time; look at it for its progress. The same
+        Idempotency-Key with the same body queues it once.
+        """
+        return cast(
+            "models.Sweep", self._json("POST", "/v1/sweeps", headers={"idempotency-key": idempotency_key}, body=body)
+        )
 
     def create_team(self, body: models.TeamRequest) -> models.Team:
         """Make a team. Make a team. Its members may see page-level heat of its services and write events, advice and

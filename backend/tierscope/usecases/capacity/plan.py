@@ -47,13 +47,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A service's demand now, its growth in bytes a day as a share of what it holds, and where both are from."""
+    """A service's demand now, its growth a day as a share of it (None: no forecast), and where both are from."""
 
     service: ServiceRow
     day: StoredDay
     memory: float
     dram: float
-    growth_ratio_per_day: float
+    growth_ratio_per_day: float | None
     grows_by: str
     dram_by: str
 
@@ -146,13 +146,13 @@ def _know(
         dram_by = "hot bytes with 10 % headroom"
     growth = None if outlook is None else outlook.growth
     grows_by = (outlook.method or "") if outlook is not None and growth is not None else "no forecast: not grown"
-    rate = 0.0 if growth is None or resident <= 0 else growth / resident
+    rate = None if growth is None or resident <= 0 else growth / resident
     return _Known(service, stored, resident, min(need, resident), rate, grows_by, dram_by)
 
 
 def _demand(known: _Known, days: int, headroom: float) -> Demand:
     """The demand after so many days. Units keep their size: a service that grows runs on more hosts."""
-    grown = max(1.0 + known.growth_ratio_per_day * days, 0.0)
+    grown = max(1.0 + (known.growth_ratio_per_day or 0.0) * days, 0.0)
     units = min(max(math.ceil(known.day.day.n_hosts * grown - 1e-9), 1), MAX_UNITS)
     factor = grown * (1.0 + headroom)
     cores = (known.day.day.busy_cores or 0.0) * grown
@@ -240,6 +240,7 @@ def _placed(host: PackedHost, by_id: Mapping[str, Demand], names: Mapping[str, s
 
 
 def _view(known: _Known, demand: Demand) -> DemandView:
+    growth = known.growth_ratio_per_day
     return DemandView(
         service=known.name,
         service_id=known.service.public_id,
@@ -247,7 +248,7 @@ def _view(known: _Known, demand: Demand) -> DemandView:
         memory_bytes=demand.memory_bytes,
         dram_bytes=demand.dram_bytes,
         cores=known.day.day.busy_cores,
-        growth_ratio_per_quarter=known.growth_ratio_per_day * DAYS_PER_QUARTER,
+        growth_ratio_per_quarter=None if growth is None else growth * DAYS_PER_QUARTER,
         grows_by=known.grows_by,
         dram_by=known.dram_by,
     )

@@ -206,7 +206,7 @@ class DemandView:
     memory_bytes: float
     dram_bytes: float
     cores: float | None
-    growth_ratio_per_quarter: float
+    growth_ratio_per_quarter: float | None
     grows_by: str
     dram_by: str
 

@@ -3,6 +3,7 @@
 import secrets
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import timedelta
 
 from tierscope.core.clock import Clock, utc_now
@@ -17,6 +18,7 @@ from tierscope.storage.page_samples import newest_sample
 from tierscope.storage.subjects import find_host, find_service
 from tierscope.storage.sweeps import SweepRow
 from tierscope.storage.trace_uploads import find_upload
+from tierscope.usecases.repeated_requests import made_before, note_made
 from tierscope.usecases.sweeps.progress import view_sweep
 from tierscope.usecases.sweeps.samples import MAX_TOUCHED, choose_samples
 from tierscope.usecases.sweeps.spec import AskedSource, NewSweep, StoredSource, StoredSpec
@@ -38,20 +40,24 @@ class SweepWrites:
         self._database = database
         self._clock = clock
 
-    def create(self, new: NewSweep, *, actor: str) -> SweepView:
-        """Store a sweep with a task for each policy; workers take them from there.
+    def create(self, new: NewSweep, *, actor: str, idempotency_key: str | None = None) -> SweepView:
+        """Store a sweep with a task for each policy; the same key with the same content stores it once.
 
         Raises:
             BadRequest: a policy, share, setting or time cannot be.
             NotFound: there is no such service, host, workload or trace.
             Unprocessable: there is too little or too much to replay.
-            Conflict: too many sweeps wait already.
+            Conflict: too many sweeps wait already, or the key was used for something else.
         """
         if "\0" in new.name:
             raise Unprocessable("a name is text without NUL characters")
         now = self._clock()
         public_id = "w" + secrets.token_hex(8)
+        content = ["sweep", asdict(new)]
         with self._database.write() as transaction:
+            before = made_before(transaction, actor=actor, key=idempotency_key, content=content)
+            if before is not None:
+                return _view(transaction, before)
             if stored.count_open_sweeps(transaction) >= MAX_OPEN:
                 raise Conflict(
                     f"{MAX_OPEN} sweeps wait or run, which is the most there may be",
@@ -72,6 +78,7 @@ class SweepWrites:
             stored.insert_sweep(transaction, values, Counter(run.policy for run in runs))
             detail = {"name": new.name, "source": source.name, "runs": len(runs)}
             append_audit(transaction, AuditRow(now, actor, "sweep.create", public_id, detail))
+            note_made(transaction, actor=actor, key=idempotency_key, content=content, made=public_id)
         return self._show(public_id)
 
     def cancel(self, sweep_id: str, *, actor: str) -> SweepView:
@@ -120,10 +127,7 @@ class SweepWrites:
 
     def _show(self, sweep_id: str) -> SweepView:
         with self._database.read() as session:
-            row = stored.find_sweep(session, sweep_id)
-        if row is None:
-            raise NotFound(f"there is no sweep {sweep_id[:80]!r}")
-        return view_sweep(row)
+            return _view(session, sweep_id)
 
     def _find_source(self, session: ReadSession, asked: AskedSource) -> tuple[StoredSource, dict[str, int | None], int]:
         """The source, the numbers of what it is of, and the touched pages that one replay works through."""
@@ -215,6 +219,13 @@ def _check_work(touched: int, runs: Sequence[SweepRun]) -> None:
             f"{len(runs)} runs of {touched} touched pages are {touched * len(runs)}; {MAX_WORK} are the most",
             next_step="Ask for fewer runs, a shorter window or a smaller trace.",
         )
+
+
+def _view(session: ReadSession, sweep_id: str) -> SweepView:
+    row = stored.find_sweep(session, sweep_id)
+    if row is None:
+        raise NotFound(f"there is no sweep {sweep_id[:80]!r}")
+    return view_sweep(row)
 
 
 def _require(transaction: WriteTransaction, sweep_id: str) -> SweepRow:

@@ -2222,6 +2222,8 @@ export interface paths {
         /**
          * Start a sweep
          * @description Queue a sweep. Workers replay it, one policy at a time; look at it for its progress.
+         *
+         *     The same Idempotency-Key with the same body queues it once.
          */
         post: operations["create_sweep_v1_sweeps_post"];
         delete?: never;
@@ -6957,7 +6959,7 @@ export interface components {
         };
         /**
          * PlanDemand
-         * @description What a service asks for now, how it grows, and what its need of DRAM rests on.
+         * @description What a service asks for now, how it grows (null: no forecast), and what its need of DRAM rests on.
          */
         PlanDemand: {
             /** Cores */
@@ -6969,7 +6971,7 @@ export interface components {
             /** Grows By */
             grows_by: string;
             /** Growth Ratio Per Quarter */
-            growth_ratio_per_quarter: number;
+            growth_ratio_per_quarter: number | null;
             /** Hosts */
             hosts: number;
             /** Memory Bytes */
@@ -15700,7 +15702,9 @@ export interface operations {
     create_sweep_v1_sweeps_post: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };

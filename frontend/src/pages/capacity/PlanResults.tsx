@@ -135,7 +135,7 @@ const demandColumns: Column<PlanDemand>[] = [
     header: 'Growth a quarter',
     value: (row) => ({ amount: row.growth_ratio_per_quarter, unit: 'ratio' }),
     numeric: true,
-    cell: (row) => formatRatio(row.growth_ratio_per_quarter),
+    cell: (row) => (row.growth_ratio_per_quarter === null ? null : formatRatio(row.growth_ratio_per_quarter)),
   },
   { key: 'growth-by', header: 'by', name: 'Growth by', cell: (row) => <Prose text={row.grows_by} /> },
 ]
