@@ -52,7 +52,10 @@ def read_sources(
 def read_host_sources(
     session: ReadSession, service_id: int, host_ids: Sequence[int], window: Window, *, now: datetime
 ) -> dict[Method, SeriesSource | ColumnSource]:
-    """The heat of these hosts of a service by method: of many from the columns, without their counts by frequency."""
+    """The heat of these hosts of a service by method: of many from the columns, without their counts by frequency.
+
+    Columns end with the last hour that was stored: all buckets of their series are as wide.
+    """
     columns = find_columns(session, service_id, host_ids, Asked(window, now, counts=False, whole=True))
     if columns:
         picked = ((method, source.of_hosts(host_ids)) for method, source in columns.items())
