@@ -25,6 +25,19 @@ def fresh() -> Iterator[Tierscope]:
 
 
 @pytest.fixture(scope="module")
+def made() -> Iterator[Tierscope]:
+    with fresh_tierscope() as tierscope:
+        yield tierscope
+
+
+@pytest.fixture
+def stopped(made: Tierscope) -> Iterator[Tierscope]:
+    """A data directory on which nothing runs: tests start the instance, and only the first of them makes its data."""
+    yield made
+    made.run("down")
+
+
+@pytest.fixture(scope="module")
 def running() -> Iterator[Tierscope]:
     with fresh_tierscope() as tierscope:
         tierscope.run(*UP)
@@ -103,30 +116,30 @@ def test_operating_commands_work_on_the_running_instance(running: Tierscope, tmp
     assert texts == ["deployed checkout 1.2"]
 
 
-def test_down_leaves_nothing_running_and_keeps_the_data(fresh: Tierscope) -> None:
-    fresh.run(*UP, "--no-wait")
-    token = json.loads(fresh.run("token", "join", "--json"))["id"]
-    assert len(fresh.leftovers()) > 0
-    assert "Stopped: live" in fresh.run("down")
-    assert fresh.leftovers() == []
-    assert fresh.status(expect=1)["phase"] == "stopped"
-    assert "Nothing was running" in fresh.run("down")
-    fresh.run(*UP, "--no-wait")
-    assert token in fresh.run("token", "list")
+def test_down_leaves_nothing_running_and_keeps_the_data(stopped: Tierscope) -> None:
+    stopped.run(*UP, "--no-wait")
+    token = json.loads(stopped.run("token", "join", "--json"))["id"]
+    assert len(stopped.leftovers()) > 0
+    assert "Stopped: live" in stopped.run("down")
+    assert stopped.leftovers() == []
+    assert stopped.status(expect=1)["phase"] == "stopped"
+    assert "Nothing was running" in stopped.run("down")
+    stopped.run(*UP, "--no-wait")
+    assert token in stopped.run("token", "list")
 
 
-def test_a_killed_supervisor_leaves_nothing_running_and_up_recovers(fresh: Tierscope) -> None:
-    fresh.run(*UP, "--no-wait")
-    state = json.loads((fresh.data_dir / "state.json").read_text(encoding="utf-8"))
+def test_a_killed_supervisor_leaves_nothing_running_and_up_recovers(stopped: Tierscope) -> None:
+    stopped.run(*UP, "--no-wait")
+    state = json.loads((stopped.data_dir / "state.json").read_text(encoding="utf-8"))
     children = [identify(part["process"]["pid"]) for part in state["components"].values() if part["process"]]
     os.kill(state["supervisor"]["pid"], signal.SIGKILL)
     for child in children:
         assert child is None or wait_gone(child, timeout_seconds=60)
-    status = fresh.status(expect=1)
+    status = stopped.status(expect=1)
     assert status["phase"] == "failed"
     assert "supervisor is gone" in status["note"]
-    fresh.run(*UP, "--no-wait")
-    assert fresh.status("--wait", "60")["healthy"] is True
+    stopped.run(*UP, "--no-wait")
+    assert stopped.status("--wait", "60")["healthy"] is True
 
 
 def test_a_state_file_that_names_a_stranger_harms_nobody(fresh: Tierscope) -> None:
@@ -149,10 +162,10 @@ def test_a_state_file_that_names_a_stranger_harms_nobody(fresh: Tierscope) -> No
     assert not (fresh.data_dir / "state.json").exists()
 
 
-def test_ctrl_c_ends_the_foreground_run_in_good_order(fresh: Tierscope) -> None:
+def test_ctrl_c_ends_the_foreground_run_in_good_order(stopped: Tierscope) -> None:
     with subprocess.Popen(
-        fresh.command("up", "--no-agent", "--port", "0"),
-        env=fresh.env,
+        stopped.command("up", "--no-agent", "--port", "0"),
+        env=stopped.env,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -165,7 +178,7 @@ def test_ctrl_c_ends_the_foreground_run_in_good_order(fresh: Tierscope) -> None:
                 foreground.send_signal(signal.SIGINT)
         assert foreground.wait(timeout=START_SECONDS) == 0, "".join(lines)
     assert "stopping" in lines[-1]
-    assert fresh.leftovers() == []
+    assert stopped.leftovers() == []
 
 
 def test_commands_without_an_instance_say_what_to_do(fresh: Tierscope) -> None:
