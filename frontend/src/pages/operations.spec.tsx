@@ -3,7 +3,8 @@ import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { anonymous } from '../mock-api/identity'
-import { agentVersions, dataQuality, purge } from '../mock-api/operations'
+import { hostDetail } from '../mock-api/hosts'
+import { agentVersions, dataQuality, pauses, purge } from '../mock-api/operations'
 import { openApp, problem } from '../mock-api/render'
 import { installCommands } from './agents/installCommands'
 
@@ -53,6 +54,53 @@ describe('the agents page', () => {
       url.pathname === '/v1/agents/versions' ? problem(403, 'ben does not have `read:agents`.', 'Ask.') : undefined,
     )
     expect((await screen.findByTestId('problem-state')).textContent).toContain('does not have')
+  })
+})
+
+describe('the kill switch', () => {
+  it('pauses the agent of a live host, heat alone or everything', async () => {
+    const sent: unknown[] = []
+    const host = hostDetail('h-1')
+    openApp('/hosts/h-1?tab=setup', async (url, request) => {
+      if (url.pathname === '/v1/hosts/h-1') {
+        const pause = { paused: false, heat_paused: false, everywhere: false, since: null, actor: null }
+        return Response.json({
+          ...host,
+          summary: { ...host?.summary, origin: 'live' },
+          agent: { ...host?.agent, pause },
+        })
+      }
+      if (url.pathname !== '/v1/agents/pause') return undefined
+      sent.push(await request.json())
+      return Response.json({ changed: 1, pauses })
+    })
+    const panel = await screen.findByTestId('agent')
+    await userEvent.click(await within(panel).findByRole('button', { name: 'Pause' }))
+    await userEvent.click(await screen.findByRole('button', { name: 'Pause heat alone' }))
+    await waitFor(() => expect(sent).toEqual([{ host_id: 'h-1', heat_only: true }]))
+  })
+
+  it('is not offered for recordings, nor to others', async () => {
+    openApp('/hosts/h-1?tab=setup')
+    const panel = await screen.findByTestId('agent')
+    await within(panel).findByText('heat paused everywhere')
+    expect(within(panel).queryByRole('button', { name: /Pause|Resume/ })).toBeNull()
+    cleanup()
+    openApp('/agents', (url) => (url.pathname === '/v1/session' ? Response.json(anonymous) : undefined))
+    await within(await screen.findByTestId('pauses')).findByText('ana')
+    expect(screen.queryByRole('button', { name: /Resume/ })).toBeNull()
+  })
+
+  it('is ended from the list of pauses, and says why it could not be', async () => {
+    const sent: unknown[] = []
+    openApp('/agents', async (url, request) => {
+      if (url.pathname !== '/v1/agents/resume') return undefined
+      sent.push(await request.json())
+      return problem(409, 'every host is paused, by ana', 'End that first.')
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Resume h-4' }))
+    await waitFor(() => expect(screen.getByRole('alert').textContent).toContain('Every host is paused, by ana'))
+    expect(sent).toEqual([{ host_id: 'h-4', heat_only: true }])
   })
 })
 

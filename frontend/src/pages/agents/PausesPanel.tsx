@@ -6,6 +6,8 @@ import { EmptyState } from '../../ui/EmptyState'
 import { Panel } from '../../ui/Panel'
 import { ProblemState } from '../../ui/ProblemState'
 import { Timestamp } from '../../ui/Timestamp'
+import { useSession } from '../shell/useSession'
+import { ResumeButton } from './PauseControl'
 
 const columns: Column<Pause>[] = [
   {
@@ -25,14 +27,23 @@ const columns: Column<Pause>[] = [
   { key: 'actor', header: 'By', cell: ({ actor }) => actor },
 ]
 
+const resume: Column<Pause> = {
+  key: 'resume',
+  header: '',
+  cell: ({ host_id: hostId, scope }) => (
+    <ResumeButton hostId={hostId} heatOnly={scope === 'heat'} what={hostId ?? 'every host'} />
+  ),
+}
+
 /** Agents that were told to stop, and how they go on. */
 export function PausesPanel({ pauses, load }: { pauses: Pause[] | undefined; load: LoadState }) {
+  const { may } = useSession()
   return (
     <Panel
       title="Paused agents"
       hint={
         <>
-          the kill switch: <code>tierscope agents pause --host ID|--all</code>, and <code>tierscope agents resume</code>
+          one host is paused on its page under Agent and setup; all of them by <code>tierscope agents pause --all</code>
         </>
       }
       flush
@@ -43,7 +54,7 @@ export function PausesPanel({ pauses, load }: { pauses: Pause[] | undefined; loa
       ) : (
         <DataTable
           label="Paused agents"
-          columns={columns}
+          columns={may('operate:agents') ? [...columns, resume] : columns}
           rows={pauses}
           rowKey={(row) => `${row.host_id ?? 'all'} ${row.scope}`}
           skeletonRows={1}

@@ -1,4 +1,4 @@
-import type { AgentInfo } from '../../api/_generated/schema'
+import type { AgentInfo, HostDetail } from '../../api/_generated/schema'
 import { methodName } from '../../lib/figure'
 import { EmptyState } from '../../ui/EmptyState'
 import { Panel } from '../../ui/Panel'
@@ -6,6 +6,7 @@ import { Prose } from '../../ui/Prose'
 import { Stat } from '../../ui/Stat'
 import { StatStrip } from '../../ui/StatStrip'
 import { Timestamp } from '../../ui/Timestamp'
+import { PauseControl } from '../agents/PauseControl'
 import { ToneTag, type Tone } from '../../ui/ToneTag'
 import classes from './AgentPanel.module.css'
 
@@ -27,13 +28,14 @@ function Pause({ pause }: { pause: AgentInfo['pause'] }) {
     <ToneTag
       tone="warning"
       label={`${pause.paused ? 'paused' : 'heat paused'}${pause.everywhere ? ' everywhere' : ''}`}
-      meaning={`By ${pause.actor ?? 'someone'}. End it with \`tierscope agents resume\`.`}
+      meaning={`By ${pause.actor ?? 'someone'}. ${pause.everywhere ? 'It ends under Agents.' : ''}`}
     />
   )
 }
 
 /** The agent as it reports on itself: what it costs, how it keeps to its budget, what it lost, whether it is paused. */
-export function AgentPanel({ agent }: { agent: AgentInfo | undefined }) {
+export function AgentPanel({ hostId, host }: { hostId: string; host: HostDetail | undefined }) {
+  const agent = host?.agent
   const silent = agent !== undefined && agent.reported_at === null
   return (
     <Panel
@@ -47,6 +49,10 @@ export function AgentPanel({ agent }: { agent: AgentInfo | undefined }) {
       }
       flush
       testId="agent"
+      actions={
+        // What was recorded is sent as it is: there is no agent to pause.
+        host?.summary.origin === 'live' && <PauseControl hostId={hostId} pause={host.agent.pause} />
+      }
     >
       {agent !== undefined && (
         <div className={classes.states}>

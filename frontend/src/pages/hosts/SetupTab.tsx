@@ -20,7 +20,7 @@ export function SetupTab({ hostId, host }: { hostId: string; host: HostDetail | 
   )
   return (
     <Stack>
-      <AgentPanel agent={host?.agent} />
+      <AgentPanel hostId={hostId} host={host} />
       <LabelsPanel hostId={hostId} />
       <Panel
         title="Collectors"
