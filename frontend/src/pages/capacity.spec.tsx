@@ -2,6 +2,7 @@
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { capacity } from '../mock-api/capacity'
 import { openApp, problem } from '../mock-api/render'
 
 vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
@@ -28,6 +29,20 @@ describe('the capacity page', () => {
     expect(evidence.getByText('damped holt (chosen)')).toBeTruthy()
     expect(evidence.getAllByText('not within 90 days')).toHaveLength(2)
     expect(evidence.getByText(/Deploy v2/)).toBeTruthy()
+  })
+
+  it('names the origin of each row where they differ', async () => {
+    openApp('/capacity')
+    const same = within(await screen.findByRole('region', { name: 'Capacity' }))
+    await same.findByRole('link', { name: 'prod/redis' })
+    expect(same.queryByText('Origin')).toBeNull()
+    cleanup()
+    const view = capacity('service')
+    const subjects = view.subjects.map((row, index) => (index === 0 ? { ...row, origin: 'simulated' } : row))
+    openApp('/capacity', (url) => (url.pathname === '/v1/capacity' ? Response.json({ ...view, subjects }) : undefined))
+    const mixed = within(await screen.findByRole('region', { name: 'Capacity' }))
+    expect(await mixed.findByText('simulated')).toBeTruthy()
+    expect(mixed.getAllByText('measured')).toHaveLength(subjects.length - 1)
   })
 
   it('says why there is no forecast', async () => {

@@ -1,6 +1,7 @@
 import { Tooltip } from '@mantine/core'
-import { IconBellOff, IconEye, IconFlask, IconLink } from '@tabler/icons-react'
+import { IconBellOff, IconEye, IconLink } from '@tabler/icons-react'
 import type { Alert } from '../../api/_generated/schema'
+import { OriginMark } from '../../ui/OriginMark'
 import classes from './AlertsPage.module.css'
 
 /** What is noted on an alert: somebody looks after it, it is silenced or inhibited, its data is simulated. */
@@ -33,11 +34,7 @@ export function AlertMarksOf({ alert }: { alert: Alert }) {
           </span>
         </Tooltip>
       )}
-      {alert.origin === 'simulated' && (
-        <span className={classes.mark}>
-          <IconFlask size={13} aria-hidden /> simulated
-        </span>
-      )}
+      <OriginMark origin={alert.origin} />
     </span>
   )
 }

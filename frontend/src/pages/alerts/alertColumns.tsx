@@ -17,7 +17,7 @@ function noted({ acknowledged, silenced_by: silences, inhibited_by: others, orig
     ...(acknowledged === null ? [] : [`acknowledged by ${acknowledged.by}`]),
     ...(silences.length === 0 ? [] : ['silenced']),
     ...(others.length === 0 ? [] : ['inhibited']),
-    ...(origin === 'simulated' ? ['simulated'] : []),
+    ...(origin === 'simulated' ? ['simulated'] : origin === 'import' ? ['imported'] : []),
   ].join(', ')
 }
 

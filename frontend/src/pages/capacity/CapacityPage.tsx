@@ -6,7 +6,6 @@ import type { Capacity } from '../../api/_generated/schema'
 import { capacityQuery } from '../../api/queries/capacity'
 import { loadStateOf } from '../../api/queries/loadState'
 import { capacityTabs } from '../../lib/capacityUrl'
-import { ExportButtons } from './ExportButtons'
 import { Headline } from '../../ui/Headline'
 import { NotesList } from '../../ui/NotesList'
 import { Panel } from '../../ui/Panel'
@@ -69,25 +68,22 @@ function Subjects({ capacity, group }: { capacity: Capacity | undefined; group: 
         title={group === 'service' ? 'Services' : 'Groups of hosts'}
         hint="of the newest whole day; choose one for its forecast"
         actions={
-          <>
-            <Select
-              aria-label="Grouped by"
-              allowDeselect={false}
-              className={classes.grouping ?? ''}
-              value={group}
-              onChange={(value) =>
-                void navigate({
-                  search: (before) => ({
-                    ...before,
-                    group: value === null || value === 'service' ? undefined : value,
-                    subject: undefined,
-                  }),
-                })
-              }
-              data={(capacity?.groupings ?? [group]).map((value) => ({ value, label: groupingWords(value) }))}
-            />
-            <ExportButtons path={`/v1/capacity?group_by=${encodeURIComponent(group)}`} />
-          </>
+          <Select
+            aria-label="Grouped by"
+            allowDeselect={false}
+            className={classes.grouping ?? ''}
+            value={group}
+            onChange={(value) =>
+              void navigate({
+                search: (before) => ({
+                  ...before,
+                  group: value === null || value === 'service' ? undefined : value,
+                  subject: undefined,
+                }),
+              })
+            }
+            data={(capacity?.groupings ?? [group]).map((value) => ({ value, label: groupingWords(value) }))}
+          />
         }
         flush
         testId="capacity-subjects"

@@ -4,6 +4,7 @@ import type { CapacitySubject } from '../../api/_generated/schema'
 import { DataTable, type Column } from '../../ui/DataTable'
 import { EmptyState } from '../../ui/EmptyState'
 import { FigureText } from '../../ui/FigureText'
+import { OriginMark } from '../../ui/OriginMark'
 import { terms } from '../../lib/terms'
 import { Term } from '../../ui/Term'
 import classes from './CapacityPage.module.css'
@@ -53,7 +54,12 @@ function twoLines(first: string, second: string): ReactNode {
   )
 }
 
-function columnsFor(kind: CapacitySubject['kind'], chosen: string | undefined): Column<CapacitySubject>[] {
+/** Marks rows by their origin where `mixed`: where all have the same one, the page says so. */
+function columnsFor(
+  kind: CapacitySubject['kind'],
+  chosen: string | undefined,
+  mixed: boolean,
+): Column<CapacitySubject>[] {
   return [
     {
       key: 'name',
@@ -72,6 +78,17 @@ function columnsFor(kind: CapacitySubject['kind'], chosen: string | undefined): 
         </Link>
       ),
     },
+    ...(mixed
+      ? [
+          {
+            key: 'origin',
+            header: 'Origin',
+            sortBy: (row: CapacitySubject) => row.origin,
+            cell: (row: CapacitySubject) => (row.origin === 'live' ? 'measured' : <OriginMark origin={row.origin} />),
+            value: (row: CapacitySubject) => row.origin,
+          },
+        ]
+      : []),
     { key: 'hosts', header: 'Hosts', numeric: true, sortBy: (row) => row.hosts, cell: (row) => row.hosts },
     figureColumn('capacity_bytes', 'Capacity', 'Memory', 'All memory of its hosts.'),
     figureColumn('resident_bytes', 'Resident', 'Resident memory', terms.resident),
@@ -117,11 +134,12 @@ interface SubjectsTableProps {
 
 /** Services or groups of hosts with their memory, apart by what it is good for, and when they are full. */
 export function SubjectsTable({ kind, subjects, chosen, sort, onSort }: SubjectsTableProps) {
+  const mixed = new Set(subjects?.map(({ origin }) => origin)).size > 1
   return (
     <>
       <DataTable
         label="Capacity"
-        columns={columnsFor(kind, chosen)}
+        columns={columnsFor(kind, chosen, mixed)}
         rows={subjects}
         rowKey={(row) => row.id}
         sort={sort}
