@@ -49,7 +49,7 @@ export function SourcePicker({ entry, sources, load, onChange }: SourcePickerPro
       <legend>Trace</legend>
       <SegmentedControl
         aria-label="Kind of trace"
-        mb={10}
+        className={classes.kinds ?? ''}
         value={entry.kind}
         onChange={(kind) => onChange({ kind: kinds.find(({ value }) => value === kind)?.value ?? 'service' })}
         data={kinds}
