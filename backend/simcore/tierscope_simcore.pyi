@@ -143,9 +143,19 @@ def read_bodies(bodies: list[bytes], series: Ints, start_ms: int, end_ms: int) -
     """Samples of some series in (start, end], by series and time: ids, milliseconds, values."""
 
 def fold_counters(
-    bodies: list[bytes], series: Ints, places: Ints, scales: Floats, columns: int, start_ms: int, end_ms: int
+    bodies: list[bytes],
+    series: Ints,
+    places: Ints,
+    scales: Floats,
+    held_ms: Ints,
+    columns: int,
+    start_ms: int,
+    end_ms: int,
 ) -> tuple[Ints, Ints, Bools]:
-    """Rows of counters of (start, end]: times in milliseconds, values and presence row by row over the columns."""
+    """Rows of counters of (start, end]: times in milliseconds, values and presence row by row over the columns.
+
+    `held_ms`: how long values of a series stand; 0 where they belong to the row of their scrape.
+    """
 
 def write_request(series: list[tuple[Labels, Ints, Floats]]) -> bytes:
     """A compressed request of series with times in milliseconds and values, as Prometheus sends it."""

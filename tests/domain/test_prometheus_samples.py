@@ -2,11 +2,19 @@
 
 import pytest
 
+from tierscope.domain.samples.containers import workload_of_pod
 from tierscope.domain.samples.counters import MappedCounter, map_series
 from tierscope.domain.samples.inventory import make_inventory
 from tierscope.domain.samples.selector import Condition, parse_selector
 from tierscope.domain.samples.targets import TargetName, find_target, strip_port
 from tierscope.domain.tier_moves.machine import read_machine
+
+
+def container(metric: str, **labels: str) -> dict[str, str]:
+    """Labels of a container as the kubelet's cAdvisor prints them."""
+    pod = "cart-7c9d8b6f5-x2k9z"
+    place = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1e2d.slice/cri-containerd-9f86d081.scope"
+    return {"__name__": metric, "container": "app", "id": place, "namespace": "shop", "pod": pod, **labels}
 
 
 @pytest.mark.parametrize(
@@ -35,10 +43,36 @@ from tierscope.domain.tier_moves.machine import read_machine
         ({"__name__": "node_memory_numa_MemFree", "node": "all"}, []),
         ({"__name__": "node_network_receive_bytes_total", "device": "eth0"}, []),
         ({"__name__": "go_goroutines"}, []),
+        (container("container_memory_rss"), [("service:shop/cart|memory.stat|anon", 1.0)]),
+        (container("container_memory_cache"), [("service:shop/cart|memory.stat|file", 1.0)]),
+        (container("container_memory_usage_bytes"), [("service:shop/cart|memory.current|current", 1.0)]),
+        (container("container_memory_swap"), [("service:shop/cart|memory.swap.current|current", 1.0)]),
+        # The pod as a whole, the container that holds its namespaces, and the node: they hold what containers hold.
+        (container("container_memory_rss", container=""), []),
+        (container("container_memory_rss", container="POD"), []),
+        ({"__name__": "container_memory_rss", "id": "/"}, []),
+        (container("container_memory_rss", pod="a|b"), []),
+        # A sum over pods that come and go does not only grow.
+        (container("container_memory_failures_total", failure_type="pgmajfault", scope="container"), []),
     ],
 )
 def test_series_are_counters(labels: dict[str, str], counters: list[tuple[str, float]]) -> None:
     assert [(found.key, found.scale) for found in map_series(labels)] == counters
+
+
+@pytest.mark.parametrize(
+    ("pod", "workload"),
+    [
+        ("cart-7c9d8b6f5-x2k9z", "cart"),
+        ("db-0", "db"),
+        ("node-agent-x2k9z", "node-agent"),
+        ("nightly-28391040-x2k9z", "nightly"),
+        ("my-proxy", "my-proxy"),
+        ("plain", "plain"),
+    ],
+)
+def test_pods_belong_to_the_workloads_that_agents_name(pod: str, workload: str) -> None:
+    assert workload_of_pod(pod) == workload
 
 
 def test_pages_of_zoneinfo_are_preferred_to_sizes_of_meminfo() -> None:

@@ -219,7 +219,8 @@ pub(crate) fn read_bodies<'py>(
 
 /// Rows of counters of (start, end]: times in milliseconds, values and presence, row by row over `columns`.
 ///
-/// `series`, `places` and `scales` say which series goes to which column, and by what it is multiplied.
+/// `series`, `places` and `scales` say which series goes to which column, and by what it is multiplied; `held_ms` how
+/// long its values stand, 0 where they belong to the row of their scrape.
 #[pyfunction]
 #[allow(
     clippy::needless_pass_by_value,
@@ -232,20 +233,23 @@ pub(crate) fn fold_counters<'py>(
     series: PyReadonlyArray1<'py, i64>,
     places: PyReadonlyArray1<'py, i64>,
     scales: PyReadonlyArray1<'py, f64>,
+    held_ms: PyReadonlyArray1<'py, i64>,
     columns: usize,
     start_ms: i64,
     end_ms: i64,
 ) -> PyResult<(Column<'py, i64>, Column<'py, i64>, Column<'py, bool>)> {
-    let (series, places, scales) = (series.as_array(), places.as_array(), scales.as_array());
+    let (series, places) = (series.as_array(), places.as_array());
+    let (scales, held_ms) = (scales.as_array(), held_ms.as_array());
     let goes_to: Vec<Place> = series
         .iter()
         .zip(places.iter())
-        .zip(scales.iter())
-        .filter_map(|((series, column), scale)| {
+        .zip(scales.iter().zip(held_ms.iter()))
+        .filter_map(|((series, column), (scale, held_ms))| {
             Some(Place {
                 series: *series,
                 column: usize::try_from(*column).ok()?,
                 scale: *scale,
+                held_ms: *held_ms,
             })
         })
         .collect();

@@ -12,12 +12,17 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.batch import ServiceKey
 from tierscope.domain.packing import Block
+from tierscope.domain.samples.containers import POD_RULE
 from tierscope.storage import copy
 from tierscope.storage.agents import NewHost, insert_host
+from tierscope.storage.ingest.facts import admit_services
+from tierscope.storage.ingest.registry import NOTE_SECONDS, store_services
 from tierscope.storage.layouts import ensure_layout
 from tierscope.storage.tables import host_layouts
 
+_NO_HEAT = "Prometheus does not say which pages are in use"
 _EPOCH_2000_US = 946_684_800 * 10**6
 
 
@@ -150,6 +155,35 @@ def note_sighting(
             " boot_id = coalesce(:boot, boot_id), retired_at = NULL WHERE id = :host"
         ),
         {"host": host_id, "seen": seen, "ended": ended_us, "boot": boot_id},
+    )
+
+
+def note_container_services(
+    transaction: WriteTransaction, host_id: int, keys: Sequence[ServiceKey], *, per_host: int
+) -> None:
+    """Note the services whose containers run on a host; those beyond the limit of a host are left out.
+
+    Sightings are written once in some minutes. Many hosts share a service, so none waits for another to write it.
+    """
+    ids = sorted(store_services(transaction, {("live", key) for key in keys}).values())
+    refused = {service for _, service in admit_services(transaction, {host_id: ids}, per_host=per_host)}
+    services = [service for service in ids if service not in refused]
+    values = {"host": host_id, "rule": POD_RULE, "reason": _NO_HEAT, "services": services, "after": NOTE_SECONDS}
+    transaction.execute(
+        text(
+            "INSERT INTO host_services AS h (host_id, service_id, rule, heat_reason)"
+            " SELECT :host, s, :rule, :reason FROM unnest(CAST(:services AS bigint[])) s ORDER BY s"
+            " ON CONFLICT (host_id, service_id) DO UPDATE SET last_seen_at = now()"
+            " WHERE h.last_seen_at < now() - :after * interval '1 second'"
+        ),
+        values,
+    )
+    transaction.execute(
+        text(
+            "UPDATE services SET last_seen_at = now() WHERE id IN (SELECT id FROM services WHERE id = ANY(:services)"
+            " AND last_seen_at < now() - :after * interval '1 second' FOR NO KEY UPDATE SKIP LOCKED)"
+        ),
+        {"services": services, "after": NOTE_SECONDS},
     )
 
 

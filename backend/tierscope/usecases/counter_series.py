@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.batch import ServiceKey
 from tierscope.domain.samples.counters import MappedCounter, map_series
 from tierscope.domain.samples.inventory import INFO_METRICS
 from tierscope.storage.binary import to_us
@@ -17,6 +18,8 @@ from tierscope.storage.sample_series import StoredSeries, series_of_targets, ser
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 COUNTERS_PER_HOST = 4096
+_LIKE = ("node\\_%", "tierscope\\_%", "container\\_memory\\_%")
+_SERVICE = "service:"
 _KEPT_MAX = 50_000
 _INFO_SPAN = timedelta(minutes=5)
 _kept: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, int], "CounterSeries"]] = {}
@@ -24,12 +27,18 @@ _kept: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, int], "CounterSeries"]
 
 @dataclass(frozen=True, slots=True)
 class CounterSeries:
-    """Series `ids` [n] fill `places` [n] of `keys`, multiplied by `scales` [n]; a series may fill several."""
+    """Series `ids` [n] fill `places` [n] of `keys`, multiplied by `scales` [n]; a series may fill several.
+
+    `held_ms` [n]: how long its values stand.
+    """
 
     keys: tuple[str, ...]
     ids: Ints
     places: Ints
     scales: Floats
+    held_ms: Ints
+    services: tuple[ServiceKey, ...]
+    """Services that some of the counters are of."""
     info: tuple[StoredSeries, ...]
     """Series that an inventory is made of."""
     nodename: str | None
@@ -56,13 +65,9 @@ def counter_series(session: ReadSession, target_ids: Sequence[int]) -> CounterSe
         return kept[1]
     if len(_kept) > _KEPT_MAX:
         _kept.clear()
-    found = _map([*series_of_targets(session, target_ids, "node\\_%"), *_declared(session, target_ids)])
+    found = _map([one for like in _LIKE for one in series_of_targets(session, target_ids, like)])
     _kept[key] = (state, found)
     return found
-
-
-def _declared(session: ReadSession, target_ids: Sequence[int]) -> list[StoredSeries]:
-    return series_of_targets(session, target_ids, "tierscope\\_%")
 
 
 def _map(series: Sequence[StoredSeries]) -> CounterSeries:
@@ -72,7 +77,11 @@ def _map(series: Sequence[StoredSeries]) -> CounterSeries:
         for counter in map_series(one.labels):
             mapped.append((one.id, counter))
             best[counter.key] = min(best.get(counter.key, counter.rank), counter.rank)
-    keys = tuple(sorted(best))[:COUNTERS_PER_HOST]
+    if all(key.startswith(_SERVICE) for key in best):
+        best = {}  # containers alone say nothing of the machine: it becomes a host when node_exporter speaks of it
+    kept = sorted(best, key=lambda key: (key.startswith(_SERVICE), key))[:COUNTERS_PER_HOST]
+    keys = tuple(sorted(kept))
+    names = sorted({key.removeprefix(_SERVICE).partition("|")[0] for key in keys if key.startswith(_SERVICE)})
     place = {key: i for i, key in enumerate(keys)}
     taken = [
         (ident, counter) for ident, counter in mapped if counter.key in place and counter.rank == best[counter.key]
@@ -83,6 +92,8 @@ def _map(series: Sequence[StoredSeries]) -> CounterSeries:
         ids=np.array([ident for ident, _ in taken], np.int64),
         places=np.array([place[counter.key] for _, counter in taken], np.int64),
         scales=np.array([counter.scale for _, counter in taken], np.float64),
+        held_ms=np.array([counter.held_ms for _, counter in taken], np.int64),
+        services=tuple(ServiceKey(*name.split("/", 1)) for name in names),
         info=tuple(one for one in series if one.labels["__name__"] in INFO_METRICS),
         nodename=uname[-1].get("nodename") if uname else None,
     )

@@ -16,6 +16,9 @@ pub struct Place {
     pub column: usize,
     /// A value times this is the counter.
     pub scale: f64,
+    /// How long a value stands, in milliseconds, where its series is scraped at times of its own; 0: it belongs to the
+    /// row of its scrape. All series of a column are of one of the two sorts.
+    pub held_ms: i64,
 }
 
 /// n rows of k columns; `values` [n * k] is 0 where not `present`.
@@ -27,6 +30,23 @@ pub struct Rows {
     pub values: Vec<i64>,
     /// Which were there.
     pub present: Vec<bool>,
+}
+
+impl Rows {
+    /// Adds to each row the newest value of a series that stands at its time. `run` is in order of time.
+    fn hold(&mut self, run: &[Sample], place: &Place, columns: usize) {
+        for (row, at_ms) in self.times_ms.iter().enumerate() {
+            let until = run.partition_point(|sample| sample.at_ms <= *at_ms);
+            let newest = run[..until].last();
+            let standing =
+                newest.filter(|sample| at_ms.saturating_sub(sample.at_ms) < place.held_ms);
+            if let Some(value) = standing.and_then(|sample| whole(sample.value, place.scale)) {
+                let cell = row * columns + place.column;
+                self.values[cell] = self.values[cell].saturating_add(value);
+                self.present[cell] = true;
+            }
+        }
+    }
 }
 
 /// Sums by time and column as they grow, and how many series went into each.
@@ -100,6 +120,8 @@ impl Growing {
 
 /// Makes rows of tidy samples over `columns` columns. Every place names a column below `columns`.
 ///
+/// Of series whose values stand for a while (`held_ms`), a row sums the newest values; these series make no rows.
+///
 /// A row stands at each time at which more than half as many counters came as at the fullest one; other exporters of a
 /// host are scraped at other times, and theirs go into the next row, the newest since the row before. Series that share
 /// a column add up, and it is missing from rows where one of them is: a sum with a hole in it is not a sum. Values that
@@ -115,17 +137,24 @@ pub fn rows(samples: &[Sample], places: &[Place], columns: usize) -> Rows {
         .collect();
     let mut times_ms: Vec<i64> = runs
         .iter()
+        .filter(|(_, places)| places.iter().any(|place| place.held_ms == 0))
         .flat_map(|(run, _)| run.iter().map(|sample| sample.at_ms))
         .collect();
     times_ms.sort_unstable();
     times_ms.dedup();
     let mut growing = Growing::new(times_ms, columns);
-    for (run, places) in runs {
-        for place in places {
+    for (run, places) in &runs {
+        for place in places.iter().filter(|place| place.held_ms == 0) {
             growing.add(run, place);
         }
     }
-    growing.gather()
+    let mut rows = growing.gather();
+    for (run, places) in &runs {
+        for place in places.iter().filter(|place| place.held_ms > 0) {
+            rows.hold(run, place, columns);
+        }
+    }
+    rows
 }
 
 fn whole(value: f64, scale: f64) -> Option<i64> {

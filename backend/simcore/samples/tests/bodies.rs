@@ -60,6 +60,7 @@ fn rows_take_what_came_since_the_row_before() {
             series,
             column,
             scale,
+            held_ms: 0,
         });
     // The series 3 is scraped by itself, between the others.
     let samples = [
@@ -88,6 +89,7 @@ fn series_of_one_column_add_up_or_are_missing() {
         series,
         column: 0,
         scale: 100.0,
+        held_ms: 0,
     });
     let samples = [
         sample(1, 1000, 1.5),
@@ -99,6 +101,36 @@ fn series_of_one_column_add_up_or_are_missing() {
         (rows.values, rows.present),
         (vec![175, 0], vec![true, false])
     );
+}
+
+#[test]
+fn values_that_stand_are_summed_as_the_newest_of_each_series() {
+    let places = [(1, 0, 0), (2, 1, 500), (3, 1, 500)].map(|(series, column, held_ms)| Place {
+        series,
+        column,
+        scale: 1.0,
+        held_ms,
+    });
+    let samples = [
+        sample(1, 1000, 1.0),
+        sample(1, 2000, 2.0),
+        sample(1, 3000, 3.0),
+        sample(2, 600, 10.0),
+        sample(2, 990, 20.0),
+        sample(2, 1900, 30.0),
+        sample(2, 2400, 40.0),
+        sample(3, 700, 5.0),
+        sample(3, 1950, 7.0),
+        sample(3, 2900, f64::from_bits(STALE_BITS)),
+    ];
+    let rows = fold::rows(&samples, &places, 2);
+    assert_eq!(
+        rows.times_ms,
+        [1000, 2000, 3000],
+        "they make no rows of their own"
+    );
+    assert_eq!(rows.values, [1, 25, 2, 37, 3, 0]);
+    assert_eq!(rows.present, [true, true, true, true, true, false]);
 }
 
 fn any_samples() -> impl Strategy<Value = Vec<Sample>> {

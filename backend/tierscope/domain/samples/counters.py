@@ -1,4 +1,4 @@
-"""Which kernel counter a series of node_exporter is, and by what its value is multiplied to be the kernel's integer.
+"""Which kernel counter a series of node_exporter or cAdvisor is, and what its value is multiplied by to be an integer.
 
 node_exporter prints seconds where the kernel counts microseconds or ticks, and bytes where it prints kB; all of these
 come back exactly, since a double holds integers up to 2^53. Names are those of node_exporter 1.5 to 1.8.
@@ -7,6 +7,8 @@ come back exactly, since a double holds integers up to 2^53. Names are those of 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from tierscope.domain.samples.containers import HELD_MS, METRICS, container_counter
 
 PAGE_BYTES = 4096
 BOOT_TIME_KEY = "host|stat|btime"
@@ -17,12 +19,14 @@ BOOT_TIME_KEY = "host|stat|btime"
 class MappedCounter:
     """A counter that a series gives. Of several series for one counter, those of the least `rank` are taken.
 
-    Series of one counter and rank add up, such as CPUs.
+    Series of one counter and rank add up, such as CPUs. `held_ms`: how long a value stands where series are stamped
+    with times of their own; 0 where a value belongs to its scrape.
     """
 
     key: str
     scale: float = 1.0
     rank: int = 0
+    held_ms: int = 0
 
 
 _MICRO, _TICKS = 1e6, 100.0
@@ -74,6 +78,9 @@ _PRINTED = {"nr_anon": "nr_anon_pages", "nr_file": "nr_file_pages"}
 def map_series(labels: Mapping[str, str]) -> tuple[MappedCounter, ...]:
     """The kernel counters that a series gives: none for most series, two where one line says two things."""
     metric = labels.get("__name__", "")
+    if metric in METRICS:
+        key = container_counter(labels)
+        return () if key is None else (MappedCounter(key, held_ms=HELD_MS),)
     if not metric.startswith("node_"):
         return ()
     if metric.startswith("node_vmstat_"):

@@ -98,7 +98,7 @@ class Registry:
         with self._lock, self._database.write() as transaction:
             found_layouts = _store_layouts(transaction, new_layouts.values())
             found_layouts |= _find_layouts(transaction, missing)
-            found_services = _store_services(transaction, new_services)
+            found_services = store_services(transaction, new_services)
             _touch_services(transaction, old)
         self._remember(found_layouts, found_services)
         now = time.monotonic()
@@ -203,7 +203,8 @@ def _find_layouts(transaction: WriteTransaction, digests: set[bytes]) -> dict[by
     return {bytes(row.hash): KnownLayout(row.id, row.width) for row in rows}
 
 
-def _store_services(transaction: WriteTransaction, names: set[OriginKey]) -> dict[OriginKey, int]:
+def store_services(transaction: WriteTransaction, names: set[OriginKey]) -> dict[OriginKey, int]:
+    """Store services by origin and name, those that are known already too; their ids."""
     if not names:
         return {}
     found = _aliases(transaction, names)

@@ -39,6 +39,7 @@ from tierscope.storage.sampled_hosts import (
     find_agent_host,
     lock_host,
     make_host,
+    note_container_services,
     note_sighting,
     rename_boot,
     replace_rows,
@@ -159,6 +160,11 @@ def _rebuild_span(
             if present
         }
         write_inventory(transaction, host.id, make_inventory(series.nodename or "", newest, info), from_us(newest_us))
+        there = np.any(rows.present, axis=0).tolist()
+        scopes = {key.partition("|")[0] for key, known in zip(rows.keys, there, strict=True) if known}
+        running = [key for key in series.services if f"service:{key.namespace}/{key.name}" in scopes]
+        if running:
+            note_container_services(transaction, host.id, running, per_host=Settings().limits.services_per_host)
         seen = newest_arrival(transaction, targets, start, end)
         note_sighting(transaction, host.id, seen=seen, ended_us=newest_us, boot_id=boot_id)
     return changed
@@ -168,8 +174,9 @@ def _fold(bodies: list[bytes], series: CounterSeries, span: Span) -> Block:
     if not bodies:
         return empty_block(series.keys)
     width = len(series.keys)
+    span_ms = to_us(span[0]) // 1000, to_us(span[1]) // 1000
     times_ms, values, present = load_core().fold_counters(
-        bodies, series.ids, series.places, series.scales, width, to_us(span[0]) // 1000, to_us(span[1]) // 1000
+        bodies, series.ids, series.places, series.scales, series.held_ms, width, *span_ms
     )
     n = len(times_ms)
     zeros = np.zeros(n, np.int64)
