@@ -6,16 +6,21 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
 
 from factories.derived import drain, dump
 from factories.installations import enrol
 from factories.remote_writes import Series, named, write_body
 from tierscope.core.database import Database
-from tierscope.core.settings import RemoteWriteSettings
+from tierscope.core.settings import RemoteWriteSettings, Settings
 from tierscope.domain.packing import Block
 from tierscope.storage.counters import read_live
 from tierscope.storage.partitions import drop_old, ensure_usual_partitions
+from tierscope.usecases.alerts.evaluate import EvaluateRules
+from tierscope.usecases.capacity.reads import CapacityReads
+from tierscope.usecases.capacity.update import UpdateCapacity
+from tierscope.usecases.context import ReadContext
 from tierscope.usecases.remote_write import RemoteWrite
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -160,6 +165,101 @@ def test_only_machines_become_hosts_and_not_more_than_allowed(
     assert count(database, "SELECT count(*) FROM sample_targets WHERE reason LIKE 'more than 2 hosts'") == 2
     assert count(database, "SELECT count(*) FROM sample_targets WHERE name = '' AND reason LIKE 'no label%'") == 1
     assert count(database, "SELECT count(*) FROM sample_targets WHERE name = 'app1' AND host_id IS NULL") == 1
+
+
+# What the kubelet prints: the node, a pod as a whole, the container that holds a pod's namespaces, and the containers;
+# each with the time of its own reading.
+_CADVISOR = """
+# HELP container_memory_rss Size of RSS in bytes.
+# TYPE container_memory_rss gauge
+container_memory_rss{{container="",id="/",image="",name="",namespace="",pod=""}} 9e+09 {early}
+container_memory_rss{{container="",id="/kubepods.slice/kubepods-pod1e2d.slice",image="",name="",namespace="shop",pod="cart-7c9d8b6f5-x2k9z"}} 5000 {early}
+container_memory_rss{{container="POD",id="/kubepods.slice/kubepods-pod1e2d.slice/a.scope",image="pause:3",name="k8s_POD",namespace="shop",pod="cart-7c9d8b6f5-x2k9z"}} 40 {early}
+container_memory_rss{{container="app",id="/kubepods.slice/kubepods-pod1e2d.slice/b.scope",image="cart:1",name="b",namespace="shop",pod="cart-7c9d8b6f5-x2k9z"}} {first} {early}
+container_memory_rss{{container="app",id="/kubepods.slice/kubepods-pod3f4a.slice/c.scope",image="cart:1",name="c",namespace="shop",pod="cart-7c9d8b6f5-b6f4d"}} 2000 {late}
+# HELP container_memory_cache Number of bytes of page cache memory.
+# TYPE container_memory_cache gauge
+container_memory_cache{{container="app",id="/kubepods.slice/kubepods-pod1e2d.slice/b.scope",image="cart:1",name="b",namespace="shop",pod="cart-7c9d8b6f5-x2k9z"}} 300 {early}
+# HELP container_memory_failures_total Cumulative count of memory allocation failures.
+# TYPE container_memory_failures_total counter
+container_memory_failures_total{{container="app",failure_type="pgmajfault",id="/kubepods.slice/kubepods-pod1e2d.slice/b.scope",image="cart:1",name="b",namespace="shop",pod="cart-7c9d8b6f5-x2k9z",scope="container"}} 7 {early}
+"""  # noqa: E501 - lines as they are printed
+
+
+def cadvisor(at_ms: int, first: int) -> list[Series]:
+    """One scrape of the kubelet's cAdvisor: two pods of one workload, read 9 s and 2 s before."""
+    printed = _CADVISOR.format(early=at_ms - 9_000, late=at_ms - 2_000, first=first)
+    return [
+        (
+            named(sample.name, "db1:10250", **{name: value for name, value in sample.labels.items() if value}),
+            [(round(float(str(sample.timestamp)) * 1000), sample.value)],
+        )
+        for family in text_string_to_metric_families(printed)
+        for sample in family.samples
+    ]
+
+
+def test_containers_are_services_of_the_machine_as_agents_name_them(database: Database, send: Send) -> None:
+    at = start_ms(timedelta(minutes=40))
+    scrapes = [at + i * 30_000 for i in range(20)]
+    send(*(cadvisor(at_ms, 1000) for at_ms in scrapes))
+    drain(database, datetime.now(UTC) + AFTER)
+    assert count(database, "SELECT count(*) FROM hosts") == 0, "containers alone say nothing of the machine"
+    send(*(scrape(at_ms, i) for i, at_ms in enumerate(at + i * 30_000 for i in range(40))))
+    drain(database, datetime.now(UTC) + AFTER)
+    found = rows(database)
+    anon = found.keys.index("service:shop/cart|memory.stat|anon")
+    assert len(found) == 40
+    assert {key for key in found.keys if key.startswith("service:")} == {
+        "service:shop/cart|memory.stat|anon",
+        "service:shop/cart|memory.stat|file",
+    }
+    assert set(found.values[1:20, anon].tolist()) == {3000}
+    assert not found.present[26:, anon].any(), "nothing is known of it, which is not zero"
+    with database.read() as session:
+        listed = session.execute(
+            text(
+                "SELECT namespace, name, origin, rule, heat_measured"
+                " FROM services JOIN host_services ON id = service_id"
+            )
+        ).all()
+    assert [tuple(row) for row in listed] == [("shop", "cart", "live", "kubernetes pod", False)]
+
+
+def test_a_host_known_by_prometheus_alone_has_capacity_and_is_under_the_rules(database: Database, send: Send) -> None:
+    now = datetime.now(UTC)
+    now_ms = int(now.timestamp() * 1000)
+
+    def request(at_ms: int) -> list[Series]:
+        more = {"node_memory_MemFree_bytes": 1 << 28, "node_memory_MemAvailable_bytes": 1 << 28}
+        other = [(named(metric), [(at_ms, float(value))]) for metric, value in more.items()]
+        return [*scrape(at_ms, 1), *cadvisor(at_ms, 1000), *other]
+
+    send(*(request(now_ms - minute * 60_000) for minute in range(1, 150)))
+    drain(database, now + AFTER)
+    with database.write() as transaction:
+        transaction.execute(text("UPDATE hosts SET enrolled_at = enrolled_at - interval '3 hours'"))
+    assert EvaluateRules(database, lambda: now).run().failed == []
+    sent = datetime.now(UTC)
+    send(request(int(sent.timestamp() * 1000)))
+    for seconds in (60, 70):  # the rows, then what is made of them
+        drain(database, sent + timedelta(seconds=seconds))
+    EvaluateRules(database, lambda: sent + timedelta(minutes=5)).run()
+    with database.read() as session:
+        changes = session.execute(
+            text(
+                "SELECT rule_name, subject_name, to_state FROM alert_changes c"
+                " JOIN alerts a ON a.id = c.alert_id ORDER BY c.id"
+            )
+        ).all()
+    # Nothing was heard of it in time, and then it was.
+    assert [tuple(row) for row in changes] == [("agent-silent", "db1", "pending"), ("agent-silent", "db1", "resolved")]
+    later = now + timedelta(hours=2)
+    drain(database, later)
+    UpdateCapacity(database, lambda: later).run()
+    [service] = CapacityReads(ReadContext(database, lambda: later, Settings())).list("service").subjects
+    assert (service.name, service.hosts) == ("shop/cart", 1)
+    assert service.resident_bytes.value == pytest.approx(3300)
 
 
 def test_hours_are_packed_without_loss(database: Database, send: Send) -> None:
