@@ -235,7 +235,8 @@ def run_case(
         for side in sides:
             until(partial(_delivers, side), f"{side.name} delivers")
         _outage(sides, case, outage_seconds, rng)
-        return [_drain(side, case, quiet_seconds) for side in sides]
+        ends = [side.target.answered for side in sides]
+        return [_drain(side, case, last, quiet_seconds) for side, last in zip(sides, ends, strict=True)]
 
 
 def _delivers(side: Side) -> bool:
@@ -262,9 +263,8 @@ def _outage(sides: Sequence[Side], case: Case, outage_seconds: float, rng: rando
         side.proxy.change(Weather())
 
 
-def _drain(side: Side, case: Case, quiet_seconds: float) -> Loss:
-    """Waits until what was scraped so far has arrived, or nothing more of it comes."""
-    last = side.target.answered
+def _drain(side: Side, case: Case, last: int, quiet_seconds: float) -> Loss:
+    """Waits until the scrapes up to `last` have arrived, or nothing more of them comes."""
     end = time.monotonic() + _DRAIN_SECONDS
     quiet_since, known = time.monotonic(), -1
     while time.monotonic() < end:
