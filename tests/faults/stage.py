@@ -30,7 +30,7 @@ GOLDEN = "golden"
 """A database of the same schema, for the run that nothing disturbs."""
 # Its log before writing stays small, so that the disk is full when the test fills it and not by itself.
 _DATABASE_SETTINGS = {"max_wal_size": "96MB", "min_wal_size": "32MB", "shared_buffers": "64MB"}
-_HOLD_BACK_BYTES = 4096
+_BLOCK_BYTES = 4096
 
 
 class NotHereError(Exception):
@@ -53,15 +53,19 @@ def small_disk(folder: Path, size_mib: int) -> Iterator[bool]:
 
 
 @contextmanager
-def filled(folder: Path, *, leave_bytes: int = 0) -> Iterator[None]:
-    """Fills the disk of `folder` to the last block but `leave_bytes`, and frees it at the end."""
+def filled(folder: Path) -> Iterator[None]:
+    """Fills the disk of `folder` to the last block, and frees it at the end."""
     ballast = folder / "ballast"
     try:
-        with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-            free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
-            os.posix_fallocate(file.fileno(), 0, max(1, free - leave_bytes))
-            while not leave_bytes:
-                os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, _HOLD_BACK_BYTES)
+        with ballast.open("wb", buffering=0) as file:
+            size, step = 0, os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+            while step >= _BLOCK_BYTES:
+                # Others write at the same time: what was free a moment ago may be too much, and is then taken in parts.
+                try:
+                    os.posix_fallocate(file.fileno(), size, step)
+                    size += step
+                except OSError:
+                    step //= 2
         yield
     finally:
         ballast.unlink(missing_ok=True)
