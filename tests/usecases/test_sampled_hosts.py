@@ -125,6 +125,22 @@ def test_exporters_that_are_scraped_apart_make_one_row(database: Database, send:
     assert column(found, "host|stat|procs_running") == [0, 1, 2, 3]
 
 
+def test_of_two_prometheus_one_is_taken_and_the_other_where_it_is_silent(database: Database, send: Send) -> None:
+    at = start_ms()
+
+    def seen_by(replica: str, i: int, late_ms: int) -> list[Series]:
+        return [(labels | {"replica": replica}, points) for labels, points in scrape(at + i * 15_000 + late_ms, i)]
+
+    alone = [(named("node_procs_running", "db1:9200"), [(at + i * 15_000 + 5_000, float(i))]) for i in range(40)]
+    send(*(seen_by("a", i, 0) for i in range(1, 9)), *(seen_by("b", i, 3_000) for i in range(1, 40)), alone)
+    drain(database, datetime.now(UTC) + AFTER)
+    found = rows(database)
+    # The first of b's that is two minutes after a's last, at 8 * 15 s: at 16 * 15 s and 3 s.
+    assert column(found, PROMOTED) == [*range(1, 9), *range(16, 40)]
+    assert found.present.all()
+    assert count(database, "SELECT sum(promoted_pages) FROM tier_moves") == 38
+
+
 def test_another_boot_time_is_another_boot(database: Database, send: Send) -> None:
     at = start_ms()
     send(*(scrape(at + i * 15_000, 100 + i, boot_s=1_700_000_000 + i % 2) for i in range(4)))

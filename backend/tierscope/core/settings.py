@@ -154,6 +154,10 @@ class RemoteWriteSettings(BaseModel):
 
     host_label: str = Field(default="instance", description="Names the host; its port is left out.")
     cluster_label: str = Field(default="cluster", description="Keeps hosts of one name in several clusters apart.")
+    replica_labels: tuple[str, ...] = Field(
+        default=("prometheus_replica", "__replica__", "replica"),
+        description="Tell apart several Prometheus that scrape the same hosts: each counter is taken from one of them.",
+    )
     hosts: int = Field(default=20_000, gt=0, description="Most hosts that are made of what Prometheus sends.")
     series: int = Field(default=4_000_000, gt=0, description="Most series that are kept.")
     late_days: int = Field(default=30, gt=0, le=34, description="Older samples are refused.")

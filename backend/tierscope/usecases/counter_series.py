@@ -17,6 +17,7 @@ from tierscope.storage.sample_series import StoredSeries, series_of_targets, ser
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 COUNTERS_PER_HOST = 4096
 _LIKE = ("node\\_%", "tierscope\\_%", "container\\_memory\\_%")
 _SERVICE = "service:"
@@ -43,6 +44,8 @@ class CounterSeries:
     """Series that an inventory is made of."""
     nodename: str | None
     """What the machine calls itself."""
+    replicas: tuple[Bools, ...]
+    """[n] each: the series that one Prometheus of several sends, by their names; of a single one all."""
 
     def read_info(self, bodies: Sequence[bytes], end: datetime) -> list[tuple[Mapping[str, str], float]]:
         """The newest info samples up to `end`, with their labels."""
@@ -56,8 +59,11 @@ class CounterSeries:
         return [(by_id[series].labels, value) for series, value in sorted(newest.items())]
 
 
-def counter_series(session: ReadSession, target_ids: Sequence[int]) -> CounterSeries:
-    """The counters of some targets together, read anew when series were added."""
+def counter_series(session: ReadSession, target_ids: Sequence[int], *, replica_labels: Sequence[str]) -> CounterSeries:
+    """The counters of some targets together, read anew when series were added.
+
+    `replica_labels` tell apart several Prometheus that scrape the same machines.
+    """
     state = series_state(session, target_ids)
     key = (session.driver.info.dbname + str(session.driver.info.port), tuple(sorted(target_ids)))
     kept = _kept.get(key)
@@ -65,17 +71,17 @@ def counter_series(session: ReadSession, target_ids: Sequence[int]) -> CounterSe
         return kept[1]
     if len(_kept) > _KEPT_MAX:
         _kept.clear()
-    found = _map([one for like in _LIKE for one in series_of_targets(session, target_ids, like)])
+    found = _map([one for like in _LIKE for one in series_of_targets(session, target_ids, like)], replica_labels)
     _kept[key] = (state, found)
     return found
 
 
-def _map(series: Sequence[StoredSeries]) -> CounterSeries:
+def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> CounterSeries:
     best: dict[str, int] = {}
-    mapped: list[tuple[int, MappedCounter]] = []
+    mapped: list[tuple[StoredSeries, MappedCounter]] = []
     for one in series:
         for counter in map_series(one.labels):
-            mapped.append((one.id, counter))
+            mapped.append((one, counter))
             best[counter.key] = min(best.get(counter.key, counter.rank), counter.rank)
     if all(key.startswith(_SERVICE) for key in best):
         best = {}  # containers alone say nothing of the machine: it becomes a host when node_exporter speaks of it
@@ -83,17 +89,23 @@ def _map(series: Sequence[StoredSeries]) -> CounterSeries:
     keys = tuple(sorted(kept))
     names = sorted({key.removeprefix(_SERVICE).partition("|")[0] for key in keys if key.startswith(_SERVICE)})
     place = {key: i for i, key in enumerate(keys)}
-    taken = [
-        (ident, counter) for ident, counter in mapped if counter.key in place and counter.rank == best[counter.key]
-    ]
+    taken = [(one, counter) for one, counter in mapped if counter.key in place and counter.rank == best[counter.key]]
     uname = [one.labels for one in series if one.labels["__name__"] == "node_uname_info"]
     return CounterSeries(
         keys=keys,
-        ids=np.array([ident for ident, _ in taken], np.int64),
+        ids=np.array([one.id for one, _ in taken], np.int64),
         places=np.array([place[counter.key] for _, counter in taken], np.int64),
         scales=np.array([counter.scale for _, counter in taken], np.float64),
         held_ms=np.array([counter.held_ms for _, counter in taken], np.int64),
         services=tuple(ServiceKey(*name.split("/", 1)) for name in names),
         info=tuple(one for one in series if one.labels["__name__"] in INFO_METRICS),
         nodename=uname[-1].get("nodename") if uname else None,
+        replicas=_by_replica([one.labels for one, _ in taken], replica_labels),
     )
+
+
+def _by_replica(labels: Sequence[Mapping[str, str]], replica_labels: Sequence[str]) -> tuple[Bools, ...]:
+    """Which series each replica sends, with those that name none: they come from somewhere else, and only once."""
+    named = np.array([next((one[name] for name in replica_labels if one.get(name)), "") for one in labels])
+    names = sorted(set(named.tolist()) - {""}) or [""]
+    return tuple((named == name) | (named == "") for name in names)

@@ -14,7 +14,7 @@ from tierscope.core.settings import RemoteWriteSettings, Settings
 from tierscope.domain.batch import Finding
 from tierscope.domain.buckets import HOUR_US, MINUTE_US, TEN_MINUTES_US, bucket_start
 from tierscope.domain.jobs import COUNTERS
-from tierscope.domain.packing import Block, empty_block
+from tierscope.domain.packing import Block, Bools, Ints, empty_block, join_blocks
 from tierscope.domain.samples.counters import BOOT_TIME_KEY
 from tierscope.domain.samples.inventory import make_inventory
 from tierscope.storage import access as stored_access
@@ -66,7 +66,8 @@ def rebuild_samples(transaction: WriteTransaction, claimed: Claim) -> None:
     target = find_target(transaction, claimed.subject_id)
     if target is None:
         return
-    series = counter_series(transaction, [target.id])
+    labels = Settings().remote_write.replica_labels
+    series = counter_series(transaction, [target.id], replica_labels=labels)
     if not series.keys:
         return
     now = utc_now()
@@ -74,7 +75,8 @@ def rebuild_samples(transaction: WriteTransaction, claimed: Claim) -> None:
     if host is None or host.revoked:
         return
     targets = targets_of_host(transaction, host.id)
-    series = counter_series(transaction, targets) if targets != [target.id] else series
+    if targets != [target.id]:
+        series = counter_series(transaction, targets, replica_labels=labels)
     changed: set[int] = set()
     for span in join_spans(claimed.buckets, MINUTE_US):
         changed.update(_rebuild_span(transaction, host, targets, series, span, now))
@@ -171,16 +173,36 @@ def _rebuild_span(
 
 
 def _fold(bodies: list[bytes], series: CounterSeries, span: Span) -> Block:
+    """Rows of the counters. Each is what one Prometheus saw: another's rows stand only where the first ones have none.
+
+    The clocks of two that scrape one machine differ, so that their rows side by side would have counters that fall.
+    """
+    rows = empty_block(series.keys)
     if not bodies:
-        return empty_block(series.keys)
+        return rows
+    for chosen in series.replicas:
+        more = _fold_replica(bodies, series, chosen, span)
+        more = more.rows(_far_from(more.times_us, rows.times_us))
+        rows = join_blocks([rows, more]) if len(rows) else more
+    return rows
+
+
+def _fold_replica(bodies: list[bytes], series: CounterSeries, chosen: Bools, span: Span) -> Block:
     width = len(series.keys)
     span_ms = to_us(span[0]) // 1000, to_us(span[1]) // 1000
-    times_ms, values, present = load_core().fold_counters(
-        bodies, series.ids, series.places, series.scales, series.held_ms, width, *span_ms
-    )
+    places = series.ids[chosen], series.places[chosen], series.scales[chosen], series.held_ms[chosen]
+    times_ms, values, present = load_core().fold_counters(bodies, *places, width, *span_ms)
     n = len(times_ms)
     zeros = np.zeros(n, np.int64)
     return Block(times_ms * 1000, zeros, zeros, zeros, series.keys, values.reshape(n, width), present.reshape(n, width))
+
+
+def _far_from(times_us: Ints, taken_us: Ints) -> Bools:
+    """Which times have no taken one within CARRY on either side."""
+    reach = CARRY // timedelta(microseconds=1)
+    after = np.searchsorted(taken_us, times_us - reach, side="right")
+    until = np.searchsorted(taken_us, times_us + reach, side="left")
+    return after >= until
 
 
 def _with_boots(transaction: WriteTransaction, host_id: int, rows: Block) -> tuple[Block, str]:
