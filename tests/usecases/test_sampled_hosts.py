@@ -129,7 +129,7 @@ def test_of_two_prometheus_one_is_taken_and_the_other_where_it_is_silent(databas
     at = start_ms()
 
     def seen_by(replica: str, i: int, late_ms: int) -> list[Series]:
-        return [(labels | {"replica": replica}, points) for labels, points in scrape(at + i * 15_000 + late_ms, i)]
+        return [({**labels, "replica": replica}, points) for labels, points in scrape(at + i * 15_000 + late_ms, i)]
 
     alone = [(named("node_procs_running", "db1:9200"), [(at + i * 15_000 + 5_000, float(i))]) for i in range(40)]
     send(*(seen_by("a", i, 0) for i in range(1, 9)), *(seen_by("b", i, 3_000) for i in range(1, 40)), alone)
