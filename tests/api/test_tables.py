@@ -90,6 +90,18 @@ def test_moments_are_rows(service: tuple[httpx.Client, Populated], path: str) ->
         assert all(same(row[column], value) for row, value in zip(rows, one["values"], strict=True))
 
 
+def test_data_quality_is_a_row_for_each_host(service: tuple[httpx.Client, Populated]) -> None:
+    client, made = service
+    hosts = read(client, "/v1/data-quality").json()["hosts"]["items"]
+    rows = table(read(client, "/v1/data-quality", format="csv"))
+    assert [row["host_id"] for row in rows] == [host["host_id"] for host in hosts]
+    assert {host["host_id"] for host in hosts} == set(made.ids["host_id"])
+    for row, host in zip(rows, hosts, strict=True):
+        for name in ("missing", "received", "dropped", "clock_skew_seconds"):
+            assert same(row[name], host[name]["value"])
+            assert row[f"{name}.status"] == host[name]["status"]
+
+
 def test_there_are_moments_to_compare(service: tuple[httpx.Client, Populated]) -> None:
     client, made = service
     rows = table(read(client, address(SERIES[0], made), format="csv"))

@@ -55,7 +55,14 @@ def test_a_service_that_is_well_has_nothing_to_do(
     secret = tmp_path / "password"
     secret.write_text("secret")
     secret.chmod(0o600)
-    status, checks = doctor(tmp_path, database_url=database_url, redis_url=redis_url, mail__password_file=str(secret))
+    status, checks = doctor(
+        tmp_path,
+        database_url=database_url,
+        redis_url=redis_url,
+        mail__password_file=str(secret),
+        objects__store="directory",
+        objects__directory=str(tmp_path / "objects"),
+    )
     parts = {"database", "encoding", "clock", "schema", "storage", "workers", "schedule", "lag", "agents", "queue"}
     assert parts | {"data directory", "database size", "secrets", "connections"} <= checks.keys()
     failed = {name: check for name, check in checks.items() if check["result"] == "failed"}
@@ -63,6 +70,8 @@ def test_a_service_that_is_well_has_nothing_to_do(
     assert "1 with 0.1.0" in checks["agents"]["detail"]
     assert "native" in checks["storage"]["detail"]
     assert checks["secrets"]["result"] == "ok"
+    assert checks["objects"]["detail"].startswith("the directory store takes")
+    assert not [path for path in (tmp_path / "objects").rglob("*") if path.is_file()]
 
 
 def test_what_is_wrong_is_named_with_the_next_step(database_url: str, tmp_path: Path) -> None:
@@ -81,6 +90,8 @@ def test_what_is_wrong_is_named_with_the_next_step(database_url: str, tmp_path: 
         database_url=database_url,
         redis_url="redis://127.0.0.1:9",
         mail__password_file=str(secret),
+        objects__store="directory",
+        objects__directory=str(secret),
     )
     assert status == 1
     assert {name for name, check in checks.items() if check["result"] == "failed"} == {
@@ -88,6 +99,7 @@ def test_what_is_wrong_is_named_with_the_next_step(database_url: str, tmp_path: 
         "schedule",
         "agents",
         "queue",
+        "objects",
     }
     assert "chmod 600" in checks["secrets"]["next_step"]
     assert "beat" in checks["workers"]["next_step"]

@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ConfigDict, Field
 
-from tierscope.api.answers import Cursor, From, Limit, To, answer
+from tierscope.api.answers import Cursor, From, Limit, To
 from tierscope.api.figures import Figure, Model, Origin, Page, Window
 from tierscope.api.permissions import requires
 from tierscope.api.reads import data_quality_reads
+from tierscope.api.tables import FILES, Format, answer_or_file
 from tierscope.usecases.data_quality import DataQualityReads
 
 
@@ -82,7 +83,7 @@ class DataQuality(Model):
 router = APIRouter(prefix="/v1/data-quality", tags=["fleet"], dependencies=[Depends(requires("read:fleet"))])
 
 
-@router.get("", response_model=DataQuality, summary="What arrived, what is missing, and why")
+@router.get("", response_model=DataQuality, responses=FILES, summary="What arrived, what is missing, and why")
 def read_data_quality(
     request: Request,
     reads: Annotated[DataQualityReads, Depends(data_quality_reads)],
@@ -90,6 +91,11 @@ def read_data_quality(
     to: To = None,
     limit: Limit = 100,
     cursor: Cursor = None,
+    format: Format = "json",
 ) -> Response:
-    """Completeness of the fleet's data in a window of at most 8 days; by default the last 24 hours."""
-    return answer(request, DataQuality, reads.read(from_=from_, to=to, limit=limit, cursor=cursor))
+    """Completeness of the fleet's data in a window of at most 8 days; by default the last 24 hours.
+
+    A file is the table of hosts.
+    """
+    view = reads.read(from_=from_, to=to, limit=limit, cursor=cursor)
+    return answer_or_file(request, DataQuality, view, name="data-quality", format=format, part="hosts")

@@ -40,11 +40,13 @@ def answer_or_file(
     *,
     name: str,
     format: FileFormat | Literal["json"],
+    part: str | None = None,
 ) -> Response:
-    """The answer as JSON, or its table as a file of that name."""
+    """The answer as JSON, or its table as a file of that name; `part` names the list in an answer that has more."""
     if format == "json":
         return answer(request, model, value)
     document = validated(model, value)
+    document = document if part is None else document[part]
     columns, rows = table_of_series(document) if "axis" in document else table_of_items(document["items"])
     headers = {"Content-Disposition": f'attachment; filename="{name}.{format}"', "Cache-Control": "no-store"}
     if document.get("next_cursor"):

@@ -4,6 +4,7 @@ Everything is asked through the settings that the service itself uses, so that i
 the embedded servers alike.
 """
 
+import secrets
 import shutil
 import stat
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ import tierscope
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import TierscopeError
+from tierscope.core.objects import checksum, open_store
 from tierscope.core.settings import Settings
 from tierscope.domain.agent_versions import is_supported, oldest_supported, standing
 from tierscope.storage import doctor as stored
@@ -67,7 +69,8 @@ class ServiceDoctor:
             found = self._database(database)
         finally:
             database.close()
-        return [*found, self._queue(), self._disk(self._settings.data_dir, "data directory"), self._secrets()]
+        disk = self._disk(self._settings.data_dir, "data directory")
+        return [*found, self._queue(), self._objects(), disk, self._secrets()]
 
     def _database(self, database: Database) -> list[Check]:
         before = self._clock()
@@ -146,6 +149,22 @@ class ServiceDoctor:
         except (redis.RedisError, ValueError, OSError) as error:
             return Check("queue", "failed", f"Redis does not answer: {type(error).__name__}", step)
         return Check("queue", "ok", f"Redis {version}, {waiting} wake-ups wait")
+
+    def _objects(self) -> Check:
+        """Puts an object, reads it and removes it, as workers do with closed hours."""
+        step = "see that the store runs, and that TIERSCOPE_OBJECTS__* and its keys are right; rows wait meanwhile"
+        body = secrets.token_bytes(32)
+        key = f"doctor/{checksum(body)}"
+        try:
+            store = open_store(self._settings)
+            if store is None:
+                return Check("objects", "ok", "none is configured: bodies stay in the database")
+            store.put(key, body)
+            store.get(key)
+            store.delete([key])
+        except TierscopeError as error:
+            return Check("objects", "failed", error.detail, error.next_step or step)
+        return Check("objects", "ok", f"the {self._settings.objects.store} store takes, returns and deletes objects")
 
     def _database_disk(self, server: ServerFacts) -> Check:
         size = f"the database has {server.database_bytes / _GIB:.2f} GiB"

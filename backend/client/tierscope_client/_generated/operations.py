@@ -986,11 +986,29 @@ class Client(Transport):
             ),
         )
 
+    def read_data_quality_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet"],
+        from_: str | None = None,
+        to: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """What arrived, what is missing, and why. Completeness of the fleet's data in a window of at most 8 days; by
+        default the last 24 hours. A file is the table of hosts. As a file.
+        """
+        return self._bytes(
+            "GET",
+            "/v1/data-quality",
+            query={"from": from_, "to": to, "limit": limit, "cursor": cursor, "format": format_},
+        )
+
     def read_data_quality(
         self, *, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> models.DataQuality:
         """What arrived, what is missing, and why. Completeness of the fleet's data in a window of at most 8 days; by
-        default the last 24 hours.
+        default the last 24 hours. A file is the table of hosts.
         """
         return cast(
             "models.DataQuality",

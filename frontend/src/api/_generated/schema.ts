@@ -585,6 +585,8 @@ export interface paths {
         /**
          * What arrived, what is missing, and why
          * @description Completeness of the fleet's data in a window of at most 8 days; by default the last 24 hours.
+         *
+         *     A file is the table of hosts.
          */
         get: operations["read_data_quality_v1_data_quality_get"];
         put?: never;
@@ -12166,6 +12168,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description `csv` and `parquet` answer the table as a file. */
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path?: never;
@@ -12176,10 +12180,14 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Of a file that is one page of a list: the cursor of the next. */
+                    "X-Next-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["DataQuality"];
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
