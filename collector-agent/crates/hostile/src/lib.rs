@@ -1,9 +1,10 @@
-//! Every parser of the agent behind a function that takes any bytes: what the fuzzer calls, and what replays its seeds.
+//! Every parser of the agent, and that of remote write, behind a function that takes any bytes: what the fuzzer calls, and what replays its seeds.
 //!
 //! A function returns when the parser has dealt with the bytes, well or with an error; a panic is a defect. Text parsers
 //! see the bytes as readers of kernel files do: what is not UTF-8 is replaced.
 
 mod memory_disk;
+mod remote_write;
 mod spool;
 
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use tierscope_rootfs::text;
 pub type Target = fn(&[u8]);
 
 /// Name and function of every target; the names are those of `fuzz/fuzz_targets` and `fuzz/seeds`.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("vmstat", vmstat),
     ("zoneinfo", zoneinfo),
     ("maps", maps),
@@ -31,6 +32,7 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("btf", btf),
     ("spool", spool::spool),
     ("config", config),
+    ("remote_write", remote_write::remote_write),
 ];
 
 /// The target of that name.
