@@ -158,8 +158,11 @@ class Verdict:
 
 def judge(tap: Tap, url: str, hosts: set[str]) -> Verdict:
     """Compares wire and store."""
-    sent, stored = read_sent(tap, hosts), read_stored(url, hosts)
+    # Agents may still be sending: what was acknowledged before the store is read has to be in it, and what is in it was
+    # sent before the wire is read.
     acknowledged = set(tap.acknowledged_of(hosts))
+    stored = read_stored(url, hosts)
+    sent = read_sent(tap, hosts)
     strangers = stored.keys - set(sent.batches)
     assert not strangers, f"stored and never sent: {sorted(strangers)[:3]}"
     expected = samples_of(sent.of(stored.keys))

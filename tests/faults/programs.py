@@ -30,7 +30,7 @@ def dynamic_agent() -> Path | None:
     shipped, compiled = shipped_agent(), ROOT / "collector-agent" / "target" / "debug" / "tierscope-agent"
     if shipped is not None and _is_dynamic(shipped):
         return shipped
-    return compiled if _is_dynamic(compiled) and compiled.stat().st_mtime >= _source_written() else None
+    return compiled if _is_dynamic(compiled) and compiled.stat().st_mtime >= _source_written(compiled) else None
 
 
 def _is_dynamic(path: Path) -> bool:
@@ -40,7 +40,7 @@ def _is_dynamic(path: Path) -> bool:
         return _DYNAMIC in file.read(_HEAD_BYTES)
 
 
-def _source_written() -> float:
-    """When the newest source file of the agent was written, seconds since the epoch."""
-    crates = ROOT / "collector-agent" / "crates"
-    return max(path.stat().st_mtime for path in crates.glob("*/src/**/*.rs"))
+def _source_written(compiled: Path) -> float:
+    """When the newest file that went into a program was written, seconds since the epoch; cargo lists them beside it."""
+    _, _, files = compiled.with_suffix(".d").read_text(encoding="utf-8").partition(": ")
+    return max(path.stat().st_mtime for path in map(Path, files.split()) if path.exists())
