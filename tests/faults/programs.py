@@ -41,6 +41,6 @@ def _is_dynamic(path: Path) -> bool:
 
 
 def _source_written(compiled: Path) -> float:
-    """When the newest file that went into a program was written, seconds since the epoch; cargo lists them beside it."""
+    """When the newest file that went into a program was written, in s since the epoch; cargo lists them beside it."""
     _, _, files = compiled.with_suffix(".d").read_text(encoding="utf-8").partition(": ")
     return max(path.stat().st_mtime for path in map(Path, files.split()) if path.exists())
