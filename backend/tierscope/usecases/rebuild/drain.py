@@ -170,8 +170,10 @@ class DrainMarks:
         for job in JOBS:
             now = self._clock()
             before = (COUNTERS_CLOSED if job is COUNTERS else job).due_before(now)
+            # Samples that have no row yet (late ones, the first of a host) go before rows that are made anew.
+            most = _CANDIDATES if job is COUNTERS else _SUBJECTS_AT_ONCE
             with self._database.read() as session:
-                subjects = due_subjects(session, job.kind, before=before, limit=_SUBJECTS_AT_ONCE + len(failed))
+                subjects = due_subjects(session, job.kind, before=before, limit=most + len(failed))
             # In an order of its own, so that workers that began together seldom come to one subject.
             self._order.shuffle(subjects)
             for subject_id, service_id in subjects:
