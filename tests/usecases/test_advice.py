@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -182,6 +183,26 @@ def test_a_run_judges_each_hour_and_ends_what_expired(database: Database) -> Non
     third = run.run()
     assert third is not None
     assert third.subjects == 1
+
+
+def test_a_round_over_a_large_fleet_takes_several_runs(database: Database) -> None:
+    Fleet(database, 5)
+    begun = datetime.now(UTC)
+    ticks = count()
+
+    def clock() -> datetime:
+        return begun + timedelta(seconds=next(ticks))
+
+    run = RefreshAdvice(database, clock, Settings(_env_file=None))
+    judged = []
+    while (done := run.run()) and done.subjects:
+        judged.append(done.subjects)
+    assert sum(judged) == 5, "each once"
+    assert len(judged) > 1, "time was up in between"
+    Fleet(database, 1)
+    done = run.run()
+    assert done is not None
+    assert done.subjects == 1, "the new one alone"
 
 
 def test_one_run_at_a_time(database: Database) -> None:

@@ -235,50 +235,56 @@ def lock_refresh(transaction: WriteTransaction) -> bool:
     return bool(transaction.execute(statement).scalar_one())
 
 
-def read_last_run(session: ReadSession) -> tuple[datetime, int] | None:
-    """When advice was last refreshed, and how many subjects there were; None before the first time."""
-    statement = text("SELECT value FROM installation WHERE key = 'advice_run'")
+@dataclass(frozen=True, slots=True)
+class Round:
+    """How far the present round over all subjects has come: they are judged in the order of their numbers."""
+
+    began_at: datetime
+    after_service: int = 0
+    after_host: int = 0
+
+
+def read_round(session: ReadSession) -> Round | None:
+    """The present round; None before the first."""
+    statement = text("SELECT value FROM installation WHERE key = 'advice_round'")
     value = session.execute(statement).scalar_one_or_none()
     if value is None:
         return None
-    at, _, subjects = str(value).partition(" ")
-    return datetime.fromisoformat(at), int(subjects)
+    began_at, service, host = str(value).split(" ")
+    return Round(datetime.fromisoformat(began_at), int(service), int(host))
 
 
-def write_last_run(transaction: WriteTransaction, at: datetime, subjects: int) -> None:
-    """Record a run."""
+def write_round(transaction: WriteTransaction, now: Round) -> None:
+    """Keep how far it has come."""
     statement = text(
-        "INSERT INTO installation (key, value) VALUES ('advice_run', :value)"
+        "INSERT INTO installation (key, value) VALUES ('advice_round', :value)"
         " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
     )
-    transaction.execute(statement, {"value": f"{at.isoformat()} {subjects}"})
+    value = f"{now.began_at.isoformat()} {now.after_service} {now.after_host}"
+    transaction.execute(statement, {"value": value})
 
 
 def services_to_judge(
     session: ReadSession, *, since: datetime, min_hosts: int, min_days: float
 ) -> list[tuple[int, str]]:
-    """Numbers and ids of services with page samples of so many hosts over so many days, longest unrefreshed first."""
+    """Numbers and ids of services with page samples of so many hosts over so many days, in order."""
     statement = text(
         "SELECT s.id, s.public_id FROM (SELECT service_id FROM traces WHERE ts > :since GROUP BY service_id"
         "  HAVING count(DISTINCT host_id) >= :hosts AND max(ts) - min(ts) >= make_interval(secs => :seconds)) t"
-        " JOIN services s ON s.id = t.service_id"
-        " LEFT JOIN advice a ON a.service_id = t.service_id AND a.key = 'ratio'"
-        " ORDER BY a.refreshed_at NULLS FIRST, t.service_id"
+        " JOIN services s ON s.id = t.service_id ORDER BY s.id"
     )
     values = {"since": since, "hosts": min_hosts, "seconds": min_days * 86_400}
     return [(int(row.id), str(row.public_id)) for row in session.execute(statement, values)]
 
 
 def hosts_to_judge(session: ReadSession, *, since: datetime) -> list[int]:
-    """Numbers of hosts that reported since and have a slower tier or advice, longest unrefreshed first."""
+    """Numbers of hosts that reported since and have a slower tier or advice, in order."""
     statement = text(
         "SELECT h.id FROM hosts h LEFT JOIN LATERAL (SELECT body FROM inventory i WHERE i.host_id = h.id"
         "  ORDER BY at DESC LIMIT 1) i ON true"
-        " LEFT JOIN LATERAL (SELECT min(refreshed_at) AS at, count(*) AS n FROM advice a WHERE a.host_id = h.id"
-        "  AND a.status <> 'gone') a ON true"
         " WHERE h.revoked_at IS NULL AND h.retired_at IS NULL AND h.last_seen_at > :since"
-        "  AND (a.n > 0 OR jsonb_path_exists(i.body, CAST(:slow AS jsonpath)))"
-        " ORDER BY a.at NULLS FIRST, h.id"
+        "  AND (jsonb_path_exists(i.body, CAST(:slow AS jsonpath))"
+        "   OR EXISTS (SELECT FROM advice a WHERE a.host_id = h.id AND a.status <> 'gone')) ORDER BY h.id"
     )
     return [int(found) for found in session.execute(statement, {"since": since, "slow": _SLOW_NODE}).scalars()]
 

@@ -6,7 +6,7 @@ judged now stays until it expires. A decision stands until what the advice says 
 
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -18,7 +18,7 @@ from tierscope.domain.figures import Window
 from tierscope.domain.heat.aggregate import MIN_HOSTS
 from tierscope.domain.ratio.choice import WEEK_DAYS
 from tierscope.storage import advice as stored
-from tierscope.storage.advice import NewAdvice, StoredAdvice, Subject
+from tierscope.storage.advice import NewAdvice, Round, StoredAdvice, Subject
 from tierscope.storage.subjects import hosts_by_id
 from tierscope.usecases.advice_cards import RATIO_KEY, Made, is_material, make_knob_cards, make_ratio_card
 from tierscope.usecases.context import ReadContext
@@ -31,9 +31,10 @@ LOSS_TARGET = 0.05
 """Of the ratio cards; other targets are asked for at the service."""
 KNOB_SPAN = timedelta(hours=6)
 HOST_SEEN = timedelta(days=1)
-AT_MOST = timedelta(minutes=20)
+AT_MOST = timedelta(seconds=10)
+"""Of a run, one a minute: thousands of hosts are judged over the hour, and leave the processor to new samples."""
 EVERY = timedelta(minutes=55)
-"""Runs are this far apart unless there are new subjects."""
+"""Rounds over all subjects begin this far apart."""
 _SPARE_DAYS = 0.5
 """Less than a full week of blocks is no reason not to look: the answer itself decides."""
 log = structlog.get_logger(__name__)
@@ -50,7 +51,7 @@ class Refreshed:
 
 
 class RefreshAdvice:
-    """The hourly run."""
+    """The runs that together judge everything once an hour."""
 
     def __init__(self, database: Database, clock: Clock, settings: Settings) -> None:
         self._database = database
@@ -58,9 +59,10 @@ class RefreshAdvice:
         self._context = ReadContext(database, clock, settings)
 
     def run(self, *, at_most: timedelta = AT_MOST) -> Refreshed | None:
-        """Refresh what was refreshed longest ago first, until all is done or time is up; None while another run is on.
+        """Judge the subjects whose turn it is, until all are done or time is up; None while another run is on.
 
-        Nothing is judged where the last run was less than an hour ago, unless there are new hosts or services.
+        A round goes through services and hosts in the order of their numbers, so that those that are new come at once;
+        the next one begins an hour later.
         """
         deadline = self._clock() + at_most
         done = Refreshed()
@@ -68,24 +70,34 @@ class RefreshAdvice:
             if not stored.lock_refresh(lock):
                 return None
             self._expire(done)
-            with self._database.read() as session:
-                now = self._clock()
-                services = stored.services_to_judge(
-                    session, since=now - SPAN, min_hosts=MIN_HOSTS, min_days=WEEK_DAYS - _SPARE_DAYS
-                )
-                hosts = stored.hosts_to_judge(session, since=now - HOST_SEEN)
-                last = stored.read_last_run(session)
-            subjects = len(services) + len(hosts)
-            if last is not None and now - last[0] < EVERY and subjects <= last[1]:
-                return done
-            stored.write_last_run(lock, now, subjects)
+            services, hosts, now = self._turn()
             for number, public_id in services:
-                if self._clock() < deadline:
-                    self._guarded(done, self._refresh_service, number, public_id)
+                if self._clock() >= deadline:
+                    break
+                self._guarded(done, self._refresh_service, number, public_id)
+                now = replace(now, after_service=number)
             for number in hosts:
-                if self._clock() < deadline:
-                    self._guarded(done, self._refresh_host, number)
+                if self._clock() >= deadline:
+                    break
+                self._guarded(done, self._refresh_host, number)
+                now = replace(now, after_host=number)
+            stored.write_round(lock, now)
         return done
+
+    def _turn(self) -> tuple[list[tuple[int, str]], list[int], Round]:
+        """Services and hosts that the present round has not come to; all of them where a new one begins."""
+        with self._database.read() as session:
+            now = self._clock()
+            services = stored.services_to_judge(
+                session, since=now - SPAN, min_hosts=MIN_HOSTS, min_days=WEEK_DAYS - _SPARE_DAYS
+            )
+            hosts = stored.hosts_to_judge(session, since=now - HOST_SEEN)
+            present = stored.read_round(session) or Round(now)
+        new_services = [(number, public_id) for number, public_id in services if number > present.after_service]
+        new_hosts = [number for number in hosts if number > present.after_host]
+        if new_services or new_hosts or now - present.began_at < EVERY:
+            return new_services, new_hosts, present
+        return services, hosts, Round(now)
 
     def _expire(self, done: Refreshed) -> None:
         with self._database.write() as transaction:

@@ -2,8 +2,8 @@
 
 DRAIN_SECONDS = 5
 RETENTION_SECONDS = 3600
-ADVICE_SECONDS = 300
-"""Advice is refreshed hourly, and sooner where there are new hosts and services to judge."""
+ADVICE_SECONDS = 60
+"""Everything is judged once an hour, some of it in each run, and what is new in the next one."""
 EXPERIMENTS_SECONDS = 300
 FLEET_STATISTICS_SECONDS = 300
 NOTIFICATIONS_SECONDS = 5
