@@ -41,6 +41,13 @@ def _is_dynamic(path: Path) -> bool:
 
 
 def _source_written(compiled: Path) -> float:
-    """When the newest file that went into a program was written, in s since the epoch; cargo lists them beside it."""
-    _, _, files = compiled.with_suffix(".d").read_text(encoding="utf-8").partition(": ")
-    return max(path.stat().st_mtime for path in map(Path, files.split()) if path.exists())
+    """When the newest file that went into a program was written, in s since the epoch.
+
+    `cargo build` lists them beside it; `cargo test` does not, and all files of the agent's crates count.
+    """
+    listed = compiled.with_suffix(".d")
+    if listed.is_file():
+        files = [Path(name) for name in listed.read_text(encoding="utf-8").partition(": ")[2].split()]
+    else:
+        files = list((ROOT / "collector-agent" / "crates").glob("*/src/**/*.rs"))
+    return max(path.stat().st_mtime for path in files if path.exists())
