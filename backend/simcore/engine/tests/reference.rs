@@ -229,6 +229,8 @@ impl Simple<'_> {
                         None => away += count - 1,
                     }
                     self.pages[page].at = at.unwrap_or(self.pages[page].at);
+                    // It is mapped anew: an arming from before it was dropped is gone.
+                    self.pages[page].armed = None;
                 }
             }
             self.touch(page);
