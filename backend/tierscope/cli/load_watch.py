@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tierscope.core.embedded.process import stat_fields
+
 if TYPE_CHECKING:
     from tierscope.usecases.load_figures import LoadFigures
 
@@ -139,7 +141,7 @@ def use_of_trees(roots: Mapping[str, int]) -> dict[str, Use]:
     ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            fields = _stat(int(entry.name))
+            fields = stat_fields(int(entry.name))
             if fields is not None:
                 children[int(fields[_PPID])].append(int(entry.name))
                 cpu = sum(int(field) for field in fields[_TICKS]) / ticks
@@ -149,18 +151,10 @@ def use_of_trees(roots: Mapping[str, int]) -> dict[str, Use]:
 
 def parent_of(pid: int) -> int | None:
     """The parent of a process of this machine; None where it cannot be seen."""
-    fields = _stat(pid)
+    fields = stat_fields(pid)
     return None if fields is None else int(fields[_PPID])
 
 
 def _sum(pid: int, own: Mapping[int, Use], children: Mapping[int, list[int]]) -> Use:
     parts = [own[pid], *(_sum(child, own, children) for child in children.get(pid, []))]
     return Use(sum(part.cpu_seconds for part in parts), sum(part.rss_bytes for part in parts))
-
-
-def _stat(pid: int) -> list[str] | None:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return None
-    return text.rpartition(")")[2].split()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 import subprocess
 import tempfile
 import time
@@ -18,6 +19,7 @@ from tierscope.cli.exits import FAILED, fail
 from tierscope.cli.instance.find import find_instance
 from tierscope.cli.instance.source_tree import find_agent
 from tierscope.cli.load_watch import LoadWatch, lag_summary, parent_of, spent, use_of_trees
+from tierscope.core.embedded.process import tie_to_parent
 from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.settings import Settings
 
@@ -117,7 +119,9 @@ def _send(words: list[str], watch: LoadWatch | None = None) -> dict[str, Any]:
     if binary is None:
         fail("the agent's program is not built", next_step="run `make agent`, or install a release")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with subprocess.Popen([str(binary), *words], stdout=subprocess.PIPE, text=True) as generator:  # noqa: S603
+    # It ends with this command, however that ends: nobody else would stop its load.
+    tied = tie_to_parent(signal.SIGTERM)
+    with subprocess.Popen([str(binary), *words], stdout=subprocess.PIPE, text=True, preexec_fn=tied) as generator:  # noqa: S603, PLW1509
         if watch is not None:
             watch.stages["generator"] = generator.pid
         printed, _ = generator.communicate()

@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,7 @@ class ProcessId:
 
 def identify(pid: int) -> ProcessId | None:
     """Return the identity of the process that has `pid` now; None when there is none or it is a zombie."""
-    fields = _stat_fields(pid)
+    fields = stat_fields(pid)
     if fields is None or fields[_STAT_STATE] in {"Z", "X"}:
         return None
     return ProcessId(pid=pid, start_ticks=int(fields[_STAT_START]))
@@ -50,7 +50,7 @@ def list_children(pid: int) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            fields = _stat_fields(int(entry.name))
+            fields = stat_fields(int(entry.name))
             if fields is not None and int(fields[_STAT_PPID]) == pid and fields[_STAT_STATE] != "Z":
                 found.append(int(entry.name))
     return sorted(found)
@@ -80,20 +80,25 @@ class Launch:
     death_signal: signal.Signals = signal.SIGTERM
 
 
+def tie_to_parent(death_signal: signal.Signals) -> Callable[[], None]:
+    """What a child runs before its command so that the kernel signals it when the starting thread dies."""
+    parent = os.getpid()
+
+    def tie() -> None:
+        # Runs after the change of ids, which would clear the setting.
+        _libc.prctl(_PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return tie
+
+
 def start(launch: Launch) -> subprocess.Popen[bytes]:
     """Start a child in a session of its own, so that Ctrl-C in a terminal reaches only its supervisor.
 
     The child is signalled by the kernel when the starting thread dies, even by SIGKILL: start children from the main
     thread only. Raises OSError when the command cannot be run.
     """
-    parent = os.getpid()
-
-    def tie_to_parent() -> None:
-        # Runs after the change of ids, which would clear the setting.
-        _libc.prctl(_PR_SET_PDEATHSIG, int(launch.death_signal), 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
     account = launch.account
     drops = account is not None and account.drops
     with launch.log.open("ab") as log:
@@ -105,7 +110,7 @@ def start(launch: Launch) -> subprocess.Popen[bytes]:
             env=None if launch.env is None else dict(launch.env),
             cwd=launch.cwd,
             start_new_session=True,
-            preexec_fn=tie_to_parent,  # noqa: PLW1509 - one prctl call; the supervisor starts children from one thread
+            preexec_fn=tie_to_parent(launch.death_signal),  # noqa: PLW1509 - one prctl call; the supervisor starts children from one thread
             user=account.uid if account is not None and drops else None,
             group=account.gid if account is not None and drops else None,
             extra_groups=[] if drops else None,
@@ -178,7 +183,8 @@ def _send(pid: int, with_signal: signal.Signals) -> None:
         os.kill(pid, with_signal)
 
 
-def _stat_fields(pid: int) -> list[str] | None:
+def stat_fields(pid: int) -> list[str] | None:
+    """Fields of /proc/PID/stat behind the name; None where the process is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
