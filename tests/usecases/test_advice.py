@@ -188,10 +188,10 @@ def test_a_run_judges_each_hour_and_ends_what_expired(database: Database) -> Non
 def test_a_round_over_a_large_fleet_takes_several_runs(database: Database) -> None:
     Fleet(database, 5)
     begun = datetime.now(UTC)
-    ticks = count()
+    ticks, later = count(), [timedelta(0)]
 
     def clock() -> datetime:
-        return begun + timedelta(seconds=next(ticks))
+        return begun + later[0] + timedelta(seconds=next(ticks))
 
     run = RefreshAdvice(database, clock, Settings(_env_file=None))
     judged = []
@@ -200,6 +200,7 @@ def test_a_round_over_a_large_fleet_takes_several_runs(database: Database) -> No
     assert sum(judged) == 5, "each once"
     assert len(judged) > 1, "time was up in between"
     Fleet(database, 1)
+    later[0] = timedelta(minutes=5)
     done = run.run()
     assert done is not None
     assert done.subjects == 1, "the new one alone"

@@ -237,11 +237,15 @@ def lock_refresh(transaction: WriteTransaction) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """How far the present round over all subjects has come: they are judged in the order of their numbers."""
+    """How far the present round over all subjects has come: they are judged in the order of their numbers.
+
+    `ended_at`: when nothing was left of it.
+    """
 
     began_at: datetime
     after_service: int = 0
     after_host: int = 0
+    ended_at: datetime | None = None
 
 
 def read_round(session: ReadSession) -> Round | None:
@@ -250,8 +254,9 @@ def read_round(session: ReadSession) -> Round | None:
     value = session.execute(statement).scalar_one_or_none()
     if value is None:
         return None
-    began_at, service, host = str(value).split(" ")
-    return Round(datetime.fromisoformat(began_at), int(service), int(host))
+    began_at, service, host, ended_at = str(value).split(" ")
+    end = None if ended_at == "-" else datetime.fromisoformat(ended_at)
+    return Round(datetime.fromisoformat(began_at), int(service), int(host), end)
 
 
 def write_round(transaction: WriteTransaction, now: Round) -> None:
@@ -260,7 +265,8 @@ def write_round(transaction: WriteTransaction, now: Round) -> None:
         "INSERT INTO installation (key, value) VALUES ('advice_round', :value)"
         " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
     )
-    value = f"{now.began_at.isoformat()} {now.after_service} {now.after_host}"
+    ended_at = "-" if now.ended_at is None else now.ended_at.isoformat()
+    value = f"{now.began_at.isoformat()} {now.after_service} {now.after_host} {ended_at}"
     transaction.execute(statement, {"value": value})
 
 

@@ -35,6 +35,8 @@ AT_MOST = timedelta(seconds=10)
 """Of a run, one a minute: thousands of hosts are judged over the hour, and leave the processor to new samples."""
 EVERY = timedelta(minutes=55)
 """Rounds over all subjects begin this far apart."""
+LOOK_EVERY = timedelta(minutes=5)
+"""Between looks for new subjects once a round has ended: they read the inventories of all hosts."""
 _SPARE_DAYS = 0.5
 """Less than a full week of blocks is no reason not to look: the answer itself decides."""
 log = structlog.get_logger(__name__)
@@ -61,8 +63,8 @@ class RefreshAdvice:
     def run(self, *, at_most: timedelta = AT_MOST) -> Refreshed | None:
         """Judge the subjects whose turn it is, until all are done or time is up; None while another run is on.
 
-        A round goes through services and hosts in the order of their numbers, so that those that are new come at once;
-        the next one begins an hour later.
+        A round goes through services and hosts in the order of their numbers, so that new ones are not left out; the
+        next one begins an hour later.
         """
         deadline = self._clock() + at_most
         done = Refreshed()
@@ -88,15 +90,19 @@ class RefreshAdvice:
         """Services and hosts that the present round has not come to; all of them where a new one begins."""
         with self._database.read() as session:
             now = self._clock()
+            present = stored.read_round(session) or Round(now)
+            if present.ended_at is not None and now - present.ended_at < LOOK_EVERY:
+                return [], [], present
             services = stored.services_to_judge(
                 session, since=now - SPAN, min_hosts=MIN_HOSTS, min_days=WEEK_DAYS - _SPARE_DAYS
             )
             hosts = stored.hosts_to_judge(session, since=now - HOST_SEEN)
-            present = stored.read_round(session) or Round(now)
         new_services = [(number, public_id) for number, public_id in services if number > present.after_service]
         new_hosts = [number for number in hosts if number > present.after_host]
-        if new_services or new_hosts or now - present.began_at < EVERY:
-            return new_services, new_hosts, present
+        if new_services or new_hosts:
+            return new_services, new_hosts, replace(present, ended_at=None)
+        if now - present.began_at < EVERY:
+            return [], [], replace(present, ended_at=now)
         return services, hosts, Round(now)
 
     def _expire(self, done: Refreshed) -> None:

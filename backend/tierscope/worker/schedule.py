@@ -3,7 +3,7 @@
 DRAIN_SECONDS = 5
 RETENTION_SECONDS = 3600
 ADVICE_SECONDS = 60
-"""Everything is judged once an hour, some of it in each run, and what is new in the next one."""
+"""Everything is judged once an hour, some of it in each run, and what is new within minutes."""
 EXPERIMENTS_SECONDS = 300
 FLEET_STATISTICS_SECONDS = 300
 NOTIFICATIONS_SECONDS = 5
