@@ -5,7 +5,9 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from sqlalchemy import text
@@ -15,7 +17,7 @@ from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
-from tierscope.core.settings import Settings
+from tierscope.core.settings import Objects, Settings
 from tierscope.domain._generated.catalogue import METRICS
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.counters import CounterAnswer, CounterReads
@@ -23,6 +25,7 @@ from tierscope.usecases.fleet import FleetReads
 from tierscope.usecases.hosts import HostPage, HostReads
 from tierscope.usecases.services import ServiceReads
 from tierscope.usecases.status import StatusReads
+from tierscope.usecases.telemetry.runs import WorkerRuns
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -248,6 +251,34 @@ def test_an_empty_fleet_says_what_to_do(context: ReadContext) -> None:
     assert fleet.cold_ratio.value is None
     assert "tierscope token join" in fleet.headline
     assert (fleet.hosts_total, fleet.services, fleet.matrix) == (0, (), ())
+
+
+def test_the_status_knows_the_object_store_by_what_workers_did(context: ReadContext) -> None:
+    ticks = count()
+    runs = WorkerRuns(context.database, lambda: datetime.now(UTC) + timedelta(seconds=next(ticks)))
+
+    def status_of(store: Literal["database", "directory"]) -> str:
+        own = context.settings.model_copy(update={"objects": Objects(store=store)})
+        components = StatusReads(replace(context, settings=own)).status().components
+        return next(component.status for component in components if component.name == "objects")
+
+    assert (status_of("database"), status_of("directory")) == ("absent", "unknown")
+    found = []
+    for failed in (False, True, True, False):
+        runs.ran("objects.move", seconds=1, failed=failed)
+        found.append(status_of("directory"))
+    assert found == ["healthy", "degraded", "degraded", "healthy"]
+    runs.ran("ingest.drain", seconds=1, failed=True)
+    assert status_of("directory") == "healthy", "another task's failure"
+    assert status_of("database") == "absent"
+    with context.database.write() as transaction:
+        transaction.execute(
+            text(
+                "INSERT INTO objects (key, kind, host_id, service_id, ts, size_bytes, created_at, stored_at)"
+                " VALUES ('k', 'tiles', 1, 1, now(), 1, now(), now())"
+            )
+        )
+    assert status_of("database") == "down", "rows refer to a store, and none is set"
 
 
 def test_the_status_counts_the_work_that_waits(context: ReadContext) -> None:

@@ -17,7 +17,7 @@ Health = Literal["healthy", "degraded", "down", "absent", "unknown"]
 class ComponentStatus(Model):
     """One part of the installation."""
 
-    name: Literal["database", "api", "worker", "queue", "agent"]
+    name: Literal["database", "api", "worker", "queue", "agent", "objects"]
     status: Health
     detail: str
     since: datetime | None

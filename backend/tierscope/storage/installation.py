@@ -12,7 +12,11 @@ from tierscope.storage.marks import backlog
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """One look at the installation. `oldest_mark_at` is since when the longest waiting work has been due."""
+    """One look at the installation. `oldest_mark_at` is since when the longest waiting work has been due.
+
+    `has_objects`: rows refer to bodies in an object store. `moved_at` and `move_failed_at` are of the task that moves
+    bodies there; None where it never ran, or never failed.
+    """
 
     storage: str
     live_hosts: int
@@ -21,6 +25,9 @@ class Installation:
     last_live_seen_at: datetime | None
     marks_pending: int
     oldest_mark_at: datetime | None
+    has_objects: bool
+    moved_at: datetime | None
+    move_failed_at: datetime | None
 
 
 def read_installation(session: ReadSession, now: datetime) -> Installation:
@@ -28,11 +35,13 @@ def read_installation(session: ReadSession, now: datetime) -> Installation:
     waiting = backlog(session, now=now, due=due_table(now))
     row = session.execute(
         text(
-            "SELECT (SELECT value FROM installation WHERE key = 'storage') AS storage, h.*"
+            "SELECT (SELECT value FROM installation WHERE key = 'storage') AS storage, h.*, m.last_at, m.failed_at,"
+            " EXISTS (SELECT FROM objects WHERE stored_at IS NOT NULL AND forgotten_at IS NULL) AS has_objects"
             " FROM (SELECT count(*) FILTER (WHERE origin = 'live') AS live,"
             "  count(*) FILTER (WHERE origin = 'simulated') AS simulated,"
             "  count(*) FILTER (WHERE origin = 'import') AS imported,"
             "  max(last_seen_at) FILTER (WHERE origin = 'live') AS seen FROM hosts WHERE revoked_at IS NULL) AS h"
+            " LEFT JOIN task_runs m ON m.task = 'objects.move'"
         )
     ).one()
     return Installation(
@@ -43,4 +52,7 @@ def read_installation(session: ReadSession, now: datetime) -> Installation:
         last_live_seen_at=row.seen,
         marks_pending=waiting.pending,
         oldest_mark_at=waiting.oldest_at,
+        has_objects=bool(row.has_objects),
+        moved_at=row.last_at,
+        move_failed_at=row.failed_at,
     )

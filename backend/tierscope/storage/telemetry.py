@@ -12,11 +12,12 @@ from tierscope.domain.telemetry import TASK_SECONDS, Inventory, Rebuilt, TaskRun
 from tierscope.storage.marks import backlog
 
 _COUNT_RUN = text(
-    "INSERT INTO task_runs AS t (task, runs, failures, seconds, buckets, last_at)"
-    " VALUES (:task, 1, :failures, :seconds, :buckets, :at) ON CONFLICT (task) DO UPDATE SET runs = t.runs + 1,"
+    "INSERT INTO task_runs AS t (task, runs, failures, seconds, buckets, last_at, failed_at)"
+    " VALUES (:task, 1, :failures, :seconds, :buckets, :at, :failed_at)"
+    " ON CONFLICT (task) DO UPDATE SET runs = t.runs + 1,"
     " failures = t.failures + excluded.failures, seconds = t.seconds + excluded.seconds, buckets = ARRAY("
     "  SELECT u.a + u.b FROM unnest(t.buckets, excluded.buckets) WITH ORDINALITY AS u (a, b, n) ORDER BY u.n),"
-    " last_at = greatest(t.last_at, excluded.last_at)"
+    " last_at = greatest(t.last_at, excluded.last_at), failed_at = greatest(t.failed_at, excluded.failed_at)"
 )
 _COUNT_REBUILT = text(
     "INSERT INTO rebuilt_buckets AS r (kind, buckets, failures) VALUES (:kind, :buckets, :failures)"
@@ -42,7 +43,7 @@ def count_run(transaction: WriteTransaction, task: str, *, seconds: float, faile
     buckets = [0] * (len(TASK_SECONDS) + 1)
     buckets[bucket_of(seconds)] = 1
     values = {"task": task, "failures": int(failed), "seconds": seconds, "buckets": buckets, "at": at}
-    transaction.execute(_COUNT_RUN, values)
+    transaction.execute(_COUNT_RUN, values | {"failed_at": at if failed else None})
 
 
 def count_rebuilt(transaction: WriteTransaction, buckets: Mapping[str, int], failures: Mapping[str, int]) -> None:

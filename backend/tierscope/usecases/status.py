@@ -77,6 +77,7 @@ class StatusReads:
                 _worker(instance, found, lag),
                 _supervised(instance, "queue") or Component("queue", "unknown", _UNSUPERVISED, None),
                 _supervised(instance, "agent") or self._agents(found),
+                _objects(settings.objects.store, found),
             ),
             queue_lag_seconds=lag,
             marks_pending=found.marks_pending if found else 0,
@@ -111,6 +112,26 @@ class StatusReads:
 
 
 _UNSUPERVISED = "runs outside of `tierscope up`: ask whoever runs it"
+
+
+def _objects(store: str, found: Installation | None) -> Component:
+    """The object store by the newest run of the task that moves bodies there: asking it here would cost each page."""
+    if found is None:
+        return Component("objects", "unknown", "the database does not answer", None)
+    if store == "database":
+        if found.has_objects:
+            return Component(
+                "objects", "down", "rows refer to a store, and none is set: TIERSCOPE_OBJECTS__STORE", None
+            )
+        return Component("objects", "absent", "none is set: bodies of samples and heatmaps stay in the database", None)
+    if found.moved_at is None:
+        return Component("objects", "unknown", f"no worker has used the {store} store yet", None)
+    if found.move_failed_at == found.moved_at:
+        detail = f"the newest run into the {store} store failed; rows keep their bodies until one does not"
+        return Component(
+            "objects", "degraded", f"{detail}. `tierscope doctor --service` says why", found.move_failed_at
+        )
+    return Component("objects", "healthy", f"the {store} store takes the bodies of finished hours", None)
 
 
 def _supervised(instance: InstanceState | None, name: str) -> Component | None:

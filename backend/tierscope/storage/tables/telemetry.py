@@ -14,6 +14,7 @@ task_runs = Table(
     Column("seconds", Double, nullable=False),  # of all runs together
     Column("buckets", ARRAY(BigInteger), nullable=False),  # runs by domain/telemetry.py's bounds, the last above all
     Column("last_at", Instant, nullable=False),
+    Column("failed_at", Instant),  # of the newest failure; null where none failed
 )
 
 rebuilt_buckets = Table(
