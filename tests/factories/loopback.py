@@ -20,6 +20,12 @@ class QuietHandler(BaseHTTPRequestHandler):
         """Requests are not logged."""
 
 
+class KeepAliveHandler(QuietHandler):
+    """Keeps connections open between requests, by HTTP/1.1."""
+
+    protocol_version = "HTTP/1.1"
+
+
 class QuietServer(ThreadingHTTPServer):
     """An HTTP server that says nothing where a client goes away before the answer."""
 
@@ -40,6 +46,14 @@ def serving(server: BaseServer) -> Iterator[None]:
         server.shutdown()
         server.server_close()
         thread.join(10)
+
+
+@contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """Serve on a port of loopback that the kernel hands out; gives the port."""
+    server = QuietServer((LOOPBACK, 0), handler)
+    with serving(server):
+        yield int(server.server_address[1])
 
 
 def free_port() -> int:

@@ -19,9 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from faults.listening import LOOPBACK, QuietHandler, listening
+from factories.loopback import LOOPBACK, KeepAliveHandler, free_port, listening
 from faults.oracle import judge
-from faults.processes import Agent, Program, clean_env, free_port, until
+from faults.processes import Agent, Program, clean_env, until
 from faults.proxy import Proxy, Weather, proxying
 from faults.remote_write import Receiver, receiving
 from faults.stage import NotHereError, Stage
@@ -89,7 +89,7 @@ def target() -> Iterator[Target]:
     """A target on a free port."""
     made = Target()
 
-    class Handler(QuietHandler):
+    class Handler(KeepAliveHandler):
         def do_GET(self) -> None:  # noqa: N802 - the name is the base class's
             with made.lock:
                 number = made.answered + 1

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,10 +16,10 @@ from typing import Any
 
 import httpx
 
-LOOPBACK = "127.0.0.1"
+from factories.loopback import LOOPBACK, free_port
+
 WAIT_SECONDS = 240.0
 _LOG_TAIL_CHARS = 2500
-_PORTS = range(12_000, 30_000)
 
 
 class NeverHappenedError(AssertionError):
@@ -35,18 +33,6 @@ def until(condition: Callable[[], object], what: str, *, seconds: float = WAIT_S
         if time.monotonic() >= end:
             raise NeverHappenedError(f"within {seconds:g} s it did not happen that {what}")
         time.sleep(pause)
-
-
-def free_port() -> int:
-    """A port of loopback that nobody listens on now, below those that the kernel hands out.
-
-    A program takes a minute to start on a busy machine; until then nobody else should get its port.
-    """
-    while True:
-        port = secrets.choice(_PORTS)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind((LOOPBACK, port))
-            return port
 
 
 @dataclass(slots=True)

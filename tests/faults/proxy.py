@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
+from factories.loopback import LOOPBACK
 from faults.tap import Messages, Tap
 
-LOOPBACK = "127.0.0.1"
 _CHUNK_BYTES = 16 << 10
 _RESET = struct.pack("ii", 1, 0)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from faults.listening import QuietHandler, listening
+from factories.loopback import KeepAliveHandler, listening
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -101,7 +101,7 @@ def receiving(metric: str) -> Iterator[Receiver]:
     """A receiver on a free port."""
     receiver = Receiver(metric)
 
-    class Handler(QuietHandler):
+    class Handler(KeepAliveHandler):
         def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             values = [round(value) for value in values_of(snappy_inflate(body), receiver.metric)]

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import httpx
 
+from factories.loopback import LOOPBACK, free_port
 from faults.oracle import key_of, read_stored
 from faults.overload import overload
-from faults.processes import LOOPBACK, WAIT_SECONDS, Agent, free_port, until
+from faults.processes import WAIT_SECONDS, Agent, until
 from faults.proxy import Weather
 from faults.rows import wait_for_ledger
 from faults.scene import Row, Scene
