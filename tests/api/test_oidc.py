@@ -259,6 +259,45 @@ def test_without_a_provider_there_is_no_such_login(database_url: str) -> None:
         assert client.get("/v1/login/oidc/start").status_code == 404
 
 
+LOGOUT = "/v1/login/oidc/logout"
+
+
+@pytest.mark.parametrize(
+    ("offered", "place"),
+    [
+        ("https://login.example/bye", "https://login.example/bye?client_id=tierscope"),
+        ("https://login.example/bye?realm=main", "https://login.example/bye?realm=main&client_id=tierscope"),
+        (None, "/login"),
+        ("http://login.example/bye", "/login?error=failed"),  # not over https
+    ],
+)
+def test_a_logout_goes_on_to_the_provider(
+    database_url: str, provider: Provider, offered: str | None, place: str
+) -> None:
+    provider.end_session = offered
+    answers = settings(database_url, provider.issuer, end_provider_session=True)
+    with running(answers.model_copy(update={"public_url": "https://tierscope.example/"})) as (_, client):
+        location = client.get(LOGOUT).headers["location"]
+        back = "&post_logout_redirect_uri=https%3A%2F%2Ftierscope.example%2Flogin"
+        assert location == place + (back if place.startswith("https") else "")
+
+
+def test_only_those_who_came_through_the_provider_are_sent_there(database_url: str, provider: Provider) -> None:
+    for wanted in (False, True):
+        with running(settings(database_url, provider.issuer, end_provider_session=wanted)) as (app, client):
+            assert who(client)["logout_url"] is None
+            go(client)
+            assert who(client)["logout_url"] == (LOGOUT if wanted else None)
+            headers = {"X-CSRF-Token": who(client)["csrf_token"]}
+            assert client.get(LOGOUT).headers["location"] == "/login"  # it ends no session
+            assert who(client)["kind"] == "session"
+            assert client.delete("/v1/session", headers=headers).status_code == 204
+            assert who(client)["kind"] == "anonymous"
+            link = app.state.access.create_link(actor="test")
+            assert client.post("/v1/session", json={"link": link.secret}).json()["logout_url"] is None
+            client.cookies.clear()
+
+
 @contextmanager
 def provider_process(*users: Mapping[str, object]) -> Iterator[str]:
     """Yields the issuer of a provider that runs as a process of its own."""
@@ -304,3 +343,6 @@ def test_a_login_through_a_real_provider(database_url: str) -> None:
             answer = client.get(back.headers["location"])
             assert answer.headers["location"] == place
             assert who(client)["role"] == role
+        leaving = elsewhere.get(client.get(LOGOUT).headers["location"])
+        assert leaving.status_code == 200
+        assert "/login" in leaving.text, "where the provider will lead back to"

@@ -36,6 +36,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/login/methods": "public",
     "GET /v1/login/oidc/start": "public",
     "GET /v1/login/oidc/callback": "public",
+    "GET /v1/login/oidc/logout": "public",
     "GET /v1/me": "write:own",
     "PUT /v1/me/password": "write:own",
     "GET /v1/me/tokens": "write:own",

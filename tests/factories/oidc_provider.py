@@ -38,6 +38,7 @@ class Provider:
     header: dict[str, Any] = field(default_factory=dict)
     tamper: Callable[[dict[str, Any]], None] | None = None
     error: str | None = None
+    end_session: str | None = None
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
     key_reads: int = 0
@@ -105,7 +106,7 @@ class _Handler(QuietHandler):
         """Discovery, keys, the question to the person (who always agrees), and user information."""
         parts = urlsplit(self.path)
         if parts.path == "/.well-known/openid-configuration":
-            self._answer(_discovery(self.provider.issuer))
+            self._answer(_discovery(self.provider))
         elif parts.path == "/keys":
             self.provider.key_reads += 1
             self._answer({"keys": [key.as_dict(private=False) for key in self.provider.published]})
@@ -160,8 +161,11 @@ def oidc_provider() -> Iterator[Provider]:
         yield provider
 
 
-def _discovery(issuer: str) -> dict[str, object]:
+def _discovery(provider: Provider) -> dict[str, object]:
+    issuer = provider.issuer
+    offered = {} if provider.end_session is None else {"end_session_endpoint": provider.end_session}
     return {
+        **offered,
         "issuer": issuer,
         "authorization_endpoint": f"{issuer}/authorize",
         "token_endpoint": f"{issuer}/token",

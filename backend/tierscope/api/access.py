@@ -20,6 +20,8 @@ from tierscope.usecases.passwords import Passwords
 
 router = APIRouter(tags=["access"])
 
+OIDC_LOGOUT = "/v1/login/oidc/logout"
+
 Tokens = Annotated[Caller, Depends(requires("write:tokens"))]
 
 
@@ -48,6 +50,9 @@ class Session(Model):
     owner_permissions: list[Permission] = Field(description="In force for services that a team of the caller owns.")
     csrf_token: str | None = Field(description="Sent back as X-CSRF-Token with every write of this session.")
     anonymous_reads: bool
+    logout_url: str | None = Field(
+        description="Where the browser goes after `DELETE /v1/session` to log out of the OpenID provider too."
+    )
 
 
 class NewTokenRequest(Model):
@@ -88,6 +93,8 @@ class TokenInfo(Model):
 def describe_session(request: Request, caller: Caller | None, csrf: str | None) -> Session:
     """Returns what `caller` is told about itself."""
     account = None if caller is None else own_tokens_of(request).account(caller)
+    by_provider = caller is not None and caller.kind == "session"
+    by_provider = by_provider and account is not None and account.user.source == "oidc"
     teams = [] if account is None else [TeamRef(id=team.id, name=team.name) for team in account.teams]
     return Session(
         kind=caller.kind if caller else "nobody",
@@ -99,6 +106,7 @@ def describe_session(request: Request, caller: Caller | None, csrf: str | None) 
         owner_permissions=sorted(granted_as_owner(caller.scopes)) if caller and teams else [],
         csrf_token=csrf,
         anonymous_reads=anonymous_reads(request),
+        logout_url=OIDC_LOGOUT if by_provider and settings_of(request).oidc.end_provider_session else None,
     )
 
 

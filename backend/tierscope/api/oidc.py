@@ -84,6 +84,19 @@ def come_back(
     return response
 
 
+@router.get("/logout", status_code=303, response_class=Response, summary="Log out at the OpenID provider")
+def leave(request: Request) -> Response:
+    """Redirect to the provider's logout, which leads back to `/login`; at once where the provider has none.
+
+    It ends no session here: `DELETE /v1/session` does.
+    """
+    try:
+        place = oidc_of(request).leave(return_uri=_base(request) + "/login")
+    except LoginRefused as error:
+        return _refused(request, error)
+    return Response(status_code=303, headers={"Location": place or "/login", "Cache-Control": "no-store"})
+
+
 def _refused(request: Request, refusal: LoginRefused) -> Response:
     """Nobody is logged in: the log has the cause, the address has a word for it."""
     _log.warning("login through the provider failed", why=refusal.reason, detail=refusal.detail)
@@ -95,8 +108,11 @@ def _refused(request: Request, refusal: LoginRefused) -> Response:
 
 def _redirect_uri(request: Request) -> str:
     """The address of the callback, as it must be registered at the provider."""
-    base = settings_of(request).public_url or str(request.base_url)
-    return base.rstrip("/") + CALLBACK
+    return _base(request) + CALLBACK
+
+
+def _base(request: Request) -> str:
+    return (settings_of(request).public_url or str(request.base_url)).rstrip("/")
 
 
 def _secure(request: Request) -> bool:

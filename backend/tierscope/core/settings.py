@@ -129,6 +129,7 @@ class Oidc(BaseModel):
     team_claim: str | None = Field(default=None, description="Where teams stand; members follow it at each login.")
     teams: dict[str, str] = Field(default={}, description="Team by value of the claim; else its name is the value.")
     allow: Names = Field(default=(), description="Internal networks or host:port that the provider may live at.")
+    end_provider_session: bool = Field(default=False, description="Logging out here goes on to the provider's logout.")
 
 
 class RateLimits(BaseModel):

@@ -36,6 +36,7 @@ export const session: Session = {
   user_id: 'u-1',
   csrf_token: 'csrf',
   anonymous_reads: false,
+  logout_url: null,
 }
 
 /** Somebody who only reads, without a login. */

@@ -2,10 +2,12 @@
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { leaveTo } from '../lib/leave'
 import { anonymous, loginMethods, nobody, session } from '../mock-api/identity'
 import { openApp, problem } from '../mock-api/render'
 
 vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
+vi.mock('../lib/leave', () => ({ leaveTo: vi.fn() }))
 
 afterEach(cleanup)
 
@@ -100,6 +102,19 @@ describe('a session', () => {
     await userEvent.click(await screen.findByRole('menuitem', { name: 'Log out' }))
     await waitFor(() => expect(router.state.location.pathname).toBe('/login'))
     expect(sent).toEqual(['DELETE'])
+  })
+
+  it('goes on to the logout of the provider that it came through', async () => {
+    const logout_url = '/v1/login/oidc/logout'
+    openApp('/', (url, request) => {
+      if (url.pathname !== '/v1/session') return undefined
+      return request.method === 'DELETE'
+        ? new Response(null, { status: 204 })
+        : Response.json({ ...session, logout_url })
+    })
+    await userEvent.click(await screen.findByTestId('account-menu'))
+    await userEvent.click(await screen.findByRole('menuitem', { name: 'Log out' }))
+    await waitFor(() => expect(leaveTo).toHaveBeenCalledWith(logout_url))
   })
 })
 

@@ -639,7 +639,7 @@ class ComponentStatus(TypedDict):
     """One part of the installation."""
 
     detail: str
-    name: Literal["database", "api", "worker", "queue", "agent"]
+    name: Literal["database", "api", "worker", "queue", "agent", "objects"]
     since: str | None
     status: Literal["healthy", "degraded", "down", "absent", "unknown"]
 
@@ -3213,6 +3213,7 @@ class Session(TypedDict):
     anonymous_reads: bool
     csrf_token: str | None
     kind: Literal["anonymous", "session", "token", "nobody"]
+    logout_url: str | None
     name: str | None
     owner_permissions: list[
         Literal[

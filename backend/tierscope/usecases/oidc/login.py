@@ -108,8 +108,7 @@ class OidcLogin:
             "code_challenge": begun.challenge,
             "code_challenge_method": "S256",
         }
-        place = self._provider.endpoints().authorization
-        return Begun(f"{place}{'&' if '?' in place else '?'}{urlencode(query)}", begun.cookie)
+        return Begun(_with_query(self._provider.endpoints().authorization, query), begun.cookie)
 
     def finish(
         self, *, cookie: str, state: str, code: str | None, error: str | None, issuer: str | None, redirect_uri: str
@@ -135,6 +134,19 @@ class OidcLogin:
         with self._database.write() as transaction:
             session, _ = start_session(transaction, self._person(transaction, claims), now=now)
         return Finished(session, begun.next_path)
+
+    def leave(self, *, return_uri: str) -> str | None:
+        """Where a browser goes that has logged out here, to do so at the provider; None where it offers nothing.
+
+        Without a hint of whose session it is: no ID token is kept, so the provider may ask the person. (OpenID Connect
+        RP-Initiated Logout 1.0, 2)
+
+        Raises:
+            LoginRefused: the provider cannot be reached.
+        """
+        place = self._provider.endpoints().end_session
+        query = {"client_id": self._provider.settings.client_id, "post_logout_redirect_uri": return_uri}
+        return None if place is None else _with_query(place, query)
 
     def _claims(self, begun: handshake.Handshake, code: str, redirect_uri: str, now: datetime) -> Mapping[str, Any]:
         settings = self._provider.settings
@@ -208,6 +220,10 @@ class OidcLogin:
     def _audit(self, transaction: WriteTransaction, action: str, subject: str, detail: dict[str, object]) -> None:
         row = stored_access.AuditRow(self._clock(), "oidc", action, subject, detail)
         stored_access.append_audit(transaction, row)
+
+
+def _with_query(place: str, query: Mapping[str, str]) -> str:
+    return f"{place}{'&' if '?' in place else '?'}{urlencode(query)}"
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:

@@ -21,18 +21,21 @@ DISCOVERY = "/.well-known/openid-configuration"
 DISCOVERY_SECONDS = 3600.0
 KEYS_SECONDS = 3600.0
 KEYS_AGAIN_SECONDS = 10.0  # an unknown key id asks for the keys again, and no oftener than this
+_NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+_ADDRESSES = frozenset({*_NEEDED, "userinfo_endpoint", "end_session_endpoint"})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """What discovery tells. `userinfo` is None where the provider has none."""
+    """What discovery tells. `userinfo` and `end_session` are None where the provider has none."""
 
     authorization: str
     token: str
     keys: str
     userinfo: str | None
+    end_session: str | None
     token_methods: tuple[str, ...]
 
 
@@ -138,20 +141,19 @@ class Provider:
             raise LoginRefused(
                 "failed", f"the provider calls itself {str(document.get('issuer'))[:200]!r}, not {self.issuer!r}"
             )
-        found = {}
-        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-            value = document.get(name)
-            if not isinstance(value, str):
+        found = {name: value for name, value in document.items() if name in _ADDRESSES and isinstance(value, str)}
+        for name in _NEEDED:
+            if name not in found:
                 raise LoginRefused("failed", f"the provider's description has no {name}")
+        for value in found.values():
             _check_scheme(value)
-            found[name] = value
-        userinfo = document.get("userinfo_endpoint")
         methods = document.get("token_endpoint_auth_methods_supported")
         return Endpoints(
             authorization=found["authorization_endpoint"],
             token=found["token_endpoint"],
             keys=found["jwks_uri"],
-            userinfo=userinfo if isinstance(userinfo, str) else None,
+            userinfo=found.get("userinfo_endpoint"),
+            end_session=found.get("end_session_endpoint"),
             token_methods=tuple(methods) if isinstance(methods, list) else ("client_secret_basic",),
         )
 

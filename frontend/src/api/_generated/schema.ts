@@ -1012,6 +1012,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/login/oidc/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Log out at the OpenID provider
+         * @description Redirect to the provider's logout, which leads back to `/login`; at once where the provider has none.
+         *
+         *     It ends no session here: `DELETE /v1/session` does.
+         */
+        get: operations["leave_v1_login_oidc_logout_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/login/oidc/start": {
         parameters: {
             query?: never;
@@ -3841,7 +3863,7 @@ export interface components {
              * Name
              * @enum {string}
              */
-            name: "database" | "api" | "worker" | "queue" | "agent";
+            name: "database" | "api" | "worker" | "queue" | "agent" | "objects";
             /** Since */
             since: string | null;
             /**
@@ -8887,6 +8909,11 @@ export interface components {
              * @enum {string}
              */
             kind: "anonymous" | "session" | "token" | "nobody";
+            /**
+             * Logout Url
+             * @description Where the browser goes after `DELETE /v1/session` to log out of the OpenID provider too.
+             */
+            logout_url: string | null;
             /** Name */
             name: string | null;
             /**
@@ -13118,6 +13145,34 @@ export interface operations {
             400: components["responses"]["Problem400"];
             404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    leave_v1_login_oidc_logout_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };

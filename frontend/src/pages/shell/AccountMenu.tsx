@@ -3,6 +3,7 @@ import { IconLogout, IconUser } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useRouterState } from '@tanstack/react-router'
 import { logOut } from '../../api/queries/session'
+import { leaveTo } from '../../lib/leave'
 import { useSession } from './useSession'
 
 /** Who is logged in, with the way to their account and out; a login where nobody is. */
@@ -20,7 +21,14 @@ export function AccountMenu() {
       </Button>
     )
   }
-  const leave = () => leaving.mutate(undefined, { onSuccess: () => void navigate({ to: '/login' }) })
+  const leave = () => {
+    const { logout_url } = session
+    const goOn = () => {
+      if (logout_url === null) void navigate({ to: '/login' })
+      else leaveTo(logout_url)
+    }
+    leaving.mutate(undefined, { onSuccess: goOn })
+  }
   return (
     <Menu position="bottom-end" width={200}>
       <Menu.Target>
