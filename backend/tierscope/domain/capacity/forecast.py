@@ -108,8 +108,8 @@ def _by_backtest(values: Floats, horizon: int) -> Forecast:
     ahead = prepare(method, values, n)(n - 1, horizon)
     stretched = ahead.sd * widening(best.misses)
     sd = np.sqrt(stretched**2 + _disagreement(values, best, scores, ahead.mean))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        factor = float(np.nanmean(np.where(ahead.sd > 0, sd / ahead.sd, np.nan)))
+    uncertain = ahead.sd > 0
+    factor = float(np.mean(sd[uncertain] / ahead.sd[uncertain])) if uncertain.any() else 1.0
 
     def at(tail: float, side: float) -> Floats:
         return method.unscale(ahead.mean + side * float(special.ndtri(1.0 - tail)) * sd)
@@ -127,7 +127,7 @@ def _by_backtest(values: Floats, horizon: int) -> Forecast:
         last=float(values[-1]),
         growth=_slope(median),
         scores=tuple((score.method.name, score.mase) for score in scores),
-        widened=(widening(best.misses), factor if np.isfinite(factor) else 1.0),
+        widened=(widening(best.misses), factor),
         line_slope=None,
         worse_than_naive=method.name == NAIVE,
     )

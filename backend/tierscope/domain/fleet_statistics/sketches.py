@@ -67,6 +67,13 @@ class Quantiles:
             return float(self.sketch.get_quantile(rank))
         return float(np.quantile(self.values, rank))
 
+    def at_all(self, ranks: Sequence[float]) -> tuple[float, ...] | None:
+        """The values at several ranks; None without values."""
+        if self.n == 0:
+            return None
+        found = self.sketch.get_quantiles(list(ranks)) if self.sketch is not None else np.quantile(self.values, ranks)
+        return tuple(float(value) for value in found)
+
     def to_bytes(self) -> bytes:
         """A form to store: all values, or the sketch."""
         if self.sketch is None:

@@ -157,7 +157,7 @@ def _merge(bodies: Sequence[bytes]) -> Quantiles:
 
 
 def _metric(metric: HostMetric, quantiles: Quantiles, parent: Quantiles, n_hosts: int) -> GroupMetricView:
-    p10, p50, p90, p99 = (quantiles.at(rank) or 0.0 for rank in RANKS)
+    p10, p50, p90, p99 = quantiles.at_all(RANKS) or (0.0,) * len(RANKS)
     shrunk = None
     above = parent.at(0.5)
     if above is not None:
