@@ -257,6 +257,7 @@ def test_without_a_provider_there_is_no_such_login(database_url: str) -> None:
     with running(Settings(database_url=database_url)) as (_, client):
         assert client.get("/v1/login/methods").json() == {"password": True, "oidc": None}
         assert client.get("/v1/login/oidc/start").status_code == 404
+        assert client.get(LOGOUT).headers["location"] == "/login"
 
 
 LOGOUT = "/v1/login/oidc/logout"

@@ -125,7 +125,7 @@ def test_a_change_of_level_is_found_beside_the_deploy_that_made_it(database: Dat
 def test_many_values_become_sketches_that_merge_over_hours_and_days(database: Database) -> None:
     fleet = make_fleet(database, 1, hours=1)
     random = np.random.default_rng(3)
-    day = full_hour().replace(hour=0) - timedelta(days=1)
+    day = full_hour().replace(hour=0) - timedelta(days=2)  # its late data have had their time
     with database.write() as transaction:
         service = transaction.execute(text("SELECT id FROM services")).scalar_one()
         group = next(iter(ensure_groups(transaction, [(service, None)]).values()))

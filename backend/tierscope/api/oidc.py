@@ -25,7 +25,7 @@ def oidc_of(request: Request) -> OidcLogin:
     Raises:
         NotFound: none is configured.
     """
-    found = cast("OidcLogin | None", request.app.state.oidc)
+    found = _configured(request)
     if found is None:
         raise NotFound("no OpenID provider is configured", next_step="Set TIERSCOPE_OIDC__ISSUER; docs/howto/login.md")
     return found
@@ -86,15 +86,20 @@ def come_back(
 
 @router.get("/logout", status_code=303, response_class=Response, summary="Log out at the OpenID provider")
 def leave(request: Request) -> Response:
-    """Redirect to the provider's logout, which leads back to `/login`; at once where the provider has none.
+    """Redirect to the provider's logout, which leads back to `/login`; there at once where the provider has none.
 
     It ends no session here: `DELETE /v1/session` does.
     """
+    login = _configured(request)
     try:
-        place = oidc_of(request).leave(return_uri=_base(request) + "/login")
+        place = None if login is None else login.leave(return_uri=_base(request) + "/login")
     except LoginRefused as error:
         return _refused(request, error)
     return Response(status_code=303, headers={"Location": place or "/login", "Cache-Control": "no-store"})
+
+
+def _configured(request: Request) -> OidcLogin | None:
+    return cast("OidcLogin | None", request.app.state.oidc)
 
 
 def _refused(request: Request, refusal: LoginRefused) -> Response:

@@ -65,31 +65,34 @@ class UpdateCapacity:
         with self._database.write() as lock:
             if not try_lock(lock):
                 return Updated()
-            days = self._days(now)
+            days, left = self._days(now)
             # While days are being caught up on, every run would bring new points to all forecasts.
-            return Updated(days, 0 if days == AT_ONCE else self._forecasts(now))
+            return Updated(days, 0 if left else self._forecasts(now))
 
-    def _days(self, now: datetime) -> int:
-        """Days that were never gone through, or before all their data had come, the newest first."""
+    def _days(self, now: datetime) -> tuple[int, int]:
+        """Makes days that were never gone through, or before all their data had come, the newest first.
+
+        Returns how many got points, and how many are left.
+        """
         today = _midnight(now)
         with self._database.read() as session:
             first = first_hour(session, today - KEPT)
             if first is None:
-                return 0
+                return 0, 0
             made = days_made(session, today - KEPT, today + DAY)
             fleet = read_fleet(session)
         start = _midnight(first)
         days = [start + n * DAY for n in range((today - start) // DAY, -1, -1)]
-        due = [day for day in days if _is_due(day, made.get(day), now)][:AT_ONCE]
+        due = [day for day in days if _is_due(day, made.get(day), now)]
         done = 0
-        for day in due:
+        for day in due[:AT_ONCE]:
             with self._database.read() as session:
                 points, groups = make_points(session, fleet, day)
             with self._database.write() as transaction:
                 replace_day(transaction, day, points, made_at=now)
                 store_groups(transaction, groups, now)
             done += bool(points)
-        return done
+        return done, max(len(due) - AT_ONCE, 0)
 
     def _forecasts(self, now: datetime) -> int:
         """Forecasts of subjects that have newer points than their forecast."""

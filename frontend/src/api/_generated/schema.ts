@@ -1021,7 +1021,7 @@ export interface paths {
         };
         /**
          * Log out at the OpenID provider
-         * @description Redirect to the provider's logout, which leads back to `/login`; at once where the provider has none.
+         * @description Redirect to the provider's logout, which leads back to `/login`; there at once where the provider has none.
          *
          *     It ends no session here: `DELETE /v1/session` does.
          */
