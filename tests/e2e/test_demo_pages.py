@@ -69,8 +69,8 @@ def test_a_host_page_shows_its_agent_its_collectors_and_its_hardware(page: Page,
 def test_the_pages_can_be_reached_by_keyboard(page: Page, demo_url: str) -> None:
     open_page(page, demo_url, "page-fleet")
     page.keyboard.press("Control+k")
-    expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.type("warehouse")
+    expect(page.get_by_role("combobox", name=re.compile("Find"))).to_have_value("warehouse")
     # Hosts of the service may be found before the service itself, which then stands above them.
     expect(page.get_by_role("dialog").get_by_text("warehouse", exact=True).first).to_be_visible(timeout=SLOW_MS)
     page.keyboard.press("Enter")

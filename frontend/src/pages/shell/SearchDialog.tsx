@@ -96,10 +96,13 @@ export function SearchDialog({ opened, onClose }: { opened: boolean; onClose: ()
       padding={0}
       size={520}
       yOffset="12vh"
+      // There at once and with the focus, so that what is typed right after Ctrl-K is not lost.
+      transitionProps={{ duration: 0 }}
       attributes={{ content: { 'aria-label': 'Search' } }}
     >
       <TextInput
         data-autofocus
+        autoFocus
         size="md"
         variant="unstyled"
         className={classes.input}
