@@ -76,6 +76,8 @@ export function forecastFigure(days: ForecastDays, theme: ChartTheme): ChartFigu
         fixedrange: true,
         showgrid: false,
         hoverformat: '%d %b %Y',
+        // Few days would get several ticks each, all of one name.
+        ...(history.length + forecast.length < 10 ? { dtick: 86_400_000 } : {}),
         tickformatstops: [
           { dtickrange: [null, 86_400_000 * 27], value: '%d %b' },
           { dtickrange: [86_400_000 * 27, null], value: '%b %Y' },

@@ -6,7 +6,7 @@ import type { DataQuality } from '../../api/_generated/schema'
 import { dataQualityQuery } from '../../api/queries/dataQuality'
 import { loadStateOf } from '../../api/queries/loadState'
 import { GapTimelineChart } from '../../charts/gapTimeline/GapTimelineChart'
-import { formatUtc } from '../../lib/time'
+import { formatLocal } from '../../lib/time'
 import { countOf, formatRatio } from '../../lib/units'
 import { Headline } from '../../ui/Headline'
 import { Panel } from '../../ui/Panel'
@@ -55,7 +55,7 @@ export function DataQualityPage(): ReactNode {
           hint={
             view === undefined
               ? undefined
-              : `those that miss most first; arrivals are counted since ${formatUtc(new Date(view.counted_since))}`
+              : `those that miss most first; arrivals are counted since ${formatLocal(new Date(view.counted_since))}`
           }
           flush
           testId="quality-hosts"

@@ -15,6 +15,7 @@ const MINUTES_PER_BATCH: i64 = 120;
 /// Sends everything up to `end_minute`, host by host over several connections.
 pub(crate) fn load(stage: &Stage, hosts: &mut [SimHost], end_minute: i64) -> anyhow::Result<()> {
     let total = hosts.len();
+    let said_every = (total / 10).max(1);
     let done = AtomicUsize::new(0);
     let queue = Mutex::new(hosts.iter_mut());
     let next = || queue.lock().ok().and_then(|mut queue| queue.next());
@@ -23,7 +24,7 @@ pub(crate) fn load(stage: &Stage, hosts: &mut [SimHost], end_minute: i64) -> any
         while let Some(host) = next() {
             load_host(stage, &client, host, end_minute)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if done.is_multiple_of(5) || done == total {
+            if done.is_multiple_of(said_every) || done == total {
                 stage
                     .progress
                     .say(&format!("history of {done} of {total} hosts sent"));
