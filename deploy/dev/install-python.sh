@@ -35,7 +35,7 @@ mirror_pip_settings
 uv=$(find_uv)
 if [ -n "$uv" ]; then
     [ -x .venv/bin/python ] || "$uv" venv --quiet --python "$("$python" -c 'import sys; print(sys.executable)')" .venv
-    VIRTUAL_ENV=$PWD/.venv "$uv" pip sync --quiet --compile-bytecode --require-hashes requirements.lock
+    VIRTUAL_ENV=$PWD/.venv "$uv" pip sync --quiet --require-hashes requirements.lock
     VIRTUAL_ENV=$PWD/.venv "$uv" pip install --quiet --no-deps --editable .
 else
     echo "uv cannot be installed; pip takes longer"
@@ -44,6 +44,6 @@ else
     .venv/bin/python -m pip install --quiet --no-deps --editable .
 fi
 # A command has some 900 modules. Where PYTHONDONTWRITEBYTECODE is set nobody else would ever compile them for good.
-.venv/bin/python -m compileall -q backend
+.venv/bin/python -m compileall -q -j 0 -x '/(tests|datasets)/' .venv/lib/python*/site-packages backend
 rm -f .venv/.simcore
 echo "Python: $(.venv/bin/python --version) with $(grep -c '^[a-z0-9A-Z].*==' requirements.lock) locked packages"
