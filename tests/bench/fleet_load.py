@@ -32,7 +32,7 @@ _SERVER = {"shared_buffers": "1GB", "max_wal_size": "4GB", "checkpoint_timeout":
 _SCHEMA = "tierscope.scale/1"
 _SPARE_SECONDS = 1_800
 _BUCKET_SECONDS = 600
-_BEGIN_SECONDS = range(30, 200)
+_BEGIN_SECONDS = range(120, 330)
 """After a bucket closed. Enrolment takes a minute or two; the next one then closes well within a load of ten minutes:
 working it off is part of what is measured."""
 

@@ -12,6 +12,9 @@ from tierscope.api.reads import fleet_statistics_reads
 from tierscope.api.reuse import answer_reused
 from tierscope.usecases.fleet_statistics.reads import FleetStatisticsReads
 
+COUNTED_SECONDS = 60.0
+"""Whole hours are counted by a worker, some minutes after their end: nothing changes within a minute."""
+
 
 class GroupKey(Model):
     """What the hosts of a group have in common; null where inventories do not say."""
@@ -167,6 +170,7 @@ def read_fleet_statistics(
         from_,
         to,
         lambda: reads.statistics(service=service, metric=metric, from_=from_, to=to),
+        at_least_seconds=COUNTED_SECONDS,
     )
 
 

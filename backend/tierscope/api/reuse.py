@@ -61,9 +61,14 @@ def answer_reused(
     from_: str | None,
     to: str | None,
     make: Callable[[], object],
+    *,
+    at_least_seconds: float = 0.0,
 ) -> Response:
-    """Serialise what `make` returns, or what it returned a while ago for the same request."""
-    seconds = reuse_seconds(from_, to)
+    """Serialise what `make` returns, or what it returned a while ago for the same request.
+
+    `at_least_seconds`: used for that long however short the window, where what it rests on changes less often.
+    """
+    seconds = max(reuse_seconds(from_, to), at_least_seconds)
     if seconds < SHORTEST_SECONDS:
         return answer_bytes(request, serialise(model, make()), "application/json")
     kept: Answers = request.app.state.answers
