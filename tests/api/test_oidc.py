@@ -22,6 +22,7 @@ from tierscope.usecases.users import UserChange, Users
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
+LOGOUT = "/v1/login/oidc/logout"
 ROLES = {"role_claim": "realm_access.roles", "roles": {"mem-admins": "admin", "mem-team": "operator"}}
 
 
@@ -258,9 +259,6 @@ def test_without_a_provider_there_is_no_such_login(database_url: str) -> None:
         assert client.get("/v1/login/methods").json() == {"password": True, "oidc": None}
         assert client.get("/v1/login/oidc/start").status_code == 404
         assert client.get(LOGOUT).headers["location"] == "/login"
-
-
-LOGOUT = "/v1/login/oidc/logout"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from tierscope.core.errors import Forbidden
 from tierscope.domain.permissions import Role, granted_as_owner
 from tierscope.usecases.access import SESSION_LIFETIME, Caller, csrf_token, require_within
 from tierscope.usecases.access import NewToken as NewSecret
+from tierscope.usecases.own_tokens import Account
 from tierscope.usecases.passwords import Passwords
 
 router = APIRouter(tags=["access"])
@@ -93,8 +94,6 @@ class TokenInfo(Model):
 def describe_session(request: Request, caller: Caller | None, csrf: str | None) -> Session:
     """Returns what `caller` is told about itself."""
     account = None if caller is None else own_tokens_of(request).account(caller)
-    by_provider = caller is not None and caller.kind == "session"
-    by_provider = by_provider and account is not None and account.user.source == "oidc"
     teams = [] if account is None else [TeamRef(id=team.id, name=team.name) for team in account.teams]
     return Session(
         kind=caller.kind if caller else "nobody",
@@ -106,8 +105,14 @@ def describe_session(request: Request, caller: Caller | None, csrf: str | None) 
         owner_permissions=sorted(granted_as_owner(caller.scopes)) if caller and teams else [],
         csrf_token=csrf,
         anonymous_reads=anonymous_reads(request),
-        logout_url=OIDC_LOGOUT if by_provider and settings_of(request).oidc.end_provider_session else None,
+        logout_url=OIDC_LOGOUT if account is not None and _leaves_provider(request, caller, account) else None,
     )
+
+
+def _leaves_provider(request: Request, caller: Caller | None, account: Account) -> bool:
+    """Whether a logout goes on to the OpenID provider: for people who came through it, where that is wished."""
+    is_person = caller is not None and caller.kind == "session" and account.user.source == "oidc"
+    return is_person and settings_of(request).oidc.end_provider_session
 
 
 def passwords_of(request: Request) -> Passwords:

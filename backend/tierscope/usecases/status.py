@@ -129,7 +129,7 @@ def _objects(store: str, found: Installation | None) -> Component:
     if found.move_failed_at == found.moved_at:
         detail = f"the newest run into the {store} store failed; rows keep their bodies until one does not"
         return Component(
-            "objects", "degraded", f"{detail}. `tierscope doctor --service` says why", found.move_failed_at
+            "objects", "degraded", f"{detail}. `tierscope doctor --part objects` says why", found.move_failed_at
         )
     return Component("objects", "healthy", f"the {store} store takes the bodies of finished hours", None)
 
