@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 
 # One thread per test process: small problems of linear algebra wait for each other where threads outnumber cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -12,6 +13,8 @@ import hypothesis
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+from tierscope.core.clock import clock_set, utc_now
 
 pytest_plugins = ["fixtures.servers"]
 
@@ -64,6 +67,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 len(LONGEST_FIRST),
             )
         )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def standing_clock(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let the product's clock and the tests' stand still in a module: no hour ends between data and question.
+
+    Modules that compare with the clock of another program are marked `running_clock`.
+    """
+    if request.node.get_closest_marker("running_clock") is not None:
+        yield
+        return
+    now = utc_now()
+    with clock_set(lambda: now):
+        yield
 
 
 class NameFailures:

@@ -12,6 +12,7 @@ from sqlalchemy import text
 from factories import batches
 from factories.installations import Enrolled, enrol, store
 from factories.services import batch_headers, running
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import UnknownCredential
 from tierscope.core.settings import Settings
@@ -143,7 +144,7 @@ def test_an_agent_rotates_its_credential_and_uploads_with_the_new_one(service: S
 
 
 def test_the_old_credential_ends_a_day_after_a_rotation(service: Service) -> None:
-    now = datetime.now(UTC)
+    now = utc_now()
     new = Agents(service.database, clock=lambda: now).rotate(service.host.credential).credential
     later = Agents(service.database, clock=lambda: now + timedelta(hours=24, seconds=1))
     with pytest.raises(UnknownCredential):

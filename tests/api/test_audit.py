@@ -6,7 +6,7 @@ A new write needs a step here, or a reason why it changes nothing that anybody w
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from factories.people import make_owned, session_of
 from factories.services import running
 from tierscope.api.app import create_app
 from tierscope.api.permissions import declared_permissions
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
@@ -30,7 +31,6 @@ NOT_A_CHANGE = {
     "POST /v1/reports/preview": "draws a report and keeps nothing",
 }
 PASSWORD = "plover cutlass humid orbit"
-NOW = datetime.now(UTC)
 TRACE = Path(__file__).parents[1] / "data" / "page-traces" / "sqlite.parquet"
 RULE = {
     "name": "busy",
@@ -96,7 +96,7 @@ def writer(database_url: str, tmp_path: Path) -> Iterator[Writer]:
         hosts = [enrol(database, name=f"node-{number}") for number in range(3)]
         _run_on(database, owned.ids["service_id"], hosts)
         ids = {**owned.ids, "host_id": hosts[0].id, "canary": hosts[1].id, "control": hosts[2].id}
-        change_alert(database, "a1", "firing", NOW)
+        change_alert(database, "a1", "firing", utc_now())
         yield Writer(client, database, session_of(database, name="root", role="admin"), ids | {"alert_id": "a1"})
 
 
@@ -163,9 +163,9 @@ def advice(writer: Writer) -> None:
         "metrics": [{"metric": "throughput_per_s"}],
         "canary": [writer.ids["canary"]],
         "control": [writer.ids["control"]],
-        "before_from": (NOW - timedelta(days=1)).isoformat(),
-        "change_at": NOW.isoformat(),
-        "planned_end": (NOW + timedelta(days=1)).isoformat(),
+        "before_from": (utc_now() - timedelta(days=1)).isoformat(),
+        "change_at": utc_now().isoformat(),
+        "planned_end": (utc_now() + timedelta(days=1)).isoformat(),
     }
     made = write("POST /v1/experiments", experiment).json()
     writer.ids["experiment_id"] = str(made.get("id") or made["experiment"]["id"])
@@ -207,7 +207,7 @@ def alerts(writer: Writer) -> None:
     write("DELETE /v1/rules/{rule_id}")
     write("POST /v1/rules/import", {"yaml": exported})
     matchers = [{"name": "host", "value": "n"}]
-    silence = {"matchers": matchers, "ends_at": (NOW + timedelta(hours=2)).isoformat()}
+    silence = {"matchers": matchers, "ends_at": (utc_now() + timedelta(hours=2)).isoformat()}
     write("POST /v1/silences", silence, keep="silence_id")
     write("POST /v1/silences/{silence_id}/expire")
     write("POST /v1/alerts/{alert_id}/acknowledge", {})

@@ -5,7 +5,6 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -15,6 +14,7 @@ from typer.testing import CliRunner
 from factories.capacity import GIB, CapacityFleet, make_fleet
 from factories.services import running
 from tierscope.cli.main import app as command
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
@@ -27,7 +27,7 @@ REPORT = {"name": "Weekly", "every_days": 7, "to": {"mail": ["a@example.com"]}}
 
 @pytest.fixture
 def fleet(database_url: str) -> Iterator[CapacityFleet]:
-    now = datetime.now(UTC)
+    now = utc_now()
     with closing(Database(database_url)) as database:
         made = make_fleet(database, "prod/web", [(100.0 + i) * GIB for i in range(20)], hosts=1, now=now)
         make_fleet(database, "prod/new", [50.0 * GIB] * 2, hosts=1, now=now)

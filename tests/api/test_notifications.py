@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from factories.alert_changes import change_alert
 from factories.receivers import WebReceiver, web_receiver
 from factories.services import running
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
@@ -56,8 +57,8 @@ def audit(client: httpx.Client, action: str) -> list[dict[str, Any]]:
 
 
 def test_a_silence_is_made_listed_and_ended(client: httpx.Client, database: Database) -> None:
-    change_alert(database, "a1", "firing", datetime.now(UTC))
-    ends_at = (datetime.now(UTC) + timedelta(hours=2)).isoformat()
+    change_alert(database, "a1", "firing", utc_now())
+    ends_at = (utc_now() + timedelta(hours=2)).isoformat()
     body = {"matchers": [{"name": "service", "op": "=~", "value": "ca.+"}], "ends_at": ends_at, "comment": "upgrade"}
     made = client.post("/v1/silences", json=body)
     assert made.status_code == 201
@@ -74,7 +75,7 @@ def test_a_silence_is_made_listed_and_ended(client: httpx.Client, database: Data
 
 
 def test_silences_come_in_pages_newest_first(client: httpx.Client) -> None:
-    ends_at = (datetime.now(UTC) + timedelta(hours=2)).isoformat()
+    ends_at = (utc_now() + timedelta(hours=2)).isoformat()
     for number in range(5):
         matcher = {"name": "host", "value": str(number)}
         assert client.post("/v1/silences", json={"matchers": [matcher], "ends_at": ends_at}).status_code == 201
@@ -101,14 +102,14 @@ def test_silences_come_in_pages_newest_first(client: httpx.Client) -> None:
 def test_a_silence_that_cannot_be_meant_is_refused(
     client: httpx.Client, matchers: list[dict[str, str]], minutes: int, words: str
 ) -> None:
-    ends_at = (datetime.now(UTC) + timedelta(minutes=minutes)).isoformat()
+    ends_at = (utc_now() + timedelta(minutes=minutes)).isoformat()
     answer = client.post("/v1/silences", json={"matchers": matchers, "ends_at": ends_at})
     assert answer.status_code == 422
     assert words in answer.json()["detail"]
 
 
 def test_an_alert_is_acknowledged_and_taken_back(client: httpx.Client, database: Database) -> None:
-    change_alert(database, "a1", "firing", datetime.now(UTC))
+    change_alert(database, "a1", "firing", utc_now())
     given = client.post("/v1/alerts/a1/acknowledge", json={"note": "on it"})
     assert (given.status_code, given.json()["note"]) == (200, "on it")
     again = client.post("/v1/alerts/a1/acknowledge", json={"note": "still"})
@@ -117,7 +118,7 @@ def test_an_alert_is_acknowledged_and_taken_back(client: httpx.Client, database:
     assert client.delete("/v1/alerts/a1/acknowledge").status_code == 204
     assert len(audit(client, "alert.acknowledge")) == 2
     assert len(audit(client, "alert.unacknowledge")) == 1
-    change_alert(database, "a1", "resolved", datetime.now(UTC))
+    change_alert(database, "a1", "resolved", utc_now())
     assert client.post("/v1/alerts/a1/acknowledge", json={}).status_code == 409
     assert client.post("/v1/alerts/none/acknowledge", json={}).status_code == 404
     assert client.get("/v1/silences/none").status_code == 404

@@ -96,7 +96,7 @@ def lie(**claims: object) -> Callable[[dict[str, Any]], None]:
 LIES: dict[str, dict[str, object]] = {
     "another nonce": {"nonce": "mine"},
     "no nonce": {"nonce": None},
-    "expired": {"exp": int(time.time()) - 3600},
+    "expired": {"exp": 1_700_000_000},
     "no expiry": {"exp": None},
     "for another client": {"aud": "another"},
     "for several, not said for whom": {"aud": [CLIENT_ID, "another"]},
@@ -104,7 +104,7 @@ LIES: dict[str, dict[str, object]] = {
     "of another issuer": {"iss": "https://elsewhere.example"},
     "of nobody": {"sub": None},
     "of another access token": {"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"},
-    "made in the future": {"iat": int(time.time()) + 86_400},
+    "made in the future": {"iat": 4_000_000_000},
 }
 
 

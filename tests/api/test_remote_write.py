@@ -2,7 +2,6 @@
 
 import math
 import struct
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from sqlalchemy import text
 
 from factories.remote_writes import HEADERS, named, write_body
 from factories.services import running
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import PROBLEM_BASE
 from tierscope.core.settings import RemoteWriteSettings, Settings
@@ -52,7 +52,7 @@ def service(database_url: str) -> Iterator[Service]:
     with running(settings) as (_, client), closing(Database(database_url)) as database:
         token = Access(database).create_api_token(role="operator", note="prometheus", lifetime=None, actor="test")
         client.headers["Authorization"] = f"Bearer {token.secret}"
-        yield Service(client, database, int(time.time() * 1000) - 60_000)
+        yield Service(client, database, int(utc_now().timestamp() * 1000) - 60_000)
 
 
 def assert_problem(answer: httpx.Response, status: int, slug: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import httpx
 import pytest
@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from factories.people import ADMIN, make_owned, session_of
 from factories.services import running
+from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
 from tierscope.usecases.users import UserChange
@@ -169,7 +170,7 @@ def test_another_role_counts_from_the_next_request_on(service: Service) -> None:
     scopes = ["write:events", "read:fleet"]
     made = service.ask("POST", "/v1/me/tokens", body={"note": "ci", "scopes": scopes, "days": 1}, as_=session).json()
     token = {"Authorization": f"Bearer {made['token']}"}
-    expires = datetime.fromisoformat(made["expires_at"]) - datetime.now(UTC)
+    expires = datetime.fromisoformat(made["expires_at"]) - utc_now()
     assert timedelta(hours=23) < expires < timedelta(hours=25)
     assert service.ask("POST", "/v1/events", body={"text": "a"}, as_=token).json()["author"] == "ann/ci"
     service.ask("PUT", f"/v1/users/{user}", body={"role": "viewer"})
@@ -291,7 +292,7 @@ def test_teams_own_services_and_their_members_see_them_as_theirs(service: Servic
 
 
 def test_the_audit_trail_is_found_by_who_what_and_when(service: Service) -> None:
-    before = datetime.now(UTC)
+    before = utc_now()
     user = service.add("ann", "operator")
     service.set_password(user, GOOD)
     session = service.headers_after(service.log_in("ann", GOOD))

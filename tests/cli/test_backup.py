@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import httpx
@@ -16,6 +16,7 @@ from factories.populated import Populated, populate
 from factories.services import serving
 from fixtures.servers import Template
 from tierscope.api.app import create_app
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.storage.schema import schema_state
@@ -88,7 +89,7 @@ def fresh_url(template: Template, storage_mode: str) -> Iterator[str]:
 def test_a_fresh_instance_that_is_restored_answers_the_same(
     template: Template, database_url: str, fresh_url: str, made: Populated, tmp_path: Path
 ) -> None:
-    now = datetime.now(UTC)
+    now = utc_now()
     before, counts = answers(database_url, made, now), row_counts(database_url)
     copy = tmp_path / "copy.dump"
     done = tierscope(template, database_url, tmp_path, "backup", str(copy))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from factories.alert_changes import change_alert
 from tierscope.cli.main import app
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Unprocessable
 
@@ -31,7 +31,7 @@ def run(*words: str) -> Result:
 
 def test_a_silence_is_added_listed_and_ended(database_url: str) -> None:
     with closing(Database(database_url)) as database:
-        change_alert(database, "a1", "firing", datetime.now(UTC))
+        change_alert(database, "a1", "firing", utc_now())
     added = run("add", "service=~ca.*", "severity!=critical", "--hours", "2", "--comment", "new DIMMs", "--json")
     assert added.exit_code == 0, added.output
     made = json.loads(added.stdout)

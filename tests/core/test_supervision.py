@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from tierscope.core.clock import utc_now
 from tierscope.core.embedded.process import (
     Launch,
     ProcessId,
@@ -166,7 +166,7 @@ def test_a_probe_is_asked_again_before_a_component_counts_as_degraded(tmp_path: 
 def test_the_state_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
     own = identify(os.getpid())
     assert own is not None
-    component = ComponentState(status="healthy", detail="answers", since=datetime.now(UTC), process=own, restarts=2)
+    component = ComponentState(status="healthy", detail="answers", since=utc_now(), process=own, restarts=2)
     state = InstanceState(phase="up", supervisor=own, url="http://127.0.0.1:1", components={"api": component})
     path = tmp_path / "state.json"
     state.save(path)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from playwright.sync_api import Page, expect
 
 from e2e.conftest import fetch
 from e2e.test_demo_pages import SLOW_MS, open_page, service_id
+from tierscope.core.clock import utc_now
 
 
 def answer_with_event(page: Page, text: str) -> None:
     """Let the page see one event of the whole fleet, half an hour ago: storing one takes an operator's token."""
-    at = datetime.now(UTC) - timedelta(minutes=30)
+    at = utc_now() - timedelta(minutes=30)
     event = {"id": "1", "at": at.isoformat(), "kind": "knob", "text": text, "author": "test"}
     body = json.dumps({"items": [event | {"host_id": None, "service_id": None}], "next_cursor": None})
     page.route("**/v1/events?*", lambda route: route.fulfill(content_type="application/json", body=body))

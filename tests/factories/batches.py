@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import numpy as np
 import zstandard
 
+from tierscope.core.clock import utc_now
 from tierscope.wire._generated import batch_pb2, heat_pb2, traces_pb2
 
 SECOND_NS = 10**9
@@ -20,7 +20,7 @@ AGE, COUNTS, WINDOWS, GAPS = 9, 11, 4, 63
 
 def now_ns() -> int:
     """The wall clock, cut to whole minutes."""
-    return int(datetime.now(UTC).timestamp()) // 60 * MINUTE_NS
+    return int(utc_now().timestamp()) // 60 * MINUTE_NS
 
 
 def layout_hash(keys: Sequence[str]) -> bytes:

@@ -1,12 +1,13 @@
 """What rebuilding works on and makes: days of minute samples on the way in, whole tables on the way out."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import text
 
 from factories import batches
 from factories.installations import Enrolled, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.storage.subjects import find_host
 from tierscope.usecases.rebuild.drain import Drained, DrainMarks
@@ -33,7 +34,7 @@ TABLES = (
 
 def day_before() -> datetime:
     """Midnight of the day before yesterday: all its buckets have closed, and all its data is taken."""
-    return (datetime.now(UTC) - timedelta(days=2)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return (utc_now() - timedelta(days=2)).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def to_ns(at: datetime) -> int:
@@ -67,7 +68,7 @@ def send_counters(
 
 def drain(database: Database, at: datetime | None = None) -> Drained:
     """Work off all that is due at a moment, by default now."""
-    moment = at or datetime.now(UTC)
+    moment = at or utc_now()
     done = DrainMarks(database, lambda: moment).run()
     assert done.failures == {}
     return done

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from factories import batches
 from factories.derived import drain, to_ns
 from factories.installations import Enrolled, enrol, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.context import ReadContext
@@ -44,7 +45,7 @@ class Fleet:
 
 def full_hour() -> datetime:
     """The start of the running hour."""
-    return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    return utc_now().replace(minute=0, second=0, microsecond=0)
 
 
 def make_fleet(

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.domain.arrival import Clocks
 from tierscope.storage.agents import HostIdentity
@@ -48,7 +48,7 @@ def store(
     group = []
     for message in batches:
         decoded = decode_message(message.SerializeToString(), DecodeLimits(services=limits.services_per_host))
-        arrival_ns = int(datetime.now(UTC).timestamp() * 1e9)
+        arrival_ns = int(utc_now().timestamp() * 1e9)
         group.append(
             Incoming(
                 host=host.identity,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
 from factories.loopback import LOOPBACK, QuietHandler, QuietServer, serving
+from tierscope.core.clock import utc_now
 
 CLIENT_ID = "tierscope"
 CLIENT_SECRET = "s3cret with:odd&characters"
@@ -50,7 +50,7 @@ class Provider:
 
     def id_token(self, asked: dict[str, str], access_token: str) -> str:
         """A signed ID token for what was asked, tampered with as told."""
-        now = int(time.time())
+        now = int(utc_now().timestamp())
         half = hashlib.sha256(access_token.encode()).digest()[:16]
         claims = {
             "iss": self.issuer,

@@ -5,7 +5,7 @@ Stored as batches and over the API, worked through as the workers do.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def populate(database: Database) -> Populated:
     RefreshAdvice(database, utc_now, Settings(_env_file=None)).run()
     UpdateFleetStatistics(database, utc_now).run()
     UpdateCapacity(database, utc_now).run()
-    change_alert(database, "a1", "firing", datetime.now(UTC) - timedelta(minutes=5))
+    change_alert(database, "a1", "firing", utc_now() - timedelta(minutes=5))
     made.note("alert_id", "a1")
     return made
 
@@ -85,7 +85,7 @@ def populate_by_api(client: httpx.Client, database: Database, made: Populated) -
     """One of each thing that people make, through the routes that make them."""
     client.headers["Authorization"] = f"Bearer {made.token}"
     service = made.note("service_id", _get(client, "/v1/services")["items"][0]["id"])
-    now = datetime.now(UTC)
+    now = utc_now()
     ends_at = (now + timedelta(hours=2)).isoformat()
     matcher = {"name": "service", "op": "=~", "value": "ca.+"}
     made.note("silence_id", _post(client, "/v1/silences", {"matchers": [matcher], "ends_at": ends_at})["id"])

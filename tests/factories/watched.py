@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import text
 
@@ -10,6 +10,7 @@ from factories import batches
 from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from factories.kernel_lab import load
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.usecases.alerts.evaluate import EvaluateRules
 from tierscope.wire._generated import batch_pb2
@@ -41,7 +42,7 @@ class Watched:
     _seqs: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        now = datetime.now(UTC).replace(second=0, microsecond=0)
+        now = utc_now().replace(second=0, microsecond=0)
         self.start = now - timedelta(minutes=self.minutes + 10)
 
     def at(self, minute: float) -> datetime:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import psycopg
 
 from factories.installations import enrol
 from faults.oracle import Sent
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, libpq_url
 from tierscope.domain.arrival import Clocks
 from tierscope.domain.batch import Batch
@@ -48,7 +49,7 @@ def _adopt(database: Database, host_id: str) -> HostIdentity:
 
 
 def _store(database: Database, host: HostIdentity, batches: list[Batch]) -> None:
-    clocks = Clocks(int(datetime.now(UTC).timestamp() * 1e9), None, None)
+    clocks = Clocks(int(utc_now().timestamp() * 1e9), None, None)
     group = [Incoming(host=host, batch=batch, services_left_out=0, clocks=clocks) for batch in batches]
     registry = Registry(database)
     registry.prepare(group)
@@ -62,7 +63,7 @@ def _store(database: Database, host: HostIdentity, batches: list[Batch]) -> None
 def drain(url: str) -> int:
     """Rebuilds everything as if days had passed; gives the marks that are left."""
     with closing(Database(url)) as database:
-        drained = DrainMarks(database, lambda: datetime.now(UTC) + _AHEAD).run(at_most=_DRAIN_LIMIT)
+        drained = DrainMarks(database, lambda: utc_now() + _AHEAD).run(at_most=_DRAIN_LIMIT)
         assert not drained.failures, f"buckets could not be rebuilt: {drained.failures}"
     with psycopg.connect(libpq_url(url)) as connection:
         kinds = [job.kind for job in JOBS]

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.figures import machine
 from faults.matrix import ROWS, Skipped
 from faults.outage import Loss
 from faults.scene import Outcome, Row
+from tierscope.core.clock import utc_now
 
 MATRIX, OUTAGE = "matrix", "outage"
 """Names of what is measured, as the marks have them."""
@@ -96,6 +96,6 @@ def write(document: Path, measured: str, command: str, parts: Sequence[str]) -> 
     before, _, rest = document.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(end)
     busy = f"load average {os.getloadavg()[2]:.0f} over the last quarter of an hour"
-    head = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()} ({busy}), by `{command}`."
+    head = f"Measured {utc_now():%Y-%m-%d} on {machine()} ({busy}), by `{command}`."
     text = "\n\n".join([head, *parts])
     document.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")

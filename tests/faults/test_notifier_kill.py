@@ -6,7 +6,6 @@ Real processes: a worker with its scheduler, a real queue, PostgreSQL, a receive
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from factories.notifying import Notifying, receiver, route
 from factories.receivers import WebReceiver, web_receiver
 from factories.waiting import DEADLINE_SECONDS
 from factories.workers import Worker
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
@@ -37,7 +37,7 @@ def web() -> Iterator[WebReceiver]:
 @pytest.fixture
 def notifying(database_url: str) -> Iterator[Notifying]:
     with closing(Database(database_url)) as database:
-        yield Notifying(database, clock=SetClock(datetime.now(UTC)))
+        yield Notifying(database, clock=SetClock(utc_now()))
 
 
 def test_killing_the_worker_between_sending_and_writing_it_down_sends_it_again(
@@ -59,7 +59,7 @@ def test_killing_the_worker_between_sending_and_writing_it_down_sends_it_again(
     web.before_answer = lambda: None
     worker.start()
     worker.until(lambda: [entry.status for entry in notifying.log()] == ["delivered"])
-    notifying.clock.now = datetime.now(UTC)
+    notifying.clock.now = utc_now()
     notifying.change("a1", "resolved")
     worker.until(lambda: [entry.status for entry in notifying.log()] == ["delivered", "delivered"])
     worker.kill()

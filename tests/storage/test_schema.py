@@ -9,6 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import text
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.storage import tables
@@ -50,7 +51,7 @@ ADDED = {
 def test_an_installation_of_the_first_revision_becomes_the_same_and_keeps_its_rows(
     database_url: str, database: Database, storage_mode: str
 ) -> None:
-    now = datetime.now(UTC)
+    now = utc_now()
     with database.write() as transaction:
         for table, columns in ADDED.items():
             for column in columns:
@@ -108,7 +109,7 @@ def test_the_audit_trail_cannot_be_changed(database: Database) -> None:
 
 
 def test_partitions_are_made_once_and_old_ones_dropped(database: Database, storage_mode: str) -> None:
-    now = datetime.now(UTC)
+    now = utc_now()
     insert = text(
         "INSERT INTO counters_live (host_id, ts, layout_id, boot_ref, flags, vals) VALUES (1, :ts, 1, 1, 0, '{1}')"
     )

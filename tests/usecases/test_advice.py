@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from factories import batches
 from factories.installations import enrol, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound
 from tierscope.core.settings import Settings
@@ -171,7 +172,7 @@ def test_decisions_are_taken_back_audited_and_refused_on_what_is_gone(database: 
 def test_a_run_judges_each_hour_and_ends_what_expired(database: Database) -> None:
     fleet = Fleet(database, 1)
     fleet.refresh(Subject(fleet.service, is_host=False), [ratio()], at=NOW - EXPIRES - timedelta(hours=1))
-    at = [datetime.now(UTC)]
+    at = [utc_now()]
     run = RefreshAdvice(database, lambda: at[0], Settings(_env_file=None))
     first = run.run()
     assert first is not None
@@ -187,7 +188,7 @@ def test_a_run_judges_each_hour_and_ends_what_expired(database: Database) -> Non
 
 def test_a_round_over_a_large_fleet_takes_several_runs(database: Database) -> None:
     Fleet(database, 5)
-    begun = datetime.now(UTC)
+    begun = utc_now()
     ticks, later = count(), [timedelta(0)]
 
     def clock() -> datetime:

@@ -5,7 +5,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from factories.notifying import Notifying, receiver, route
 from factories.receivers import WebReceiver, web_receiver
 from factories.waiting import until
 from factories.watched import Watched, recording
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -86,7 +87,7 @@ def manager(tmp_path: Path, web: WebReceiver) -> Iterator[Alertmanager]:
 def notifying(database_url: str) -> Iterator[Notifying]:
     """Alertmanager judges times by its own clock, so that this one begins at the real time."""
     with closing(Database(database_url)) as database:
-        yield Notifying(database, clock=SetClock(datetime.now(UTC)))
+        yield Notifying(database, clock=SetClock(utc_now()))
 
 
 def told(web: WebReceiver) -> list[tuple[str, str]]:
@@ -117,7 +118,7 @@ def test_an_alertmanager_receives_and_resolves_the_alert(
     assert notifying.run(1).sent == 1
     (kept,) = manager.alerts()
     assert 59 <= (datetime.fromisoformat(kept["endsAt"]) - ends_at).total_seconds() <= 61
-    notifying.clock.now = datetime.now(UTC)
+    notifying.clock.now = utc_now()
     notifying.change("a1", "resolved")
     assert notifying.run(60).sent == 1
     assert manager.alerts() == []

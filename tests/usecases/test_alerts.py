@@ -4,7 +4,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from factories.derived import drain
 from factories.watched import Cells, Watched, recording
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.alerts.rules import Rule, Scope
@@ -192,7 +193,7 @@ def live_minutes(watched: Watched, name: str, minutes: int, *, late: range) -> N
 def backtested(watched: Watched, rule: Rule, late_data: LateData = "as_live") -> list[tuple[int, str]]:
     """What a backtest says, as changes."""
     asked = BacktestRequest(rule, watched.start.isoformat(), watched.at(66).isoformat(), late_data=late_data)
-    view = Backtests(watched.database, clock=lambda: datetime.now(UTC) + timedelta(days=3)).run(asked)
+    view = Backtests(watched.database, clock=lambda: utc_now() + timedelta(days=3)).run(asked)
     (subject,) = view.subjects
     found: list[tuple[int, str]] = []
     shown = [span for span in subject.spans if span.state != "no_data"]
@@ -222,7 +223,7 @@ def test_a_backtest_says_what_live_evaluation_did(database: Database) -> None:
         live = after(watched, rule.name)
         assert live, rule.name
         assert backtested(watched, rule) == live, rule.name
-    drain(database, datetime.now(UTC) + timedelta(days=2))
+    drain(database, utc_now() + timedelta(days=2))
     with database.write() as transaction:
         assert transaction.execute(text("SELECT count(*) FROM rule_days")).scalar_one() > 0
         transaction.execute(text("DELETE FROM rule_inputs"))

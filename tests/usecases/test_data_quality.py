@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from factories import batches
 from factories.installations import Enrolled, enrol, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest
 from tierscope.core.settings import Settings
@@ -70,7 +71,7 @@ def read(database: Database, now: datetime, **options: object) -> DataQualityVie
 
 
 def now() -> datetime:
-    return datetime.now(UTC).replace(second=0, microsecond=0)
+    return utc_now().replace(second=0, microsecond=0)
 
 
 @pytest.mark.parametrize("minute", [0, 1, 57, 59])

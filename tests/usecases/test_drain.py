@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from factories.derived import day_before, drain, dump, internal_id, marks, send_counters
 from factories.installations import Enrolled, enrol
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Unavailable
 from tierscope.domain.jobs import COUNTERS
@@ -52,7 +53,7 @@ def test_two_workers_at_once_lose_nothing_and_do_nothing_twice(database: Databas
 
     def work() -> None:
         barrier.wait()
-        done.append(DrainMarks(database, lambda: datetime.now(UTC)).run())
+        done.append(DrainMarks(database, utc_now).run())
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -88,7 +89,7 @@ def test_a_subject_that_fails_stops_no_other_and_keeps_its_marks(
 
     with monkeypatch.context() as patched:
         patched.setitem(drains.REBUILDS, COUNTERS, breaking)
-        done = DrainMarks(database, lambda: datetime.now(UTC)).run()
+        done = DrainMarks(database, utc_now).run()
     assert done.failures == {COUNTERS.kind: 1}
     assert bad not in rows_per_host(database)
     assert set(rows_per_host(database)) == {internal_id(database, host) for host in hosts[1:]}
@@ -103,7 +104,7 @@ def test_a_subject_that_fails_stops_no_other_and_keeps_its_marks(
 @native
 def test_the_time_of_a_run_is_limited_and_the_next_one_goes_on(database: Database) -> None:
     fill(database, 3)
-    now = datetime.now(UTC)
+    now = utc_now()
     ticks = iter(range(1_000_000))
 
     def clock() -> datetime:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from factories.experiments import Fleet, full_hour, make_fleet
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.usecases.events import Events
@@ -117,7 +118,7 @@ def test_too_few_canary_hosts_give_no_verdict(database: Database) -> None:
 
 def test_arms_that_part_before_the_change_give_no_verdict(database: Database) -> None:
     def factor(number: int, at: datetime) -> float:
-        drifting = number < 6 and at >= datetime.now(at.tzinfo) - timedelta(hours=24)
+        drifting = number < 6 and at >= utc_now() - timedelta(hours=24)
         return 1.2 if drifting else 1.0
 
     fleet = make_fleet(database, 16, hours=HOURS, factor=factor)

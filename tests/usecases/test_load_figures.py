@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from factories.derived import drain, send_counters
 from factories.installations import enrol
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.usecases.load_figures import LoadFigures, judge, per_host_day, size_fleets
-
-HOUR_AGO = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
 
 
 @pytest.fixture
@@ -21,17 +20,18 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 def test_lag_is_there_until_the_ledger_ends_on_the_newest_sample(database: Database) -> None:
-    figures = LoadFigures(database, lambda: HOUR_AGO + timedelta(minutes=32))
+    hour_ago = utc_now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+    figures = LoadFigures(database, lambda: hour_ago + timedelta(minutes=32))
     sizes = figures.sizes()
     host = enrol(database)
-    send_counters(database, host, HOUR_AGO, range(1, 11))
-    drain(database, HOUR_AGO + timedelta(minutes=12))
+    send_counters(database, host, hour_ago, range(1, 11))
+    drain(database, hour_ago + timedelta(minutes=12))
     assert figures.lag().behind_s == 0.0
-    send_counters(database, host, HOUR_AGO, range(11, 31), seq=1)
+    send_counters(database, host, hour_ago, range(11, 31), seq=1)
     before = figures.lag()
     assert before.pending == 2
     assert before.behind_s == 1200.0
-    drain(database, HOUR_AGO + timedelta(minutes=32))
+    drain(database, hour_ago + timedelta(minutes=32))
     after = figures.lag()
     assert after.behind_s == 0.0
     assert after.open_due_s == 0.0

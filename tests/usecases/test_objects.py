@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from factories import batches
 from factories.derived import drain, internal_id, to_ns
 from factories.installations import Enrolled, enrol, store
 from factories.loopback import free_port
+from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ObjectMissing, OutgoingRefused, Unavailable
 from tierscope.core.objects import DirectoryStore, ObjectStore, open_store
@@ -39,9 +40,12 @@ from tierscope.usecases.retention import KeepPartitions
 HOUR = timedelta(hours=1)
 EPOCH = 7
 BUCKET = "tierscope-test"
-NOW = datetime.now(UTC)
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-START = NOW.replace(minute=0, second=0, microsecond=0) - 3 * HOUR
+
+
+def start_of_data() -> datetime:
+    """The hour that began three hours ago."""
+    return utc_now().replace(minute=0, second=0, microsecond=0) - 3 * HOUR
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +127,7 @@ def send(database: Database, host: Enrolled, *, hours: int, first: int = 0, seq:
     """Two blocks of samples and six columns of tiles in each hour."""
     for hour in range(first, first + hours):
         for minute in range(10, 70, 10):
-            end = to_ns(START + hour * HOUR + timedelta(minutes=minute))
+            end = to_ns(start_of_data() + hour * HOUR + timedelta(minutes=minute))
             batch = batches.make_batch(host_id=host.id, seq=seq + hour * 6 + minute // 10 - 1, sealed_wall_ns=end)
             batches.add_tiles(batch, epoch_id=EPOCH, rows=minute % 7 + 3 if minute == 70 else 4)
             if minute in (20, 60):
@@ -132,8 +136,8 @@ def send(database: Database, host: Enrolled, *, hours: int, first: int = 0, seq:
             assert store(database, host, [batch])
 
 
-def mover(database: Database, objects: ObjectStore, *, at: datetime = NOW) -> MoveObjects:
-    return MoveObjects(database, objects, lambda: at)
+def mover(database: Database, objects: ObjectStore, *, clock: Clock = utc_now) -> MoveObjects:
+    return MoveObjects(database, objects, clock)
 
 
 def everything(database: Database, host: Enrolled) -> tuple[list[tuple[object, ...]], list[StoredTile]]:
@@ -141,7 +145,7 @@ def everything(database: Database, host: Enrolled) -> tuple[list[tuple[object, .
     host_id = internal_id(database, host)
     with database.read() as session:
         service = int(session.execute(text("SELECT id FROM services")).scalar_one())
-        span = (START - HOUR, NOW)
+        span = (start_of_data() - HOUR, utc_now())
         heads = list_samples(session, service, *span, [host_id])
         samples = sorted((head.end_us, *_plain(pages)) for head, pages in read_samples(session, service, heads))
         tiles = [tile for level in range(3) for tile in read_tiles(session, host_id, service, EPOCH, level, *span)]
@@ -177,7 +181,7 @@ def test_bodies_move_and_read_as_before(database: Database, objects: ObjectStore
 
 def test_a_late_block_gets_an_object_of_its_own(database: Database, objects: ObjectStore, host: Enrolled) -> None:
     mover(database, objects).run()
-    late = batches.make_batch(host_id=host.id, seq=40, sealed_wall_ns=to_ns(START + timedelta(minutes=31)))
+    late = batches.make_batch(host_id=host.id, seq=40, sealed_wall_ns=to_ns(start_of_data() + timedelta(minutes=31)))
     batches.add_page_sample(late, pages=9)
     assert store(database, host, [late])
     before = everything(database, host)
@@ -188,12 +192,12 @@ def test_a_late_block_gets_an_object_of_its_own(database: Database, objects: Obj
 def test_others_can_read_the_files(database: Database, objects: ObjectStore, host: Enrolled) -> None:
     mover(database, objects).run()
     first = next(key for key in keys(objects) if key.startswith("traces/"))
-    assert first.startswith(f"traces/day={START:%Y-%m-%d}/service=")
-    assert f"/host={host.id}/{START:%H}-" in first
+    assert first.startswith(f"traces/day={start_of_data():%Y-%m-%d}/service=")
+    assert f"/host={host.id}/{start_of_data():%H}-" in first
     table = parquet.read_table(io.BytesIO(objects.get(first)))
     assert table.num_rows == 2 * 3 * 2
     assert set(table["kind"].to_pylist()) == {"anon"}
-    assert max(table["at"].to_pylist()) == START + HOUR
+    assert max(table["at"].to_pylist()) == start_of_data() + HOUR
     assert table["loads"].to_pylist() == [1] * 12
 
 
@@ -224,7 +228,7 @@ def test_a_kill_between_put_and_commit_loses_nothing(
     if settings.objects.store == "s3":
         told["objects"] |= {"access_key_id": "key", "secret_access_key": "secret"}
     killed = subprocess.run(
-        [sys.executable, "-c", script, database_url, json.dumps(told), NOW.isoformat()],
+        [sys.executable, "-c", script, database_url, json.dumps(told), utc_now().isoformat()],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(["tests/usecases", *sys.path])},
         timeout=300,
         check=False,
@@ -248,12 +252,12 @@ def test_an_object_that_was_put_for_nothing_is_deleted(
             raise Unavailable("no answer")
 
     with pytest.raises(Unavailable):
-        MoveObjects(database, Answerless(), lambda: NOW).run()  # type: ignore[arg-type]
+        MoveObjects(database, Answerless(), utc_now).run()  # type: ignore[arg-type]
     send(database, host, hours=1, seq=100)
     drain(database)
     mover(database, objects).run()
     stray = len(keys(objects))
-    later = mover(database, objects, at=NOW + 2 * PUT_WITHIN).run()
+    later = mover(database, objects, clock=lambda: utc_now() + 2 * PUT_WITHIN).run()
     with database.read() as session:
         listed = set(session.execute(text("SELECT key FROM objects")).scalars())
     assert set(keys(objects)) == listed
@@ -296,29 +300,29 @@ def test_a_damaged_object_is_not_read(
 @pytest.mark.usefixtures("host")
 def test_objects_go_with_their_rows(database: Database, objects: ObjectStore) -> None:
     mover(database, objects).run()
-    later = NOW + timedelta(days=20)
+    later = utc_now() + timedelta(days=20)
     KeepPartitions(database, lambda: later).run()
-    assert mover(database, objects, at=later).run().deleted == 4
+    assert mover(database, objects, clock=lambda: later).run().deleted == 4
     assert keys(objects) == []
 
 
 def test_a_purge_is_done_once_its_objects_are_deleted(database: Database, objects: ObjectStore, host: Enrolled) -> None:
     mover(database, objects).run()
     purge = Purges(database).start("host", host.id, confirm="node-1", actor="test")
-    assert PurgeWork(database, lambda: datetime.now(UTC)).run(at_most=timedelta(minutes=10)).finished == 0
+    assert PurgeWork(database, utc_now).run(at_most=timedelta(minutes=10)).finished == 0
     assert Purges(database).read(purge.id).status == "running"
     mover(database, objects).run()
     assert keys(objects) == []
-    assert PurgeWork(database, lambda: datetime.now(UTC)).run(at_most=timedelta(minutes=10)).finished == 1
+    assert PurgeWork(database, utc_now).run(at_most=timedelta(minutes=10)).finished == 1
 
 
 @pytest.mark.usefixtures("host")
 def test_what_lies_there_unlisted_is_swept(database: Database, objects: ObjectStore) -> None:
     mover(database, objects).run()
     kept = keys(objects)
-    day = f"{START:%Y-%m-%d}"
+    day = f"{start_of_data():%Y-%m-%d}"
     objects.put(f"traces/day={day}/service=s/host=h/00-strange.parquet", b"of a database that was restored")
-    assert mover(database, objects).sweep("traces", START) == 1
+    assert mover(database, objects).sweep("traces", start_of_data()) == 1
     assert keys(objects) == kept
 
 

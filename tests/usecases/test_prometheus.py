@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from factories.prometheus import exporter, prometheus, require
 from factories.services import running
 from factories.snapshot_trees import unpack
 from factories.waiting import until
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
@@ -101,7 +102,7 @@ def test_a_fleet_without_our_agent_gets_its_ledger(service: Service, tmp_path: P
             # A whole scrape of the last snapshot follows.
             time.sleep(2.5)
     # Remote write of Prometheus ends with its queue flushed; the minute is worked once it has closed.
-    drain(service.database, datetime.now(UTC) + timedelta(minutes=2))
+    drain(service.database, utc_now() + timedelta(minutes=2))
     (host,) = service.get("/v1/hosts")["items"]
     assert (host["name"], host["origin"]) == (INSTANCE, "live")
     ledger = service.get(f"/v1/hosts/{host['id']}/ledger", **{"from": "-10m"})

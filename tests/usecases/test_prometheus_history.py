@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 
 from factories.derived import drain
 from factories.prometheus import prometheus, require
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.storage.sample_series import match_series
@@ -69,7 +70,7 @@ def run_import(database_url: str, folder: Path, *words: str) -> dict[str, int]:
 
 def stored(database: Database, start: datetime, end: datetime) -> dict[str, list[float]]:
     """All samples of the window by metric."""
-    reads = Series(ReadContext(database=database, clock=lambda: datetime.now(UTC), settings=Settings()))
+    reads = Series(ReadContext(database=database, clock=utc_now, settings=Settings()))
     found: dict[str, list[float]] = {}
     for row in reads.samples('{instance="db1:9100"}', from_=start.isoformat(), to=end.isoformat()):
         found.setdefault(row.series.labels["__name__"], []).append(row.value)
@@ -78,7 +79,7 @@ def stored(database: Database, start: datetime, end: datetime) -> dict[str, list
 
 def test_history_becomes_ledger_and_is_taken_once(database: Database, database_url: str, tmp_path: Path) -> None:
     require("prometheus", "promtool")
-    start = (datetime.now(UTC) - timedelta(days=DAYS_AGO)).replace(minute=3, second=0, microsecond=0)
+    start = (utc_now() - timedelta(days=DAYS_AGO)).replace(minute=3, second=0, microsecond=0)
     end = start + timedelta(minutes=MINUTES)
     values = backfill(tmp_path, start)
     words = ["--from", (start - timedelta(minutes=5)).isoformat(), "--to", end.isoformat()]

@@ -10,6 +10,7 @@ import pytest
 from factories import batches
 from factories.activity import add_gap_block, add_tiered_heat
 from factories.installations import Enrolled, enrol, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
@@ -114,6 +115,6 @@ def test_nothing_measured_is_not_zero(database: Database) -> None:
     assert {value for series in view.series for value in series.values} == {None}
     assert (view.meets_target, {item.measured.status for item in view.comparisons}) == (None, {"not_collected"})
     with pytest.raises(NotFound):
-        ObjectiveReads(ReadContext(database, lambda: datetime.now(UTC), Settings(_env_file=None))).service(
+        ObjectiveReads(ReadContext(database, utc_now, Settings(_env_file=None))).service(
             "s_none", from_=None, to=None, max_points=10
         )

@@ -9,6 +9,7 @@ import pytest
 
 from factories import batches
 from factories.installations import enrol, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
@@ -190,7 +191,7 @@ def test_without_throughput_the_answer_says_how_to_map_it(database: Database) ->
     assert view.heat_index.log2_density_anon_file.status == "not_collected"
     assert {moving.loss.status for moving in view.heat_index.moving} == {"not_collected"}
     with pytest.raises(NotFound):
-        SensitivityReads(ReadContext(database, lambda: datetime.now(UTC), Settings(_env_file=None))).service(
+        SensitivityReads(ReadContext(database, utc_now, Settings(_env_file=None))).service(
             "nothing", from_=None, to=None
         )
 

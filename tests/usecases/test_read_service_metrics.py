@@ -9,6 +9,7 @@ import pytest
 from factories import batches
 from factories.derived import day_before, drain, to_ns
 from factories.installations import enrol, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.context import ReadContext
@@ -65,7 +66,7 @@ def test_days_are_read_from_rollups(database: Database) -> None:
     start = day_before()
     send(database, "node-1", range(1, 601), start=start)
     drain(database)
-    now = datetime.now(UTC)
+    now = utc_now()
     found = read(database, now, from_="-5d")
     (throughput,) = (series for series in found.series if series.key == "throughput")
     values = [value for value in throughput.values if value is not None]

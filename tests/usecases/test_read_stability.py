@@ -10,6 +10,7 @@ import pytest
 from factories import batches
 from factories.derived import drain
 from factories.installations import enrol, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
@@ -178,6 +179,6 @@ def test_nothing_measured_is_not_zero(database: Database) -> None:
     assert all(set(series.values) == {None} for series in view.series)
     assert [part.jaccard.status for part in view.hot_set] == ["not_collected"] * 3
     with pytest.raises(NotFound):
-        StabilityReads(ReadContext(database, lambda: datetime.now(UTC), Settings(_env_file=None))).service(
+        StabilityReads(ReadContext(database, utc_now, Settings(_env_file=None))).service(
             "nothing", from_=None, to=None, max_points=10
         )

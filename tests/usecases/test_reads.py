@@ -15,6 +15,7 @@ from sqlalchemy import text
 from factories import batches
 from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Objects, Settings
@@ -39,7 +40,7 @@ MINUTES = 10
 @pytest.fixture
 def context(database_url: str, tmp_path: Path) -> Iterator[ReadContext]:
     with closing(Database(database_url)) as database:
-        yield ReadContext(database, lambda: datetime.now(UTC), Settings(data_dir=tmp_path))
+        yield ReadContext(database, utc_now, Settings(data_dir=tmp_path))
 
 
 def row(minute: int) -> list[int]:
@@ -119,7 +120,7 @@ def test_a_host_that_sent_nothing_has_no_zeros(context: ReadContext) -> None:
 
 def test_states_follow_the_clock(context: ReadContext) -> None:
     feed(context)
-    seen = datetime.now(UTC)
+    seen = utc_now()
     for silence, state in ((0, "reporting"), (200, "late"), (700, "silent")):
         at = seen + timedelta(seconds=silence)
         later = replace(context, clock=partial(datetime.fromtimestamp, at.timestamp(), UTC))
@@ -255,7 +256,7 @@ def test_an_empty_fleet_says_what_to_do(context: ReadContext) -> None:
 
 def test_the_status_knows_the_object_store_by_what_workers_did(context: ReadContext) -> None:
     ticks = count()
-    runs = WorkerRuns(context.database, lambda: datetime.now(UTC) + timedelta(seconds=next(ticks)))
+    runs = WorkerRuns(context.database, lambda: utc_now() + timedelta(seconds=next(ticks)))
 
     def status_of(store: Literal["database", "directory"]) -> str:
         own = context.settings.model_copy(update={"objects": Objects(store=store)})

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import text
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.storage.partitions import ensure_partitions
 from tierscope.storage.partitions import storage_mode as mode_of
@@ -14,7 +15,6 @@ from tierscope.storage.tables import TIME_TABLES
 from tierscope.usecases.retention import KeepPartitions
 
 KEEP_DAYS = {entry.table.name: entry.keep_days for entry in TIME_TABLES}
-NOW = datetime.now(UTC)
 _METRICS = "(host_id, ts, keys_layout_id, first, last, min, max, sum, n) VALUES (1, :at, 1" + ", '{}'" * 6 + ")"
 _LIVE = "(host_id, ts, layout_id, boot_ref, flags, vals) VALUES (1, :at, 1, 1, 0, '{}')"
 VALUES = {"counters_live": _LIVE, "metrics_10m": _METRICS, "metrics_1h": _METRICS}
@@ -34,40 +34,41 @@ def insert(database: Database, table: str, at: datetime) -> None:
 def ages_in_days(database: Database, table: str) -> list[int]:
     with database.read() as session:
         return sorted(
-            round((NOW - at) / timedelta(days=1)) for at in session.execute(text(f"SELECT ts FROM {table}")).scalars()
+            round((utc_now() - at) / timedelta(days=1))
+            for at in session.execute(text(f"SELECT ts FROM {table}")).scalars()
         )
 
 
 def test_old_chunks_go_and_young_ones_stay(database: Database) -> None:
     ages = (0, 6, 20, 60)
     with database.write() as transaction:
-        ensure_partitions(transaction, NOW - timedelta(days=max(ages) + 1), NOW)
+        ensure_partitions(transaction, utc_now() - timedelta(days=max(ages) + 1), utc_now())
     for table in VALUES:
         for age in ages:
-            insert(database, table, NOW - timedelta(days=age))
-    kept = KeepPartitions(database, lambda: NOW).run()
+            insert(database, table, utc_now() - timedelta(days=age))
+    kept = KeepPartitions(database, utc_now).run()
     assert ages_in_days(database, "counters_live") == [0, 6]
     assert ages_in_days(database, "metrics_10m") == [0, 6, 20]
     assert ages_in_days(database, "metrics_1h") == [0, 6, 20, 60]
     assert kept.dropped["counters_live"] >= 2
     assert kept.dropped["metrics_10m"] >= 1
     assert "metrics_1h" not in kept.dropped
-    assert KeepPartitions(database, lambda: NOW).run().dropped == {}
+    assert KeepPartitions(database, utc_now).run().dropped == {}
 
 
 def test_data_lives_at_least_as_long_as_its_table_promises(database: Database) -> None:
     for table in VALUES:
-        at = NOW - timedelta(days=KEEP_DAYS[table]) + timedelta(minutes=1)
+        at = utc_now() - timedelta(days=KEEP_DAYS[table]) + timedelta(minutes=1)
         with database.write() as transaction:
             ensure_partitions(transaction, at, at)
         insert(database, table, at)
-    KeepPartitions(database, lambda: NOW).run()
+    KeepPartitions(database, utc_now).run()
     for table in VALUES:
         assert ages_in_days(database, table) == [KEEP_DAYS[table]]
 
 
 def test_there_is_room_for_the_days_ahead(database: Database) -> None:
-    later = NOW + timedelta(days=30)
+    later = utc_now() + timedelta(days=30)
     made = KeepPartitions(database, lambda: later).run().made
     with database.read() as session:
         native = mode_of(session) == "native"

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -12,6 +12,7 @@ from sqlalchemy import text
 from factories.derived import drain, dump
 from factories.installations import enrol
 from factories.remote_writes import Series, named, write_body
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import RemoteWriteSettings, Settings
 from tierscope.domain.packing import Block
@@ -56,7 +57,7 @@ def send(database: Database) -> Send:
 
 def start_ms(ago: timedelta = timedelta(minutes=20)) -> int:
     """A whole minute some time ago."""
-    return int((datetime.now(UTC) - ago).timestamp()) // 60 * 60_000
+    return int((utc_now() - ago).timestamp()) // 60 * 60_000
 
 
 def scrape(at_ms: int, count: int, *, instance: str = "db1:9100", boot_s: int = 1_700_000_000) -> list[Series]:
@@ -73,7 +74,7 @@ def scrape(at_ms: int, count: int, *, instance: str = "db1:9100", boot_s: int = 
 def rows(database: Database, host_id: int = 1) -> Block:
     """All rows of counters of a host."""
     with database.read() as session:
-        now = datetime.now(UTC)
+        now = utc_now()
         return read_live(session, host_id, now - timedelta(days=40), now + timedelta(days=1))
 
 
@@ -92,12 +93,12 @@ def test_requests_that_come_again_or_in_parts_change_nothing(database: Database,
     at = start_ms()
     scrapes = [scrape(at + i * 15_000, i * i) for i in range(1, 9)]
     send(*scrapes)
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     assert column(rows(database), PROMOTED) == [i * i for i in range(1, 9)]
     before = dump(database, DERIVED)
     # The same once more, one series at a time.
     send(*([series] for one in reversed(scrapes) for series in one))
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     after = dump(database, DERIVED)
     assert after["counters_live"] == before["counters_live"]
     assert after["tier_moves"] == before["tier_moves"]
@@ -108,9 +109,9 @@ def test_requests_that_come_again_or_in_parts_change_nothing(database: Database,
 def test_late_scrapes_find_their_place(database: Database, send: Send) -> None:
     at = start_ms()
     send(*(scrape(at + i * 15_000, i) for i in (1, 2, 5, 6)))
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     send(*(scrape(at + i * 15_000, i) for i in (4, 3)))
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     assert column(rows(database), PROMOTED) == [1, 2, 3, 4, 5, 6]
     assert count(database, "SELECT sum(promoted_pages) FROM tier_moves") == 5
 
@@ -119,7 +120,7 @@ def test_exporters_that_are_scraped_apart_make_one_row(database: Database, send:
     at = start_ms()
     other = [(named("node_procs_running", "db1:9200"), [(at + i * 15_000 + 7_000, float(i))]) for i in range(4)]
     send(*(scrape(at + i * 15_000, i) for i in range(1, 5)), other)
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     found = rows(database)
     assert found.present.all()
     assert column(found, "host|stat|procs_running") == [0, 1, 2, 3]
@@ -133,7 +134,7 @@ def test_of_two_prometheus_one_is_taken_and_the_other_where_it_is_silent(databas
 
     alone = [(named("node_procs_running", "db1:9200"), [(at + i * 15_000 + 5_000, float(i))]) for i in range(40)]
     send(*(seen_by("a", i, 0) for i in range(1, 9)), *(seen_by("b", i, 3_000) for i in range(1, 40)), alone)
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     found = rows(database)
     # The first of b's that is two minutes after a's last, at 8 * 15 s: at 16 * 15 s and 3 s.
     assert column(found, PROMOTED) == [*range(1, 9), *range(16, 40)]
@@ -145,7 +146,7 @@ def test_another_boot_time_is_another_boot(database: Database, send: Send) -> No
     at = start_ms()
     send(*(scrape(at + i * 15_000, 100 + i, boot_s=1_700_000_000 + i % 2) for i in range(4)))
     send(*(scrape(at + i * 15_000, 200 + i, boot_s=1_700_500_000) for i in range(4, 8)))
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     assert len(set(rows(database).boots.tolist())) == 2
     assert count(database, "SELECT sum(promoted_pages) FROM tier_moves") == 6
 
@@ -155,7 +156,7 @@ def test_a_host_that_an_agent_reports_keeps_its_counters(database: Database, sen
     with database.write() as transaction:
         transaction.execute(text("UPDATE hosts SET agent_version = '1.0', last_seen_at = now()"))
     send(scrape(start_ms(), 5))
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     assert len(rows(database, host.identity.id)) == 0
     assert count(database, "SELECT count(*) FROM hosts") == 1
     finding = "SELECT count(*) FROM findings WHERE finding_id = 'reported-twice' AND until IS NULL"
@@ -163,7 +164,7 @@ def test_a_host_that_an_agent_reports_keeps_its_counters(database: Database, sen
     with database.write() as transaction:
         transaction.execute(text("UPDATE hosts SET last_seen_at = now() - interval '2 hours'"))
     send(scrape(start_ms() + 60_000, 6))
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     assert len(rows(database, host.identity.id)) >= 1
     assert count(database, finding) == 0
 
@@ -176,7 +177,7 @@ def test_only_machines_become_hosts_and_not_more_than_allowed(
     app = [(named("http_requests_total", "app1:80"), [(at, 1.0)])]
     nameless = [({"__name__": "node_vmstat_pgfault"}, [(at, 1.0)])]
     send(app, nameless, *(scrape(at, 1, instance=f"db{i}:9100") for i in range(4)))
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     assert count(database, "SELECT count(*) FROM hosts") == 2
     assert count(database, "SELECT count(*) FROM sample_targets WHERE reason LIKE 'more than 2 hosts'") == 2
     assert count(database, "SELECT count(*) FROM sample_targets WHERE name = '' AND reason LIKE 'no label%'") == 1
@@ -219,10 +220,10 @@ def test_containers_are_services_of_the_machine_as_agents_name_them(database: Da
     at = start_ms(timedelta(minutes=40))
     scrapes = [at + i * 30_000 for i in range(20)]
     send(*(cadvisor(at_ms, 1000) for at_ms in scrapes))
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     assert count(database, "SELECT count(*) FROM hosts") == 0, "containers alone say nothing of the machine"
     send(*(scrape(at_ms, i) for i, at_ms in enumerate(at + i * 30_000 for i in range(40))))
-    drain(database, datetime.now(UTC) + AFTER)
+    drain(database, utc_now() + AFTER)
     found = rows(database)
     anon = found.keys.index("service:shop/cart|memory.stat|anon")
     assert len(found) == 40
@@ -243,7 +244,7 @@ def test_containers_are_services_of_the_machine_as_agents_name_them(database: Da
 
 
 def test_a_host_known_by_prometheus_alone_has_capacity_and_is_under_the_rules(database: Database, send: Send) -> None:
-    now = datetime.now(UTC)
+    now = utc_now()
     now_ms = int(now.timestamp() * 1000)
 
     def request(at_ms: int) -> list[Series]:
@@ -256,7 +257,7 @@ def test_a_host_known_by_prometheus_alone_has_capacity_and_is_under_the_rules(da
     with database.write() as transaction:
         transaction.execute(text("UPDATE hosts SET enrolled_at = enrolled_at - interval '3 hours'"))
     assert EvaluateRules(database, lambda: now).run().failed == []
-    sent = datetime.now(UTC)
+    sent = utc_now()
     send(request(int(sent.timestamp() * 1000)))
     for seconds in (60, 70):  # the rows, then what is made of them
         drain(database, sent + timedelta(seconds=seconds))
@@ -293,11 +294,11 @@ def test_hours_are_packed_without_loss(database: Database, send: Send) -> None:
 def test_what_waits_for_a_worker_is_not_dropped(database: Database, send: Send) -> None:
     send(*(scrape(start_ms(timedelta(hours=3)) + i * 15_000, i) for i in range(4)))
     with database.write() as transaction:
-        drop_old(transaction, datetime.now(UTC) + timedelta(days=9))
-        ensure_usual_partitions(transaction, datetime.now(UTC))
+        drop_old(transaction, utc_now() + timedelta(days=9))
+        ensure_usual_partitions(transaction, utc_now())
     assert count(database, "SELECT sum(n) FROM samples_live") == 16
     drain(database)
     with database.write() as transaction:
-        drop_old(transaction, datetime.now(UTC) + timedelta(days=9))
+        drop_old(transaction, utc_now() + timedelta(days=9))
     assert count(database, "SELECT count(*) FROM samples_live") == 0
     assert count(database, "SELECT sum(n) FROM samples_packed") == 16

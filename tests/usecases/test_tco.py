@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import pytest
 
 from factories.ratio_services import now, send_history
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
 from tierscope.core.settings import Settings
@@ -50,7 +51,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 def reads_of(database: Database, clock: datetime | None = None) -> TcoReads:
     """The use case at a moment."""
-    context = ReadContext(database, lambda: clock or datetime.now(UTC), Settings())
+    context = ReadContext(database, lambda: clock or utc_now(), Settings())
     return TcoReads(context, ServiceFacts(context))
 
 
@@ -170,8 +171,8 @@ def test_the_loss_of_a_simulated_run_counts_and_says_so(database: Database) -> N
     source = AskedSource("workload", None, None, "zipf", 2000, 30, None, None, None)
     new = NewSweep("try", source, ("tpp",), (0.5,), {}, {}, 1, None, ByteRatios(0.5, 0.05))
     made = SweepWrites(database).create(new, actor="ann")
-    SweepWork(database, lambda: datetime.now(UTC)).run(at_most=timedelta(minutes=2))
-    context = ReadContext(database, lambda: datetime.now(UTC), Settings())
+    SweepWork(database, utc_now).run(at_most=timedelta(minutes=2))
+    context = ReadContext(database, utc_now, Settings())
     cell = SweepReads(context).results(made.id).cells[0]
     view = reads_of(database).evaluate(
         with_loss(PRICED, SweepLoss(kind="sweep", sweep_id=made.id, run_id=cell.run_id)), draws=500, seed=1

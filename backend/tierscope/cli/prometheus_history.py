@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tierscope.cli.exits import BAD_USAGE, fail, print_json, say
+from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def import_prometheus(
     from tierscope.usecases.remote_write import RemoteWrite
 
     settings = Settings()
-    now = datetime.now(UTC)
+    now = utc_now()
     start_ms = _moment(start, now)
     end_ms = _moment(end, now) if end else int(now.timestamp() * 1000)
     if end_ms <= start_ms:

@@ -1,12 +1,30 @@
-"""The wall clock, as a value that can be replaced in tests."""
+"""The wall clock. Nothing else in the product reads it, so that who sets it here sets it for all of a process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 Clock = Callable[[], datetime]
 """Returns now, aware, UTC."""
 
 
-def utc_now() -> datetime:
-    """Returns the wall clock's time, aware, UTC."""
+def _wall() -> datetime:
     return datetime.now(UTC)
+
+
+_clock: list[Clock] = [_wall]
+
+
+def utc_now() -> datetime:
+    """Returns now, aware, UTC: the wall clock's time, or that of the clock that was set."""
+    return _clock[-1]()
+
+
+@contextmanager
+def clock_set(clock: Clock) -> Iterator[None]:
+    """Let `utc_now` follow another clock in this process while the block lasts."""
+    _clock.append(clock)
+    try:
+        yield
+    finally:
+        _clock.remove(clock)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from sqlalchemy import text
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.heat.columns import drop_host as drop_from_heat
 from tierscope.domain.heat.columns import unpack_columns
@@ -46,7 +47,7 @@ def forget_in_heat(
             if not any(np.isin(host_id, columns.host_ids) for columns in found):
                 continue
             kept = [columns for columns in (drop_from_heat(columns, host_id) for columns in found) if columns]
-            replace_service_heat(transaction, table, service, [start], kept, built_at=datetime.now(UTC))
+            replace_service_heat(transaction, table, service, [start], kept, built_at=utc_now())
             rewritten += 1
     return rewritten
 

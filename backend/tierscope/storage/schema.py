@@ -1,7 +1,6 @@
 """The schema as a whole: bring a database to the newest revision, and say which it has."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +13,7 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, WriteTransaction, driver_url
 from tierscope.core.errors import ConfigurationError, Unavailable
 from tierscope.storage.partitions import Mode, ensure_usual_partitions, storage_mode
@@ -61,7 +61,7 @@ def upgrade(url: str, *, storage: Literal["auto", "timescaledb", "native"] = "au
             _run(connection, storage)
             with connection.begin():
                 transaction = WriteTransaction(connection)
-                ensure_usual_partitions(transaction, datetime.now(UTC))
+                ensure_usual_partitions(transaction, utc_now())
                 return storage_mode(transaction)
     except OperationalError as error:
         raise Unavailable(f"the database cannot be reached or is locked: {error.orig}") from error

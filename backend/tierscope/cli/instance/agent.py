@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from tierscope.cli.instance.find import Instance
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.embedded.service import ServiceProcess
 from tierscope.usecases.access import Access
@@ -114,4 +115,4 @@ def has_delivered(files: AgentFiles) -> bool:
         at = datetime.fromisoformat(delivered)
     except ValueError:
         return False
-    return datetime.now(UTC) - at < _STATUS_FRESH
+    return utc_now() - at < _STATUS_FRESH

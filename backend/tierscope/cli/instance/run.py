@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from tierscope.cli.first_link import first_link
@@ -22,6 +22,7 @@ from tierscope.cli.instance.components import (
 from tierscope.cli.instance.find import Instance
 from tierscope.cli.instance.fleet import FleetLog, fleet_spec, make_fleet
 from tierscope.cli.instance.source_tree import AgentBuild, find_agent, shipped_agent, source_workspace
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.errors import EmbeddedError
@@ -68,7 +69,7 @@ class InstanceRun:
     build: AgentBuild | None = None
     build_reported_at: float = 0.0
     fleet_log: FleetLog | None = None
-    build_since: datetime = field(default_factory=lambda: datetime.now(UTC))
+    build_since: datetime = field(default_factory=utc_now)
 
     def __post_init__(self) -> None:
         """Begin with an empty state."""

@@ -11,10 +11,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from types import FrameType
 from typing import Protocol
 
+from tierscope.core.clock import utc_now
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.process import identify, kill_session
 from tierscope.core.embedded.state import ComponentState, Health
@@ -61,7 +61,7 @@ class Supervised:
     def mark(self, status: Health, detail: str) -> None:
         """Note its health; `since` moves only when the health changes."""
         if status != self.state.status:
-            self.state.since = datetime.now(UTC)
+            self.state.since = utc_now()
         self.state.status = status
         self.state.detail = detail
         server = self.component.server
@@ -96,7 +96,7 @@ class Supervisor:
         Raises what its start raises.
         """
         component.start()
-        state = ComponentState(status="starting", detail="starting", since=datetime.now(UTC))
+        state = ComponentState(status="starting", detail="starting", since=utc_now())
         item = Supervised(name=name, component=component, state=state, restart=restart, started_at=time.monotonic())
         item.mark("starting", "starting")
         self.items.append(item)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
 from tierscope.core.errors import TierscopeError, TooManyGaps, UnknownLayout, Unreadable
 from tierscope.domain.sequences import Sequence as StreamState
@@ -24,7 +25,7 @@ def store_group(
 
     `registry.prepare(group)` was called before. The caller commits; before that nothing counts.
     """
-    now = datetime.now(UTC) if not group else datetime.fromtimestamp(group[0].clocks.arrival_ns / 1e9, tz=UTC)
+    now = utc_now() if not group else datetime.fromtimestamp(group[0].clocks.arrival_ns / 1e9, tz=UTC)
     work = _Group(transaction, registry, limits, now)
     work.lock(group)
     outcomes: list[Outcome] = [work.decide(item) for item in group]

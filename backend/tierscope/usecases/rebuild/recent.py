@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.host_facts import read_facts
 from tierscope.domain.move_figures import RATES, RateSum, rate_of
@@ -16,7 +17,7 @@ from tierscope.usecases.recent_moves import LEDGER_SPAN, RECENT_ROWS, judge_rece
 
 def rebuild_recent(transaction: WriteTransaction, host_id: int, inventory: Mapping[str, Any] | None) -> None:
     """Store what the host's newest ledger rows and its newest inventory say."""
-    now = datetime.now(UTC)
+    now = utc_now()
     stored = read_newest(transaction, [host_id], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
     ledger = next((part.ledger for part in stored if len(part.ledger.times_s)), None)
     verdict = judge_recent(ledger, read_facts(inventory))

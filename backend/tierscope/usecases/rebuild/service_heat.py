@@ -1,7 +1,8 @@
 """From heat of hosts: one row per service, method and hour or day, with all hosts in columns."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.heat.columns import HeatColumns, make_columns
 from tierscope.domain.heat.rows import HeatSeries, Method
@@ -27,7 +28,7 @@ def _rebuild(transaction: WriteTransaction, claimed: Claim, table: ServiceTable)
     # One bucket at a time: a service may run on thousands of hosts.
     for start in claimed.buckets:
         columns = gather_columns(transaction, table, claimed.service_id, start)
-        built_at = datetime.now(UTC)
+        built_at = utc_now()
         replace_service_heat(transaction, table, claimed.service_id, [start], columns, built_at=built_at)
 
 
