@@ -9,21 +9,13 @@ from collections.abc import Iterator
 # One thread per test process: small problems of linear algebra wait for each other where threads outnumber cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import hypothesis
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tierscope.core.clock import clock_set, utc_now
 
-pytest_plugins = ["fixtures.servers"]
-
-# Hypothesis limits each example to 200 ms and complains of slow ones, which a busy machine makes of any.
-hypothesis.settings.register_profile(
-    "busy-machine", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.load_profile("busy-machine")
-
+pytest_plugins = ["fixtures.server_logs", "fixtures.failures", "fixtures.properties", "fixtures.servers"]
 
 BROWSER = "tests/e2e/"
 LONGEST_FIRST = (

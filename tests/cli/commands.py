@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fixtures.memory import data_parent
+from fixtures.server_logs import logs_kept
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import list_with_cwd
 
@@ -89,6 +90,7 @@ def fresh_tierscope() -> Iterator[Tierscope]:
         base.chmod(0o755)
         tierscope = Tierscope(base)
         try:
-            yield tierscope
+            with logs_kept(base):
+                yield tierscope
         finally:
             tierscope.run("down")

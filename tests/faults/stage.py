@@ -16,6 +16,7 @@ import psycopg
 
 from faults.processes import WAIT_SECONDS, Agent, AgentPlace, Api, Program, agent, api, until, worker
 from faults.proxy import Proxy, proxying
+from fixtures.server_logs import logs_kept
 from tierscope.core.database import Database, libpq_url
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.errors import EmbeddedError
@@ -178,6 +179,7 @@ def staged(agent_binary: Path, dynamic_agent: Path | None, **settings: str) -> I
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tsf-", dir="/tmp")))
         folder.chmod(0o755)
+        stack.enter_context(logs_kept(folder))
         places = find_places(folder / "disk")
         small = stack.enter_context(small_disk(folder / "disk", DISK_MIB))
         account = choose_account()
