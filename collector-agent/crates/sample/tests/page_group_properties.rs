@@ -371,7 +371,7 @@ fn sum_of(blocks: &[GapRow], kind: PageKind) -> Ended {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn rows_equal_the_recomputation(minutes in minutes()) {

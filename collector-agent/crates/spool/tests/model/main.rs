@@ -137,7 +137,7 @@ fn check_rest(spool: &mut Spool, promises: &Promises) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn nothing_is_lost_in_silence(steps in steps()) {
