@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -12,9 +13,12 @@ use tierscope_rootfs::Root;
 use tierscope_sample::heat::PageKind;
 use tierscope_sample::vma_fold::{ProcessKey, VmaReading};
 
-use toucher::{Memory, PAGE_BYTES, Toucher, is_in_set, skip};
+use toucher::{Memory, PAGE_BYTES, Toucher, is_in_set, keep_damon_away, skip};
+use waiting::wait_for;
 
 mod toucher;
+#[path = "../../../testing/waiting.rs"]
+mod waiting;
 
 const PAGES: usize = 4096;
 
@@ -32,37 +36,56 @@ static REFUSED: LazyLock<Option<String>> = LazyLock::new(|| {
     }
 });
 
-/// Whether to run; prints why not.
-fn supported() -> bool {
+/// Whether to run, with the lock that keeps tests with DAMON away; prints why not.
+fn supported() -> Option<File> {
+    let lock = keep_damon_away();
     if let Some(reason) = &*REFUSED {
         skip(reason);
+        return None;
     }
-    REFUSED.is_none()
+    Some(lock)
 }
 
 fn reader() -> ReferencedReader {
     ReferencedReader::new(Root::live(), u64::MAX, Box::new(|name: &str| Arc::from(name)))
 }
 
-/// The child's memory among the mappings read.
-fn mapping_of(toucher: &Toucher, vmas: &[VmaReading]) -> VmaReading {
-    let found = vmas.iter().find(|vma| vma.start == toucher.address);
-    found.expect("the mapping is listed").clone()
+/// The child's memory after it did something, once so many of its pages show as touched and all as resident. The kernel
+/// may age a page or move it between a touch and its reading, so that too little makes the child do it again.
+fn after(
+    toucher: &mut Toucher,
+    reader: &mut ReferencedReader,
+    command: &str,
+    touched_pages: usize,
+) -> VmaReading {
+    let process = toucher.key();
+    let (touched, all) = ((touched_pages * PAGE_BYTES) as i64, (PAGES * PAGE_BYTES) as i64);
+    wait_for(|| {
+        reader.clear(process).unwrap();
+        toucher.tell(command);
+        let vmas = reader.read(process).unwrap();
+        let found = vmas.into_iter().find(|vma| vma.start == toucher.address);
+        let mapping = found.expect("the mapping is listed");
+        let seen = (mapping.referenced_bytes, mapping.resident_bytes);
+        assert!(
+            seen.0 <= touched && seen.1 <= all,
+            "{command}: {seen:?} of {touched} and {all}"
+        );
+        if seen == (touched, all) {
+            Ok(mapping)
+        } else {
+            Err(format!("{command}: {seen:?} of {touched} and {all}"))
+        }
+    })
 }
 
 #[test]
 fn referenced_bytes_equal_the_pages_touched() {
-    if !supported() {
-        return;
-    }
+    let Some(_lock) = supported() else { return };
     let (mut toucher, mut reader) = (Toucher::start(Memory::Anon, PAGES), reader());
     let process = toucher.key();
     for pages in [0, 700, 1, PAGES, 0] {
-        reader.clear(process).unwrap();
-        toucher.tell(&format!("first {pages}"));
-        let mapping = mapping_of(&toucher, &reader.read(process).unwrap());
-        assert_eq!(mapping.referenced_bytes, (pages * PAGE_BYTES) as i64);
-        assert_eq!(mapping.resident_bytes, (PAGES * PAGE_BYTES) as i64);
+        let mapping = after(&mut toucher, &mut reader, &format!("first {pages}"), pages);
         assert_eq!((mapping.kind, &*mapping.mapping), (PageKind::Anon, ""));
     }
     toucher.end();
@@ -72,9 +95,7 @@ fn referenced_bytes_equal_the_pages_touched() {
 
 #[test]
 fn referenced_bytes_are_exact_for_scattered_touches_of_every_kind() {
-    if !supported() {
-        return;
-    }
+    let Some(_lock) = supported() else { return };
     let kinds = [
         (Memory::Anon, PageKind::Anon),
         (Memory::Shmem, PageKind::Tmpfs),
@@ -83,28 +104,18 @@ fn referenced_bytes_are_exact_for_scattered_touches_of_every_kind() {
     ];
     for (memory, kind) in kinds {
         let (mut toucher, mut reader) = (Toucher::start(memory, PAGES), reader());
-        let process = toucher.key();
         for (seed, verb) in [(1, "set"), (2, "read"), (3, "set")] {
-            reader.clear(process).unwrap();
-            toucher.tell(&format!("{verb} {seed}"));
-            let mapping = mapping_of(&toucher, &reader.read(process).unwrap());
             let pages = (0..PAGES).filter(|page| is_in_set(seed, *page)).count();
             assert!((200..320).contains(&pages));
-            assert_eq!(
-                mapping.referenced_bytes,
-                (pages * PAGE_BYTES) as i64,
-                "{memory:?}"
-            );
-            assert_eq!(mapping.kind, kind);
+            let mapping = after(&mut toucher, &mut reader, &format!("{verb} {seed}"), pages);
+            assert_eq!(mapping.kind, kind, "{memory:?}");
         }
     }
 }
 
 #[test]
 fn a_reused_id_is_another_process() {
-    if !supported() {
-        return;
-    }
+    let Some(_lock) = supported() else { return };
     let toucher = Toucher::start(Memory::Anon, PAGES);
     let mut reader = reader();
     let key = toucher.key();

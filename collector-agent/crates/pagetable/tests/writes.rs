@@ -6,7 +6,6 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tierscope_pagetable::mappings::MapsReader;
 use tierscope_pagetable::process::process_key;
@@ -17,8 +16,11 @@ use tierscope_pagetable::uffd::track::WriteTracker;
 use tierscope_rootfs::Root;
 use tierscope_sample::vma_fold::ProcessKey;
 use toucher::{Memory, PAGE_BYTES, Toucher, is_in_set, skip};
+use waiting::wait_for;
 
 mod toucher;
+#[path = "../../../testing/waiting.rs"]
+mod waiting;
 
 const PAGES: usize = 16_384;
 /// Set in the child that tracks: the process that it attaches to.
@@ -65,14 +67,10 @@ fn marked_mappings(pid: u32) -> usize {
 /// Waits until the kernel has taken all marks away: other tests of this process start programs, which hold copies of all
 /// descriptors for a moment.
 fn wait_until_unmarked(pid: u32) {
-    let unmarked = (0..500).any(|_| {
-        let unmarked = marked_mappings(pid) == 0;
-        if !unmarked {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        unmarked
+    wait_for(|| match marked_mappings(pid) {
+        0 => Ok(()),
+        marked => Err(format!("{marked} mappings stay marked")),
     });
-    assert!(unmarked, "{} mappings stay marked", marked_mappings(pid));
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! A child process whose touches of memory are known: this test binary run again.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::str::FromStr;
 
 use tierscope_pagetable::process::process_key;
-use tierscope_rootfs::Root;
+use tierscope_pagetable::rivals::who_clears_accessed_bits;
+use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::vma_fold::ProcessKey;
 
 pub(crate) const PAGE_BYTES: usize = 4096;
@@ -258,4 +260,43 @@ impl Drop for Toucher {
 /// Prints why a test cannot run here.
 pub(crate) fn skip(reason: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+}
+
+/// Keeps tests away that have DAMON on, in whatever checkout of this host they run: it clears accessed bits.
+pub(crate) fn keep_damon_away() -> File {
+    let lock = File::create("/tmp/tierscope-damon.lock").unwrap();
+    lock.lock().unwrap();
+    lock
+}
+
+/// Observations before what the kernel took away counts as an error.
+const OBSERVATIONS: usize = 20;
+
+/// Observes until the pages found are those expected. Between a touch and its reading reclaim may age a page or compaction
+/// move it, so an observation that misses pages is made again; one that adds a page is wrong at once. Where DAMON is on for
+/// other reasons it takes some bits in every observation: so many may be missed.
+pub(crate) fn observe(what: &str, expected: &[usize], mut observation: impl FnMut() -> Vec<usize>) {
+    let mut found = Vec::new();
+    for _ in 0..OBSERVATIONS {
+        found = observation();
+        let mut rest = expected.iter();
+        let is_expected = |page: &usize| rest.any(|other| other == page);
+        assert!(
+            found.iter().all(is_expected),
+            "{what}: {found:?}, and no others than {expected:?}"
+        );
+        if found.len() == expected.len() {
+            return;
+        }
+    }
+    let missed = expected.len() - found.len();
+    let rival = who_clears_accessed_bits(&mut Reader::new(Root::live()));
+    let Some(rival) = rival.filter(|_| missed <= 1 + expected.len() / 100) else {
+        return assert_eq!(found, expected, "{what}, in {OBSERVATIONS} observations");
+    };
+    skip(format_args!(
+        "exactness: {} took {missed} of {} accessed bits",
+        rival.name,
+        expected.len()
+    ));
 }
