@@ -28,7 +28,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web lint fmt e2e bench faults validation gen clean fuzz-api sbom
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults validation gen clean fuzz-api sbom
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -70,23 +70,23 @@ down: ## Stop what `make up` and `make demo` started
 	@if [ -x $(BIN)/tierscope ]; then $(BIN)/tierscope down; else echo "Nothing was running."; fi
 
 test: $(PYTHON_STAMP) $(FRONTEND) ## Run all tests: Rust, Python with servers and browser, dashboard
-	@mkdir -p $(LOGS)
-	@$(MAKE) -j2 --output-sync=target test-rust agent # linking the agent keeps one core busy
-	@$(MAKE) test-web simcore test-python
-	@$(BIN)/python tests/floors.py $(LOGS)
+	@deploy/dev/test.sh
+
+closing: $(PYTHON_STAMP) ## Name what failed in the last `make test`, with its output, and run it once more alone
+	@$(WITH_AGENT) $(BIN)/python tests/closing.py $(LOGS)
 
 test-rust: $(PYTHON_STAMP) ## Run the Rust tests
 	@deploy/dev/check-tools.sh rust
 	@mkdir -p $(LOGS)
-	$(RUST) cargo test --workspace --locked 2>&1 | tee ../$(LOGS)/rust.log
+	$(RUST) cargo test --workspace --locked --no-fail-fast 2>&1 | tee ../$(LOGS)/rust.log
 
 test-web: $(NODE_STAMP) ## Run the dashboard's tests
 	@mkdir -p $(LOGS)
-	$(WEB) npm test 2>&1 | tee ../$(LOGS)/web.log
+	$(WEB) npm test -- --reporter=default --reporter=json --outputFile.json=../$(LOGS)/web.json 2>&1 | tee ../$(LOGS)/web.log
 
 test-python: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests, end to end ones too
 	@mkdir -p $(LOGS)
-	$(WITH_AGENT) $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --dist loadscope $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
+	$(WITH_AGENT) $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --dist loadscope --failures=$(LOGS)/python.jsonl $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
 
 sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to .build/sbom; fails on a licence that may not be shipped
 	@deploy/dev/check-tools.sh rust

@@ -43,6 +43,12 @@ def rust_skips(log: str) -> list[str]:
     return [f"rust: {number} not run here: {reason}" for reason, number in reasons.items()]
 
 
+def times(suites: str) -> str:
+    """Return one line of how long each suite took, from the lines that `make test` wrote."""
+    took = {name: int(seconds) for name, _, seconds in (line.split() for line in suites.splitlines())}
+    return ", ".join(f"{name} {seconds} s" for name, seconds in took.items()) + f"; all {sum(took.values())} s"
+
+
 COUNTERS = {"python": count_python, "rust": count_rust, "web": count_web}
 
 
@@ -73,6 +79,8 @@ def main(arguments: list[str]) -> int:
     }
     floors = {name: int(value) for name, value in tomllib.loads(FLOORS.read_text(encoding="utf-8")).items()}
     sys.stdout.write("tests: " + ", ".join(f"{suite} {number}" for suite, number in counts.items()) + "\n")
+    if (logs / "suites").exists():
+        sys.stdout.write(f"times: {times((logs / 'suites').read_text(encoding='utf-8'))}\n")
     if (logs / "rust.log").exists():
         for sentence in rust_skips((logs / "rust.log").read_text(encoding="utf-8", errors="replace")):
             sys.stdout.write(f"{sentence}\n")

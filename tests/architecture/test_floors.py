@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from floors import compare, count_python, count_rust, count_web, rust_skips
+from floors import compare, count_python, count_rust, count_web, rust_skips, times
 
 
 def test_counts_are_read_from_the_logs_of_each_suite() -> None:
@@ -27,3 +27,7 @@ def test_a_suite_below_its_floor_or_missing_is_named() -> None:
 def test_rust_tests_that_could_not_run_are_listed_once_with_their_reason() -> None:
     log = "skipped: no DAMON\ntest a ... ok\ntest b ... skipped: no DAMON\nskipped: no BPF\ntest a_skipped_one ... ok\n"
     assert rust_skips(log) == ["rust: 2 not run here: no DAMON", "rust: 1 not run here: no BPF"]
+
+
+def test_the_time_of_each_suite_is_told() -> None:
+    assert times("rust passed 200\nweb FAILED 40\n") == "rust 200 s, web 40 s; all 240 s"

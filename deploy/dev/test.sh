@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# All tests. Every suite runs, even after another has failed; the end says which failed and how long each took.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+logs=.build/logs
+mkdir -p "$logs"
+rm -rf "$logs"/{rust,web,python,agent}.log "$logs"/web.json "$logs"/python.jsonl "$logs"/{servers,alone,suites}
+failed=()
+
+suite() {
+    local name=$1 from=$SECONDS outcome=passed
+    shift
+    "$@" || { outcome=FAILED; failed+=("$name"); }
+    echo "$name $outcome $((SECONDS - from))" >>"$logs/suites"
+}
+
+# Linking the agent keeps one core busy while the Rust tests compile and run.
+make agent >"$logs/agent.log" 2>&1 &
+agent=$!
+agent_is_built() {
+    wait "$agent" || { cat "$logs/agent.log"; return 1; }
+}
+
+suite rust make test-rust
+suite agent agent_is_built
+suite web make test-web
+suite python make test-python
+.venv/bin/python tests/floors.py "$logs" || failed+=("floors")
+
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "test failed: ${failed[*]}"
+    exit 1
+fi
