@@ -51,8 +51,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put what takes long first where several processes share the tests."""
-    if hasattr(config, "workerinput"):
+    """Put what takes long first where several processes share the tests, unless their order is drawn."""
+    if hasattr(config, "workerinput") and not config.pluginmanager.has_plugin("randomly"):
         items.sort(
             key=lambda item: next(
                 (place for place, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start)),
