@@ -1,7 +1,5 @@
 """Servers of loopback in a thread, and ports of it."""
 
-import contextlib
-import secrets
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,7 +8,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import BaseServer
 
 LOOPBACK = "127.0.0.1"
-_PORTS = range(12_000, 30_000)
 
 
 class QuietHandler(BaseHTTPRequestHandler):
@@ -45,7 +42,7 @@ def serving(server: BaseServer) -> Iterator[None]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join()
 
 
 @contextmanager
@@ -57,12 +54,14 @@ def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on now, below those that the kernel hands out.
+    """A port of loopback that nobody listens on, and that is given to nobody else while this process lives.
 
-    A program takes a minute to start on a busy machine; until then nobody else should get its port.
+    A socket that never listens holds it: the kernel hands the port out to nobody, and yet lets a program listen there
+    that asks for the port by its number and with `SO_REUSEADDR`, as servers do. It may also end and start again.
     """
-    while True:
-        port = secrets.choice(_PORTS)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind((LOOPBACK, port))
-            return port
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind((LOOPBACK, 0))
+    port = int(holder.getsockname()[1])
+    holder.detach()  # it stays open until this process ends
+    return port

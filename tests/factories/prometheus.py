@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from factories.loopback import free_port
-from factories.waiting import until
+from factories.waiting import DEADLINE_SECONDS, until
 
 EXPORTER_FLAGS = (
     "--collector.disable-defaults",
@@ -46,16 +46,16 @@ def process(arguments: Sequence[str], log: Path) -> Iterator[None]:
         finally:
             running.terminate()
             try:
-                running.wait(20)
+                running.wait(DEADLINE_SECONDS)
             except subprocess.TimeoutExpired:
                 running.kill()
-                running.wait(20)
+                running.wait(DEADLINE_SECONDS)
 
 
 def answers(url: str) -> bool:
     """Whether an address answers well."""
     try:
-        return httpx.get(url, timeout=5).is_success
+        return httpx.get(url, timeout=DEADLINE_SECONDS).is_success
     except httpx.TransportError:
         return False
 

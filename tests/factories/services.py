@@ -8,6 +8,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.api.app import create_app
 from tierscope.core.settings import Settings
 
@@ -19,9 +20,8 @@ def serving(app: FastAPI) -> Iterator[str]:
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        while not server.started:
-            assert thread.is_alive(), "the server did not start"
-            thread.join(0.01)
+        until(lambda: server.started or not thread.is_alive(), "the server starts")
+        assert server.started, "the server did not start"
         port = server.servers[0].sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}"
     finally:
@@ -33,7 +33,7 @@ def serving(app: FastAPI) -> Iterator[str]:
 def running(settings: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
     """Yields the application and a client of it."""
     app = create_app(settings)
-    with serving(app) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with serving(app) as address, httpx.Client(base_url=address, timeout=DEADLINE_SECONDS) as client:
         yield app, client
 
 

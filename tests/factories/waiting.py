@@ -5,10 +5,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from subprocess import Popen
 
-import pytest
-
 DEADLINE_SECONDS = 300.0
+"""How long anything may take: a busy machine takes many times what an idle one does."""
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 0.05
 _LOG_CHARS = 4000
+
+
+class NeverHappenedError(AssertionError):
+    """Something that had to come about did not, within the limit."""
 
 
 def until(
@@ -29,13 +33,15 @@ def until(
         alive: processes by name none of which may end meanwhile.
     """
     end = time.monotonic() + seconds
+    pause = _FIRST_PAUSE_SECONDS
     while not condition():
         for name, process in (alive or {}).items():
             if process is None or process.poll() is not None:
-                pytest.fail(f"{name} has ended before {what}{_tail(log)}")
+                raise NeverHappenedError(f"{name} has ended before {what}{_tail(log)}")
         if time.monotonic() >= end:
-            pytest.fail(f"within {seconds:g} s it did not happen: {what}{_tail(log)}")
-        time.sleep(0.05)
+            raise NeverHappenedError(f"within {seconds:g} s it did not happen: {what}{_tail(log)}")
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
 def _tail(log: Path | None) -> str:
