@@ -72,9 +72,9 @@ pub fn wait_and_clean(root: &Root, directory: &Path) -> Result<Option<Leftover>,
     leftover::clean(root, directory)
 }
 
-/// The pipe ends a moment before the process does.
+/// The pipe ends a moment before the process does; on a busy host some seconds.
 fn wait_for_the_end(root: &Root, directory: &Path) {
-    const TRIES: u32 = 100;
+    const TRIES: u32 = 3_000;
     const WAIT: std::time::Duration = std::time::Duration::from_millis(20);
     for _ in 0..TRIES {
         if !Marker::read(directory).is_some_and(|marker| marker.is_alive(root)) {

@@ -12,9 +12,13 @@ use tierscope_damon::session::{Guard, Session};
 use tierscope_damon::watchdog::{WatchdogCommand, wait_and_clean};
 use tierscope_rootfs::Root;
 
+use crate::waiting::wait_for;
 use crate::{Host, ROLE};
 
 const DIRECTORY: &str = "TIERSCOPE_TEST_DIRECTORY";
+/// Agents that switch DAMON on and off all the time, and such that leave it on.
+const BUSY: &str = "busy agent";
+const STEADY: &str = "steady agent";
 
 fn this_binary(test: &str) -> Vec<std::ffi::OsString> {
     ["--exact", test, "--nocapture", "--test-threads=1"]
@@ -30,13 +34,13 @@ fn watchdog() {
     }
 }
 
-/// The agent's side: takes DAMON, switches it on and off again and again, and says so.
+/// The agent's side: takes DAMON, and switches it on and off again and again, or on for good. Says when it is on.
 #[test]
 fn agent_that_will_be_killed() {
     let (Some(role), Some(directory)) = (std::env::var_os(ROLE), std::env::var_os(DIRECTORY)) else {
         return;
     };
-    if role != "agent" {
+    if role != BUSY && role != STEADY {
         return;
     }
     let guard = Guard {
@@ -56,6 +60,11 @@ fn agent_that_will_be_killed() {
         let mut session = Session::begin(&Root::live(), &guard).unwrap();
         session.start(&plan).unwrap();
         writeln!(std::io::stdout(), "\non").unwrap();
+        if role == STEADY {
+            loop {
+                std::thread::park();
+            }
+        }
         session.regions().unwrap();
         session.stop().unwrap();
         session.start(&plan).unwrap();
@@ -65,10 +74,10 @@ fn agent_that_will_be_killed() {
 struct Agent(Child);
 
 impl Agent {
-    fn start(host: &Host) -> Self {
+    fn start(host: &Host, role: &str) -> Self {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(this_binary("killed::agent_that_will_be_killed"))
-            .env(ROLE, "agent")
+            .env(ROLE, role)
             .env(DIRECTORY, host.state())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -105,28 +114,22 @@ impl Agent {
 /// Waits for the watchdog, whose parent has gone.
 fn wait_for_clean_up(host: &Host, moment: &str) {
     let marker = host.state().join("damon-session");
-    for _ in 0..1500 {
-        if Host::kdamonds() == "0" && !marker.exists() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!(
-        "killed {moment}: {} kdamonds, marker {}",
-        Host::kdamonds(),
-        marker.exists()
-    );
+    wait_for(|| match (Host::kdamonds().as_str(), marker.exists()) {
+        ("0", false) => Ok(()),
+        (kdamonds, marker) => Err(format!("killed {moment}: {kdamonds} kdamonds, marker {marker}")),
+    });
 }
 
 #[test]
 fn killing_the_agent_at_any_moment_leaves_damon_off() {
     let Some(host) = Host::take() else { return };
-    let mut agent = Agent::start(&host);
+    let mut agent = Agent::start(&host, STEADY);
     agent.wait_until_on();
     agent.kill();
     wait_for_clean_up(&host, "while it is on");
+    // Where each moment falls depends on the machine; what is left afterwards does not.
     for milliseconds in (0..60).map(|step| step * 5) {
-        let mut agent = Agent::start(&host);
+        let mut agent = Agent::start(&host, BUSY);
         std::thread::sleep(Duration::from_millis(milliseconds));
         agent.kill();
         wait_for_clean_up(&host, &format!("after {milliseconds} ms"));
@@ -137,7 +140,7 @@ fn killing_the_agent_at_any_moment_leaves_damon_off() {
 #[test]
 fn what_is_left_when_the_watchdog_dies_too_is_found_and_cleaned() {
     let Some(host) = Host::take() else { return };
-    let mut agent = Agent::start(&host);
+    let mut agent = Agent::start(&host, STEADY);
     agent.wait_until_on();
     kill_process(agent.watchdog(), Signal::KILL).unwrap();
     agent.kill();
@@ -148,7 +151,7 @@ fn what_is_left_when_the_watchdog_dies_too_is_found_and_cleaned() {
     assert_eq!(Host::kdamonds(), "0");
     assert_eq!(find(&Root::live(), &host.state()), None);
     // And without the help of anybody, by the next start.
-    let mut agent = Agent::start(&host);
+    let mut agent = Agent::start(&host, STEADY);
     agent.wait_until_on();
     kill_process(agent.watchdog(), Signal::KILL).unwrap();
     agent.kill();

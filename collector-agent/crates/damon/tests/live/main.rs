@@ -5,6 +5,8 @@
 
 mod killed;
 mod touched;
+#[path = "../../../../testing/waiting.rs"]
+mod waiting;
 
 use std::fs::File;
 use std::io::Write as _;

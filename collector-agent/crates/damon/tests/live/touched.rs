@@ -16,6 +16,7 @@ use tierscope_damon::window::Watcher;
 use tierscope_damon::{DamonError, memory};
 use tierscope_rootfs::{Reader, Root};
 
+use crate::waiting::wait_for;
 use crate::{Host, ROLE};
 
 const PAGE: usize = 4096;
@@ -24,6 +25,9 @@ const PAGES: usize = 16_384;
 /// Touched in between, so that translations which the processor caches are driven out: touches through them would set
 /// no bit.
 const OTHER_PAGES: usize = 8_192;
+
+/// Longer than any window takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The child's side: touches the pages FIRST, FIRST + STEP, ... below END, for each line `FIRST STEP END`.
 #[test]
@@ -151,45 +155,71 @@ impl Drop for Busy {
     }
 }
 
-#[test]
-fn every_hot_page_of_a_sample_is_found_and_no_cold_one() {
-    let Some(host) = Host::take() else { return };
-    let toucher = Arc::new(Mutex::new(Toucher::start()));
-    let frames = toucher.lock().unwrap().frames();
-    // Every eighth page is hot; the sample takes every fifth.
-    let is_hot = |page: usize| page % 8 == 3;
-    let _busy = Busy::start(&toucher, [3, 8, PAGES]);
-    let sampled: Vec<usize> = (0..PAGES).step_by(5).collect();
-    let watched: Vec<u64> = sampled.iter().map(|page| frames[*page]).collect();
-    let damon = Watcher::new(host.begin());
-    damon.watch(Plan::pages(&watched, Duration::from_secs(2)).unwrap());
-    let window = damon.take(Duration::from_secs(120)).unwrap().unwrap();
-    let (mut found, mut cold, mut sum) = (0, 0, 0);
-    for region in &window.regions {
+/// A page of the sample with its frame, and how often DAMON found it accessed.
+struct Watched {
+    page: usize,
+    accesses: u32,
+}
+
+/// What a window says of sampled pages: of those alone that are in the same frames before and after it, because compaction
+/// moves pages, and a frame is then another's.
+fn watch_pages(
+    damon: &Watcher,
+    toucher: &Mutex<Toucher>,
+    sampled: &[usize],
+    window: Duration,
+) -> Vec<Watched> {
+    let before = toucher.lock().unwrap().frames();
+    let watched: Vec<u64> = sampled.iter().map(|page| before[*page]).collect();
+    damon.watch(Plan::pages(&watched, window).unwrap());
+    let window = damon.take(PATIENCE).unwrap().unwrap();
+    let after = toucher.lock().unwrap().frames();
+    let regions = window.regions.iter().filter_map(|region| {
         let frame = region.range.start / 4096;
-        let page = sampled.iter().find(|page| frames[**page] == frame).unwrap();
+        let page = *sampled.iter().find(|page| before[**page] == frame).unwrap();
         let accesses = region.accesses.unwrap();
         assert!(accesses <= window.checks);
-        assert_eq!(
-            accesses > 0,
-            is_hot(*page),
-            "page {page}: {accesses} of {}",
-            window.checks
-        );
-        found += u32::from(accesses > 0);
-        cold += u32::from(accesses == 0);
-        sum += accesses;
-    }
-    assert!(found > 200 && cold > 1500, "{found} hot, {cold} cold");
+        (after[page] == frame).then_some(Watched { page, accesses })
+    });
+    let watched = regions.collect();
     let _ = writeln!(
         std::io::stderr(),
-        "{found} of {found} hot pages found, 0 of {cold} cold ones; {:.1} of {} checks; kernel {} us, own {} us",
-        f64::from(sum) / f64::from(found),
+        "{} checks; kernel {} us, own {} us",
         window.checks,
         window.kernel_cpu_ns / 1000,
         window.cpu_ns / 1000
     );
+    watched
 }
+
+#[test]
+fn every_hot_page_of_a_sample_is_found_and_no_cold_one() {
+    let Some(host) = Host::take() else { return };
+    let toucher = Arc::new(Mutex::new(Toucher::start()));
+    // Every eighth page is hot; the sample takes every fifth.
+    let is_hot = |page: usize| page % 8 == 3;
+    let _busy = Busy::start(&toucher, [3, 8, PAGES]);
+    let sampled: Vec<usize> = (0..PAGES).step_by(5).collect();
+    let damon = Watcher::new(host.begin());
+    // On a busy machine the pages may not be touched in a whole window: a longer one follows.
+    let mut missed = Vec::new();
+    for seconds in [2, 4, 8, 16, 32] {
+        let watched = watch_pages(&damon, &toucher, &sampled, Duration::from_secs(seconds));
+        let (hot, cold): (Vec<_>, Vec<_>) = watched.iter().partition(|watched| is_hot(watched.page));
+        for watched in &cold {
+            assert_eq!(watched.accesses, 0, "page {} is cold", watched.page);
+        }
+        let unseen = hot.iter().filter(|watched| watched.accesses == 0);
+        missed = unseen.map(|watched| watched.page).collect();
+        if missed.is_empty() && hot.len() > 200 && cold.len() > 1500 {
+            return;
+        }
+    }
+    panic!("hot pages were not found: {missed:?}");
+}
+
+/// Long enough for the touches of one command on an idle machine.
+const YOUNG_WINDOW: Duration = Duration::from_secs(1);
 
 fn young_pages(session: &Session) -> u64 {
     let regions = session.regions().unwrap();
@@ -206,18 +236,29 @@ fn bytes_that_pass_the_young_filter_are_the_bytes_touched() {
     let mut toucher = Toucher::start();
     let frames: Vec<Range<u64>> = toucher.frames().iter().map(|frame| *frame..frame + 1).collect();
     let mut session = host.begin();
-    match session.start(&Plan::young(&frames, Duration::from_secs(3)).unwrap()) {
+    match session.start(&Plan::young(&frames, YOUNG_WINDOW).unwrap()) {
         Err(error @ DamonError::Lacks { .. }) => {
             let _ = writeln!(std::io::stderr(), "skipped: {error}");
             return;
         }
         started => started.unwrap(),
     }
-    young_pages(&session);
     for (first, step, end) in [(0, 8, PAGES), (5, 3, 9_000), (0, 1, 1), (0, 1, PAGES), (0, 1, 0)] {
-        // Right after the end of an aggregation, so that all touches lie in the next one.
-        toucher.touch(first, step, end);
-        assert_eq!(young_pages(&session), (first..end).step_by(step).count() as u64);
+        let expected = (first..end).step_by(step).count() as u64;
+        // An aggregation may end between touches on a busy machine: they are then made again, all in one.
+        wait_for(|| {
+            wait_for(|| match young_pages(&session) {
+                0 => Ok(()),
+                young => Err(format!("{young} pages are touched by nobody")),
+            });
+            // Right after the end of an aggregation, so that all touches lie in the next one.
+            toucher.touch(first, step, end);
+            let young = young_pages(&session);
+            assert!(young <= expected, "{young} of {expected} pages");
+            (young == expected)
+                .then_some(())
+                .ok_or(format!("{young} of {expected} pages"))
+        });
     }
 }
 
@@ -248,16 +289,19 @@ fn adaptive_regions_of_a_process_show_where_it_is_hot() {
         |range: Range<usize>| address + (range.start * PAGE) as u64..address + (range.end * PAGE) as u64;
     let (busy, idle) = (part(0..PAGES / 4), part(PAGES / 4..PAGES));
     let overlap = |a: &Range<u64>, b: &Range<u64>| a.end.min(b.end).saturating_sub(a.start.max(b.start));
-    let mut heat = [0.0; 2];
-    for snapshot in 0..16 {
-        let regions = session.regions().unwrap();
-        for region in regions.iter().filter(|_| snapshot >= 8) {
-            let accesses = f64::from(region.accesses.unwrap());
-            heat[0] += accesses * overlap(&region.range, &busy) as f64 / (busy.end - busy.start) as f64;
-            heat[1] += accesses * overlap(&region.range, &idle) as f64 / (idle.end - idle.start) as f64;
+    // Regions take some aggregations to fit, and more where the pages are touched seldom because the machine is busy.
+    wait_for(|| {
+        let mut heat = [0.0; 2];
+        for _ in 0..8 {
+            for region in session.regions().unwrap() {
+                let accesses = f64::from(region.accesses.unwrap());
+                heat[0] += accesses * overlap(&region.range, &busy) as f64 / (busy.end - busy.start) as f64;
+                heat[1] += accesses * overlap(&region.range, &idle) as f64 / (idle.end - idle.start) as f64;
+            }
         }
-    }
-    assert!(heat[0] > 4.0 * heat[1], "hot {}, cold {}", heat[0], heat[1]);
+        let shown = format!("hot {}, cold {}", heat[0], heat[1]);
+        (heat[0] > 4.0 * heat[1]).then_some(()).ok_or(shown)
+    });
 }
 
 #[test]
