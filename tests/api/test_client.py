@@ -14,6 +14,7 @@ import pytest
 from factories.loopback import LOOPBACK, QuietHandler, QuietServer, serving
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import running
+from factories.waiting import DEADLINE_SECONDS
 from fixtures.servers import Template
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -64,7 +65,7 @@ def service(template: Template, storage_mode: str) -> Iterator[tuple[str, Popula
 
 @pytest.fixture(scope="module")
 def client(service: tuple[str, Populated]) -> Iterator[Client]:
-    with Client(service[0], token=service[1].token, timeout_seconds=60) as made:
+    with Client(service[0], token=service[1].token, timeout_seconds=DEADLINE_SECONDS) as made:
         yield made
 
 

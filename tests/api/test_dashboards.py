@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,7 +19,9 @@ from factories.installations import enrol
 from factories.loopback import free_port
 from factories.populated import populate, populate_by_api
 from factories.services import batch_headers, running
+from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.servers import Template
+from fixtures.shifted_clock import need_machine_clock
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -30,7 +31,6 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 BOARDS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (DEPLOY / "grafana").glob("*.json")}
 RULES = DEPLOY / "prometheus" / "tierscope-rules.yaml"
 PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
-WAIT_SECONDS = 120
 SCRAPES = 3
 VARIABLES = {"$__rate_interval": "1m", "$instance": ".*", "$host": ".*", "$service": ".*"}
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed: apt-get install prometheus")
@@ -96,6 +96,7 @@ def prometheus(service: tuple[httpx.Client, str], tmp_path_factory: pytest.TempP
     """Scrapes the service every second, with the shipped rules; has done so a few times."""
     if PROMETHEUS is None:
         pytest.skip("prometheus is not installed: apt-get install prometheus")
+    need_machine_clock("Prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
     (folder / "token").write_text(service[1])
     (folder / "prometheus.yml").write_text(yaml.safe_dump(scrape_config(service[0], folder)))
@@ -107,13 +108,16 @@ def prometheus(service: tuple[httpx.Client, str], tmp_path_factory: pytest.TempP
         f"--web.listen-address=127.0.0.1:{port}",
         "--log.level=error",
     ]
-    with subprocess.Popen(command) as process, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+    with (
+        subprocess.Popen(command) as process,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=DEADLINE_SECONDS) as client,
+    ):
         try:
             wait_for_scrapes(Prometheus(client), process)
             yield Prometheus(client)
         finally:
             process.terminate()
-            process.wait(timeout=60)
+            process.wait(DEADLINE_SECONDS)
 
 
 def scrape_config(client: httpx.Client, folder: Path) -> dict[str, Any]:
@@ -130,17 +134,15 @@ def scrape_config(client: httpx.Client, folder: Path) -> dict[str, Any]:
 
 
 def wait_for_scrapes(prometheus: Prometheus, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
     asked = f"count(count_over_time(tierscope_build_info[10m]) >= {SCRAPES}) and on () count(tierscope_host_info)"
-    while True:
-        assert process.poll() is None, "Prometheus has ended"
-        assert time.monotonic() < deadline, "Prometheus has not scraped the service"
+
+    def has_scraped() -> bool:
         try:
-            if prometheus.ask(asked):
-                return
+            return bool(prometheus.ask(asked))
         except (httpx.TransportError, ValueError):
-            pass  # it is starting
-        time.sleep(0.5)
+            return False  # it is starting
+
+    until(has_scraped, "Prometheus has scraped the service", alive={"Prometheus": process})
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -191,7 +193,7 @@ def test_a_dashboard_is_one_that_grafana_reads(name: str) -> None:
 )
 def test_promtool_takes_the_rules(arguments: tuple[object, ...]) -> None:
     done = subprocess.run(
-        [str(PROMTOOL), *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
+        [str(PROMTOOL), *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -208,7 +210,11 @@ def test_promtool_takes_the_alert_rules_that_the_service_hands_out(
     path = tmp_path / "exported.yaml"
     path.write_text(exported.text)
     done = subprocess.run(
-        [str(PROMTOOL), "check", "rules", str(path)], capture_output=True, text=True, timeout=60, check=False
+        [str(PROMTOOL), "check", "rules", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert yaml.safe_load(exported.text)["groups"]

@@ -1,7 +1,6 @@
 """Logging in through an OpenID provider: with a real one as its own process, and with one that lies."""
 
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -14,9 +13,12 @@ import httpx
 import pytest
 from joserfc.jwk import OctKey
 
+from factories.loopback import free_port
 from factories.oidc_provider import CLIENT_ID, CLIENT_SECRET, Provider, new_key, oidc_provider
 from factories.people import ADMIN, make_user
+from factories.prometheus import answers
 from factories.services import running
+from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.settings import Settings
 from tierscope.usecases.users import UserChange, Users
 
@@ -43,7 +45,7 @@ def go(client: httpx.Client, next_path: str = "/services?range=7d") -> httpx.Res
     client.cookies.clear()
     to_provider = client.get("/v1/login/oidc/start", params={"next": next_path})
     assert to_provider.status_code == 303, to_provider.text
-    with httpx.Client(timeout=30) as elsewhere:  # the provider sees none of the service's cookies
+    with httpx.Client(timeout=DEADLINE_SECONDS) as elsewhere:  # the provider sees none of the service's cookies
         back = elsewhere.get(to_provider.headers["location"])
     return client.get(back.headers["location"])
 
@@ -300,27 +302,18 @@ def test_only_those_who_came_through_the_provider_are_sent_there(database_url: s
 @contextmanager
 def provider_process(*users: Mapping[str, object]) -> Iterator[str]:
     """Yields the issuer of a provider that runs as a process of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port), "--require-nonce", "true"]
     for user in users:
         command += ["--user-claims", json.dumps(user)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         issuer = f"http://127.0.0.1:{port}"
-        for _ in range(600):
-            assert process.poll() is None, process.stderr.read().decode() if process.stderr else ""
-            try:
-                httpx.get(f"{issuer}/jwks", timeout=5)
-                break
-            except httpx.TransportError:
-                time.sleep(0.1)
-        else:
-            pytest.fail("the provider did not start in a minute")
+        until(lambda: answers(f"{issuer}/jwks"), "the provider answers", alive={"it": process})
         yield issuer
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate()
 
 
 def test_a_login_through_a_real_provider(database_url: str) -> None:
@@ -329,7 +322,7 @@ def test_a_login_through_a_real_provider(database_url: str) -> None:
     with (
         provider_process(*people) as issuer,
         running(settings(database_url, issuer, label="Company login", **own)) as (_, client),
-        httpx.Client(timeout=30) as elsewhere,
+        httpx.Client(timeout=DEADLINE_SECONDS) as elsewhere,
     ):
         offered = client.get("/v1/login/methods").json()["oidc"]
         assert offered == {"label": "Company login", "start_url": "/v1/login/oidc/start"}

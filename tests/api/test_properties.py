@@ -39,7 +39,7 @@ DESCRIBED = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-REQUEST_SECONDS = 60
+REQUEST_SECONDS = 300
 OUTGOING = "502"
 """Documented where the service itself calls another one, which the addresses of these tests never lead to."""
 NAMED = {"host": "host_id", "service": "service_id"}

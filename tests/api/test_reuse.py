@@ -35,14 +35,14 @@ def test_those_who_ask_at_once_share_one_answer() -> None:
     started = threading.Barrier(4)
 
     def ask() -> None:
-        started.wait(timeout=30)
+        started.wait()
         found.append(answers.get("a", 60.0, made))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join()
     assert found == [b"answer 1"] * 4
 
 

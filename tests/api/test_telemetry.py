@@ -13,6 +13,7 @@ from factories import batches
 from factories.installations import enrol
 from factories.populated import Populated, populate
 from factories.services import batch_headers, running
+from factories.waiting import DEADLINE_SECONDS
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -80,7 +81,7 @@ def test_promtool_finds_nothing_to_say(client: httpx.Client, database: Database,
         input=scrape(client, path),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE_SECONDS,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

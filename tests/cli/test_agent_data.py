@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cli.commands import Tierscope, fresh_tierscope
+from factories.waiting import DEADLINE_SECONDS
 from tierscope.cli.instance.fleet import FleetLog, fleet_spec
 from tierscope.cli.instance.source_tree import find_agent
 
@@ -30,7 +31,7 @@ def running() -> Iterator[Tierscope]:
 
 def _get(tierscope: Tierscope, path: str) -> Any:  # noqa: ANN401 - JSON
     url = tierscope.status("--wait", "60")["url"]
-    with urllib.request.urlopen(f"{url}{path}", timeout=60) as answer:  # noqa: S310 - an address of our own service
+    with urllib.request.urlopen(f"{url}{path}", timeout=DEADLINE_SECONDS) as answer:  # noqa: S310 - an address of our own service
         return json.loads(answer.read())
 
 
@@ -97,7 +98,9 @@ def test_the_load_generator_reports_what_the_service_took(running: Tierscope) ->
 )
 def test_the_load_generator_says_why_it_cannot_send(running: Tierscope, words: list[str], cause: str) -> None:
     command = running.command("loadgen", "--live", "--hosts", "2", *words)
-    done = subprocess.run(command, env=running.env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, env=running.env, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False
+    )
     assert done.returncode == 1
     assert cause in done.stderr
 

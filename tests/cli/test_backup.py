@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from factories.populated import Populated, populate
 from factories.services import serving
+from factories.waiting import DEADLINE_SECONDS
 from fixtures.servers import Template
 from tierscope.api.app import create_app
 from tierscope.core.clock import utc_now
@@ -29,7 +30,7 @@ def tierscope(template: Template, url: str, folder: Path, *words: str) -> subpro
     env |= {"TIERSCOPE_DATABASE_URL": url, "TIERSCOPE_DATA_DIR": str(folder)}
     env["PATH"] = f"{template.cluster.binaries.bin_dir}:{env['PATH']}"
     command = [sys.executable, "-m", "tierscope.cli", *words]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False)
 
 
 def answers(url: str, made: Populated, now: datetime) -> dict[str, bytes]:
@@ -54,7 +55,7 @@ def answers(url: str, made: Populated, now: datetime) -> dict[str, bytes]:
         "/v1/audit",
     ]
     app = create_app(Settings(database_url=url), clock=lambda: now)
-    with serving(app) as address, httpx.Client(base_url=address, timeout=60) as client:
+    with serving(app) as address, httpx.Client(base_url=address, timeout=DEADLINE_SECONDS) as client:
         client.headers["Authorization"] = f"Bearer {made.token}"
         found = {path: client.get(path) for path in paths}
     assert {path: answer.status_code for path, answer in found.items()} == dict.fromkeys(paths, 200)

@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from factories import batches
 from factories.installations import enrol, store
+from factories.waiting import DEADLINE_SECONDS
 from factories.workers import Worker
 from tierscope.core.database import Database
 from tierscope.storage.schema import downgrade
@@ -26,7 +27,7 @@ def doctor(folder: Path, **settings: str) -> tuple[int, dict[str, dict[str, str]
     env = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
     env |= {"TIERSCOPE_DATA_DIR": str(folder), **{f"TIERSCOPE_{key.upper()}": value for key, value in settings.items()}}
     command = [sys.executable, "-m", "tierscope.cli", "doctor", "--json"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False)
     document: dict[str, Any] = json.loads(done.stdout)
     return done.returncode, {check["name"]: check for check in document["checks"]}
 

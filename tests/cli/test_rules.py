@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from factories.waiting import DEADLINE_SECONDS
 from tierscope.usecases.rules import shipped_rules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,7 +18,7 @@ SHIPPED = ROOT / "tests" / "data" / "rules" / "shipped.yaml"
 
 def run(*arguments: str) -> tuple[int, str, str]:
     words = [sys.executable, "-m", "tierscope.cli", "rules", *arguments]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

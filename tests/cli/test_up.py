@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import START_SECONDS, Tierscope, fresh_tierscope
+from factories.waiting import DEADLINE_SECONDS
 from tierscope.core.embedded.process import identify, wait_gone
 
 UP = ("up", "--detach", "--no-agent", "--port", "0")
@@ -45,7 +46,7 @@ def running() -> Iterator[Tierscope]:
 
 
 def _get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - an address of our own service
+    with urllib.request.urlopen(url, timeout=DEADLINE_SECONDS) as answer:  # noqa: S310 - an address of our own service
         return str(answer.read().decode())
 
 
@@ -68,8 +69,8 @@ def test_a_killed_api_comes_back_at_the_same_address(running: Tierscope) -> None
     before = running.status()
     os.kill(before["components"]["api"]["pid"], signal.SIGKILL)
     process = identify(before["components"]["api"]["pid"])
-    assert process is None or wait_gone(process, timeout_seconds=30)
-    after = running.status("--wait", "60")
+    assert process is None or wait_gone(process, timeout_seconds=DEADLINE_SECONDS)
+    after = running.status("--wait", "300")
     assert after["url"] == before["url"]
     assert after["components"]["api"]["restarts"] == before["components"]["api"]["restarts"] + 1
 
@@ -79,19 +80,19 @@ def test_a_killed_part_of_the_background_work_comes_back(running: Tierscope, nam
     before = running.status()["components"][name]
     os.kill(before["pid"], signal.SIGKILL)
     process = identify(before["pid"])
-    assert process is None or wait_gone(process, timeout_seconds=30)
-    after = running.status("--wait", "60")
+    assert process is None or wait_gone(process, timeout_seconds=DEADLINE_SECONDS)
+    after = running.status("--wait", "300")
     assert after["healthy"] is True
     assert after["components"][name]["restarts"] == before["restarts"] + 1
 
 
 def test_a_killed_database_comes_back_with_its_data(running: Tierscope) -> None:
     made = json.loads(running.run("token", "join", "--json"))
-    pid = running.status("--wait", "60")["components"]["database"]["pid"]
+    pid = running.status("--wait", "300")["components"]["database"]["pid"]
     os.kill(pid, signal.SIGKILL)
     process = identify(pid)
-    assert process is None or wait_gone(process, timeout_seconds=30)
-    assert running.status("--wait", "60")["components"]["database"]["restarts"] >= 1
+    assert process is None or wait_gone(process, timeout_seconds=DEADLINE_SECONDS)
+    assert running.status("--wait", "300")["components"]["database"]["restarts"] >= 1
     assert made["id"] in [token["id"] for token in json.loads(running.run("token", "list", "--json"))]
 
 
@@ -111,7 +112,7 @@ def test_operating_commands_work_on_the_running_instance(running: Tierscope, tmp
     running.run("restore", str(copy), expect=2)
     running.run("restore", str(copy), "--replace")
     running.run("token", "revoke", "no-such-token", expect=1)
-    url = running.status("--wait", "60")["url"]
+    url = running.status("--wait", "300")["url"]
     texts = [item["text"] for item in json.loads(_get(f"{url}/v1/events"))["items"]]
     assert texts == ["deployed checkout 1.2"]
 
@@ -134,12 +135,12 @@ def test_a_killed_supervisor_leaves_nothing_running_and_up_recovers(stopped: Tie
     children = [identify(part["process"]["pid"]) for part in state["components"].values() if part["process"]]
     os.kill(state["supervisor"]["pid"], signal.SIGKILL)
     for child in children:
-        assert child is None or wait_gone(child, timeout_seconds=60)
+        assert child is None or wait_gone(child, timeout_seconds=DEADLINE_SECONDS)
     status = stopped.status(expect=1)
     assert status["phase"] == "failed"
     assert "supervisor is gone" in status["note"]
     stopped.run(*UP, "--no-wait")
-    assert stopped.status("--wait", "60")["healthy"] is True
+    assert stopped.status("--wait", "300")["healthy"] is True
 
 
 def test_a_state_file_that_names_a_stranger_harms_nobody(fresh: Tierscope) -> None:

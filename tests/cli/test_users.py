@@ -18,6 +18,8 @@ from sqlalchemy import text
 from typer.testing import CliRunner, Result
 
 from factories.loopback import free_port
+from factories.prometheus import answers
+from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.first_link import first_link
 from tierscope.cli.main import app
 from tierscope.core.database import Database
@@ -98,19 +100,11 @@ def serving(directory: Path) -> Iterator[tuple[str, Path]]:
         )
     try:
         address = f"http://127.0.0.1:{port}"
-        for _ in range(1200):
-            assert process.poll() is None, log.read_text(encoding="utf-8")
-            try:
-                if httpx.get(f"{address}/readyz", timeout=10).status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.1)
-        else:
-            pytest.fail("the service did not start in two minutes")
+        until(lambda: answers(f"{address}/readyz"), "the service is ready", log=log, alive={"it": process})
         yield address, log
     finally:
         process.terminate()
-        process.wait(timeout=60)
+        process.wait(DEADLINE_SECONDS)
 
 
 def test_the_first_start_says_a_link_and_no_later_one_does(database_url: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from factories.waiting import DEADLINE_SECONDS
 from fixtures.servers import temporary_places
 from tierscope.core.database import libpq_url
 from tierscope.core.embedded.account import Account, can_traverse, choose_account, first_blocked
@@ -73,7 +74,7 @@ def test_a_second_supervisor_takes_over_from_a_server_that_still_runs(cluster: P
     successor = open_cluster(cluster.places, cluster.account)
     successor.start()
     try:
-        assert first.wait(timeout=30) == 0
+        assert first.wait(DEADLINE_SECONDS) == 0
         assert _values(successor.url()) == [7]
     finally:
         successor.stop()

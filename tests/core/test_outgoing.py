@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from factories.loopback import LOOPBACK
+from factories.loopback import LOOPBACK, free_port
 from factories.receivers import WebReceiver, web_receiver
 from tierscope.core.errors import OutgoingFailed, OutgoingRefused
 from tierscope.core.outgoing import OutgoingCalls
@@ -176,8 +176,7 @@ def test_a_server_that_drips_its_answer_is_cut_off() -> None:
 
 
 def test_nobody_there_is_said_without_the_path() -> None:
-    with socket.create_server((LOOPBACK, 0)) as server:
-        place = f"{LOOPBACK}:{server.getsockname()[1]}"
+    place = f"{LOOPBACK}:{free_port()}"
     with pytest.raises(OutgoingFailed) as failed:
         calls(place).send("POST", f"http://{place}/secret-path")
     assert failed.value.detail == f"{place}: no connection"

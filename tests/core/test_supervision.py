@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.clock import utc_now
 from tierscope.core.embedded.process import (
     Launch,
@@ -26,7 +27,6 @@ from tierscope.core.embedded.service import ServiceProcess
 from tierscope.core.embedded.state import ComponentState, InstanceState, load
 from tierscope.core.embedded.supervisor import Supervisor
 
-PATIENCE_SECONDS = 30.0
 FOREVER = [sys.executable, "-c", "import time; time.sleep(3600)"]
 STUBBORN = [
     sys.executable,
@@ -36,12 +36,11 @@ STUBBORN = [
 
 
 def _wait(supervisor: Supervisor, condition: Callable[[], bool]) -> None:
-    for _ in range(int(PATIENCE_SECONDS / 0.05)):
+    def is_there() -> bool:
         supervisor.tick()
-        if condition():
-            return
-        supervisor.pause(0.05)
-    pytest.fail("the supervisor did not get there")
+        return condition()
+
+    until(is_there, "the supervisor gets there")
 
 
 def _service(tmp_path: Path, command: list[str], *, works: bool = True) -> ServiceProcess:
@@ -55,7 +54,7 @@ def test_a_process_is_recognised_by_its_start_time_too(tmp_path: Path) -> None:
     assert is_running(process)
     assert not is_running(ProcessId(process.pid, process.start_ticks + 1))
     assert child.pid in list_children(os.getpid())
-    assert stop(process, with_signal=signal.SIGTERM, grace_seconds=PATIENCE_SECONDS)
+    assert stop(process, with_signal=signal.SIGTERM, grace_seconds=DEADLINE_SECONDS)
     assert identify(child.pid) is None, "a zombie does not count"
     assert child.wait() == -signal.SIGTERM
 
@@ -69,8 +68,7 @@ def test_a_stranger_that_got_the_same_pid_is_never_signalled() -> None:
 def test_a_process_that_ignores_its_signal_is_ended_all_the_same(tmp_path: Path) -> None:
     log = tmp_path / "log"
     child = start(Launch(command=STUBBORN, log=log))
-    while "deaf" not in log.read_text(encoding="utf-8"):
-        assert child.poll() is None
+    until(lambda: "deaf" in log.read_text(encoding="utf-8"), "it ignores the signal", alive={"it": child})
     process = identify(child.pid)
     assert process is not None
     assert not stop(process, with_signal=signal.SIGTERM, grace_seconds=0.2)
@@ -91,7 +89,7 @@ def test_children_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         orphan = identify(int(parent.stdout.readline()))
         assert orphan is not None
         parent.kill()
-    assert wait_gone(orphan, timeout_seconds=PATIENCE_SECONDS)
+    assert wait_gone(orphan, timeout_seconds=DEADLINE_SECONDS)
 
 
 def test_a_crashed_component_is_started_again_and_counted(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 FRONTEND = Path(__file__).parents[2] / "frontend"
-BUILD_SECONDS = 180
+BUILD_SECONDS = 600
 _SERVER = """
 import { createServer } from 'node:http'
 import { answer } from './answer.js'

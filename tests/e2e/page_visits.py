@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from e2e.mock_api import FRONTEND
 
-SETTLE_MS = 60_000
+SETTLE_MS = 300_000
 """How long a page may load; it is looked at as it is then."""
 Scheme = Literal["light", "dark"]
 

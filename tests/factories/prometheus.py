@@ -12,6 +12,7 @@ import pytest
 
 from factories.loopback import free_port
 from factories.waiting import DEADLINE_SECONDS, until
+from fixtures.shifted_clock import need_machine_clock
 
 EXPORTER_FLAGS = (
     "--collector.disable-defaults",
@@ -91,6 +92,7 @@ def exporter(folder: Path, snapshot: Path) -> Iterator[Exporter]:
 def prometheus(folder: Path, configuration: str, *flags: str) -> Iterator[str]:
     """A Prometheus with this configuration; yields its address. Its data is in `folder`/tsdb."""
     require("prometheus")
+    need_machine_clock("Prometheus")
     config = folder / "prometheus.yml"
     config.write_text(configuration)
     address = f"127.0.0.1:{free_port()}"

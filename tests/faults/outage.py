@@ -25,6 +25,7 @@ from faults.processes import Agent, Program, clean_env, until
 from faults.proxy import Proxy, Weather, proxying
 from faults.remote_write import Receiver, receiving
 from faults.stage import NotHereError, Stage
+from fixtures.shifted_clock import offset_s
 
 METRIC = "probe_scrapes_total"
 
@@ -186,6 +187,8 @@ def vmagent_program(folder: Path, scraped: Target, proxy: Proxy) -> Program:
     binary = shutil.which("vmagent")
     if binary is None:
         raise NotHereError("vmagent is not installed (Debian: victoria-metrics)")
+    if offset_s():
+        raise NotHereError("vmagent keeps the machine's clock, and this run tells another time")
     settings = folder / "scrape.yaml"
     settings.write_text(
         "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"

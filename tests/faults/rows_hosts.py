@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import httpx
 
@@ -20,9 +19,9 @@ from faults.rows import wait_for_ledger
 from faults.scene import Row, Scene
 from faults.spools import Kept, cut_in_half, flip_a_bit, records, segments, waiting
 from faults.stage import NotHereError, filled, small_disk
+from fixtures.shifted_clock import LIBRARY, clock_variables, offset_s, shift
 
 SPOOL_DISK_MIB = 1
-_FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 _HOUR_SECONDS = 3600
 
 
@@ -166,26 +165,16 @@ def _few_more(scene: Scene, agent: Agent | None) -> None:
 @contextmanager
 def _settable_clock(scene: Scene) -> Iterator[tuple[dict[str, str], Callable[[int], None]]]:
     """The environment of a program whose wall clock is off by what the callable says, in seconds."""
-    if not _FAKETIME.exists():
+    if not LIBRARY.exists():
         raise NotHereError("libfaketime is not installed")
     scene.compare = False
     file = scene.stage.folder / f"clock-{time.monotonic_ns()}"
 
     def set_clock(offset_seconds: int) -> None:
-        fresh = file.with_suffix(".new")
-        fresh.write_text(f"{offset_seconds:+d}\n")
-        fresh.rename(file)
+        shift(file, offset_s() + offset_seconds)
 
     set_clock(0)
-    yield (
-        {
-            "LD_PRELOAD": str(_FAKETIME),
-            "FAKETIME_TIMESTAMP_FILE": str(file),
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        },
-        set_clock,
-    )
+    yield clock_variables(file) | {"FAKETIME_NO_CACHE": "1"}, set_clock
 
 
 def chaos(scene: Scene) -> None:

@@ -1,7 +1,6 @@
 """A real Alertmanager receives alerts, keeps them while they fire, and resolves them when they end."""
 
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -16,8 +15,9 @@ from factories.alert_changes import SetClock
 from factories.loopback import LOOPBACK, free_port
 from factories.notifying import Notifying, receiver, route
 from factories.receivers import WebReceiver, web_receiver
-from factories.waiting import until
+from factories.waiting import DEADLINE_SECONDS, until
 from factories.watched import Watched, recording
+from fixtures.shifted_clock import need_machine_clock
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 
@@ -48,13 +48,13 @@ class Alertmanager:
         """Whether it answers."""
         assert self.process.poll() is None, self.log.read_text(encoding="utf-8")
         try:
-            return httpx.get(f"{self.url}/-/ready").status_code == 200
+            return httpx.get(f"{self.url}/-/ready", timeout=DEADLINE_SECONDS).status_code == 200
         except httpx.TransportError:
             return False
 
     def alerts(self) -> list[dict[str, Any]]:
         """The alerts that it holds to be firing."""
-        found: list[dict[str, Any]] = httpx.get(f"{self.url}/api/v2/alerts").json()
+        found: list[dict[str, Any]] = httpx.get(f"{self.url}/api/v2/alerts", timeout=DEADLINE_SECONDS).json()
         return found
 
     def until(self, condition: Callable[[], object]) -> None:
@@ -78,6 +78,7 @@ def manager(tmp_path: Path, web: WebReceiver) -> Iterator[Alertmanager]:
     program = shutil.which("prometheus-alertmanager")
     if program is None:
         pytest.skip("prometheus-alertmanager (Debian package) is not installed")
+    need_machine_clock("Alertmanager")
     running = Alertmanager(program, tmp_path, web.url)
     yield running
     running.stop()
@@ -129,9 +130,7 @@ def test_an_alertmanager_receives_and_resolves_the_alert(
 def test_an_alertmanager_that_was_away_gets_what_fires(
     notifying: Notifying, manager: Alertmanager, web: WebReceiver
 ) -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        away = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+    away = f"http://{LOOPBACK}:{free_port()}"
     notifying.put_routes([receiver("am", "alertmanager", url=away)], [route("am")])
     notifying.change("a1", "firing")
     notifying.change("b1", "firing", service="web")

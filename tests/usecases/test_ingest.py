@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from factories import batches
 from factories.installations import Enrolled, enrol
+from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Busy, TierscopeError, TooLarge, TooMany, Unavailable, UnknownLayout, WrongHost
 from tierscope.core.settings import Limits
@@ -52,15 +53,6 @@ def samples(database: Database) -> int:
         return int(session.execute(text("SELECT count(*) FROM counters_live")).scalar_one())
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Waits for something that another thread brings about."""
-    for _ in range(100_000):
-        if condition():
-            return
-        await asyncio.sleep(0.001)
-    pytest.fail("it never happened")
-
-
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, list[int]]]:
     """Holds back every commit until it is set; notes the size of each group."""
@@ -71,7 +63,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, lis
         transaction: WriteTransaction, group: list[Incoming], *, registry: Registry, limits: StoreLimits
     ) -> list[Outcome]:
         sizes.append(len(group))
-        opened.wait(60)
+        opened.wait(DEADLINE_SECONDS)
         return store_group(transaction, group, registry=registry, limits=limits)
 
     monkeypatch.setattr("tierscope.usecases.ingest.store_group", held)
@@ -88,7 +80,7 @@ def test_batches_that_arrive_during_a_commit_share_the_next_one(
     async def work(ingest: Ingest) -> None:
         tasks = [asyncio.create_task(ingest.submit(host.identity, body(host, 0))) for host in hosts]
         # The first group is taken at once and held back; the others wait behind it.
-        await until(lambda: ingest.waiting >= 2)
+        await asyncio.to_thread(until, lambda: ingest.waiting >= 2, "as many batches wait")
         opened.set()
         answers = await asyncio.gather(*tasks)
         assert not any(answer.stored.duplicate for answer in answers)
@@ -153,14 +145,14 @@ def test_batches_that_wait_to_be_decoded_are_bounded_too(database: Database, mon
     opened = threading.Event()
 
     def slow(data: bytes, limits: DecodeLimits) -> Decoded:
-        assert opened.wait(60)
+        assert opened.wait(DEADLINE_SECONDS)
         return decode_body(data, limits)
 
     monkeypatch.setattr("tierscope.usecases.ingest.decode_body", slow)
 
     async def work(ingest: Ingest) -> None:
         tasks = [asyncio.create_task(ingest.submit(host.identity, body(host, 0))) for host in hosts]
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=60)
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=DEADLINE_SECONDS)
         opened.set()
         (refused,) = done
         assert isinstance(refused.exception(), Busy)
@@ -179,7 +171,7 @@ def test_a_full_queue_answers_busy_and_a_greedy_host_too_many(
     async def work(ingest: Ingest) -> None:
         tasks = [asyncio.create_task(ingest.submit(greedy.identity, body(greedy, seq))) for seq in range(3)]
         # One is held back in its commit, two wait: before that, the writer may still make room.
-        await until(lambda: len(sizes) == 1 and ingest.waiting >= 2)
+        await asyncio.to_thread(until, lambda: len(sizes) == 1 and ingest.waiting >= 2, "as many batches wait")
         with pytest.raises(TooMany) as many:
             await ingest.submit(greedy.identity, body(greedy, 9))
         with pytest.raises(Busy) as busy:
@@ -201,7 +193,7 @@ def test_stopping_stores_what_waits_and_refuses_the_rest(database: Database) -> 
         ingest = Ingest(database)
         ingest.start()
         task = asyncio.create_task(ingest.submit(host.identity, body(host, 0)))
-        await until(lambda: ingest.waiting > 0 or task.done())
+        await asyncio.to_thread(until, lambda: ingest.waiting > 0 or task.done(), "as many batches wait")
         await ingest.stop()
         assert isinstance(await task, Acknowledged)
         with pytest.raises(Unavailable):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-import httpx
 import numpy as np
 import pytest
 from pyarrow import parquet
@@ -23,7 +21,9 @@ from sqlalchemy import text
 from factories import batches
 from factories.derived import drain, internal_id, to_ns
 from factories.installations import Enrolled, enrol, store
-from factories.loopback import free_port
+from factories.loopback import LOOPBACK, free_port
+from factories.prometheus import answers
+from factories.waiting import until
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ObjectMissing, OutgoingRefused, Unavailable
@@ -56,13 +56,7 @@ def s3_address() -> Iterator[str]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(600):
-            try:
-                httpx.get(address, timeout=5)
-                break
-            except httpx.TransportError:
-                assert process.poll() is None
-                time.sleep(0.1)
+        until(lambda: answers(address), "the server of S3 answers", alive={"it": process})
         yield address
     finally:
         process.kill()
@@ -230,7 +224,6 @@ def test_a_kill_between_put_and_commit_loses_nothing(
     killed = subprocess.run(
         [sys.executable, "-c", script, database_url, json.dumps(told), utc_now().isoformat()],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(["tests/usecases", *sys.path])},
-        timeout=300,
         check=False,
     )
     assert killed.returncode == -signal.SIGKILL
@@ -265,7 +258,7 @@ def test_an_object_that_was_put_for_nothing_is_deleted(
 
 
 def test_a_store_that_is_down_stops_nothing_else(database_url: str, tmp_path: Path) -> None:
-    down = open_store(s3_settings("http://127.0.0.1:9"))
+    down = open_store(s3_settings(f"http://{LOOPBACK}:{free_port()}"))
     assert down is not None
     with closing(Database(database_url, objects=down)) as database:
         host = enrol(database)

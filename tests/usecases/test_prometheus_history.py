@@ -14,6 +14,7 @@ import pytest
 
 from factories.derived import drain
 from factories.prometheus import prometheus, require
+from factories.waiting import DEADLINE_SECONDS
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -54,7 +55,7 @@ def backfill(folder: Path, start: datetime) -> dict[str, list[float]]:
     text = folder / "history.txt"
     text.write_text("\n".join([*lines, "# EOF\n"]))
     command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(text), str(folder / "tsdb")]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, timeout=DEADLINE_SECONDS)
     return values
 
 
@@ -62,7 +63,9 @@ def run_import(database_url: str, folder: Path, *words: str) -> dict[str, int]:
     """Runs the command; its answer."""
     environment = os.environ | {"TIERSCOPE_DATABASE_URL": database_url, "TIERSCOPE_DATA_DIR": str(folder / "data")}
     command = [sys.executable, "-m", "tierscope.cli", "import", "prometheus", "--json", *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=180)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=DEADLINE_SECONDS
+    )
     assert done.returncode == 0, done.stderr
     answer: dict[str, int] = json.loads(done.stdout)
     return answer
