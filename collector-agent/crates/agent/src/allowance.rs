@@ -18,13 +18,13 @@ pub(crate) struct Allowance {
 
 impl Allowance {
     /// A full bucket.
-    pub(crate) fn new(bytes_per_hour: u64, now: Instant) -> Self {
+    pub(crate) fn new(bytes_per_hour: u64) -> Self {
         let most_bytes = bytes_per_hour as f64 * BURST_SHARE;
         Self {
             bytes_per_second: bytes_per_hour as f64 / HOUR.as_secs_f64(),
             most_bytes,
             left_bytes: most_bytes,
-            at: now,
+            at: Instant::now(),
         }
     }
 
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn an_hours_bytes_take_an_hour() {
-        let start = Instant::now();
-        let mut allowance = Allowance::new(3_600_000, start);
+        let mut allowance = Allowance::new(3_600_000);
+        let start = allowance.at;
         let (mut now, mut sent) = (start, 0_u64);
         while now < start + HOUR {
             match allowance.wait(50_000, now) {
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn a_batch_larger_than_the_bucket_goes_when_it_is_full_and_is_paid_back() {
-        let start = Instant::now();
-        let mut allowance = Allowance::new(600, start);
+        let mut allowance = Allowance::new(600);
+        let start = allowance.at;
         assert_eq!(allowance.wait(500, start), None);
         allowance.take(500);
         // 400 bytes of debt and a bucket of 100 at a sixth of a byte per second.

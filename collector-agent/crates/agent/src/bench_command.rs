@@ -127,7 +127,7 @@ fn measure_pairs(args: &BenchArgs, targets: Vec<Target>) -> Result<Document> {
     let (plans, mut skipped) = plan_pairs(targets, &request);
     let mut benches = Vec::new();
     for plan in &plans {
-        match measure(plan, deadline) {
+        match measure(plan, deadline.saturating_duration_since(Instant::now())) {
             // Kept, it would replace an older result that says something.
             Ok(bench) if bench.figures.is_empty() => skipped.push(SkippedPair {
                 reason: NO_FIGURES.to_owned(),

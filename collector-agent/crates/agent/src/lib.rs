@@ -46,6 +46,9 @@ pub mod services;
 mod source;
 mod status;
 mod uplink;
+#[cfg(test)]
+#[path = "../../../testing/waiting.rs"]
+mod waiting;
 
 /// Version of this agent, as it travels.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
@@ -272,7 +272,7 @@ fn start_uplink(
     };
     let host_hash = u64::from(spread_hash(shared.credential.host_id()));
     let spread = Duration::from_millis(host_hash % (u64::from(spread_seconds) * 1000 + 1));
-    let allowance = Allowance::new(config.budget.upload_max_mib_per_hour << 20, Instant::now());
+    let allowance = Allowance::new(config.budget.upload_max_mib_per_hour << 20);
     let uplink = Uplink::new(shared, client, receiver, spread, allowance, seed());
     Ok((sender, spawn("uplink", move || uplink.run())?))
 }

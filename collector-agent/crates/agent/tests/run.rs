@@ -9,9 +9,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use tierscope_wire::{Content, Opened, Origin, open};
+use waiting::wait_for;
+
+#[path = "../../../testing/waiting.rs"]
+mod waiting;
 
 /// Longer than any step can take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A service that refuses some batches and takes the others; hands over what it took.
 fn serve(listener: TcpListener, taken: Sender<Opened>) {
@@ -239,15 +243,14 @@ fn a_mistake_in_the_settings_is_named_with_its_line() {
 /// Waits until the status file holds `text`.
 fn wait_for_status(directory: &Path, text: &str) -> String {
     let path = directory.join("state/status.json");
-    let mut status = String::new();
-    for _ in 0..PATIENCE.as_millis() / 50 {
-        status = std::fs::read_to_string(&path).unwrap_or_default();
+    wait_for(|| {
+        let status = std::fs::read_to_string(&path).unwrap_or_default();
         if status.contains(text) {
-            return status;
+            Ok(status)
+        } else {
+            Err(format!("no {text:?} in {status}"))
         }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("no {text:?} in {status}");
+    })
 }
 
 #[test]

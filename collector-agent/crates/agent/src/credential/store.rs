@@ -130,7 +130,7 @@ mod tests {
             ca_file: None,
             allow_http: false,
             agent_version: "0".to_owned(),
-            timeout: std::time::Duration::from_secs(20),
+            timeout: std::time::Duration::from_secs(300),
         };
         (Client::new(&settings).expect("right"), thread)
     }

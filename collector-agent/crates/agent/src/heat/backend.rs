@@ -1,6 +1,7 @@
 //! What every back end of heat takes and gives.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -36,6 +37,13 @@ pub(crate) struct HeatSettings {
     pub(crate) epoch_seed: u64,
     /// How hardware samplers sample.
     pub(crate) sampling: SamplingSettings,
+}
+
+impl HeatSettings {
+    /// Nominal length of an interval.
+    pub(crate) fn interval(&self) -> Duration {
+        Duration::from_nanos(self.interval_ns.unsigned_abs())
+    }
 }
 
 /// How hardware samplers sample: one in so many events, on groups of cores that take turns (Chameleon, section 3.1).

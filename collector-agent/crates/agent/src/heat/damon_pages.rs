@@ -49,6 +49,8 @@ struct Visit {
 /// Measures how often the pages of a panel are touched.
 pub(crate) struct DamonPages {
     watcher: Watcher,
+    /// How long the end of a window is waited for.
+    patience: Duration,
     maps: MapsReader,
     pagemap: PagemapReader,
     groups: PageGroups,
@@ -74,6 +76,7 @@ impl DamonPages {
         let secret = EpochIds::new(settings.epoch_seed ^ 0x0050_414e_454c).next_id();
         Self {
             watcher: Watcher::new(session),
+            patience: settings.interval().mul_f64(1.0 - WINDOW_SHARE),
             maps: MapsReader::new(root.clone(), mapping_namer(names)),
             pagemap: PagemapReader::new(root.clone()),
             groups: PageGroups::new(Backend::DamonPages, Census::Sample, settings),
@@ -183,8 +186,7 @@ impl DamonPages {
         if self.watched.is_empty() {
             return None;
         }
-        let interval = Duration::from_nanos(self.settings.interval_ns.unsigned_abs());
-        let window = self.watcher.take(interval.mul_f64(1.0 - WINDOW_SHARE));
+        let window = self.watcher.take(self.patience);
         if window.is_none() {
             // The kernel thread sleeps between checks for as long as it was told, whatever time a check takes.
             self.checks = (self.checks / 2).max(FEWEST_CHECKS);
@@ -196,8 +198,7 @@ impl DamonPages {
     fn watch(&mut self) -> Result<(), DamonError> {
         self.watched = self.panel.finish();
         let frames: Vec<u64> = self.watched.iter().map(|member| member.frame).collect();
-        let interval = Duration::from_nanos(self.settings.interval_ns.unsigned_abs());
-        let window = interval.mul_f64(WINDOW_SHARE);
+        let window = self.settings.interval().mul_f64(WINDOW_SHARE);
         let most = (window.as_millis() / SHORTEST_CHECK.as_millis()) as u32;
         let checks = self.checks.min(most.max(FEWEST_CHECKS));
         match Plan::pages_with(&frames, window, checks) {

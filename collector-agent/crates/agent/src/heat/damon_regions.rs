@@ -92,6 +92,8 @@ impl Watched {
 /// Measures how many bytes of each stretch are touched.
 pub(crate) struct DamonRegions {
     watcher: Watcher,
+    /// How long the end of a window is waited for.
+    patience: Duration,
     maps: MapsReader,
     pagemap: PagemapReader,
     settings: HeatSettings,
@@ -109,6 +111,7 @@ impl DamonRegions {
     pub(crate) fn new(root: &Root, settings: &HeatSettings, names: NamePolicy, session: Session) -> Self {
         Self {
             watcher: Watcher::new(session),
+            patience: settings.interval().mul_f64(1.0 - WINDOW_SHARE),
             maps: MapsReader::new(root.clone(), mapping_namer(names)),
             pagemap: PagemapReader::new(root.clone()),
             epoch_seeds: EpochIds::new(settings.epoch_seed),
@@ -215,11 +218,7 @@ impl DamonRegions {
         if self.watched.runs.is_empty() {
             return None;
         }
-        self.watcher.take(self.interval().mul_f64(1.0 - WINDOW_SHARE))
-    }
-
-    fn interval(&self) -> Duration {
-        Duration::from_nanos(self.settings.interval_ns.unsigned_abs())
+        self.watcher.take(self.patience)
     }
 }
 
@@ -294,7 +293,7 @@ impl DamonRegions {
     /// Begins the next window.
     fn watch(&mut self) -> Result<(), DamonError> {
         let frames: Vec<_> = self.watched.runs.iter().map(|run| run.frames.clone()).collect();
-        match Plan::young(&frames, self.interval().mul_f64(WINDOW_SHARE)) {
+        match Plan::young(&frames, self.settings.interval().mul_f64(WINDOW_SHARE)) {
             Ok(plan) => self.watcher.watch(plan),
             Err(DamonError::Nothing) => self.watcher.stop(),
             Err(error) => return Err(error),

@@ -13,6 +13,8 @@ pub(crate) mod page_groups;
 pub(crate) mod referenced;
 pub(crate) mod sampler;
 pub(crate) mod tiers;
+#[cfg(test)]
+pub(crate) mod touched_quarter;
 pub(crate) mod write_tracking;
 
 use crate::ladder::Offer;

@@ -13,18 +13,22 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Answers request after request, for good.
 pub(super) fn serve(listener: &TcpListener, render: &dyn Fn() -> String) {
+    serve_within(PATIENCE, listener, render);
+}
+
+fn serve_within(patience: Duration, listener: &TcpListener, render: &dyn Fn() -> String) {
     for stream in listener.incoming() {
         match stream {
             // Whoever goes away early has no answer to miss.
-            Ok(stream) => drop(answer(stream, render)),
+            Ok(stream) => drop(answer(patience, stream, render)),
             Err(_) => std::thread::sleep(AFTER_FAILURE),
         }
     }
 }
 
-fn answer(mut stream: TcpStream, render: &dyn Fn() -> String) -> std::io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let (status, body) = match read_head(&mut stream)? {
+fn answer(patience: Duration, mut stream: TcpStream, render: &dyn Fn() -> String) -> std::io::Result<()> {
+    stream.set_write_timeout(Some(patience))?;
+    let (status, body) = match read_head(patience, &mut stream)? {
         None => ("400 Bad Request", "no request was understood\n".to_owned()),
         Some(head) => respond(&head, render),
     };
@@ -38,8 +42,8 @@ fn answer(mut stream: TcpStream, render: &dyn Fn() -> String) -> std::io::Result
 }
 
 /// The request up to its empty line; `None` when it does not come whole, in time and within its bound.
-fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
-    let deadline = Instant::now() + PATIENCE;
+fn read_head(patience: Duration, stream: &mut TcpStream) -> std::io::Result<Option<String>> {
+    let deadline = Instant::now() + patience;
     let mut head = Vec::new();
     let mut part = [0; 1024];
     while head.len() < MAX_HEAD_BYTES {
@@ -99,10 +103,13 @@ fn is_loopback_name(host: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Longer than a request can take on a busy machine.
+    const LONG: Duration = Duration::from_secs(300);
+
     fn ask(request: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
-        std::thread::spawn(move || serve(&listener, &|| "figures\n".to_owned()));
+        std::thread::spawn(move || serve_within(LONG, &listener, &|| "figures\n".to_owned()));
         let mut stream = TcpStream::connect(address).expect("connected");
         stream.write_all(request.as_bytes()).expect("sent");
         stream.shutdown(std::net::Shutdown::Write).expect("shut");

@@ -24,10 +24,19 @@ use reading::{NAMES, Reading, Source};
 
 /// Stack of the thread; a request needs little.
 const STACK_BYTES: usize = 256 << 10;
-/// Longest time for all sources of one interval.
-const ROUND: Duration = Duration::from_secs(3);
-/// Longest time that a collection waits for them: a look-up of a name has no limit of its own.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// How long sources may take.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// All sources of one interval.
+    round: Duration,
+    /// A collection, which waits for them: a look-up of a name has no limit of its own.
+    patience: Duration,
+}
+
+const LIMITS: Limits = Limits {
+    round: Duration::from_secs(3),
+    patience: Duration::from_secs(4),
+};
 /// Name in the inventory and in the report of the agent.
 pub(crate) const COLLECTOR: &str = "service_metrics";
 
@@ -45,12 +54,17 @@ pub(crate) struct ServiceMetrics {
     scopes: Vec<Arc<str>>,
     /// Keys of all values, in the order of sources and names.
     keys: Vec<Key>,
+    limits: Limits,
     is_asked: bool,
 }
 
 impl ServiceMetrics {
     /// Starts the thread; `None` where no source is configured, or no thread can be had.
     pub(crate) fn start(configs: &[ServiceMetricsConfig]) -> Option<Self> {
+        Self::start_within(LIMITS, configs)
+    }
+
+    fn start_within(limits: Limits, configs: &[ServiceMetricsConfig]) -> Option<Self> {
         if configs.is_empty() {
             return None;
         }
@@ -66,13 +80,14 @@ impl ServiceMetrics {
         std::thread::Builder::new()
             .name("service-metrics".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn(move || serve(sources, &ordered, &finished))
+            .spawn(move || serve(limits, sources, &ordered, &finished))
             .ok()?;
         Some(Self {
             orders,
             rounds,
             scopes,
             keys,
+            limits,
             is_asked: false,
         })
     }
@@ -89,7 +104,7 @@ impl ServiceMetrics {
     /// Values of all sources, sorted by key, and what asking cost.
     pub(crate) fn finish(&mut self) -> (Vec<(Key, Option<i64>)>, CollectorCost) {
         let round = if self.is_asked {
-            self.rounds.recv_timeout(PATIENCE).ok()
+            self.rounds.recv_timeout(self.limits.patience).ok()
         } else {
             None
         };
@@ -134,7 +149,7 @@ fn scope(service: &str) -> Arc<str> {
 }
 
 /// Works on orders until nobody can give any.
-fn serve(mut sources: Vec<Source>, orders: &Receiver<()>, finished: &SyncSender<Round>) {
+fn serve(limits: Limits, mut sources: Vec<Source>, orders: &Receiver<()>, finished: &SyncSender<Round>) {
     let fetcher = Fetcher::new();
     while orders.recv().is_ok() {
         let cpu_before_ns = clocks::thread_cpu_ns();
@@ -142,7 +157,7 @@ fn serve(mut sources: Vec<Source>, orders: &Receiver<()>, finished: &SyncSender<
         let readings = sources
             .iter_mut()
             .map(|source| {
-                let left = ROUND.saturating_sub(started.elapsed());
+                let left = limits.round.saturating_sub(started.elapsed());
                 if left.is_zero() {
                     return Err("it was not asked, because sources before it took too long".to_owned());
                 }

@@ -42,7 +42,7 @@ fn serve(answers: Vec<(u16, &'static str)>) -> (Client, JoinHandle<Vec<Vec<u8>>>
         ca_file: None,
         allow_http: false,
         agent_version: "0".to_owned(),
-        timeout: Duration::from_secs(20),
+        timeout: Duration::from_secs(300),
     };
     (Client::new(&settings).expect("settings are right"), thread)
 }
@@ -112,7 +112,7 @@ fn queue(shared: &Shared, batches: i64) {
 
 fn uplink(shared: &Arc<Shared>, client: Client) -> Uplink {
     let (_sender, signals) = sync_channel(1);
-    let allowance = Allowance::new(1 << 40, Instant::now());
+    let allowance = Allowance::new(1 << 40);
     Uplink::new(Arc::clone(shared), client, signals, Duration::ZERO, allowance, 7)
 }
 
@@ -233,7 +233,7 @@ fn a_pause_holds_everything_and_a_spent_budget_the_rest() {
     assert_eq!(pending(&shared), 2);
     std::fs::remove_file(&pause).expect("removed");
     // Smaller than any batch: one goes, the next waits until it is paid back.
-    uplink.allowance = Allowance::new(60, Instant::now());
+    uplink.allowance = Allowance::new(60);
     assert!(matches!(uplink.deliver(), Next::Wait(wait) if wait > PAUSED_WAIT));
     assert_eq!(server.join().expect("served").len(), 1);
     assert_eq!(pending(&shared), 1);

@@ -2,22 +2,25 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::io::Write as _;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::heat::backend::DEFAULT_RSS_LIMIT_BYTES;
+use crate::heat::touched_quarter::{MEMORY_BYTES, TouchedQuarter};
 use tierscope_damon::session::Guard;
-use tierscope_sample::heat::Granularity;
+use tierscope_sample::heat::{Granularity, HeatRow};
 
-const INTERVAL_NS: i64 = 10_000_000_000;
-const PAGE: usize = PAGE_BYTES as usize;
-/// 32 MiB, of which the first quarter is touched.
-const PAGES: usize = 8192;
+const INTERVAL_NS: i64 = 2_000_000_000;
+/// Longer than any window takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Rounds in which the share has to show: on a busy machine the quarter may not be touched in a whole window.
+const ROUNDS: i64 = 20;
+/// So many that chance moves the share by less than a tenth of what is allowed.
+const PANEL_PAGES: usize = 4000;
 
-fn end() -> IntervalEnd {
+fn end(intervals: i64) -> IntervalEnd {
     IntervalEnd {
-        wall_ns: clocks::wall_ns(),
-        boottime_ns: Some(clocks::boottime_ns()),
+        wall_ns: intervals * INTERVAL_NS,
+        boottime_ns: Some(intervals * INTERVAL_NS),
     }
 }
 
@@ -43,81 +46,61 @@ fn settings() -> HeatSettings {
     }
 }
 
-/// Rounds of a back end while a thread touches the first quarter of `PAGES` pages again and again.
-fn rounds_beside_a_toucher(count: usize, backend: impl FnOnce() -> DamonPages) -> Vec<HeatRound> {
-    let processes = [HeatProcess {
-        key: process_key(&Root::live(), std::process::id()).unwrap(),
-        service: Arc::from("host/shop"),
-        group: Arc::from("server"),
-    }];
-    let ended = AtomicBool::new(false);
-    let mut rounds = Vec::new();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut memory = vec![1_u8; PAGES * PAGE];
-            while !ended.load(Ordering::Relaxed) {
-                for page in memory.chunks_mut(PAGE).take(PAGES / 4) {
-                    page[0] = black_box(page[0].wrapping_add(1));
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        });
-        std::thread::sleep(Duration::from_secs(1));
-        let mut backend = backend();
-        for _ in 0..count {
-            rounds.push(backend.collect(&processes, end()));
-            std::thread::sleep(Duration::from_nanos(INTERVAL_NS.unsigned_abs()));
-        }
-        ended.store(true, Ordering::Relaxed);
-    });
-    rounds
+/// The row of anonymous memory in a round, if it has one.
+fn anon_row(round: &HeatRound) -> Option<&HeatRow> {
+    round.folded.rows.iter().find(|row| row.kind == PageKind::Anon)
 }
 
 #[test]
-fn a_panel_of_this_process_shows_how_much_of_it_is_touched() {
+fn a_panel_of_a_process_shows_how_much_of_it_is_touched() {
     let lock = std::fs::File::create("/tmp/tierscope-damon.lock").unwrap();
     lock.lock().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let Some(session) = session(directory.path()) else {
         return;
     };
-    let rounds = rounds_beside_a_toucher(3, || {
-        DamonPages::new(&Root::live(), &settings(), NamePolicy::plain(), session, 500)
-    });
-    let rows = |round: usize| {
-        let rows = rounds[round].folded.rows.iter();
-        rows.filter(|row| row.kind == PageKind::Anon)
-            .cloned()
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(
-        (rounds[2].measured, rounds[2].skipped.len()),
-        (1, 0),
-        "{:?}",
-        rounds[2].skipped
-    );
+    let toucher = TouchedQuarter::start();
+    let processes = [toucher.heat_process()];
+    let policy = NamePolicy::plain();
+    let mut backend = DamonPages::new(&Root::live(), &settings(), policy, session, PANEL_PAGES);
+    backend.patience = PATIENCE;
+    let first = backend.collect(&processes, end(0));
     assert!(
-        rows(0).iter().all(|row| row.validity & 1 == 0),
+        anon_row(&first).is_none_or(|row| row.validity & 1 == 0),
         "a first visit ends no interval"
     );
-    let row = rows(2).remove(0);
-    assert_eq!(
-        (row.backend, row.granularity),
-        (Backend::DamonPages, Granularity::Page)
-    );
-    assert!(row.sampled_pages.unwrap() > 200 && row.samples.is_none());
-    let share = row.age_bytes[0] as f64 / row.resident_bytes as f64;
-    let _ = writeln!(
-        std::io::stderr(),
-        "{:.3} of {} bytes active, on {:?} pages; agent {} us, kernel {} us",
-        share,
-        row.resident_bytes,
-        row.sampled_pages,
-        rounds[2].cpu_ns / 1000,
-        rounds[2].kernel_cpu_ns / 1000
-    );
-    assert!(row.resident_bytes >= (PAGES * PAGE) as i64);
-    assert!((0.15..0.40).contains(&share), "{share}");
+    let mut share = 0.0;
+    for interval in 1..=ROUNDS {
+        let round = backend.collect(&processes, end(interval));
+        assert_eq!(
+            (round.measured, round.skipped.len()),
+            (1, 0),
+            "{:?}",
+            round.skipped
+        );
+        let row = anon_row(&round).unwrap();
+        assert_eq!(
+            (row.backend, row.granularity, row.validity & 1),
+            (Backend::DamonPages, Granularity::Page, 1)
+        );
+        assert!(row.sampled_pages.unwrap() > 1000 && row.samples.is_none());
+        assert!(row.resident_bytes >= MEMORY_BYTES as i64);
+        share = row.age_bytes[0] as f64 / row.resident_bytes as f64;
+        let _ = writeln!(
+            std::io::stderr(),
+            "{:.3} of {} bytes active, on {:?} pages; agent {} us, kernel {} us",
+            share,
+            row.resident_bytes,
+            row.sampled_pages,
+            round.cpu_ns / 1000,
+            round.kernel_cpu_ns / 1000
+        );
+        assert!(share < 0.40, "{share}");
+        if share > 0.15 {
+            return;
+        }
+    }
+    panic!("{share} of the memory is active after {ROUNDS} rounds");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use super::*;
+use crate::waiting::wait_for;
 use std::io::Write as _;
 use std::process::{Child, Command};
 use tierscope_pagetable::process::process_key;
@@ -119,21 +120,21 @@ fn rows_of_a_tracked_process_say_what_was_written() {
     );
     assert!(tracking.state().active);
     // The process runs in between, however long that takes.
-    let mut written = [0; WINDOWS.len()];
-    for minute in 2..500 {
+    let mut minute = 1;
+    let written = wait_for(|| {
+        minute += 1;
         let mut next = rows(&process);
         tracking.collect(processes, end(minute), MINUTE_NS, &mut next);
-        written = next[0].written_bytes.unwrap();
-        if written[0] > 0 {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    assert!(written[0] > 0 && written[0] <= written[3], "{written:?}");
+        let written = next[0].written_bytes.unwrap();
+        (written[0] > 0)
+            .then_some(written)
+            .ok_or_else(|| format!("{written:?}"))
+    });
+    assert!(written[0] <= written[3], "{written:?}");
     let mut late = rows(&process);
-    tracking.collect(processes, end(900), MINUTE_NS, &mut late);
+    tracking.collect(processes, end(minute + 400), MINUTE_NS, &mut late);
     assert_eq!(late[0].written_bytes, None, "not the writes of one interval");
-    tracking.collect(&[], end(901), MINUTE_NS, &mut []);
+    tracking.collect(&[], end(minute + 401), MINUTE_NS, &mut []);
     assert!(tracking.tracked.is_empty(), "let go");
 }
 
