@@ -28,7 +28,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults validation gen clean fuzz-api sbom
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults validation gen clean fuzz-api sbom test-soak
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -87,6 +87,11 @@ test-web: $(NODE_STAMP) ## Run the dashboard's tests
 test-python: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests, end to end ones too
 	@mkdir -p $(LOGS)
 	$(WITH_AGENT) $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --dist loadscope --failures=$(LOGS)/python.jsonl $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
+
+# Static programs keep the machine's clock, so that the agent of a soak is linked dynamically.
+test-soak: export TIERSCOPE_AGENT_LINKING := dynamic
+test-soak: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests at four awkward times, shuffled, on busy cores; ARGS="midnight --seed 1"
+	$(WITH_AGENT) $(BIN)/python tests/soak.py $(ARGS)
 
 sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to .build/sbom; fails on a licence that may not be shipped
 	@deploy/dev/check-tools.sh rust
