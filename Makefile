@@ -72,6 +72,19 @@ down: ## Stop what `make up` and `make demo` started
 test: $(PYTHON_STAMP) $(FRONTEND) ## Run all tests: Rust, Python with servers and browser, dashboard
 	@deploy/dev/test.sh
 
+# What needs no server, no browser and no programs but its own.
+QUICK := tests/domain tests/wire tests/contract tests/architecture
+
+test-quick: $(PYTHON_STAMP) $(NODE_STAMP) simcore ## Run what answers within two minutes once compiled: no servers, no browser
+	@deploy/dev/check-tools.sh rust
+	$(RUST) cargo test --workspace --locked --quiet --lib --bins
+	$(BIN)/python -m pytest -q -n $(PYTEST_PROCESSES) --dist loadscope -m "not slow" $(QUICK) $(PYTEST_ARGS)
+	$(WEB) npm test -- --reporter=dot
+
+nightly: $(PYTHON_STAMP) simcore ## Run property tests with a new seed and more examples, and keep what they find; SEED=1
+	@deploy/dev/check-tools.sh rust
+	@deploy/dev/nightly.sh
+
 closing: $(PYTHON_STAMP) ## Name what failed in the last `make test`, with its output, and run it once more alone
 	@$(WITH_AGENT) $(BIN)/python tests/closing.py $(LOGS)
 
@@ -98,7 +111,7 @@ sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to
 	$(BIN)/python deploy/sbom/sbom.py
 
 fuzz-api: $(PYTHON_STAMP) simcore ## Ask every operation of the API with many more generated requests; EXAMPLES=200 of each
-	TIERSCOPE_FUZZ_EXAMPLES=$${EXAMPLES:-100} $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) tests/api/test_properties.py $(PYTEST_ARGS)
+	seed=$$RANDOM; echo "seed $$seed"; TIERSCOPE_FUZZ_EXAMPLES=$${EXAMPLES:-100} $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --hypothesis-seed=$$seed tests/api/test_properties.py $(PYTEST_ARGS)
 
 e2e: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the browser tests alone
 	$(WITH_AGENT) $(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)

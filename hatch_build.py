@@ -5,6 +5,7 @@ Where a built part is missing the wheel is made without it, and the product says
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ class CustomBuildHook(BuildHookInterface[Any]):
             if (root / source).is_dir():
                 build_data["force_include"][source] = target
         for place in _AGENTS:
-            agent = Path("collector-agent/target") / place / "tierscope-agent"
-            if (root / agent).is_file():
+            agent = root / os.environ.get("CARGO_TARGET_DIR", "collector-agent/target") / place / "tierscope-agent"
+            if agent.is_file():
                 build_data["force_include"][str(agent)] = "tierscope/_bin/tierscope-agent"
                 build_data["pure_python"] = False
                 build_data["tag"] = f"py3-none-manylinux2014_{place.partition('-')[0]}"

@@ -65,7 +65,8 @@ Run = Callable[[Failure, float], Alone]
 
 def python_failures(lines: Sequence[Mapping[str, Any]], scratch: Path) -> list[Failure]:
     """Return the tests in the lines of `pytest --failures`: each once, as what it needs may fail at its end too."""
-    seeds = [f"{option}={seed}" for line in lines for option, seed in line.get("seeds", {}).items()]
+    options = [f"{option}={seed}" for line in lines for option, seed in line.get("seeds", {}).items()]
+    seeds = [word for option in options for word in option.split()]
     found: dict[str, Failure] = {}
     for line in lines:
         if "test" not in line or line["test"] in found:

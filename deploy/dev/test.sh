@@ -15,8 +15,11 @@ suite() {
 }
 
 # Linking the agent keeps one core busy while the Rust tests compile and run.
-make agent >"$logs/agent.log" 2>&1 &
+set -m
+make agent >"$logs/agent.log" 2>&1 </dev/null &
 agent=$!
+set +m
+trap 'kill -- "-$agent" 2>/dev/null || true' EXIT
 agent_is_built() {
     wait "$agent" || { cat "$logs/agent.log"; return 1; }
 }

@@ -99,7 +99,7 @@ WEB = {
     ],
 }
 PYTHON = [
-    {"seeds": {"--hypothesis-seed": "5"}},
+    {"seeds": {"--hypothesis-seed": "5", "-p randomly --randomly-seed": 6}},
     {"test": "tests/a.py::test_a[x y]", "when": "call", "output": "\n".join(map(str, range(99))), "logs": "kept/here"},
     {"test": "tests/a.py::test_a[x y]", "when": "teardown", "output": "again", "logs": None},
     {"test": "tests/b.py", "when": "collection", "output": "no module", "logs": None},
@@ -139,7 +139,7 @@ def test_each_failure_is_named_with_the_end_of_its_output_and_run_alone(
         return Alone(0, "1 passed in 2.00s")
 
     lines = close(logs, run)
-    seeds = "--hypothesis-seed=5, PROPTEST_RNG_SEED=8"
+    seeds = "--hypothesis-seed=5, -p randomly --randomly-seed=6, PROPTEST_RNG_SEED=8"
     assert names(lines) == [
         f"==> 9 failed; seeds: {seeds}",
         f"  rust: -p tierscope-procfs --test any_text: counts: {PASSED} (seeds: {seeds})",
@@ -161,6 +161,7 @@ def test_each_failure_is_named_with_the_end_of_its_output_and_run_alone(
         "tests/a.py::test_a[x y]",
     ]
     assert list(asked[0].command)[-5:-1] == ["--test", "any_text", "--", "--exact"]
+    assert list(asked[-1].command)[3:8] == ["-q", "-n0", "--hypothesis-seed=5", "-p", "randomly"]
     text = "\n".join(lines)
     for output in ("what counts printed", "SIGABRT", "not sealed", "expected 3", "no b", "no module", "linker"):
         assert output in text

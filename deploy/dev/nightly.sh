@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Property tests with a seed drawn anew and more examples. What they find is written beside the tests, to be committed.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+seed=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+processes=${PYTEST_PROCESSES:-2}
+failed=()
+kept=(tests/found ':(glob)**/*.proptest-regressions' ':(glob)**/proptest-regressions/**')
+
+try() {
+    local name=$1
+    shift
+    echo "==> $name, seed $seed"
+    "$@" || failed+=("$name")
+}
+
+rust() { (cd collector-agent && PROPTEST_RNG_SEED=$seed PROPTEST_CASES=${CASES:-1280} cargo test --workspace --locked --no-fail-fast); }
+python() { .venv/bin/python -m pytest -n "$processes" --hypothesis-seed="$seed" --hypothesis-profile=nightly "$@"; }
+
+try "Rust" rust
+try "Python" python -m hypothesis
+try "API" env TIERSCOPE_FUZZ_EXAMPLES="${EXAMPLES:-100}" .venv/bin/python -m pytest -n "$processes" \
+    --hypothesis-seed="$seed" --hypothesis-profile=nightly tests/api/test_properties.py
+
+found=$(git status --porcelain --untracked-files=all -- "${kept[@]}")
+echo "==> nightly: seed $seed; the same again: make nightly SEED=$seed"
+if [ -n "$found" ]; then
+    printf 'found cases, to be committed:\n%s\n' "$found"
+else
+    echo "no case was found"
+fi
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "nightly failed: ${failed[*]}"
+    exit 1
+fi
