@@ -8,10 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+from factories.waiting import NeverHappenedError
 from faults import report
 from faults.matrix import ROWS, SETTINGS, Skipped, compare_with_undisturbed, run_rows
 from faults.outage import CASES, Loss, run_case
-from faults.processes import NeverHappenedError
 from faults.programs import ROOT, dynamic_agent, shipped_agent
 from faults.scene import Outcome
 from faults.stage import NotHereError, staged

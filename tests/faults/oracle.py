@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,15 +10,15 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 
+from factories.waiting import NeverHappenedError, until
 from faults.tap import Key, Tap
 from tierscope.core.database import libpq_url
 from tierscope.domain.batch import Batch
 from tierscope.wire.decode import DecodeLimits, decode_body
 
 FLAG_CLOCK_CORRECTED = 1
-_LOOKS = 8
-_PAUSE_SECONDS = 0.3
-"""A batch may be on its way between the looks at wire and store; one that stays away for all looks is missing."""
+_ON_THE_WAY_SECONDS = 120.0
+"""A batch may be on its way between the looks at wire and store; one that stays away for so long is missing."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Sample = tuple[str, datetime | None, bytes, tuple[int | None, ...]]
@@ -162,15 +162,20 @@ class Verdict:
 
 def judge(tap: Tap, url: str, hosts: set[str]) -> Verdict:
     """Compares wire and store."""
-    for _ in range(_LOOKS):
-        # Agents may still be sending: what was acknowledged before the store is read has to be in it, and what is in it
-        # was sent before the wire is read.
+    acknowledged: set[Key] = set()
+    stored, sent = Stored(), Sent({}, 0)
+
+    def agree() -> bool:
+        # What was acknowledged before the store is read has to be in it, and what is in it was sent before the wire is
+        # read.
+        nonlocal acknowledged, stored, sent
         acknowledged = set(tap.acknowledged_of(hosts))
         stored = read_stored(url, hosts)
         sent = read_sent(tap, hosts)
-        if stored.keys == set(sent.batches):
-            break
-        time.sleep(_PAUSE_SECONDS)
+        return stored.keys == set(sent.batches)
+
+    with contextlib.suppress(NeverHappenedError):  # the verdict says what is missing
+        until(agree, "all that was sent is stored", seconds=_ON_THE_WAY_SECONDS)
     strangers = stored.keys - set(sent.batches)
     assert not strangers, f"stored and never sent: {sorted(strangers)[:3]}"
     expected = samples_of(sent.of(stored.keys))

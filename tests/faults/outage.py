@@ -6,6 +6,7 @@ killed with SIGKILL and started again, but for one case. Both queue on disk, wit
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import random
 import shutil
@@ -20,10 +21,12 @@ from pathlib import Path
 from typing import Protocol
 
 from factories.loopback import LOOPBACK, KeepAliveHandler, free_port, listening
+from factories.waiting import DEADLINE_SECONDS, NeverHappenedError, until
 from faults.oracle import judge
-from faults.processes import Agent, Program, clean_env, until
+from faults.processes import Agent, Program, clean_env
 from faults.proxy import Proxy, Weather, proxying
 from faults.remote_write import Receiver, receiving
+from faults.scene import let_pass
 from faults.stage import NotHereError, Stage
 from fixtures.shifted_clock import offset_s
 
@@ -49,7 +52,6 @@ ANSWERS_LOST_AND_KILLED = Case(
 CASES = (CUT, CUT_AND_KILLED, ANSWERS_LOST_AND_KILLED)
 _LOSE_SECONDS = 2.0
 _DOWN_SECONDS = 1.0
-_DRAIN_SECONDS = 150.0
 QUIET_SECONDS = 70.0
 """So long after the last arrival nothing more is waited for: vmagent's senders try again once a minute at least."""
 _OWN_SPOOL_MIB = 1
@@ -120,6 +122,12 @@ class Side(Protocol):
     def has_begun(self) -> bool:
         """Whether it is known at the receiver."""
 
+    def notices_lost_answers(self) -> bool:
+        """Whether an answer about samples that were stored was lost, where that can be known."""
+
+    def has_emptied_its_queue(self) -> bool | None:
+        """Whether nothing waits on its disk; None where it does not say."""
+
     def stored(self) -> Counter[int]:
         """How often each value arrived to stay."""
 
@@ -140,6 +148,14 @@ class VmagentSide:
     def has_begun(self) -> bool:
         """It needs no introduction."""
         return True
+
+    def notices_lost_answers(self) -> bool:
+        """Nothing is asked of it."""
+        return True
+
+    def has_emptied_its_queue(self) -> bool | None:
+        """It keeps that to itself."""
+        return None
 
     def stored(self) -> Counter[int]:
         """Each arrival."""
@@ -165,6 +181,14 @@ class OwnSide:
         """Once it has enrolled."""
         return self.program.has_delivered()
 
+    def notices_lost_answers(self) -> bool:
+        """By the answers on its line."""
+        return self.proxy.tap.unheard > 0
+
+    def has_emptied_its_queue(self) -> bool | None:
+        """By its own word."""
+        return int(self.program.status().get("spool", {}).get("batches", 1)) == 0
+
     def stored(self) -> Counter[int]:
         """What the agent read from the target, in rows of the store."""
         sql = (
@@ -178,6 +202,7 @@ class OwnSide:
 
     def judge(self) -> tuple[int, str]:
         """By the number of each batch."""
+        self.proxy.change(Weather(requests="hold"))
         verdict = judge(self.proxy.tap, self.stage.cluster.url(), {self.program.host_id})
         return verdict.deliveries - verdict.sent, str(verdict.stored_twice)
 
@@ -211,7 +236,7 @@ def own_agent(stage: Stage, scraped: Target, proxy: Proxy) -> Agent:
     """Our agent, which reads the target as what a service says of itself."""
     more = (
         f'[[service_metrics]]\nservice = "probe/app"\nurl = "http://{LOOPBACK}:{scraped.port}/metrics"\n'
-        f'throughput = "{METRIC}"\ntimeout_ms = 900'
+        f'throughput = "{METRIC}"\ntimeout_ms = 2000'
     )
     place = dataclasses.replace(stage.place(), server=proxy.url, spool_mib=_OWN_SPOOL_MIB, more=more)
     return stage.add_agent(f"outage-{time.monotonic_ns()}", place)
@@ -251,33 +276,40 @@ def _outage(sides: Sequence[Side], case: Case, outage_seconds: float, rng: rando
     if case.answers_lost:
         for side in sides:
             side.proxy.change(Weather(answers="lose"))
-        time.sleep(_LOSE_SECONDS)
+        let_pass(_LOSE_SECONDS)
+        for side in sides:
+            until(side.notices_lost_answers, f"{side.name} does not hear that its samples are stored")
     for side in sides:
         side.proxy.change(Weather(cut=True))
     if case.killed:
-        time.sleep(outage_seconds * rng.uniform(0.4, 0.7))
+        let_pass(outage_seconds * rng.uniform(0.4, 0.7))
         for side in sides:
             side.program.kill()
-        time.sleep(_DOWN_SECONDS)
+        let_pass(_DOWN_SECONDS)
         for side in sides:
             side.program.start()
-    time.sleep(max(0.0, end - time.monotonic()))
+    let_pass(max(0.0, end - time.monotonic()))
     for side in sides:
         side.proxy.change(Weather())
 
 
 def _drain(side: Side, case: Case, last: int, quiet_seconds: float) -> Loss:
     """Waits until the scrapes up to `last` have arrived, or nothing more of them comes."""
-    end = time.monotonic() + _DRAIN_SECONDS
     quiet_since, known = time.monotonic(), -1
-    while time.monotonic() < end:
+
+    def is_over() -> bool:
+        nonlocal quiet_since, known
+        # First what it says of its queue: what it had delivered by then is in the store when that is read.
+        empty = side.has_emptied_its_queue()
         there = side.stored()
         arrived = sum(1 for value in there if value <= last)
         if arrived != known:
             known, quiet_since = arrived, time.monotonic()
         is_past = any(value > last for value in there)
-        if arrived == last or (is_past and time.monotonic() - quiet_since > quiet_seconds):
-            break
-        time.sleep(0.5)
+        is_quiet = time.monotonic() - quiet_since > quiet_seconds
+        return arrived == last or (is_past and is_quiet and empty is not False)
+
+    with contextlib.suppress(NeverHappenedError):  # what has not arrived by then is lost
+        until(is_over, f"{side.name} delivers what it queued", seconds=DEADLINE_SECONDS)
     delivered_again, stored_twice = side.judge()
     return Loss(side.name, case.title, last, known, last - known, delivered_again, stored_twice)

@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from factories import batches
 from factories.installations import Enrolled, enrol
 from factories.loopback import LOOPBACK
 from factories.services import batch_headers
+from factories.waiting import DEADLINE_SECONDS, until
 from faults.scene import Scene
 from faults.tap import BATCHES, TOLD_TO_WAIT, Message, Messages
 
@@ -22,12 +24,10 @@ HOSTS = 48
 TIMES = 10
 _MEASURE_SECONDS = 1.5
 _OVERLOAD_SECONDS = 4.0
-_LONGEST_OVERLOAD_SECONDS = 40.0
 _STEP_SECONDS = 0.05
 _LEAST_PER_SECOND = 100.0
 """On a machine that is busy with other things ten times little may still fit the limits."""
 _MOST_CONNECTIONS = 600
-_ANSWER_SECONDS = 60.0
 _ROWS, _KEYS = 120, 300
 _HISTORY_MINUTES = 100 * 60
 # The service may hold what waits for a commit, and what a commit needs; not one batch more for each host.
@@ -64,7 +64,7 @@ class _Load:
             return 200
         status = 0
         with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
-            answer = await asyncio.wait_for(self._exchange(self.hosts[key[0]], body), _ANSWER_SECONDS)
+            answer = await asyncio.wait_for(self._exchange(self.hosts[key[0]], body), DEADLINE_SECONDS)
             status = answer.status
         self.statuses[status] += 1
         if status == 200:
@@ -136,18 +136,18 @@ async def _flood(load: _Load, per_second: float, pid: int) -> None:
     def goes_on() -> bool:
         elapsed = time.monotonic() - begin
         refused = any(load.statuses[status] for status in TOLD_TO_WAIT)
-        return elapsed < (_OVERLOAD_SECONDS if refused else _LONGEST_OVERLOAD_SECONDS)
+        return elapsed < (_OVERLOAD_SECONDS if refused else DEADLINE_SECONDS)
 
     due = begin
     while goes_on():
         load.rss_bytes.append(_rss_bytes(pid))
         # What was measured may be less than what can be taken, as while something else keeps the machine busy.
         doubled = 2 ** int((time.monotonic() - begin) / _OVERLOAD_SECONDS)
-        for _ in range(max(1, round(doubled * per_second * _STEP_SECONDS))):
-            if len(flying) < _MOST_CONNECTIONS:
-                task = asyncio.ensure_future(load.send(load.current(turn % HOSTS)))
-                flying.add(task)
-                task.add_done_callback(flying.discard)
+        offered = max(1, round(doubled * per_second * _STEP_SECONDS))
+        for _ in range(min(offered, _MOST_CONNECTIONS - len(flying))):
+            task = asyncio.ensure_future(load.send(load.current(turn % HOSTS)))
+            flying.add(task)
+            task.add_done_callback(flying.discard)
             turn += 1
         due += _STEP_SECONDS
         await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -156,17 +156,14 @@ async def _flood(load: _Load, per_second: float, pid: int) -> None:
         await asyncio.wait(flying, timeout=0.1)
 
 
-async def _recover(load: _Load) -> None:
-    """Each host sends what it still has, one batch at a time, and waits as it is told."""
+def _recover(load: _Load) -> None:
+    """Each host sends what it still has, one batch at a time."""
 
-    async def one(index: int) -> None:
-        end = time.monotonic() + 120
-        for key in sorted(key for key in load.pending if key[0] == index):
-            while await load.send(key) != 200:
-                assert time.monotonic() < end, f"after the overload, batch {key} is not taken: {dict(load.statuses)}"
-                await asyncio.sleep(0.5)
+    def is_taken(key: tuple[int, int]) -> bool:
+        return asyncio.run(load.send(key)) == 200
 
-    await asyncio.gather(*(one(index) for index in range(HOSTS)))
+    for key in sorted(load.pending):
+        until(partial(is_taken, key), f"after the overload, batch {key} is taken")
 
 
 def overload(scene: Scene) -> None:
@@ -195,4 +192,4 @@ def overload(scene: Scene) -> None:
         f"{capacity:.0f} batches/s taken, {offered:.0f}/s offered: {load.statuses[200]} taken, {load.statuses[429]}"
         f" times 429, {load.statuses[503]} times 503; API p99 {high >> 20} MiB, before {before >> 20} MiB"
     )
-    asyncio.run(_recover(load))
+    _recover(load)

@@ -8,8 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,22 +16,9 @@ from typing import Any
 import httpx
 
 from factories.loopback import LOOPBACK, free_port
+from factories.waiting import DEADLINE_SECONDS, until
 
-WAIT_SECONDS = 240.0
 _LOG_TAIL_CHARS = 2500
-
-
-class NeverHappenedError(AssertionError):
-    """Something that had to come about did not, within the limit."""
-
-
-def until(condition: Callable[[], object], what: str, *, seconds: float = WAIT_SECONDS, pause: float = 0.05) -> None:
-    """Waits until `condition` holds; says what did not happen otherwise."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() >= end:
-            raise NeverHappenedError(f"within {seconds:g} s it did not happen that {what}")
-        time.sleep(pause)
 
 
 @dataclass(slots=True)
@@ -63,7 +49,7 @@ class Program:
             # One that has ended by itself is gone already.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(timeout=WAIT_SECONDS)
+            self.process.wait(timeout=DEADLINE_SECONDS)
             self.process = None
 
     @property
@@ -97,7 +83,7 @@ class Api(Program):
     def ready(self) -> bool:
         """Whether it takes work now."""
         try:
-            answer = httpx.get(f"{self.url}/readyz", timeout=5)
+            answer = httpx.get(f"{self.url}/readyz", timeout=DEADLINE_SECONDS)
         except httpx.TransportError:
             return False
         return answer.status_code == httpx.codes.OK and answer.json()["ready"] is True

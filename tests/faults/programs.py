@@ -16,7 +16,7 @@ def shipped_agent() -> Path | None:
     named = os.environ.get("TIERSCOPE_AGENT_BINARY")
     if named is None:
         script = ROOT / "deploy" / "dev" / "build-agent.sh"
-        done = subprocess.run([script, "--print-path"], capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run([script, "--print-path"], capture_output=True, text=True, check=False)
         named = done.stdout.strip()
     path = Path(named)
     return path if named and path.is_file() else None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from factories.loopback import LOOPBACK
+from factories.waiting import DEADLINE_SECONDS
 from faults.tap import Messages, Tap
 
 _CHUNK_BYTES = 16 << 10
@@ -111,6 +112,8 @@ class Proxy:
         while data := await reader.read(_CHUNK_BYTES):
             await self._slow_down(len(data))
             if self.weather.answers == "lose":
+                for message in messages.feed(data):
+                    self.tap.lost(message)
                 return
             if self.weather.answers == "truncate":
                 writer.write(data[: len(data) // 2])
@@ -159,11 +162,11 @@ def proxying(target_port: int) -> Iterator[Proxy]:
 
     thread = threading.Thread(target=asyncio.run, args=(main(),), name="proxy", daemon=True)
     thread.start()
-    assert started.wait(20), "the proxy did not start"
+    assert started.wait(DEADLINE_SECONDS), "the proxy did not start"
     try:
         yield proxy
     finally:
         assert proxy._loop is not None
         proxy._loop.call_soon_threadsafe(ended.set)
-        thread.join(20)
+        thread.join(DEADLINE_SECONDS)
         assert not thread.is_alive(), "the proxy did not end"

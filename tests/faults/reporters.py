@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
-import time
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx
 
 from factories import batches
 from factories.installations import Enrolled
 from factories.services import batch_headers
+from factories.waiting import until
 
 ROWS = 5
 HISTORY_MINUTES = 40 * 60
 """Its batches fill the time from so long ago, so that hours and days close and are rolled up."""
 _REQUEST_SECONDS = 6.0
 _PAUSE_SECONDS = 0.04
+"""Between two batches: an agent does not send without a break either."""
 
 
 @dataclass(slots=True)
@@ -75,12 +78,14 @@ class Reporter:
                 if self.ending.is_set():
                     return
                 body = self.body(seq)
-                while not self._send(client, body):
-                    if self._given_up:
-                        return
-                    time.sleep(_PAUSE_SECONDS)
+                until(partial(self._is_done, client, body), "a batch is taken", seconds=math.inf)
+                if self._given_up:
+                    return
                 self.acknowledged += 1
-                time.sleep(_PAUSE_SECONDS)
+                self.ending.wait(_PAUSE_SECONDS)
+
+    def _is_done(self, client: httpx.Client, body: bytes) -> bool:
+        return self._given_up or self._send(client, body)
 
     def _send(self, client: httpx.Client, body: bytes) -> bool:
         try:

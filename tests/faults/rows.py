@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faults.processes import until
+from factories.waiting import until
 from faults.proxy import Weather
 from faults.scene import Row, Scene
 
@@ -64,7 +64,7 @@ def wait_for_ledger(scene: Scene) -> None:
             sql = f"SELECT 1 FROM tier_moves WHERE host_id = {newest} LIMIT 1"
             return session.driver.execute(sql.encode()).fetchone() is not None
 
-    until(derived, f"the worker makes ledger rows again: {scene.stage.worker.log_tail()}", pause=0.2)
+    until(derived, f"the worker makes ledger rows again: {scene.stage.worker.log_tail()}")
 
 
 def cut(scene: Scene) -> None:
@@ -88,14 +88,15 @@ def slow(scene: Scene) -> None:
 
 def lose_answers(scene: Scene) -> None:
     """The service commits, the agent never hears of it and sends again: duplicates that must not count."""
-    before = len(scene.stage.proxy.tap.repeated)
+    tap = scene.stage.proxy.tap
+    before, unheard = len(tap.repeated), tap.unheard
     scene.stage.proxy.change(Weather(answers="lose"))
     scene.pause(1.0, 2.5)
+    until(lambda: tap.unheard > unheard, "the answer about a batch that was stored is lost")
     scene.stage.proxy.change(Weather(answers="truncate"))
     scene.pause(1.0, 2.5)
     scene.stage.proxy.change(Weather())
-    repeated = scene.stage.proxy.tap.repeated
-    until(lambda: len(repeated) > before, "a batch that was stored is sent again and answered `duplicate`")
+    until(lambda: len(tap.repeated) > before, "a batch that was stored is sent again and answered `duplicate`")
 
 
 def swallow(scene: Scene) -> None:

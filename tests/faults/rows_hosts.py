@@ -11,9 +11,10 @@ from functools import partial
 import httpx
 
 from factories.loopback import LOOPBACK, free_port
+from factories.waiting import DEADLINE_SECONDS, until
 from faults.oracle import key_of, read_stored
 from faults.overload import overload
-from faults.processes import WAIT_SECONDS, Agent, until
+from faults.processes import Agent
 from faults.proxy import Weather
 from faults.rows import wait_for_ledger
 from faults.scene import Row, Scene
@@ -116,7 +117,7 @@ def _spool(agent: Agent, name: str) -> int:
 
 def _asked_dropped(address: str) -> int:
     """Batches that an agent dropped, by its own `/metrics`."""
-    page = httpx.get(f"http://{address}/metrics", timeout=WAIT_SECONDS).text
+    page = httpx.get(f"http://{address}/metrics", timeout=DEADLINE_SECONDS).text
     name = "tierscope_agent_dropped_batches_total "
     return next(int(line.removeprefix(name)) for line in page.splitlines() if line.startswith(name))
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from factories.installations import enrol
+from factories.waiting import until
 from faults.oracle import Verdict, judge, key_of
-from faults.processes import Agent, AgentPlace, until
+from faults.processes import Agent, AgentPlace
 from faults.proxy import Weather
 from faults.reporters import Reporter
 from faults.spools import waiting
@@ -20,6 +21,11 @@ from faults.tap import Key, Tap
 
 _numbers = itertools.count(1)
 RECOVERY_SECONDS = 300.0
+
+
+def let_pass(seconds: float) -> None:
+    """Lets time pass where the fault is that something stays as it is for so long; nothing is awaited by it."""
+    time.sleep(seconds)
 
 
 @dataclass(slots=True)
@@ -69,7 +75,7 @@ class Scene:
 
     def pause(self, least_seconds: float, most_seconds: float) -> None:
         """Lets a random time pass."""
-        time.sleep(self.rng.uniform(least_seconds, most_seconds))
+        let_pass(self.rng.uniform(least_seconds, most_seconds))
 
     def progress(self, batches: int = 1) -> None:
         """Waits until so many more batches have been acknowledged."""
@@ -170,13 +176,15 @@ def play(stage: Stage, row: Row, seed: int) -> Outcome:
         recovery_seconds = time.monotonic() - healed
         reported = scene.reported_losses + sum(reported_losses(agent) for agent in scene.agents)
         hosts = scene.hosts
+        # From now on nothing new reaches the service: what has reached it can be counted.
+        stage.proxy.change(Weather(requests="hold"))
+        verdict = judge(stage.proxy.tap, stage.cluster.url(), hosts)
     finally:
         for reporter in scene.reporters:
             reporter.give_up()
         for agent in scene.agents:
             agent.kill()
         stage.proxy.change(Weather())
-    verdict = judge(stage.proxy.tap, stage.cluster.url(), hosts)
     acknowledged = set(stage.proxy.tap.acknowledged_of(hosts))
     return Outcome(
         row=row,

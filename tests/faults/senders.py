@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,12 +15,10 @@ from factories import batches
 from factories.derived import KEYS, day_before, sample, to_ns
 from factories.installations import Enrolled
 from factories.services import batch_headers
+from factories.waiting import DEADLINE_SECONDS, until
 from faults.tap import BATCHES, TOLD_TO_WAIT
 
 _AT_ONCE = 4
-_REQUEST_SECONDS = 20.0
-_DELIVERY_SECONDS = 240.0
-_PAUSE_SECONDS = 0.05
 
 
 @dataclass(slots=True)
@@ -36,30 +33,33 @@ class Senders:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def send(self, seq: int, minutes: Sequence[int], *, after: int, then: Callable[[], None]) -> None:
-        """Sends one batch of each host with these minutes of the day; calls `then` once `after` of them are taken."""
+        """Sends one batch of each host with these minutes of the day; calls `then` when `after` of them are taken."""
         goal = self.taken + after
+
+        def deliver(index: int, host: Enrolled) -> None:
+            self._deliver(index, body_of(host, seq, minutes))
+            with self._lock:
+                self.taken += 1
+                if self.taken == goal:
+                    then()  # no other host gets on meanwhile: the rest sends afterwards
+
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            work = [
-                pool.submit(self._deliver, index, body_of(host, seq, minutes)) for index, host in enumerate(self.hosts)
-            ]
-            while self.taken < goal and not all(done.done() for done in work):
-                time.sleep(0.001)
-            then()
+            work = [pool.submit(deliver, index, host) for index, host in enumerate(self.hosts)]
             for done in work:
                 done.result()
 
     def _deliver(self, index: int, body: bytes) -> None:
-        end = time.monotonic() + _DELIVERY_SECONDS
-        with httpx.Client(headers=batch_headers(self.hosts[index].credential), timeout=_REQUEST_SECONDS) as client:
-            for address in self._addresses_from(index):
-                if _is_taken(client, address, body):
-                    break
-                assert time.monotonic() < end, f"no process takes the batch of {self.hosts[index].id}"
+        addresses = iter(self._addresses_from(index))
+        with httpx.Client(headers=batch_headers(self.hosts[index].credential), timeout=DEADLINE_SECONDS) as client:
+
+            def is_taken() -> bool:
+                if _is_taken(client, next(addresses), body):
+                    return True
                 with self._lock:
                     self.failed += 1
-                time.sleep(_PAUSE_SECONDS)
-        with self._lock:
-            self.taken += 1
+                return False
+
+            until(is_taken, f"a process takes the batch of {self.hosts[index].id}")
 
     def _addresses_from(self, index: int) -> Iterable[str]:
         return itertools.islice(itertools.cycle(self.addresses), index % len(self.addresses), None)

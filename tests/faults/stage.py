@@ -14,7 +14,8 @@ from pathlib import Path
 
 import psycopg
 
-from faults.processes import WAIT_SECONDS, Agent, AgentPlace, Api, Program, agent, api, until, worker
+from factories.waiting import DEADLINE_SECONDS, until
+from faults.processes import Agent, AgentPlace, Api, Program, agent, api, worker
 from faults.proxy import Proxy, proxying
 from fixtures.server_logs import logs_kept
 from tierscope.core.database import Database, libpq_url
@@ -44,13 +45,13 @@ def small_disk(folder: Path, size_mib: int) -> Iterator[bool]:
     folder.mkdir(parents=True, exist_ok=True)
     options = ["-t", "tmpfs", "-o", f"size={size_mib}m,mode=0755", "tmpfs", str(folder)]
     mounted = (
-        subprocess.run(["mount", *options], capture_output=True, check=False, timeout=WAIT_SECONDS).returncode == 0
+        subprocess.run(["mount", *options], capture_output=True, check=False, timeout=DEADLINE_SECONDS).returncode == 0
     )
     try:
         yield mounted
     finally:
         if mounted:
-            subprocess.run(["umount", "-l", str(folder)], check=False, timeout=WAIT_SECONDS)
+            subprocess.run(["umount", "-l", str(folder)], check=False, timeout=DEADLINE_SECONDS)
 
 
 @contextmanager
@@ -117,7 +118,7 @@ class Stage:
         """SIGKILL to the server; its children end by themselves."""
         if self.cluster.server is not None:
             self.cluster.server.send_signal(signal.SIGKILL)
-            self.cluster.server.wait(timeout=WAIT_SECONDS)
+            self.cluster.server.wait(timeout=DEADLINE_SECONDS)
 
     def revive_database(self) -> None:
         """Starts the server again if it has ended, as the supervisor of `tierscope up` would."""
@@ -131,13 +132,13 @@ class Stage:
                 return False
             return True
 
-        until(start, "the database starts again", pause=0.5)
+        until(start, "the database starts again")
 
     def kill_queue(self) -> None:
         """SIGKILL to Redis."""
         if self.queue.server is not None:
             self.queue.server.send_signal(signal.SIGKILL)
-            self.queue.server.wait(timeout=WAIT_SECONDS)
+            self.queue.server.wait(timeout=DEADLINE_SECONDS)
 
     def place(self) -> AgentPlace:
         """Where agents of this stage live unless a test says otherwise."""

@@ -93,6 +93,8 @@ class Tap:
     """How often each batch was acknowledged to its client."""
     repeated: set[Key] = field(default_factory=set)
     """Batches that were answered with `duplicate`."""
+    unheard: int = 0
+    """Answers about stored batches that were lost on their way to the client."""
     statuses: Counter[int] = field(default_factory=Counter)
     without_retry_after: list[str] = field(default_factory=list)
     """Answers 429 and 503 that do not say when to come back."""
@@ -110,13 +112,18 @@ class Tap:
             self.statuses[message.status] += 1
             if message.status in TOLD_TO_WAIT and not message.headers.get("retry-after", "").isdecimal():
                 self.without_retry_after.append(f"{message.start}: {message.body[:300]!r}")
-            if message.status != 200 or b'"stream_id"' not in message.body:
+            if not _is_receipt(message):
                 return
             receipt = json.loads(message.body)
             key = (receipt["host_id"], receipt["stream_id"], receipt["seq"])
             self.acknowledged[key] = self.acknowledged.get(key, 0) + 1
             if receipt["result"] == "duplicate":
                 self.repeated.add(key)
+
+    def lost(self, message: Message) -> None:
+        """Notes an answer that the client did not get."""
+        with self._lock:
+            self.unheard += _is_receipt(message)
 
     def acknowledged_of(self, hosts: frozenset[str] | set[str]) -> list[Key]:
         """Batches of these hosts that their clients know to be stored."""
@@ -127,3 +134,7 @@ class Tap:
         """How many different batches have been acknowledged."""
         with self._lock:
             return len(self.acknowledged)
+
+
+def _is_receipt(message: Message) -> bool:
+    return message.status == 200 and b'"stream_id"' in message.body

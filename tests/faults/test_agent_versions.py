@@ -2,8 +2,7 @@
 
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -15,16 +14,19 @@ import tierscope
 from factories import batches
 from factories.installations import enrol
 from factories.services import batch_headers, running
+from factories.waiting import DEADLINE_SECONDS, until
+from faults.oracle import samples_of
 from faults.programs import shipped_agent
+from faults.spools import waiting
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.agent_versions import oldest_supported, standing
 from tierscope.usecases.access import Access
 from tierscope.wire import decode
+from tierscope.wire.decode import DecodeLimits, decode_body
 
 NATIVE = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 AGENT = shipped_agent()
-DEADLINE_SECONDS = 90.0
 SETTINGS = """
 server = "{server}"
 state_dir = "{state}"
@@ -106,18 +108,10 @@ def agent_running(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
+            process.wait(DEADLINE_SECONDS)
+        finally:
             process.kill()
-            process.wait(timeout=30)
-
-
-def until(condition: Callable[[], bool], folder: Path) -> None:
-    """Wait until something holds."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, (folder / "agent.log").read_text(encoding="utf-8")[-3000:]
-        time.sleep(0.2)
+            process.wait()
 
 
 @NATIVE
@@ -127,7 +121,7 @@ def test_an_agent_whose_protocol_is_unknown_keeps_its_spool_until_the_service_re
 ) -> None:
     access = Access(database)
     operator = access.create_api_token(role="operator", note="t", lifetime=None, actor="test").secret
-    join = tmp_path / "token"
+    join, state, log = tmp_path / "token", tmp_path / "state", tmp_path / "agent.log"
     join.write_text(access.create_join_token(actor="test").secret)
     join.chmod(0o600)
 
@@ -136,28 +130,27 @@ def test_an_agent_whose_protocol_is_unknown_keeps_its_spool_until_the_service_re
             return [tuple(row) for row in session.execute(text(query))]
 
     with running(Settings(database_url=database_url)) as (_, client):
-        words = SETTINGS.format(server=str(client.base_url), state=tmp_path / "state", token=join)
+        words = SETTINGS.format(server=str(client.base_url), state=state, token=join)
         (tmp_path / "agent.toml").write_text(words)
         with monkeypatch.context() as other:
             other.setattr(decode, "SCHEMA_VERSION", 2)
             with agent_running(tmp_path):
-                until(lambda: rows("SELECT refused_protocol FROM hosts") == [(1,)], tmp_path)
-                refused_at = time.time()
-                until(lambda: time.time() > refused_at + 3, tmp_path)
+                until(lambda: rows("SELECT refused_protocol FROM hosts") == [(1,)], "the protocol is refused", log=log)
+                until(lambda: len(waiting(state)) >= 4, "batches queue up", log=log)
             document = versions(client, operator)
         assert document["refused_hosts"] == 1
         (line,) = document["hosts"]["items"]  # type: ignore[index]
         assert (line["protocol"], line["supported"]) == (1, False)
         assert rows("SELECT count(*) FROM counters_live") == [(0,)]
-        kept = sum(path.stat().st_size for path in (tmp_path / "state").rglob("*") if path.is_file())
-        assert kept > 1000
+        kept = waiting(state)
+        assert sum(len(record.payload) for record in kept) > 1000
+        queued = [decode_body(record.payload, DecodeLimits()).batch for record in kept]
+        oldest = min(ends_at for _, ends_at, _, _ in samples_of(queued) if ends_at is not None)
         with agent_running(tmp_path):
-            until(
-                lambda: rows("SELECT count(*) FROM counters_live WHERE ts < now() - interval '2 s'") != [(0,)], tmp_path
-            )
-            until(lambda: rows("SELECT refused_protocol FROM hosts") == [(None,)], tmp_path)
+            until(lambda: rows(f"SELECT 1 FROM streams WHERE batches > {len(kept)}"), "all is taken, and more", log=log)
+            until(lambda: rows("SELECT refused_protocol FROM hosts") == [(None,)], "it is refused no more", log=log)
         ((first, batch_count, next_seq, gaps),) = rows(
             "SELECT (SELECT min(ts) FROM counters_live), batches, next_seq, gaps::text FROM streams"
         )
         assert (batch_count, gaps) == (next_seq, "{}")
-        assert first.timestamp() < refused_at + 2  # type: ignore[attr-defined]
+        assert first == oldest

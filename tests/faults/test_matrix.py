@@ -1,13 +1,15 @@
 """Every fault once, and an outage beside vmagent, in a short form; `make faults` is the long one.
 
-All tests share one running service: what a row needs beyond it, it starts itself. A failure names its seed.
+All tests share one running service: what a row needs beyond it, it starts itself. A failure names its seed, which is
+the same in every run; `FAULTS_SEED` sets another.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -18,7 +20,7 @@ from faults.programs import dynamic_agent, shipped_agent
 from faults.scene import Outcome, Row, play
 from faults.stage import NotHereError, Stage, staged
 
-SEED = int(os.environ.get("FAULTS_SEED", time.time_ns() // 10**9))
+SEED = int(os.environ.get("FAULTS_SEED", "1"))
 OUTAGE_SECONDS = 6.0
 pytestmark = pytest.mark.slow
 
@@ -35,25 +37,49 @@ def stage() -> Iterator[Stage]:
         pytest.skip(str(reason))
 
 
+@dataclass(slots=True)
+class Played:
+    """The rows on the one service: each is played once, by whoever asks for it first."""
+
+    stage: Stage
+    _results: dict[str, Outcome | Exception] = field(default_factory=dict)
+
+    def of(self, row: Row) -> Outcome:
+        """What became of a row; raises what playing it raised."""
+        if row.name not in self._results:
+            try:
+                self._results[row.name] = play(self.stage, row, SEED)
+            except (NotHereError, AssertionError) as cause:
+                self._results[row.name] = cause
+        result = self._results[row.name]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
 @pytest.fixture(scope="module")
-def outcomes() -> list[Outcome]:
-    """What the rows of this module found, for the comparison at the end."""
-    return []
+def played(stage: Stage) -> Played:
+    return Played(stage)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_what_was_acknowledged_is_stored_once(stage: Stage, outcomes: list[Outcome], row: Row) -> None:
+def test_what_was_acknowledged_is_stored_once(played: Played, row: Row) -> None:
     try:
-        outcome = play(stage, row, SEED)
+        outcome = played.of(row)
     except NotHereError as reason:
         pytest.skip(str(reason))
-    outcomes.append(outcome)
-    assert outcome.faults() == [], f"FAULTS_SEED={SEED}: {outcome.verdict} {outcome.notes}\n{stage.logs()}"
+    assert outcome.faults() == [], f"FAULTS_SEED={SEED}: {outcome.verdict} {outcome.notes}\n{played.stage.logs()}"
 
 
-def test_ledger_and_rollups_equal_those_of_an_undisturbed_run(stage: Stage, outcomes: list[Outcome]) -> None:
+@pytest.mark.timeout(3600)  # where it comes first it plays all rows
+def test_ledger_and_rollups_equal_those_of_an_undisturbed_run(played: Played) -> None:
+    outcomes = []
+    for row in ROWS:
+        # A row that failed has its own test to say so.
+        with contextlib.suppress(NotHereError, AssertionError):
+            outcomes.append(played.of(row))
     assert outcomes, "no row ran"
-    assert compare_with_undisturbed(stage, outcomes) == [], f"FAULTS_SEED={SEED}"
+    assert compare_with_undisturbed(played.stage, outcomes) == [], f"FAULTS_SEED={SEED}"
 
 
 def test_an_outage_with_a_killed_agent_loses_nothing_that_was_queued_and_stores_nothing_twice(stage: Stage) -> None:
@@ -70,8 +96,8 @@ def test_an_outage_with_a_killed_agent_loses_nothing_that_was_queued_and_stores_
     assert theirs.stored > 0, "vmagent took part"
 
 
-def test_the_judge_notices_what_is_lost_and_what_is_stored_twice(stage: Stage, outcomes: list[Outcome]) -> None:
-    hosts = set(outcomes[0].hosts)
+def test_the_judge_notices_what_is_lost_and_what_is_stored_twice(stage: Stage) -> None:
+    hosts = set(play(stage, ROWS[0], SEED + 1).hosts)
     of_hosts = "WHERE host_id IN (SELECT id FROM hosts WHERE public_id = ANY(%s))"
     clean = judge(stage.proxy.tap, stage.cluster.url(), hosts)
     assert (clean.lost, clean.stored_twice) == (0, 0)

@@ -113,7 +113,7 @@ def test_workers_share_hosts_without_waiting_for_each_other(database: Database) 
     with database.write() as first:
         mine = claim_subjects(first, COUNTERS.kind, [1, 2, 3, 4], since=start, before=later)
         with database.write() as second:
-            second.execute(text("SET LOCAL lock_timeout = '1ms'"))
+            second.execute(text("SET LOCAL lock_timeout = '5s'"))
             theirs = claim_subjects(second, COUNTERS.kind, list(range(1, 9)), since=start, before=later)
     assert mine == dict.fromkeys((1, 2, 3, 4), (start,))
     assert theirs == dict.fromkeys((5, 6, 7, 8), (start,))
