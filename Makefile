@@ -43,7 +43,7 @@ $(PYTHON_STAMP): requirements.lock pyproject.toml deploy/dev/install-python.sh
 
 $(NODE_STAMP): frontend/package-lock.json frontend/package.json
 	@deploy/dev/check-tools.sh node
-	$(WEB) npm ci
+	$(WEB) npm ci --prefer-offline --no-audit --no-fund
 	@touch $@
 
 $(FRONTEND): $(NODE_STAMP) $(FRONTEND_SOURCES)

@@ -22,6 +22,14 @@ python_paths=(backend tests contract migrations)
 rust() { (cd collector-agent && "$@"); }
 web() { (cd frontend && "$@"); }
 
+# bash takes all names but the first for arguments of that script.
+shell_syntax() {
+    local script
+    for script in "$@"; do
+        bash -n "$script" || return 1
+    done
+}
+
 generated_files_are_current() {
     local paths=(contract docs/metrics.md ':(glob)**/_generated/**') before after
     before=$(git status --porcelain -- "${paths[@]}"; git diff -- "${paths[@]}" | sha256sum)
@@ -53,7 +61,7 @@ web_checks() {
 }
 
 deploy/dev/check-tools.sh python node rust || exit 1
-run "shell syntax" bash -n .ci/run deploy/dev/*.sh
+run "shell syntax" shell_syntax .ci/run .ci/*.sh deploy/dev/*.sh
 python_checks &
 rust_checks &
 web_checks &

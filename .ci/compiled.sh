@@ -1,0 +1,38 @@
+# Compiled Rust code that one run leaves for the next, in the user's cache directory. Sourced by .ci/run.
+
+# Sets CARGO_TARGET_DIR. One run at a time uses it, for as long as descriptor 9 is open; another compiles in its clone.
+share_compiled() {
+    [ -z "${CARGO_TARGET_DIR:-}" ] || return 0
+    command -v rustc >/dev/null || export PATH="$HOME/.cargo/bin:$PATH"
+    command -v rustc >/dev/null && command -v flock >/dev/null || return 0
+    local cache=${XDG_CACHE_HOME:-$HOME/.cache}/tierscope/ci mine other
+    mkdir -p "$cache" && [ -w "$cache" ] || return 0
+    exec 9>"$cache/lock"
+    if ! flock --nonblock 9; then
+        echo "another run uses $cache: this one compiles in its own clone"
+        exec 9>&-
+        return 0
+    fi
+    mine=$cache/rust-$(rustc --version --verbose | sha256sum | cut -c 1-12)
+    for other in "$cache"/rust-*; do
+        [ "$other" = "$mine" ] || rm -rf "$other"
+    done
+    bound_size "$mine" "${TIERSCOPE_CI_CACHE_MIB:-8192}"
+    mkdir -p "$mine"
+    forget_own_crates "$mine"
+    export CARGO_TARGET_DIR=$mine
+    echo "compiled code is kept in $mine"
+}
+
+# Removes a directory that has grown beyond a number of MiB: cargo never removes what nobody uses any more.
+bound_size() {
+    [ -d "$1" ] && [ "$(du -s -m "$1" | cut -f 1)" -gt "$2" ] || return 0
+    echo "$1 has grown beyond $2 MiB and is made anew"
+    rm -rf "$1"
+}
+
+# Cargo compares times of files, and knows a crate of a workspace by its path there: in a clone that is older than what
+# another has compiled, it would take the other's crates for its own.
+forget_own_crates() {
+    find "$1" -type d -path '*/.fingerprint/tierscope*' -prune -exec rm -rf {} +
+}
