@@ -27,7 +27,8 @@ def dynamic_agent() -> Path | None:
 
     That of the Rust tests counts only where it is not older than its source: it may be what another day left there.
     """
-    shipped, compiled = shipped_agent(), ROOT / "collector-agent" / "target" / "debug" / "tierscope-agent"
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "collector-agent" / "target"))
+    shipped, compiled = shipped_agent(), target / "debug" / "tierscope-agent"
     if shipped is not None and _is_dynamic(shipped):
         return shipped
     return compiled if _is_dynamic(compiled) and compiled.stat().st_mtime >= _source_written(compiled) else None
