@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
 
 from cli.commands import Tierscope, fresh_tierscope
+from e2e.page_visits import PAGE_MS, patient_context
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.instance.source_tree import find_agent
 
@@ -72,6 +73,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("Chromium is not installed")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=binary, args=CHROMIUM_FLAGS)
+        expect.set_options(timeout=PAGE_MS)
         yield browser
         browser.close()
 
@@ -79,8 +81,6 @@ def browser() -> Iterator[Browser]:
 @contextmanager
 def watch_page(browser: Browser) -> Iterator[Page]:
     """A page of its own; fails at the end when the page has logged an error."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    page = context.new_page()
     faults: list[str] = []
 
     def note_console(message: ConsoleMessage) -> None:
@@ -90,10 +90,11 @@ def watch_page(browser: Browser) -> Iterator[Page]:
     def note_crash(error: Error) -> None:
         faults.append(str(error))
 
-    page.on("console", note_console)
-    page.on("pageerror", note_crash)
-    yield page
-    context.close()
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.on("console", note_console)
+        page.on("pageerror", note_crash)
+        yield page
     assert not faults, "the page reported errors:\n" + "\n".join(faults)
 
 

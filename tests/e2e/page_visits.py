@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from e2e.mock_api import FRONTEND
 
-SETTLE_MS = 300_000
+PAGE_MS = 300_000
+"""As long may a page take to show something: what a busy machine needs, not what a user should wait."""
 """How long a page may load; it is looked at as it is then."""
 Scheme = Literal["light", "dark"]
 
@@ -89,13 +90,21 @@ def chart_types() -> set[str]:
 
 
 @contextmanager
-def watched_context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser context whose pages note what their policy refuses, have axe, and do not fade from theme to theme."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000}, reduced_motion="reduce")
-    context.add_init_script(path=FRONTEND / "node_modules" / "axe-core" / "axe.min.js")
-    context.add_init_script(_WATCH)
+def patient_context(browser: Browser, **options: Any) -> Iterator[BrowserContext]:  # noqa: ANN401 - Playwright's own
+    """A browser context of the usual width whose pages may take as long as a busy machine needs."""
+    context = browser.new_context(viewport={"width": 1440, "height": 1000}, **options)
+    context.set_default_timeout(PAGE_MS)
     yield context
     context.close()
+
+
+@contextmanager
+def watched_context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser context whose pages note what their policy refuses, have axe, and do not fade from theme to theme."""
+    with patient_context(browser, reduced_motion="reduce") as context:
+        context.add_init_script(path=FRONTEND / "node_modules" / "axe-core" / "axe.min.js")
+        context.add_init_script(_WATCH)
+        yield context
 
 
 def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: bool = True) -> None:
@@ -129,7 +138,7 @@ def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: boo
 
 
 def _rest(page: Page, scheme: Scheme, path: str, visits: Visits) -> None:
-    if not page.evaluate(_SETTLED, [scheme, SETTLE_MS]):
+    if not page.evaluate(_SETTLED, [scheme, PAGE_MS]):
         visits.unsettled.append(f"{path}, {scheme}")
 
 

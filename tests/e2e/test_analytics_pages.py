@@ -9,7 +9,7 @@ from datetime import timedelta
 from playwright.sync_api import Page, expect
 
 from e2e.conftest import fetch
-from e2e.test_demo_pages import SLOW_MS, open_page, service_id
+from e2e.test_demo_pages import open_page, service_id
 from tierscope.core.clock import utc_now
 
 
@@ -25,10 +25,10 @@ def test_the_revisit_tab_draws_the_curve_on_both_clocks(page: Page, demo_url: st
     service = service_id(demo_url, "feed-ranker")
     open_page(page, f"{demo_url}/services/{service}?tab=revisit", "revisit")
     chart = page.get_by_test_id("chart-revisit")
-    expect(chart.locator(".js-plotly-plot .xtitle")).to_have_text("minutes since last access", timeout=SLOW_MS)
+    expect(chart.locator(".js-plotly-plot .xtitle")).to_have_text("minutes since last access")
     page.get_by_text("Since turning cold").click()
     expect(page).to_have_url(re.compile("clock=turned_cold"))
-    expect(chart.locator(".js-plotly-plot .xtitle")).to_contain_text("since turning cold", timeout=SLOW_MS)
+    expect(chart.locator(".js-plotly-plot .xtitle")).to_contain_text("since turning cold")
     expect(page.get_by_test_id("objectives")).to_be_visible()
 
 
@@ -37,7 +37,7 @@ def test_events_are_marked_on_charts_until_they_are_switched_off(page: Page, dem
     answer_with_event(page, "vm.swappiness 60 -> 10 <b>bold</b>")
     open_page(page, f"{demo_url}/services/{service}", "page-service")
     marks = page.get_by_test_id("chart-class-time").locator(".annotation-text")
-    expect(marks.first).to_have_text("◆", timeout=SLOW_MS)
+    expect(marks.first).to_have_text("◆")
     page.get_by_test_id("events-control").click()
     expect(page.get_by_role("list", name="Events, newest first")).to_contain_text("<b>bold</b>")
     page.get_by_role("switch", name="Mark events and alerts on charts").press("Space")
@@ -50,28 +50,28 @@ def test_curve_sensitivity_and_advice_answer_or_say_what_is_missing(page: Page, 
     open_page(page, f"{demo_url}/services/{service}?tab=curve", "curve")
     expect(
         page.get_by_test_id("chart-curve").locator(".js-plotly-plot, [data-testid=empty-state]").first
-    ).to_be_visible(timeout=SLOW_MS)
+    ).to_be_visible()
     page.get_by_role("tab", name="Sensitivity").click()
     # The demonstration's services send no throughput: that is said, and is no zero.
-    expect(page.get_by_test_id("elasticity-anon")).to_contain_text("not collected", timeout=SLOW_MS)
-    expect(page.get_by_test_id("heat-index")).to_contain_text("%", timeout=SLOW_MS)
+    expect(page.get_by_test_id("elasticity-anon")).to_contain_text("not collected")
+    expect(page.get_by_test_id("heat-index")).to_contain_text("%")
     expect(page.get_by_test_id("chart-stability")).to_be_visible()
     page.get_by_role("tab", name="Advice").click()
-    expect(page.get_by_test_id("ratio-sentence")).to_contain_text(re.compile(r"\w+ .*\w"), timeout=SLOW_MS)
+    expect(page.get_by_test_id("ratio-sentence")).to_contain_text(re.compile(r"\w+ .*\w"))
     expect(page.get_by_test_id("slowdown-points")).to_be_visible()
 
 
 def test_the_moves_tab_judges_ping_pong_over_time(page: Page, demo_url: str) -> None:
     service = service_id(demo_url, "feed-ranker")
     open_page(page, f"{demo_url}/services/{service}?tab=moves", "page-service")
-    expect(page.get_by_test_id("stop-moving")).to_contain_text(re.compile("moving|moves"), timeout=SLOW_MS)
-    expect(page.get_by_test_id("chart-ping-pong").locator(".js-plotly-plot")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("stop-moving")).to_contain_text(re.compile("moving|moves"))
+    expect(page.get_by_test_id("chart-ping-pong").locator(".js-plotly-plot")).to_be_visible()
 
 
 def test_a_host_page_advises_on_settings(page: Page, demo_url: str) -> None:
     hosts = fetch(f"{demo_url}/v1/hosts?limit=200")["items"]
     host = next(host for host in hosts if "thumbnails" in host["name"])
     open_page(page, f"{demo_url}/hosts/{host['id']}?tab=advice", "knob-advice")
-    expect(page.get_by_test_id("knob-verdict")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("knob-verdict")).to_be_visible()
     expect(page.get_by_test_id(re.compile("^advice-")).first).to_contain_text("Risk")
     expect(page.get_by_test_id("knob-states")).to_contain_text("settings that are the same")

@@ -7,14 +7,13 @@ import re
 from playwright.sync_api import Browser, Page, expect
 
 from e2e.conftest import fetch
-
-SLOW_MS = 30_000
+from e2e.page_visits import patient_context
 
 
 def open_page(page: Page, url: str, test_id: str) -> None:
     """Open an address and wait for its page to stand."""
     page.goto(url)
-    expect(page.get_by_test_id(test_id)).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id(test_id)).to_be_visible()
     expect(page.get_by_test_id("simulated-banner")).to_be_visible()
 
 
@@ -26,20 +25,20 @@ def service_id(demo_url: str, name: str) -> str:
 
 def test_the_fleet_page_shows_hosts_services_and_heat(page: Page, demo_url: str) -> None:
     open_page(page, demo_url, "page-fleet")
-    expect(page.get_by_test_id("headline")).to_contain_text(re.compile(r"\d"), timeout=SLOW_MS)
+    expect(page.get_by_test_id("headline")).to_contain_text(re.compile(r"\d"))
     for name in ("checkout", "session-cache", "warehouse", "message-queue"):
-        expect(page.get_by_text(name).first).to_be_visible(timeout=SLOW_MS)
+        expect(page.get_by_text(name).first).to_be_visible()
     hot = page.get_by_test_id(re.compile(r"^figure-.*hot_ratio")).first
-    expect(hot).to_contain_text("%", timeout=SLOW_MS)
+    expect(hot).to_contain_text("%")
 
 
 def test_the_service_page_draws_heat_over_time_and_the_heatmap(page: Page, demo_url: str) -> None:
     service = service_id(demo_url, "checkout")
     open_page(page, f"{demo_url}/services/{service}", "page-service")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=SLOW_MS)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
     page.get_by_role("tab", name="Heatmap").click()
     expect(page).to_have_url(re.compile("heatmap", re.IGNORECASE))
-    expect(page.locator(".js-plotly-plot .heatmaplayer").first).to_be_attached(timeout=SLOW_MS)
+    expect(page.locator(".js-plotly-plot .heatmaplayer").first).to_be_attached()
     page.reload()
     expect(page.get_by_role("tab", name="Heatmap")).to_have_attribute("aria-selected", "true")
 
@@ -48,20 +47,20 @@ def test_a_host_page_shows_nodes_ledger_and_why_collectors_are_off(page: Page, d
     hosts = fetch(f"{demo_url}/v1/hosts?limit=200")["items"]
     host = next(host for host in hosts if "session-cache" in host["name"])
     open_page(page, f"{demo_url}/hosts/{host['id']}", "page-host")
-    expect(page.get_by_test_id("node-0")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("node-0")).to_be_visible()
     expect(page.get_by_test_id("node-1")).to_be_visible()
     page.get_by_role("tab", name=re.compile("moves", re.IGNORECASE)).click()
-    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=SLOW_MS)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.get_by_test_id("ping-pong-kind")).to_contain_text(re.compile("bound|measured", re.IGNORECASE))
 
 
 def test_a_host_page_shows_its_agent_its_collectors_and_its_hardware(page: Page, demo_url: str) -> None:
     host = fetch(f"{demo_url}/v1/hosts?limit=1")["items"][0]
     open_page(page, f"{demo_url}/hosts/{host['id']}?tab=setup", "page-host")
-    expect(page.get_by_test_id("agent")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("agent")).to_be_visible()
     expect(page.get_by_test_id("collectors")).to_be_visible()
     page.get_by_role("tab", name="Hardware").click()
-    expect(page.get_by_test_id("bench")).to_contain_text("tierscope-agent bench", timeout=SLOW_MS)
+    expect(page.get_by_test_id("bench")).to_contain_text("tierscope-agent bench")
     expect(page.get_by_test_id("chart-loaded-latency")).to_be_visible()
     expect(page.get_by_test_id("unmovable")).to_be_visible()
 
@@ -72,16 +71,15 @@ def test_the_pages_can_be_reached_by_keyboard(page: Page, demo_url: str) -> None
     page.keyboard.type("warehouse")
     expect(page.get_by_role("combobox", name=re.compile("Find"))).to_have_value("warehouse")
     # Hosts of the service may be found before the service itself, which then stands above them.
-    expect(page.get_by_role("dialog").get_by_text("warehouse", exact=True).first).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("dialog").get_by_text("warehouse", exact=True).first).to_be_visible()
     page.keyboard.press("Enter")
-    expect(page.get_by_test_id("page-service")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("page-service")).to_be_visible()
 
 
 def test_an_unknown_host_is_explained(browser: Browser, demo_url: str) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"{demo_url}/hosts/h_unknown")
-    # Its charts may say so for a moment before the whole page does.
-    expect(page.get_by_test_id("problem-state")).to_have_count(1, timeout=SLOW_MS)
-    expect(page.get_by_test_id("problem-state")).to_be_visible()
-    context.close()
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.goto(f"{demo_url}/hosts/h_unknown")
+        # Its charts may say so for a moment before the whole page does.
+        expect(page.get_by_test_id("problem-state")).to_have_count(1)
+        expect(page.get_by_test_id("problem-state")).to_be_visible()

@@ -17,7 +17,7 @@ from cli.commands import Tierscope
 from e2e.conftest import fetch
 from e2e.mock_api import serve_mock_api
 from e2e.page_visits import Visits, chart_types, look_at, watched_context
-from e2e.test_demo_pages import SLOW_MS, service_id
+from e2e.test_demo_pages import service_id
 
 # A link as the page makes it when a price is confirmed: without one it draws no cost.
 PRICE = {"value": 11, "low": 9, "high": 14, "source": "market report", "date": "2025-12-01"}
@@ -82,7 +82,7 @@ def visits(browser: Browser, demo: Tierscope, demo_url: str, tmp_path_factory: p
         page = context.new_page()
         page.goto(demo.run("token", "link", "--demo", "--role", "admin").strip())
         page.get_by_role("button", name="Log in").click()
-        page.get_by_test_id("page-fleet").wait_for(timeout=SLOW_MS)
+        page.get_by_test_id("page-fleet").wait_for()
         look_at(page, demo_url, pages_of(demo_url), found)
         look_at_mocked(context.new_page(), demo_url, tmp_path_factory.mktemp("mock-api"), found)
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from pyarrow import parquet
 
-from e2e.test_demo_pages import SLOW_MS, open_page
+from e2e.test_demo_pages import open_page
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -17,7 +17,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 def download(page: Page, label: str, kind: str, directory: Path) -> Path:
     """The file that a download menu hands out."""
     page.get_by_role("button", name=f"Download {label}", exact=True).first.click()
-    with page.expect_download(timeout=SLOW_MS) as found:
+    with page.expect_download() as found:
         page.get_by_role("menuitem", name=kind, exact=True).click()
     path = directory / found.value.suggested_filename
     found.value.save_as(path)
@@ -26,7 +26,7 @@ def download(page: Page, label: str, kind: str, directory: Path) -> Path:
 
 def test_a_chart_is_handed_out_in_three_forms(page: Page, demo_url: str, tmp_path: Path) -> None:
     open_page(page, demo_url, "page-fleet")
-    expect(page.get_by_test_id("chart-fleet-moves").locator(".js-plotly-plot")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("chart-fleet-moves").locator(".js-plotly-plot")).to_be_visible()
     label = "Tier moves of all hosts over time"
     image = download(page, label, "PNG", tmp_path)
     assert image.name.endswith("-simulated.png")
@@ -46,7 +46,7 @@ def test_a_chart_is_handed_out_in_three_forms(page: Page, demo_url: str, tmp_pat
 
 def test_a_table_is_handed_out_with_unrounded_values(page: Page, demo_url: str, tmp_path: Path) -> None:
     open_page(page, f"{demo_url}/hosts", "page-hosts")
-    expect(page.get_by_role("region", name="Hosts").locator("tbody tr")).to_have_count(50, timeout=SLOW_MS)
+    expect(page.get_by_role("region", name="Hosts").locator("tbody tr")).to_have_count(50)
     table = parquet.read_table(download(page, "Hosts", "Parquet", tmp_path))
     assert table.num_rows == 50
     assert str(table.schema.field("Memory (bytes)").type) == "double"

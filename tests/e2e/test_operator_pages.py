@@ -10,9 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from cli.commands import Tierscope
 from e2e.conftest import watch_page
-from e2e.test_demo_pages import SLOW_MS, open_page
-
-SWEEP_MS = 180_000
+from e2e.test_demo_pages import open_page
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +20,7 @@ def operator_page(browser: Browser, demo: Tierscope) -> Iterator[Page]:
     with watch_page(browser) as page:
         page.goto(link)
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_test_id("page-fleet")).to_be_visible(timeout=SLOW_MS)
+        expect(page.get_by_test_id("page-fleet")).to_be_visible()
         yield page
 
 
@@ -39,16 +37,16 @@ def test_a_sweep_is_started_and_its_grid_opens_a_run(operator_page: Page, demo_u
     form.get_by_role("textbox", name="Name").fill("two policies")
     expect(page.get_by_test_id("run-count")).to_have_text("12 runs for the grid")
     form.get_by_role("button", name="Start sweep").click()
-    expect(page.get_by_test_id("page-sweep")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("page-sweep")).to_be_visible()
     cells = page.get_by_test_id("sweep-grid").locator("[data-state=run] button")
-    expect(cells).to_have_count(12, timeout=SWEEP_MS)
+    expect(cells).to_have_count(12)
     expect(page.get_by_test_id("oracle-row")).to_contain_text("%")
     page.get_by_role("button", name=re.compile("^TPP at 1:1")).click()
     expect(page).to_have_url(re.compile("run="))
     replay = page.get_by_test_id("chart-replay")
-    expect(replay.locator(".js-plotly-plot .heatmaplayer").first).to_be_attached(timeout=SLOW_MS)
+    expect(replay.locator(".js-plotly-plot .heatmaplayer").first).to_be_attached()
     page.reload()
-    expect(page.get_by_test_id("sweep-run")).to_contain_text("TPP at 1:1", timeout=SLOW_MS)
+    expect(page.get_by_test_id("sweep-run")).to_contain_text("TPP at 1:1")
 
 
 def test_a_rule_is_tried_on_history_and_stored(operator_page: Page, demo_url: str) -> None:
@@ -56,14 +54,14 @@ def test_a_rule_is_tried_on_history_and_stored(operator_page: Page, demo_url: st
     open_page(page, f"{demo_url}/alerts/rules/new?from=-24h", "page-new-rule")
     condition = page.get_by_label("Condition", exact=True)
     condition.fill("ping_pong_stat >= warn")
-    expect(page.get_by_test_id("rule-check")).to_contain_text("ping_pong_state", timeout=SLOW_MS)
+    expect(page.get_by_test_id("rule-check")).to_contain_text("ping_pong_state")
     condition.fill("ping_pong_state >= warn")
     backtest = page.get_by_test_id("chart-backtest")
     counts = re.compile(r"fired [\d,]+.*resolved [\d,]+.* at \d+ of 50 subjects")
-    expect(backtest).to_contain_text(counts, timeout=SLOW_MS)
-    expect(backtest.locator(".js-plotly-plot")).to_be_visible(timeout=SLOW_MS)
+    expect(backtest).to_contain_text(counts)
+    expect(backtest.locator(".js-plotly-plot")).to_be_visible()
     page.get_by_role("textbox", name="Name").fill("Ping-pong of mine")
     page.get_by_role("button", name="Add rule").click()
-    expect(page.get_by_test_id("page-rule")).to_contain_text("own", timeout=SLOW_MS)
+    expect(page.get_by_test_id("page-rule")).to_contain_text("own")
     page.goto(f"{demo_url}/alerts?tab=rules")
-    expect(page.get_by_test_id("rules-list")).to_contain_text("Ping-pong of mine", timeout=SLOW_MS)
+    expect(page.get_by_test_id("rules-list")).to_contain_text("Ping-pong of mine")

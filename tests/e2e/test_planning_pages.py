@@ -7,19 +7,19 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from e2e.test_demo_pages import SLOW_MS, open_page
+from e2e.test_demo_pages import open_page
 
 
 def open_priced(page: Page, demo_url: str) -> None:
     """Open the page of cost and confirm a published price of DRAM for this scenario."""
     open_page(page, f"{demo_url}/tco", "page-tco")
-    expect(page.get_by_test_id("headline")).to_contain_text("No total yet", timeout=SLOW_MS)
+    expect(page.get_by_test_id("headline")).to_contain_text("No total yet")
     expect(page.get_by_test_id("tco-results")).to_have_count(0)
     page.get_by_test_id("tco-missing").get_by_role("button", name="Confirm a price").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("radio", name=re.compile("late 2025")).check()
     dialog.get_by_role("button", name="Confirm this price").click()
-    expect(page.get_by_test_id("tco-saving")).to_contain_text("$", timeout=SLOW_MS)
+    expect(page.get_by_test_id("tco-saving")).to_contain_text("$")
 
 
 def test_no_total_is_shown_before_a_price_of_dram_is_confirmed_and_then_with_its_date(
@@ -28,8 +28,8 @@ def test_no_total_is_shown_before_a_price_of_dram_is_confirmed_and_then_with_its
     open_priced(page, demo_url)
     expect(page.get_by_test_id("tco-price-date")).to_contain_text(re.compile(r"11 .*held on 2025-12-01"))
     for chart in ("cost-waterfall", "tornado", "saving-distribution"):
-        expect(page.get_by_test_id(f"chart-{chart}").locator(".js-plotly-plot")).to_be_visible(timeout=SLOW_MS)
-    expect(page.get_by_test_id("tco-chance")).to_contain_text("%", timeout=SLOW_MS)
+        expect(page.get_by_test_id(f"chart-{chart}").locator(".js-plotly-plot")).to_be_visible()
+    expect(page.get_by_test_id("tco-chance")).to_contain_text("%")
 
 
 def test_a_moved_slider_changes_the_total_and_the_link_gives_it_again(page: Page, demo_url: str) -> None:
@@ -39,39 +39,39 @@ def test_a_moved_slider_changes_the_total_and_the_link_gives_it_again(page: Page
     slider = page.get_by_role("slider", name="Lost throughput, %")
     slider.focus()
     slider.press("ArrowRight")
-    expect(saving).not_to_have_text(before, timeout=SLOW_MS, use_inner_text=True)
+    expect(saving).not_to_have_text(before, use_inner_text=True)
     expect(page).to_have_url(re.compile("options.0.loss.value"))
     assert "prices.dram" in parse_qs(urlsplit(page.url).query)["set"][0], "the confirmed price is part of the link"
     after = saving.inner_text()
     page.reload()
-    expect(page.get_by_test_id("tco-saving")).to_have_text(after, timeout=SLOW_MS, use_inner_text=True)
+    expect(page.get_by_test_id("tco-saving")).to_have_text(after, use_inner_text=True)
 
 
 def test_a_scenario_is_handed_out_as_a_sheet_and_as_yaml(page: Page, demo_url: str) -> None:
     open_priced(page, demo_url)
-    with page.expect_download(timeout=SLOW_MS) as sheet:
+    with page.expect_download() as sheet:
         page.get_by_role("button", name="Sheet").click()
     assert sheet.value.suggested_filename.endswith(".xlsx")
     page.get_by_role("button", name="More for this scenario").click()
-    with page.expect_download(timeout=SLOW_MS) as file:
+    with page.expect_download() as file:
         page.get_by_role("menuitem", name="Export YAML").click()
     assert 'format: "tierscope.scenario/1"' in file.value.path().read_text(encoding="utf-8")
 
 
 def test_the_capacity_page_lists_services_and_says_when_they_are_full_or_why_not(page: Page, demo_url: str) -> None:
     open_page(page, f"{demo_url}/capacity", "page-capacity")
-    expect(page.get_by_test_id("headline")).to_contain_text(re.compile(r"\w+ .*\."), timeout=SLOW_MS)
+    expect(page.get_by_test_id("headline")).to_contain_text(re.compile(r"\w+ .*\."))
     subjects = page.get_by_test_id("capacity-subjects")
-    expect(subjects).to_contain_text("checkout", timeout=SLOW_MS)
+    expect(subjects).to_contain_text("checkout")
     subjects.get_by_role("link", name=re.compile("session-cache")).click()
     expect(page).to_have_url(re.compile("subject="))
-    expect(page.get_by_test_id("chart-forecast")).to_contain_text("session-cache", timeout=SLOW_MS)
+    expect(page.get_by_test_id("chart-forecast")).to_contain_text("session-cache")
 
 
 def test_the_capacity_page_plans_on_chosen_hosts(page: Page, demo_url: str) -> None:
     open_page(page, f"{demo_url}/capacity?tab=plan", "page-capacity")
     needed = page.get_by_test_id("chart-hosts-needed")
-    expect(needed.locator(".js-plotly-plot, [data-testid=empty-state]").first).to_be_visible(timeout=SLOW_MS)
+    expect(needed.locator(".js-plotly-plot, [data-testid=empty-state]").first).to_be_visible()
     page.get_by_role("button", name="Add a kind").click()
     expect(page).to_have_url(re.compile("plan="))
     expect(page.get_by_role("group", name="Kind of host kind 2")).to_be_visible()
