@@ -315,6 +315,8 @@ fn prometheus_gets_the_agents_health_and_the_counters_of_tier_moves() {
     serve(listener, sender);
     let agent = start_with(&server, directory.path(), "metrics_listen = \"127.0.0.1:0\"\n");
     receive(&taken, 1);
+    // A batch may be on its way before the agent says that it runs.
+    wait_for_status(directory.path(), r#""state": "running""#);
     let status = wait_for_status(directory.path(), r#""metrics_listen": "127.0.0.1:"#);
     let address = status
         .split(r#""metrics_listen": ""#)

@@ -59,7 +59,7 @@ fn after(
     touched_pages: usize,
 ) -> VmaReading {
     let process = toucher.key();
-    let (touched, all) = ((touched_pages * PAGE_BYTES) as i64, (PAGES * PAGE_BYTES) as i64);
+    let (wanted, all) = ((touched_pages * PAGE_BYTES) as i64, (PAGES * PAGE_BYTES) as i64);
     wait_for(|| {
         reader.clear(process).unwrap();
         toucher.tell(command);
@@ -68,13 +68,13 @@ fn after(
         let mapping = found.expect("the mapping is listed");
         let seen = (mapping.referenced_bytes, mapping.resident_bytes);
         assert!(
-            seen.0 <= touched && seen.1 <= all,
-            "{command}: {seen:?} of {touched} and {all}"
+            seen.0 <= wanted && seen.1 <= all,
+            "{command}: {seen:?} of {wanted} and {all}"
         );
-        if seen == (touched, all) {
+        if seen == (wanted, all) {
             Ok(mapping)
         } else {
-            Err(format!("{command}: {seen:?} of {touched} and {all}"))
+            Err(format!("{command}: {seen:?} of {wanted} and {all}"))
         }
     })
 }

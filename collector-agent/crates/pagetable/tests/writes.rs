@@ -38,6 +38,14 @@ fn supported() -> bool {
     }
 }
 
+/// Attaches to a process. One that gets no processor does not stop in time.
+fn attach_to(process: ProcessKey) -> WriteTracker {
+    wait_for(|| match attach(&Root::live(), process) {
+        Err(error) if error.to_string().contains("did not stop") => Err(error.to_string()),
+        attached => Ok(attached.unwrap()),
+    })
+}
+
 fn cover(tracker: &mut WriteTracker, process: ProcessKey) {
     let mut maps = MapsReader::new(Root::live(), Box::new(|name: &str| Arc::from(name)));
     let refused = tracker.cover(&maps.read(process).unwrap());
@@ -81,7 +89,7 @@ fn exactly_the_written_pages_are_found_and_the_process_goes_on() {
     for memory in [Memory::Anon, Memory::Shmem, Memory::PrivateFile, Memory::ReadFile] {
         let mut toucher = Toucher::start(memory, PAGES);
         let process = toucher.key();
-        let mut tracker = attach(&Root::live(), process).unwrap();
+        let mut tracker = attach_to(process);
         cover(&mut tracker, process);
         assert_eq!(
             written(&mut tracker, &toucher, false),
@@ -116,7 +124,7 @@ fn exactly_the_written_pages_are_found_and_the_process_goes_on() {
 fn child_tracks_until_it_is_killed() {
     let Ok(pid) = std::env::var(TRACKS) else { return };
     let process = process_key(&Root::live(), pid.parse().unwrap()).unwrap();
-    let mut tracker = attach(&Root::live(), process).unwrap();
+    let mut tracker = attach_to(process);
     cover(&mut tracker, process);
     tracker.written(false, |_| {}).unwrap();
     writeln!(std::io::stdout(), "\narmed").unwrap();

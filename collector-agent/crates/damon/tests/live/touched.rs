@@ -205,13 +205,13 @@ fn every_hot_page_of_a_sample_is_found_and_no_cold_one() {
     let mut missed = Vec::new();
     for seconds in [2, 4, 8, 16, 32] {
         let watched = watch_pages(&damon, &toucher, &sampled, Duration::from_secs(seconds));
-        let (hot, cold): (Vec<_>, Vec<_>) = watched.iter().partition(|watched| is_hot(watched.page));
+        let (warm, cold): (Vec<_>, Vec<_>) = watched.iter().partition(|watched| is_hot(watched.page));
         for watched in &cold {
             assert_eq!(watched.accesses, 0, "page {} is cold", watched.page);
         }
-        let unseen = hot.iter().filter(|watched| watched.accesses == 0);
+        let unseen = warm.iter().filter(|watched| watched.accesses == 0);
         missed = unseen.map(|watched| watched.page).collect();
-        if missed.is_empty() && hot.len() > 200 && cold.len() > 1500 {
+        if missed.is_empty() && warm.len() > 200 && cold.len() > 1500 {
             return;
         }
     }

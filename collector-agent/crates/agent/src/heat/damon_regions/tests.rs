@@ -97,7 +97,7 @@ fn touched_bytes_of_a_process_are_counted() {
     let processes = [toucher.heat_process()];
     let mut backend = DamonRegions::new(&Root::live(), &settings, NamePolicy::plain(), session);
     backend.patience = PATIENCE;
-    let touched = TOUCHED_BYTES as i64;
+    let expected = TOUCHED_BYTES as i64;
     let mut found = 0;
     for interval in 0..ROUNDS {
         let round = backend.collect(&processes, end(interval));
@@ -122,16 +122,16 @@ fn touched_bytes_of_a_process_are_counted() {
         let _ = writeln!(
             std::io::stderr(),
             "{} of {} bytes touched by the process, {} found; agent {} us, kernel {} us",
-            touched,
+            expected,
             row.resident_bytes,
             found,
             round.cpu_ns / 1000,
             round.kernel_cpu_ns / 1000
         );
-        assert!(found < touched + BESIDE_BYTES, "{found} of {touched} bytes");
-        if found >= touched {
+        assert!(found < expected + BESIDE_BYTES, "{found} of {expected} bytes");
+        if found >= expected {
             return;
         }
     }
-    panic!("{found} of {touched} bytes after {ROUNDS} rounds");
+    panic!("{found} of {expected} bytes after {ROUNDS} rounds");
 }

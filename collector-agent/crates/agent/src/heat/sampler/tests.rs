@@ -1,7 +1,9 @@
 use super::*;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
+use tierscope_pagetable::process::process_key;
 use tierscope_perf::EventStats;
 use tierscope_sample::heat::{Granularity, HeatRow};
 
@@ -129,18 +131,80 @@ fn a_recording_and_a_processor_of_another_kind_are_refused() {
     assert!(refused.iter().all(|refusal| !refusal.reason.is_empty()));
 }
 
-/// Touches pages of fresh memory; each is one page fault. Allocations of this size are mapped anew each time.
-fn touch(pages: usize) -> Vec<u8> {
-    let mut memory = vec![0_u8; 40 << 20];
-    for page in memory.chunks_mut(PAGE_BYTES).take(pages) {
-        page[0] = std::hint::black_box(1);
+/// Set in the child: this test binary run again.
+const ROLE: &str = "TIERSCOPE_TEST_TOUCHES_FRESH_PAGES";
+
+/// The child's side: for each line as many pages of fresh memory, each of which is one page fault. Allocations of this
+/// size are mapped anew each time.
+#[test]
+fn child_touches_fresh_pages() {
+    if std::env::var_os(ROLE).is_none() {
+        return;
     }
-    memory
+    let mut kept = Vec::new();
+    let mut out = std::io::stdout();
+    writeln!(out, "\ndone").unwrap();
+    for line in std::io::stdin().lock().lines() {
+        let pages = line.unwrap().parse().unwrap();
+        let mut memory = vec![0_u8; 40 << 20];
+        for page in memory.chunks_mut(PAGE_BYTES).take(pages) {
+            page[0] = std::hint::black_box(1);
+        }
+        kept.push(memory);
+        writeln!(out, "done").unwrap();
+    }
+}
+
+/// A process whose page faults are known, apart from those of the tests beside this one.
+struct Toucher {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Toucher {
+    fn start() -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "heat::sampler::tests::child_touches_fresh_pages",
+                "--nocapture",
+                "--test-threads=1",
+            ])
+            .env(ROLE, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut toucher = Self { child, output };
+        toucher.wait_until_done();
+        toucher
+    }
+
+    fn touch(&mut self, pages: usize) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{pages}").unwrap();
+        self.wait_until_done();
+    }
+
+    fn wait_until_done(&mut self) {
+        let mut line = String::new();
+        while line.trim() != "done" {
+            line.clear();
+            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the child ended");
+        }
+    }
+}
+
+impl Drop for Toucher {
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
 }
 
 /// A back end on page faults instead of misses of the processor; `None`, and the reason printed, where that is not
 /// permitted.
-fn by_page_faults() -> Option<(SamplerBackend, HeatProcess)> {
+fn by_page_faults() -> Option<(SamplerBackend, HeatProcess, Toucher)> {
     let root = Root::live();
     let events = EventSet::page_faults();
     let made = SamplerBackend::new(&root, &settings(), NamePolicy::plain(), events, Backend::Pebs);
@@ -152,12 +216,13 @@ fn by_page_faults() -> Option<(SamplerBackend, HeatProcess)> {
         }
         Err(error) => panic!("{error}"),
     };
-    let this = HeatProcess {
-        key: tierscope_pagetable::probe::this_process(&root).unwrap(),
+    let toucher = Toucher::start();
+    let process = HeatProcess {
+        key: process_key(&root, toucher.child.id()).unwrap(),
         service: Arc::from("host/shop"),
         group: Arc::from("server"),
     };
-    Some((backend, this))
+    Some((backend, process, toucher))
 }
 
 fn anon(round: &HeatRound) -> HeatRow {
@@ -168,14 +233,14 @@ fn anon(round: &HeatRound) -> HeatRow {
 /// The whole way from the kernel to rows.
 #[test]
 fn a_real_process_goes_through_two_rounds() {
-    let Some((mut backend, this)) = by_page_faults() else {
+    let Some((mut backend, process, mut toucher)) = by_page_faults() else {
         return;
     };
-    let processes = [this];
+    let processes = [process];
     let first = backend.collect(&processes, end(1));
     assert_eq!((first.measured, first.skipped.len()), (1, 0));
     assert!(first.folded.rows.iter().all(|row| row.validity == 0));
-    let memory = touch(2000);
+    toucher.touch(2000);
     let round = backend.collect(&processes, end(2));
     let row = anon(&round);
     assert_eq!(
@@ -190,7 +255,6 @@ fn a_real_process_goes_through_two_rounds() {
     assert_eq!(row.period_events, Some(1.0));
     assert!(row.duty_ratio.is_some_and(|duty| duty > 0.0 && duty <= 1.0));
     assert!(row.resident_bytes >= 2000 * PAGE_BYTES as i64);
-    drop(memory);
     assert!(row.age_bytes[0] >= seen * PAGE_BYTES as i64 && row.age_bytes[0] <= row.resident_bytes);
     assert!(round.cpu_ns > 0 && round.bytes_read > 0);
     let none = backend.collect(&[], end(3));
@@ -199,22 +263,28 @@ fn a_real_process_goes_through_two_rounds() {
 
 #[test]
 fn an_interval_in_which_events_were_off_is_missing() {
-    let Some((mut backend, this)) = by_page_faults() else {
+    let Some((mut backend, process, mut toucher)) = by_page_faults() else {
         return;
     };
-    let processes = [this];
+    let processes = [process];
     backend.collect(&processes, end(1));
     backend.collect(&processes, end(2));
     backend.miss();
-    let unseen = touch(500);
+    toucher.touch(500);
     let begun = backend.collect(&processes, end(4));
-    // Events are off until the round begins them again, and what other threads do in that round is not of one interval.
+    // Events are off until the round begins them again, and what the process does in that round is not of one interval.
     let row = anon(&begun);
     assert_eq!((row.validity & 0b11, row.age_bytes[0]), (0, 0));
-    drop(unseen);
-    let again = touch(300);
-    let row = anon(&backend.collect(&processes, end(5)));
+    toucher.touch(300);
+    let mut row = anon(&backend.collect(&processes, end(5)));
     assert_eq!(row.validity & 0b111, 0b001);
+    // Whatever else runs on this host may fill the rings, so that nothing of an interval is seen.
+    for interval in 6..100 {
+        if row.age_bytes[0] > 0 {
+            break;
+        }
+        toucher.touch(300);
+        row = anon(&backend.collect(&processes, end(interval)));
+    }
     assert!(row.age_bytes[0] > 0);
-    drop(again);
 }
