@@ -15,7 +15,13 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tierscope.core.clock import clock_set, utc_now
 
-pytest_plugins = ["fixtures.server_logs", "fixtures.failures", "fixtures.properties", "fixtures.servers"]
+pytest_plugins = [
+    "fixtures.server_logs",
+    "fixtures.failures",
+    "fixtures.properties",
+    "fixtures.leftovers",
+    "fixtures.servers",
+]
 
 BROWSER = "tests/e2e/"
 LONGEST_FIRST = (

@@ -31,7 +31,11 @@ def serving(app: FastAPI) -> Iterator[str]:
 
 @contextmanager
 def running(settings: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
-    """Yields the application and a client of it."""
+    """Yields the application and a client of it; where the settings do not say how long a read may take, for long."""
+    limits = settings.limits
+    if "read_statement_seconds" not in limits.model_fields_set:
+        patient = limits.model_copy(update={"read_statement_seconds": DEADLINE_SECONDS})
+        settings = settings.model_copy(update={"limits": patient})
     app = create_app(settings)
     with serving(app) as address, httpx.Client(base_url=address, timeout=DEADLINE_SECONDS) as client:
         yield app, client

@@ -20,6 +20,7 @@ from tierscope.core.objects import ObjectReader, ObjectStore
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
+READ_STATEMENT_SECONDS = 5.0
 WRITE_STATEMENT_SECONDS = 60.0
 WRITE_LOCK_SECONDS = 10.0
 POOL_WAIT_SECONDS = 10.0
@@ -76,12 +77,13 @@ class Database:
         url: str,
         *,
         pool_size: int = 8,
-        read_statement_seconds: float = 5.0,
+        read_statement_seconds: float | None = None,
         objects: ObjectStore | None = None,
     ) -> None:
         self.url = url
         self.objects = ObjectReader(objects)
-        read = f"-c default_transaction_read_only=on -c statement_timeout={int(read_statement_seconds * 1000)}"
+        seconds = READ_STATEMENT_SECONDS if read_statement_seconds is None else read_statement_seconds
+        read = f"-c default_transaction_read_only=on -c statement_timeout={int(seconds * 1000)}"
         write = (
             f"-c statement_timeout={int(WRITE_STATEMENT_SECONDS * 1000)}"
             f" -c lock_timeout={int(WRITE_LOCK_SECONDS * 1000)}"
