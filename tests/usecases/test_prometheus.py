@@ -1,6 +1,5 @@
 """Real Prometheus and node_exporter: what they send becomes the ledger, with the recording's own totals and verdict."""
 
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,10 +20,10 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 RECORDING = "04-pingpong"
 EVERY = 6
-"""One snapshot in so many is shown, for a second each."""
+"""One snapshot in so many is shown, for a scrape each."""
 INSTANCE = "lab-1"
 COLUMNS = {
     "promoted_pages": "pgpromote_success",
@@ -55,11 +54,15 @@ class Service:
     client: httpx.Client
     database: Database
 
-    def newest(self, metric: str) -> float | None:
-        """The newest stored value of a metric."""
-        answer = self.client.get("/v1/series/samples", params={"match": metric, "from": "-10m"}).json()
-        values = [value for series in answer["series"] for value in series["values"]]
-        return None if not values else float(values[-1])
+    def values(self, metric: str) -> list[float]:
+        """The stored values of a metric, one of each scrape."""
+        answer = self.client.get("/v1/series/samples", params={"match": metric, "from": "-1h"}).json()
+        return [float(value) for series in answer["series"] for value in series["values"]]
+
+    def wait_for_scrapes(self, metric: str, count: int) -> None:
+        """Waits until so many more scrapes are stored."""
+        before = len(self.values(metric))
+        until(lambda: len(self.values(metric)) >= before + count, "Prometheus scrapes on")
 
     def get(self, path: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401 - query parameters
         """A JSON answer."""
@@ -94,18 +97,18 @@ def test_a_fleet_without_our_agent_gets_its_ledger(service: Service, tmp_path: P
         )
         with prometheus(tmp_path, configuration):
             metric = "node_vmstat_pgdemote_kswapd"
-            until(lambda: service.newest(metric) == first["pgdemote_kswapd"], "the first sample")
+            until(lambda: first["pgdemote_kswapd"] in service.values(metric), "the first sample")
             for snapshot in snapshots[1:]:
                 machine.show(snapshot)
-                time.sleep(1.0)
-            until(lambda: service.newest(metric) == last["pgdemote_kswapd"], "the last sample")
-            # A whole scrape of the last snapshot follows.
-            time.sleep(2.5)
+                service.wait_for_scrapes(metric, 1)
+            until(lambda: last["pgdemote_kswapd"] in service.values(metric), "the last sample")
+            # A whole scrape of the last snapshot follows: the one that is under way may have begun before it.
+            service.wait_for_scrapes(metric, 2)
     # Remote write of Prometheus ends with its queue flushed; the minute is worked once it has closed.
     drain(service.database, utc_now() + timedelta(minutes=2))
     (host,) = service.get("/v1/hosts")["items"]
     assert (host["name"], host["origin"]) == (INSTANCE, "live")
-    ledger = service.get(f"/v1/hosts/{host['id']}/ledger", **{"from": "-10m"})
+    ledger = service.get(f"/v1/hosts/{host['id']}/ledger", **{"from": "-1h"})
     totals = {column["key"]: column["total"]["value"] for column in ledger["columns"] if column["key"] in COLUMNS}
     assert ledger["resets"] == []
     assert totals == {key: last[name] - first[name] for key, name in COLUMNS.items()}
