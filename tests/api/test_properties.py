@@ -1,6 +1,6 @@
 """Every operation of the API under generated requests: no 5xx, no answer that the OpenAPI document does not describe.
 
-A fixed seed and few examples by default. TIERSCOPE_FUZZ_EXAMPLES (set by `make fuzz-api`) asks for more, drawn anew.
+Few examples by default. TIERSCOPE_FUZZ_EXAMPLES, set by `make fuzz-api` and `make nightly`, asks for more.
 """
 
 import os
@@ -27,6 +27,7 @@ from schemathesis.specs.openapi.checks import (
 from factories.installations import enrol
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import running
+from fixtures.properties import keep_found
 from fixtures.servers import Template
 from tierscope.api.app import build_openapi
 from tierscope.core.database import Database
@@ -118,16 +119,16 @@ def headers_of(operation: Operation, service: Service) -> dict[str, str]:
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 @pytest.mark.parametrize("label", LABELS)
-def test_no_request_meets_a_fault_or_an_answer_that_is_not_described(service: Service, label: str) -> None:
+def test_no_request_meets_a_fault_or_an_answer_that_is_not_described(
+    service: Service, label: str, request: pytest.FixtureRequest
+) -> None:
     operation, checks = operations[label], checks_of(label)
     headers = headers_of(operation, service)
 
     @settings(
         max_examples=int(EXAMPLES or 6),
-        derandomize=EXAMPLES is None,
-        database=None,
         deadline=None,
-        phases=[Phase.generate] if EXAMPLES is None else [Phase.generate, Phase.shrink],
+        phases=[Phase.reuse, Phase.generate, *([] if EXAMPLES is None else [Phase.shrink])],
         suppress_health_check=list(HealthCheck),
     )
     @given(
@@ -140,6 +141,7 @@ def test_no_request_meets_a_fault_or_an_answer_that_is_not_described(service: Se
             base_url=service.address, session=session, headers=headers, checks=checks, timeout=REQUEST_SECONDS
         )
 
+    keep_found(ask, request.node.nodeid)
     with requests.Session() as session:
         ask()
 

@@ -145,7 +145,7 @@ def test_each_failure_is_named_with_the_end_of_its_output_and_run_alone(
         f"  rust: -p tierscope-procfs --test any_text: counts: {PASSED} (seeds: {seeds})",
         f"  rust: -p tierscope-procfs --test any_text: writes: {PASSED} (seeds: {seeds})",
         "  rust: -p tierscope-perf --test live: ended before its tests did: it cannot be run alone",
-        f"  rust: -p tierscope-wire --doc: src/lib.rs - seal (line 3): {UNKNOWN}",
+        "  rust: -p tierscope-wire --doc: src/lib.rs - seal (line 3): it cannot be run alone",
         f"  web: src/lib/a.spec.ts: units adds (1 + 2): {FAILED}",
         f"  web: src/b.spec.ts: {FAILED}",
         f"  python: tests/a.py::test_a[x y]: {PASSED} (seeds: {seeds})",
@@ -155,7 +155,6 @@ def test_each_failure_is_named_with_the_end_of_its_output_and_run_alone(
     assert [failure.command[-1] for failure in asked] == [
         "counts",
         "writes",
-        "src/lib.rs - seal (line 3)",
         r"^units\ adds\ \(1\ \+\ 2\)$",
         "src/b.spec.ts",
         "tests/a.py::test_a[x y]",

@@ -21,7 +21,7 @@ def run_tests(folder: Path, text: str, *arguments: str) -> tuple[str, list[dict[
     module.write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\n")
     failures = folder / "logs" / "failures.jsonl"
-    plugins = [word for plugin in PLUGINS for word in ("-p", plugin)]
+    plugins = ["-p", "no:randomly", *(word for plugin in PLUGINS for word in ("-p", plugin))]
     command = [sys.executable, "-m", "pytest", "-q", *plugins, f"--failures={failures}", *arguments, str(module)]
     env = os.environ | {"PYTHONPATH": str(ROOT / "tests"), "PYTEST_ADDOPTS": ""}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
