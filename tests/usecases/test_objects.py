@@ -23,7 +23,7 @@ from factories.derived import drain, internal_id, to_ns
 from factories.installations import Enrolled, enrol, store
 from factories.loopback import LOOPBACK, free_port
 from factories.prometheus import answers
-from factories.waiting import until
+from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ObjectMissing, OutgoingRefused, Unavailable
@@ -75,6 +75,8 @@ def s3_settings(address: str) -> Settings:
             access_key_id="key",
             secret_access_key="secret",
             attempts=1,
+            connect_seconds=DEADLINE_SECONDS,
+            read_seconds=DEADLINE_SECONDS,
         ),
     )
 

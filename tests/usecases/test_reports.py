@@ -13,6 +13,7 @@ from sqlalchemy import text
 from factories.capacity import GIB, NOW, CapacityFleet, make_fleet
 from factories.loopback import LOOPBACK
 from factories.receivers import mail_receiver, web_receiver
+from factories.waiting import DEADLINE_SECONDS
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound, OutgoingRefused, Unprocessable
 from tierscope.core.settings import Mail, Outgoing, Settings
@@ -59,7 +60,7 @@ def new(**changes: Any) -> NewReport:  # noqa: ANN401 - fields of the report
 
 def settings(*, mail_port: int = 1, allow: tuple[str, ...] = ()) -> Settings:
     mail = Mail(host=LOOPBACK, port=mail_port, tls="none", sender="tierscope@example.com")
-    return Settings(mail=mail, outgoing=Outgoing(allow=allow, total_seconds=5))
+    return Settings(mail=mail, outgoing=Outgoing(allow=allow, total_seconds=DEADLINE_SECONDS))
 
 
 def forecast_fleet(database: Database) -> CapacityFleet:
