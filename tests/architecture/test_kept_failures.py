@@ -12,7 +12,7 @@ from typing import Any
 from architecture.tree import ROOT
 from fixtures.properties import FoundCases
 
-PLUGINS = ("fixtures.server_logs", "fixtures.failures", "fixtures.properties")
+PLUGINS = ("_hypothesis_pytestplugin", "fixtures.server_logs", "fixtures.failures", "fixtures.properties")
 
 
 def run_tests(folder: Path, text: str, *arguments: str) -> tuple[str, list[dict[str, Any]]]:
@@ -21,9 +21,9 @@ def run_tests(folder: Path, text: str, *arguments: str) -> tuple[str, list[dict[
     module.write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\n")
     failures = folder / "logs" / "failures.jsonl"
-    plugins = ["-p", "no:randomly", *(word for plugin in PLUGINS for word in ("-p", plugin))]
+    plugins = [word for plugin in PLUGINS for word in ("-p", plugin)]
     command = [sys.executable, "-m", "pytest", "-q", *plugins, f"--failures={failures}", *arguments, str(module)]
-    env = os.environ | {"PYTHONPATH": str(ROOT / "tests"), "PYTEST_ADDOPTS": ""}
+    env = os.environ | {"PYTHONPATH": str(ROOT / "tests"), "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert failures.exists(), done.stdout + done.stderr
     return done.stdout, [json.loads(line) for line in failures.read_text().splitlines()]

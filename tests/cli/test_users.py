@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_a_token_is_made_for_scopes_alone() -> None:
 @contextmanager
 def serving(directory: Path) -> Iterator[tuple[str, Path]]:
     """Yields the address of `tierscope serve` as its own process once it is ready, and its standard error."""
-    port, log = free_port(), directory / f"serve-{time.monotonic_ns()}.log"
+    port, log = free_port(), directory / f"serve-{secrets.token_hex(4)}.log"
     with log.open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "tierscope.cli", "serve", "--port", str(port)],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import random
+import secrets
 import shutil
 import threading
 import time
@@ -239,7 +240,7 @@ def own_agent(stage: Stage, scraped: Target, proxy: Proxy) -> Agent:
         f'throughput = "{METRIC}"\ntimeout_ms = 2000'
     )
     place = dataclasses.replace(stage.place(), server=proxy.url, spool_mib=_OWN_SPOOL_MIB, more=more)
-    return stage.add_agent(f"outage-{time.monotonic_ns()}", place)
+    return stage.add_agent(f"outage-{secrets.token_hex(4)}", place)
 
 
 def run_case(
@@ -248,7 +249,7 @@ def run_case(
     """Both collectors through the same outage at the same time."""
     rng = random.Random(f"{case.title}-{seed}")  # noqa: S311 - no secret
     with ExitStack() as stack:
-        folder = stage.folder / f"vmagent-{time.monotonic_ns()}"
+        folder = stage.folder / f"vmagent-{secrets.token_hex(4)}"
         folder.mkdir()
         receiver = stack.enter_context(receiving(METRIC))
         targets = [stack.enter_context(target()) for _ in range(2)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import time
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -169,7 +169,7 @@ def _settable_clock(scene: Scene) -> Iterator[tuple[dict[str, str], Callable[[in
     if not LIBRARY.exists():
         raise NotHereError("libfaketime is not installed")
     scene.compare = False
-    file = scene.stage.folder / f"clock-{time.monotonic_ns()}"
+    file = scene.stage.folder / f"clock-{secrets.token_hex(4)}"
 
     def set_clock(offset_seconds: int) -> None:
         shift(file, offset_s() + offset_seconds)
