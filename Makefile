@@ -73,12 +73,14 @@ test: $(PYTHON_STAMP) $(FRONTEND) ## Run all tests: Rust, Python with servers an
 	@deploy/dev/test.sh
 
 # What needs no server, no browser and no programs but its own.
-QUICK := tests/domain tests/wire tests/contract tests/architecture
+QUICK := tests/domain tests/wire tests/contract
+# They hold rates over hundreds of drawn series, which takes minutes.
+QUICK_WITHOUT := $(patsubst %,--ignore=tests/domain/test_%.py,capacity experiment_rates ratio_coverage sampled_replays simulate_samples)
 
 test-quick: $(PYTHON_STAMP) $(NODE_STAMP) simcore ## Run what answers within two minutes once compiled: no servers, no browser
 	@deploy/dev/check-tools.sh rust
 	$(RUST) cargo test --workspace --locked --quiet --lib --bins
-	$(BIN)/python -m pytest -q -n $(PYTEST_PROCESSES) --dist loadscope -m "not slow" $(QUICK) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n $(PYTEST_PROCESSES) --dist loadscope -m "not slow" $(QUICK) $(QUICK_WITHOUT) $(PYTEST_ARGS)
 	$(WEB) npm test -- --reporter=dot
 
 nightly: $(PYTHON_STAMP) simcore ## Run property tests with a new seed and more examples, and keep what they find; SEED=1
