@@ -83,12 +83,12 @@ class Tierscope:
 
 
 @contextmanager
-def fresh_tierscope() -> Iterator[Tierscope]:
+def fresh_tierscope(settings: Mapping[str, str] | None = None) -> Iterator[Tierscope]:
     """Yield the command on a new data directory; whatever still runs there is stopped at the end."""
     with tempfile.TemporaryDirectory(prefix="tsc-cli-", dir=data_parent()) as directory:
         base = Path(directory)
         base.chmod(0o755)
-        tierscope = Tierscope(base)
+        tierscope = Tierscope(base, settings or {})
         try:
             with logs_kept(base):
                 yield tierscope

@@ -20,6 +20,7 @@ from e2e.page_visits import PAGE_MS, patient_context
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.instance.source_tree import find_agent
 
+HISTORY_HOURS = 6
 LOAD_SECONDS = 800
 """Generous: the machine may be busy with other tests. How long it takes is measured elsewhere."""
 CHROMIUM_FLAGS = [
@@ -45,7 +46,7 @@ def demo() -> Iterator[Tierscope]:
     """A demonstration that runs; its history may still be on its way."""
     if find_agent() is None:
         pytest.skip("the agent's program is not built")
-    with fresh_tierscope() as tierscope:
+    with fresh_tierscope({"TIERSCOPE_DEMO_HOURS": str(HISTORY_HOURS)}) as tierscope:
         tierscope.run("up", "--demo", "--detach", "--port", "0")
         yield tierscope
 

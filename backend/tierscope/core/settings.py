@@ -186,6 +186,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8480, ge=0, le=65535)
     storage: Literal["auto", "timescaledb", "native"] = "auto"
+    demo_hours: int = Field(default=24, ge=1, le=168, description="How much history the simulated fleet brings.")
     anonymous_reads: bool = Field(
         default=True, description="Reading without login, in force only while listening on loopback without a proxy."
     )

@@ -14,7 +14,6 @@ from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.service import ServiceProcess
 
 HOSTS = 50
-HISTORY_HOURS = 24
 _COMPLETE = re.compile(r"history of \d+ hosts is complete")
 _PACKAGE = Path(tierscope.__file__).resolve().parent
 
@@ -46,7 +45,7 @@ class FleetLog:
         return lines
 
 
-def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog) -> ServiceProcess:
+def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog, history_hours: int) -> ServiceProcess:
     """Return the fleet. It counts as healthy once its history is loaded. Started again it goes on with its hosts."""
     files = AgentFiles(instance.places.agent_state)
     remembered = files.state_dir / "fleet.json"
@@ -59,7 +58,7 @@ def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog) -> 
             *("--join-token-file", str(files.join_token)),
             *("--spec", str(fleet_spec())),
             *("--hosts", str(HOSTS)),
-            *("--hours", str(HISTORY_HOURS)),
+            *("--hours", str(history_hours)),
         ],
         log=log.path,
         prepare=lambda: provide_join_token(instance, files, enrolled=remembered, uses=HOSTS, origin="simulated"),

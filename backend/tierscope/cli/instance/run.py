@@ -210,7 +210,9 @@ class InstanceRun:
             self.supervisor.add(name, make_agent(self.instance, binary, self.state.url))
         else:
             self.fleet_log = FleetLog.at_end_of(self.instance.places.logs / "fleet.log")
-            self.supervisor.add(name, make_fleet(self.instance, binary, self.state.url, log=self.fleet_log))
+            hours = self.settings.demo_hours
+            fleet = make_fleet(self.instance, binary, self.state.url, log=self.fleet_log, history_hours=hours)
+            self.supervisor.add(name, fleet)
         self.say(f"{name}: started")
 
     def _follow_fleet(self) -> None:
