@@ -67,13 +67,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
 
 
+OTHER_PROGRAMS_TELL_TIME = ("tests/e2e/", "tests/faults/", "tests/worker/")
+"""Where the product runs in processes of its own, whose clocks go on."""
+
+
 @pytest.fixture(scope="module", autouse=True)
 def standing_clock(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let the product's clock and the tests' stand still in a module: no hour ends between data and question.
 
-    Modules that compare with the clock of another program are marked `running_clock`.
+    Modules elsewhere that compare with the clock of another program are marked `running_clock`.
     """
-    if request.node.get_closest_marker("running_clock") is not None:
+    goes_on = request.node.nodeid.startswith(OTHER_PROGRAMS_TELL_TIME)
+    if goes_on or request.node.get_closest_marker("running_clock") is not None:
         yield
         return
     now = utc_now()

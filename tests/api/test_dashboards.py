@@ -32,6 +32,7 @@ BOARDS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (D
 RULES = DEPLOY / "prometheus" / "tierscope-rules.yaml"
 PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
 SCRAPES = 3
+pytestmark = pytest.mark.running_clock
 VARIABLES = {"$__rate_interval": "1m", "$instance": ".*", "$host": ".*", "$service": ".*"}
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed: apt-get install prometheus")
 

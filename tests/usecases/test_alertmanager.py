@@ -21,7 +21,7 @@ from fixtures.shifted_clock import need_machine_clock
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 
 
 class Alertmanager:

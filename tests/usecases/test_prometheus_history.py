@@ -23,7 +23,7 @@ from tierscope.storage.tier_moves import read_ledger
 from tierscope.usecases.context import ReadContext
 from tierscope.usecases.series import Series
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 STEP_S = 60
 MINUTES = 150
 DAYS_AGO = 12
