@@ -51,7 +51,7 @@ def _get(url: str) -> str:
 
 
 def test_all_components_are_healthy_and_the_api_answers(running: Tierscope) -> None:
-    status = running.status()
+    status = running.status("--wait", "300")
     assert status["healthy"] is True
     assert status["phase"] == "up"
     for name in ("database", "queue", "api", "worker"):
@@ -66,7 +66,7 @@ def test_a_second_up_says_that_it_already_runs(running: Tierscope) -> None:
 
 
 def test_a_killed_api_comes_back_at_the_same_address(running: Tierscope) -> None:
-    before = running.status()
+    before = running.status("--wait", "300")
     os.kill(before["components"]["api"]["pid"], signal.SIGKILL)
     process = identify(before["components"]["api"]["pid"])
     assert process is None or wait_gone(process, timeout_seconds=DEADLINE_SECONDS)
@@ -77,7 +77,7 @@ def test_a_killed_api_comes_back_at_the_same_address(running: Tierscope) -> None
 
 @pytest.mark.parametrize("name", ["queue", "worker"])
 def test_a_killed_part_of_the_background_work_comes_back(running: Tierscope, name: str) -> None:
-    before = running.status()["components"][name]
+    before = running.status("--wait", "300")["components"][name]
     os.kill(before["pid"], signal.SIGKILL)
     process = identify(before["pid"])
     assert process is None or wait_gone(process, timeout_seconds=DEADLINE_SECONDS)
