@@ -70,6 +70,16 @@ fn end(intervals: i64) -> IntervalEnd {
     }
 }
 
+fn settings() -> HeatSettings {
+    HeatSettings {
+        interval_ns: INTERVAL_NS,
+        rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
+        tier: None,
+        epoch_seed: 7,
+        sampling: crate::heat::backend::SamplingSettings::default(),
+    }
+}
+
 #[test]
 fn touched_bytes_of_a_process_are_counted() {
     let lock = std::fs::File::create("/tmp/tierscope-damon.lock").unwrap();
@@ -86,13 +96,7 @@ fn touched_bytes_of_a_process_are_counted() {
             return;
         }
     };
-    let settings = HeatSettings {
-        interval_ns: INTERVAL_NS,
-        rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
-        tier: None,
-        epoch_seed: 7,
-        sampling: crate::heat::backend::SamplingSettings::default(),
-    };
+    let settings = settings();
     let toucher = TouchedQuarter::start();
     let processes = [toucher.heat_process()];
     let mut backend = DamonRegions::new(&Root::live(), &settings, NamePolicy::plain(), session);
