@@ -6,8 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 
+from fixtures.memory import data_parent
+
 # One thread per test process: small problems of linear algebra wait for each other where threads outnumber cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Folders of tests stand where their databases do: trees of thousands of small files take a disk ten times as long.
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", data_parent())
 
 import pytest
 from xdist.remote import Producer

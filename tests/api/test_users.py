@@ -16,7 +16,7 @@ from tierscope.core.settings import Settings
 from tierscope.usecases.access import Access
 from tierscope.usecases.users import UserChange
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 
 GOOD = "plover cutlass humid orbit"
 OTHER = "seventeen quiet lanterns"

@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from fixtures.memory import data_parent
 from fixtures.server_logs import logs_kept
+from tierscope.cli.main import main
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import list_with_cwd
 
 START_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended, and what it wrote."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def call(*words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+    """Run `tierscope` within this process, because to import it anew takes longer than most commands.
+
+    `env` is the whole environment; by default that of the tests.
+    """
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    status: object = 0
+    with (
+        mock.patch.object(sys, "argv", ["tierscope", *map(str, words)]),
+        mock.patch.dict(os.environ, os.environ if env is None else env, clear=True),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code
+    written = [stream.buffer.getvalue().decode() for stream in (out, err) if isinstance(stream.buffer, io.BytesIO)]
+    return Ended(status if isinstance(status, int) else int(status is not None), *written)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 import zstandard
 
+from cli.commands import call
 from factories.kernel_lab import RECORDINGS
 from fixtures.page_traces import TRACES
 from tierscope.cli.instance.source_tree import find_agent
@@ -34,10 +33,9 @@ needs_agent = pytest.mark.skipif(find_agent() is None, reason="the agent's progr
 
 
 def analyze(*words: str | Path, expect: int = 0) -> tuple[str, str]:
-    """Runs the command in a process of its own, as scripts do; returns stdout and stderr."""
-    command = [sys.executable, "-m", "tierscope.cli", "analyze", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == expect, done.stderr
+    """Runs the command; returns stdout and stderr."""
+    done = call("analyze", *words)
+    assert done.status == expect, done.stderr
     return done.stdout, done.stderr
 
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,9 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from cli.commands import call
 from factories import batches
 from factories.installations import enrol, store
-from factories.waiting import DEADLINE_SECONDS
 from factories.workers import Worker
 from tierscope.core.database import Database
 from tierscope.storage.schema import downgrade
@@ -26,10 +24,9 @@ def doctor(folder: Path, **settings: str) -> tuple[int, dict[str, dict[str, str]
     """Exit status and checks by name."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
     env |= {"TIERSCOPE_DATA_DIR": str(folder), **{f"TIERSCOPE_{key.upper()}": value for key, value in settings.items()}}
-    command = [sys.executable, "-m", "tierscope.cli", "doctor", "--json"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False)
+    done = call("doctor", "--json", env=env)
     document: dict[str, Any] = json.loads(done.stdout)
-    return done.returncode, {check["name"]: check for check in document["checks"]}
+    return done.status, {check["name"]: check for check in document["checks"]}
 
 
 @pytest.fixture

@@ -50,15 +50,15 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 if reachable:
                     (site / top).symlink_to(source / top)
                 elif (source / top).is_dir():
-                    shutil.copytree(source / top, site / top, ignore=shutil.ignore_patterns("__pycache__"))
+                    shutil.copytree(source / top, site / top)
                 else:
                     shutil.copy2(source / top, site / top)
     if not (site / "async_timeout").exists():
         # The lock brings it for Python before 3.11.3, which the machine's may be; that of the tests' packages is newer.
         (site / "async_timeout.py").write_text("from asyncio import timeout\n", encoding="utf-8")
     package = site / "tierscope"
-    shutil.copytree(ROOT / "backend" / "tierscope", package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "migrations", package / "_migrations", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "backend" / "tierscope", package)
+    shutil.copytree(ROOT / "migrations", package / "_migrations")
     for path in [package, *package.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     for path in (site, *site.parents):
@@ -127,7 +127,7 @@ def container(image: Path, account: Account, empty_database_url: str, redis_url:
     if os.geteuid() == 0:
         os.chown(data, account.uid, account.gid)
         for path in tmp_path.parents:
-            if str(path).startswith("/tmp/") and path != Path("/tmp"):
+            if path.stat().st_uid == 0 and path != Path("/"):
                 path.chmod(path.stat().st_mode | 0o011)
         tmp_path.chmod(0o711)
     settings = {"TIERSCOPE_DATABASE_URL": empty_database_url, "TIERSCOPE_REDIS_URL": redis_url}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.commands import call
 from factories import batches
 from factories.installations import enrol, store
 from factories.kernel_lab import RECORDINGS
@@ -37,10 +36,9 @@ PIECE = {
 
 
 def run(*words: str | Path, expect: int = 0) -> tuple[str, str]:
-    """Runs a command in a process of its own, as scripts do; returns stdout and stderr."""
-    command = [sys.executable, "-m", "tierscope.cli", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == expect, done.stderr
+    """Runs a command; returns stdout and stderr."""
+    done = call(*words)
+    assert done.status == expect, done.stderr
     return done.stdout, done.stderr
 
 

@@ -2,14 +2,12 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from factories.waiting import DEADLINE_SECONDS
+from cli.commands import call
 from tierscope.usecases.rules import shipped_rules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,9 +15,8 @@ SHIPPED = ROOT / "tests" / "data" / "rules" / "shipped.yaml"
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    words = [sys.executable, "-m", "tierscope.cli", "rules", *arguments]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False)
-    return done.returncode, done.stdout, done.stderr
+    done = call("rules", *arguments)
+    return done.status, done.stdout, done.stderr
 
 
 def test_the_tests_of_the_shipped_rules_hold_and_cover_each() -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cli.commands import call
 from factories.derived import drain
 from factories.prometheus import prometheus, require
 from factories.waiting import DEADLINE_SECONDS
@@ -62,11 +62,8 @@ def backfill(folder: Path, start: datetime) -> dict[str, list[float]]:
 def run_import(database_url: str, folder: Path, *words: str) -> dict[str, int]:
     """Runs the command; its answer."""
     environment = os.environ | {"TIERSCOPE_DATABASE_URL": database_url, "TIERSCOPE_DATA_DIR": str(folder / "data")}
-    command = [sys.executable, "-m", "tierscope.cli", "import", "prometheus", "--json", *words]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=DEADLINE_SECONDS
-    )
-    assert done.returncode == 0, done.stderr
+    done = call("import", "prometheus", "--json", *words, env=environment)
+    assert done.status == 0, done.stderr
     answer: dict[str, int] = json.loads(done.stdout)
     return answer
 
