@@ -49,9 +49,18 @@ def rust_functions(text: str) -> Iterator[Part]:
         yield Part(match["name"], end - number + 1)
 
 
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements within a node at any depth; expressions are many more, and hold no function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield from statements(child)
+
+
 def python_functions(text: str) -> Iterator[Part]:
     """Yield the functions of a Python file, without decorators and docstrings."""
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0]
             documented = ast.get_docstring(node) is not None and first.end_lineno is not None
