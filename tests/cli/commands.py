@@ -38,7 +38,8 @@ def call(*words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
 
     `env` is the whole environment; by default that of the tests.
     """
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(stream, encoding="utf-8", write_through=True) for stream in written)
     status: object = 0
     with (
         mock.patch.object(sys, "argv", ["tierscope", *map(str, words)]),
@@ -50,8 +51,8 @@ def call(*words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
             main()
         except SystemExit as ended:
             status = ended.code
-    written = [stream.buffer.getvalue().decode() for stream in (out, err) if isinstance(stream.buffer, io.BytesIO)]
-    return Ended(status if isinstance(status, int) else int(status is not None), *written)
+    texts = (stream.getvalue().decode() for stream in written)
+    return Ended(status if isinstance(status, int) else int(status is not None), *texts)
 
 
 @dataclass(frozen=True, slots=True)
