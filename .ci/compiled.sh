@@ -1,6 +1,7 @@
-# Compiled Rust code that one run leaves for the next, in the user's cache directory. Sourced by .ci/run.
+# What one run leaves for the next in the user's cache directory: compiled Rust code, and what the type checker has
+# concluded, which it judges by the contents of files. Sourced by .ci/run.
 
-# Sets CARGO_TARGET_DIR. One run at a time uses it, for as long as descriptor 9 is open; another compiles in its clone.
+# Sets CARGO_TARGET_DIR and MYPY_CACHE_DIR. One run at a time uses it, for as long as descriptor 9 is open; another compiles in its clone.
 share_compiled() {
     [ -z "${CARGO_TARGET_DIR:-}" ] || return 0
     command -v rustc >/dev/null || export PATH="$HOME/.cargo/bin:$PATH"
@@ -20,7 +21,7 @@ share_compiled() {
     bound_size "$mine" "${TIERSCOPE_CI_CACHE_MIB:-8192}"
     mkdir -p "$mine"
     forget_own_crates "$mine"
-    export CARGO_TARGET_DIR=$mine
+    export CARGO_TARGET_DIR=$mine MYPY_CACHE_DIR=$cache/mypy
     echo "compiled code is kept in $mine"
 }
 
