@@ -13,6 +13,7 @@ import os
 import secrets
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from fixtures.memory import data_parent
 from fixtures.shifted_clock import LIBRARY, run_variables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,12 +64,12 @@ def busy_cores() -> Iterator[None]:
             burner.wait()
 
 
-def play(name: str, seed: int, arguments: list[str]) -> int:
-    """Run the tests in one round; return pytest's exit status."""
+def play(name: str, seed: int, arguments: list[str], folder: Path) -> int:
+    """Run the tests in one round; return pytest's exit status. `folder` is where all accounts read the time."""
     chosen = ROUNDS[name]
     LOGS.mkdir(parents=True, exist_ok=True)
     offset_s = int(chosen.begins.timestamp() - time.time())
-    clock = run_variables(LOGS / f"{name}.clock", offset_s)
+    clock = run_variables(folder / name, offset_s)
     command = [
         *(sys.executable, "-m", "pytest", "-n", str(PROCESSES), "--dist", "loadscope"),
         *("-p", "randomly", f"--randomly-seed={seed}", "-p", "no:cacheprovider", f"--failures={LOGS / name}.jsonl"),
@@ -106,7 +108,9 @@ def main() -> int:
     ended = {}
     for name in chosen.rounds or ROUNDS:
         begin = time.monotonic()
-        status = play(name, chosen.seed, chosen.pytest.split())
+        with tempfile.TemporaryDirectory(prefix="tsc-soak-", dir=data_parent()) as folder:
+            Path(folder).chmod(0o755)
+            status = play(name, chosen.seed, chosen.pytest.split(), Path(folder))
         outcome = "passed" if status == 0 else f"FAILED with status {status}"
         ended[name] = f"{outcome} in {time.monotonic() - begin:.0f} s"
         sys.stdout.write(f"soak: {name}: {ended[name]}\n")

