@@ -22,7 +22,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from fixtures.memory import data_parent
 from fixtures.shifted_clock import LIBRARY, run_variables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -108,7 +107,7 @@ def main() -> int:
     ended = {}
     for name in chosen.rounds or ROUNDS:
         begin = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="tsc-soak-", dir=data_parent()) as folder:
+        with tempfile.TemporaryDirectory(prefix="tsc-soak-", dir="/tmp") as folder:
             Path(folder).chmod(0o755)
             status = play(name, chosen.seed, chosen.pytest.split(), Path(folder))
         outcome = "passed" if status == 0 else f"FAILED with status {status}"
