@@ -51,10 +51,7 @@ def test_matchers(name: str, op: Operator, value: str, *, expected: bool) -> Non
         ("a b", "=", "x", "label name"),
         ("a", "==", "x", "none of"),
         ("a", "=~", "(", "cannot be read"),
-        ("a", "=~", "(a+)+b", "several ways"),
-        ("a", "=~", "(?:(a|aa))*", "several ways"),
-        ("a", "!~", "([a-z]{1,9}){5}", "several ways"),
-        ("a", "=~", ".*a.*b.*c.*d.*", "4 repeats"),
+        ("a", "!~", "(?=x)x", "cannot be read"),
         ("a", "=", "x" * 501, "500 characters"),
         ("a", "=", "\0", "NUL"),
     ],
@@ -62,11 +59,6 @@ def test_matchers(name: str, op: Operator, value: str, *, expected: bool) -> Non
 def test_matchers_that_cannot_be_read_are_refused(name: str, op: Any, value: str, words: str) -> None:  # noqa: ANN401
     with pytest.raises(ValueError, match=words):
         Matcher(name, op, value)
-
-
-@pytest.mark.parametrize("value", ["(rack-[0-9]+|node.*)", r"\(a+\)+", "[(a+)+]", "(ab)+", "(?i)cache|web", "a?(b)c"])
-def test_expressions_that_end_soon_are_taken(value: str) -> None:
-    assert Matcher("a", "=~", value).matches({"a": "nothing like it"}) is False
 
 
 def test_matchers_as_text_are_in_a_fixed_order() -> None:

@@ -15,7 +15,10 @@ NoData = Literal["keep", "alert", "ok"]
 
 
 class ScopeMatcher(Model):
-    """A condition on a label of the host; `host`, `service` and `origin` are labels, too."""
+    """A condition on a label of the host; `host`, `service` and `origin` are labels, too.
+
+    `=~` and `!~` take an expression in the syntax of RE2, which must match the whole value.
+    """
 
     name: str = Field(min_length=1, max_length=100)
     op: Literal["=", "!=", "=~", "!~"] = "="

@@ -15,7 +15,10 @@ from tierscope.usecases.silences import MatcherView, NewSilence, Silences
 
 
 class LabelMatcher(Model):
-    """A condition on a label; one that is not there is the empty text. Expressions must match the whole value."""
+    """A condition on a label; one that is not there is the empty text.
+
+    `=~` and `!~` take an expression in the syntax of RE2, which must match the whole value.
+    """
 
     name: str = Field(min_length=1, max_length=200)
     op: Literal["=", "!=", "=~", "!~"] = "="

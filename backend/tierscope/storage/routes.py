@@ -26,7 +26,7 @@ def read_stored_routing(session: ReadSession) -> StoredRouting:
     row = session.execute(text("SELECT version, body, updated_at, updated_by FROM alert_routing")).one_or_none()
     if row is None:
         return StoredRouting(0, Routing(), None, None)
-    return StoredRouting(row.version, read_routing(row.body), row.updated_at, row.updated_by)
+    return StoredRouting(row.version, read_routing(row.body, stored=True), row.updated_at, row.updated_by)
 
 
 def write_routing(transaction: WriteTransaction, routing: Routing, *, version: int, by: str, now: datetime) -> bool:

@@ -6,21 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.errors import InvalidRegularExpression
 from sqlalchemy import select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import DBAPIError
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.patterns import Pattern, read_pattern
 from tierscope.domain.samples.targets import TargetName
 from tierscope.storage.tables import sample_targets
 
 Labels = Sequence[tuple[str, str]]
 """(name, value) in order of names."""
-
-
-class BadPattern(ValueError):
-    """A pattern that the database cannot read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,28 +158,39 @@ def match_series(
 ) -> list[StoredSeries]:
     """Series that meet all (label, operator, value) conditions, ids above `after`, in order of id.
 
-    Operators are those of Prometheus; a label that a series lacks is the empty text.
+    Operators are those of Prometheus; a label that a series lacks is the empty text. Patterns are held against the
+    different values of their label here: those of PostgreSQL can take for ever.
 
     Raises:
-        BadPattern: a pattern is no regular expression of PostgreSQL.
+        BadPattern: a pattern cannot be read.
     """
-    clauses, values = ["id > :after"], {"after": after, "limit": limit}
-    parameters: dict[str, object] = dict(values)
+    clauses: list[str] = ["id > :after"]
+    bound: dict[str, object] = {"after": after}
+    patterns: list[tuple[int, str, Pattern, bool]] = []
     for place, (label, operator, value) in enumerate(conditions):
-        column = "metric" if label == "__name__" else f"coalesce(labels ->> :label{place}, '')"
-        comparison = {"=": "=", "!=": "<>", "=~": "~", "!~": "!~"}[operator]
-        clauses.append(f"{column} {comparison} :value{place}")
-        parameters[f"value{place}"] = f"^(?:{value})$" if operator.endswith("~") else value
-        if label != "__name__":
-            parameters[f"label{place}"] = label
+        if operator in ("=~", "!~"):
+            patterns.append((place, label, read_pattern(value, dot_fits_newline=True), operator == "=~"))
+        else:
+            column = _column(label, place, bound)
+            clauses.append(f"{column} {'=' if operator == '=' else '<>'} :value{place}")
+            bound[f"value{place}"] = value
+    for place, label, pattern, fitting in patterns:
+        column = _column(label, place, bound)
+        statement = text(f"SELECT DISTINCT {column} FROM sample_series WHERE {' AND '.join(clauses)}")  # noqa: S608 - see _column
+        values = session.execute(statement, bound).scalars()
+        bound[f"values{place}"] = [value for value in values if pattern.fits(value) is fitting]
+        clauses.append(f"{column} = ANY(:values{place})")
     statement = text(
-        "SELECT id, target_id, labels, first_seen_at FROM sample_series"  # noqa: S608 - operators of the table above
+        "SELECT id, target_id, labels, first_seen_at FROM sample_series"  # noqa: S608 - see _column
         f" WHERE {' AND '.join(clauses)} ORDER BY id LIMIT :limit"
     )
-    try:
-        rows = session.execute(statement, parameters).mappings().all()
-    except DBAPIError as error:
-        if isinstance(error.orig, InvalidRegularExpression):
-            raise BadPattern(f"a pattern is no regular expression: {error.orig}".strip()) from error
-        raise
+    rows = session.execute(statement, bound | {"limit": limit}).mappings()
     return [StoredSeries(**row) for row in rows]
+
+
+def _column(label: str, place: int, bound: dict[str, object]) -> str:
+    """What a label is called in SQL; its own name is bound, never written."""
+    if label == "__name__":
+        return "metric"
+    bound[f"label{place}"] = label
+    return f"coalesce(labels ->> :label{place}, '')"

@@ -170,5 +170,5 @@ def acknowledged_alerts(session: ReadSession) -> frozenset[str]:
 
 
 def _row(row: Any) -> SilenceRow:  # noqa: ANN401 - a row of the driver
-    silence = Silence(row.public_id, read_matchers(row.matchers), row.starts_at, row.ends_at)
+    silence = Silence(row.public_id, read_matchers(row.matchers, stored=True), row.starts_at, row.ends_at)
     return SilenceRow(row.id, silence, row.comment, row.created_by, row.created_at)

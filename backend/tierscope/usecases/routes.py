@@ -14,6 +14,7 @@ from tierscope.core.settings import Settings
 from tierscope.domain.notifications.content import Notification, SentAlert
 from tierscope.domain.notifications.receivers import Receiver, secret_references
 from tierscope.domain.notifications.routing import check_routing, read_routing, routing_document
+from tierscope.domain.patterns import BadPattern
 from tierscope.storage import notifications as outbox
 from tierscope.storage.access import AuditRow, append_audit
 from tierscope.storage.routes import StoredRouting, read_stored_routing, write_routing
@@ -65,6 +66,8 @@ class AlertRoutes:
         try:
             routing = read_routing(document)
             check_routing(routing)
+        except BadPattern as error:
+            raise Unprocessable(str(error), next_step=error.next_step) from error
         except ValueError as error:
             raise Unprocessable(str(error)) from error
         now = self._clock()

@@ -9,6 +9,7 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, TooLarge
+from tierscope.domain.patterns import BadPattern
 from tierscope.domain.samples.selector import parse_selector
 from tierscope.storage.binary import from_us, to_us
 from tierscope.storage.sample_core import load_core
@@ -96,6 +97,8 @@ def _match(session: ReadSession, match: str, *, after: int, limit: int) -> list[
         conditions = parse_selector(match)
         parts = [(condition.label, condition.operator, condition.value) for condition in conditions]
         return match_series(session, parts, after=after, limit=limit)
+    except BadPattern as error:
+        raise BadRequest(f"match: {error}", next_step=error.next_step) from error
     except ValueError as error:
         raise BadRequest(f"match: {error}", next_step='Write it as `name{label="value"}`.') from error
 

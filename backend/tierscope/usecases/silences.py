@@ -11,6 +11,7 @@ from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.notifications.matchers import Matcher, all_match
 from tierscope.domain.notifications.routing import matcher_documents
 from tierscope.domain.notifications.silences import Silence, SilenceStatus
+from tierscope.domain.patterns import BadPattern
 from tierscope.storage import silences as stored
 from tierscope.storage.access import AuditRow, append_audit
 from tierscope.storage.silences import Acknowledgement, OpenAlert, SilenceRow
@@ -70,6 +71,8 @@ def read_matcher_views(views: Sequence[MatcherView]) -> tuple[Matcher, ...]:
     """
     try:
         return tuple(Matcher(view.name, view.op, view.value) for view in views)  # type: ignore[arg-type]  # it checks
+    except BadPattern as error:
+        raise Unprocessable(str(error), next_step=error.next_step) from error
     except ValueError as error:
         raise Unprocessable(str(error)) from error
 

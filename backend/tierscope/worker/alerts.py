@@ -1,5 +1,6 @@
 """The task that evaluates alert rules."""
 
+import structlog
 from celery import shared_task
 
 from tierscope.core.clock import utc_now
@@ -8,11 +9,15 @@ from tierscope.worker.notifications import deliver
 from tierscope.worker.resources import worker_database
 from tierscope.worker.schedule import NOTIFICATIONS_SECONDS
 
+_log = structlog.get_logger(__name__)
+
 
 @shared_task(name="alerts.evaluate")
 def evaluate() -> int:
     """Judge the minutes that have become complete, and wake the notifier; how many changes of state there were."""
-    changes = EvaluateRules(worker_database(), utc_now).run().changes
-    if changes:
+    done = EvaluateRules(worker_database(), utc_now).run()
+    for cause in sorted(set(done.failed)):
+        _log.warning("a rule is not evaluated", detail=cause)
+    if done.changes:
         deliver.apply_async(expires=NOTIFICATIONS_SECONDS)
-    return changes
+    return done.changes

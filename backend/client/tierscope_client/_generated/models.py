@@ -1668,7 +1668,9 @@ class LabelChange(TypedDict):
 
 
 class LabelMatcher(TypedDict):
-    """A condition on a label; one that is not there is the empty text. Expressions must match the whole value."""
+    """A condition on a label; one that is not there is the empty text. `=~` and `!~` take an expression in the syntax
+    of RE2, which must match the whole value.
+    """
 
     name: str
     op: NotRequired[Literal["=", "!=", "=~", "!~"]]
@@ -3018,7 +3020,9 @@ class SchemeInfo(TypedDict):
 
 
 class ScopeMatcher(TypedDict):
-    """A condition on a label of the host; `host`, `service` and `origin` are labels, too."""
+    """A condition on a label of the host; `host`, `service` and `origin` are labels, too. `=~` and `!~` take an
+    expression in the syntax of RE2, which must match the whole value.
+    """
 
     name: str
     op: NotRequired[Literal["=", "!=", "=~", "!~"]]

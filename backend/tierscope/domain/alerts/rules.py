@@ -12,6 +12,7 @@ from tierscope.domain.alerts.problems import RuleError, RuleProblem
 from tierscope.domain.alerts.templates import check_template
 from tierscope.domain.alerts.units import parse_literal
 from tierscope.domain.alerts.vocabulary import ScopeKind
+from tierscope.domain.patterns import BadPattern, read_pattern
 
 Severity = Literal["info", "warning", "critical"]
 MatchOperator = Literal["=", "!=", "=~", "!~"]
@@ -20,24 +21,32 @@ MAX_FOR_SECONDS = 7 * 86_400
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$")
 _LABEL = re.compile(r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")
 _MAX_LABEL_TEXT = 500
-_MAX_PATTERN = 200
+MAX_MATCHED_LENGTH = 500
+"""Characters of an expression in a scope."""
 RESERVED_LABELS = ("rule", "severity", "host", "service", "group", "origin")
 
 
 @dataclass(frozen=True, slots=True)
 class LabelMatcher:
-    """A condition on a label of the subject's host; `host`, `service` and `origin` are labels, too."""
+    """A condition on a label of the subject's host; `host`, `service` and `origin` are labels, too.
+
+    `=~` and `!~` hold an expression of RE2 against the whole value.
+    """
 
     name: str
     operator: MatchOperator
     value: str
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels pass. A label that is not there is empty."""
+        """Whether labels pass. A label that is not there is empty.
+
+        Raises:
+            BadPattern: the rule was not checked, and its expression cannot be read.
+        """
         found = labels.get(self.name, "")
         if self.operator in ("=", "!="):
             return (found == self.value) == (self.operator == "=")
-        return (re.fullmatch(self.value, found) is not None) == (self.operator == "=~")
+        return read_pattern(self.value).fits(found) == (self.operator == "=~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +171,13 @@ def _check_names(rule: Rule) -> list[RuleProblem]:
 
 
 def _check_pattern(matcher: LabelMatcher) -> list[RuleProblem]:
+    if len(matcher.value) > MAX_MATCHED_LENGTH:
+        message = f"The pattern for `{matcher.name}` has more than {MAX_MATCHED_LENGTH} characters."
+        return [RuleProblem("scope", message, "Write a shorter one, or name the hosts.")]
     try:
-        re.compile(matcher.value)
-    except re.error as error:
-        return [RuleProblem("scope", f"`{matcher.value}` is not a pattern: {error}.", "Correct the expression.")]
-    if len(matcher.value) > _MAX_PATTERN or re.search(r"[+*}]\)?[+*{]", matcher.value):
-        step = "Use a plainer pattern."
-        return [RuleProblem("scope", f"`{matcher.value}` repeats what repeats, or is too long.", step)]
+        read_pattern(matcher.value)
+    except BadPattern as error:
+        return [RuleProblem("scope", f"`{matcher.value}` is not a pattern: {error}.", error.next_step)]
     return []
 
 

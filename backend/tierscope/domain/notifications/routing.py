@@ -82,11 +82,13 @@ def routing_document(routing: Routing) -> dict[str, Any]:
     }
 
 
-def read_routing(document: Document) -> Routing:
+def read_routing(document: Document, *, stored: bool = False) -> Routing:
     """The configuration of a document that `routing_document` made, or one of the same shape.
 
+    In a `stored` one, matchers whose expression cannot be read any more match nothing.
+
     Raises:
-        ValueError: a matcher or a number of seconds is wrong.
+        ValueError: a matcher or a number of seconds is wrong; BadPattern where it is an expression.
     """
     return Routing(
         receivers=tuple(
@@ -100,10 +102,12 @@ def read_routing(document: Document) -> Routing:
             )
             for entry in document["receivers"]
         ),
-        routes=tuple(_read_route(entry) for entry in document["routes"]),
+        routes=tuple(_read_route(entry, stored=stored) for entry in document["routes"]),
         inhibitions=tuple(
             Inhibition(
-                read_matchers(entry["source_matchers"]), read_matchers(entry["target_matchers"]), tuple(entry["equal"])
+                read_matchers(entry["source_matchers"], stored=stored),
+                read_matchers(entry["target_matchers"], stored=stored),
+                tuple(entry["equal"]),
             )
             for entry in document["inhibitions"]
         ),
@@ -115,9 +119,13 @@ def matcher_documents(matchers: Sequence[Matcher]) -> list[dict[str, str]]:
     return [{"name": matcher.name, "op": matcher.op, "value": matcher.value} for matcher in matchers]
 
 
-def read_matchers(documents: Sequence[Document]) -> tuple[Matcher, ...]:
-    """The matchers of documents; ValueError where one cannot be read."""
-    return tuple(Matcher(entry["name"], entry["op"], entry["value"]) for entry in documents)
+def read_matchers(documents: Sequence[Document], *, stored: bool = False) -> tuple[Matcher, ...]:
+    """The matchers of documents; those `stored` are read even where their expression cannot be read any more.
+
+    Raises:
+        ValueError: one of them cannot be read.
+    """
+    return tuple(Matcher(entry["name"], entry["op"], entry["value"], stored=stored) for entry in documents)
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,17 +143,17 @@ def _route_document(route: Route) -> dict[str, Any]:
     }
 
 
-def _read_route(document: Document) -> Route:
+def _read_route(document: Document, *, stored: bool) -> Route:
     seconds = {name: document.get(name) for name in _SECONDS}
     for name, value in seconds.items():
         if value is not None and not 0 <= value <= MAX_SECONDS:
             raise ValueError(f"`{name}` is from 0 to {MAX_SECONDS:.0f}")
     group_by = document.get("group_by")
     return Route(
-        matchers=read_matchers(document.get("matchers", ())),
+        matchers=read_matchers(document.get("matchers", ()), stored=stored),
         receiver=document.get("receiver"),
         group_by=None if group_by is None else tuple(group_by),
         continue_=bool(document.get("continue", False)),
-        routes=tuple(_read_route(inner) for inner in document.get("routes", ())),
+        routes=tuple(_read_route(inner, stored=stored) for inner in document.get("routes", ())),
         **seconds,
     )

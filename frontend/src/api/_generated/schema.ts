@@ -5850,7 +5850,9 @@ export interface components {
         };
         /**
          * LabelMatcher
-         * @description A condition on a label; one that is not there is the empty text. Expressions must match the whole value.
+         * @description A condition on a label; one that is not there is the empty text.
+         *
+         *     `=~` and `!~` take an expression in the syntax of RE2, which must match the whole value.
          */
         LabelMatcher: {
             /** Name */
@@ -8509,6 +8511,8 @@ export interface components {
         /**
          * ScopeMatcher
          * @description A condition on a label of the host; `host`, `service` and `origin` are labels, too.
+         *
+         *     `=~` and `!~` take an expression in the syntax of RE2, which must match the whole value.
          */
         ScopeMatcher: {
             /** Name */
