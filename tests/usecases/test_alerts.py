@@ -4,7 +4,9 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import cast
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from factories.watched import Cells, Watched, recording
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.domain.alerts.rules import Rule, Scope
+from tierscope.domain.alerts.rules import LabelMatcher, MatchOperator, Rule, Scope
 from tierscope.usecases.alerts.backtest import BacktestRequest, Backtests, LateData
 from tierscope.usecases.alerts.evaluate import EvaluateRules
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads
@@ -230,3 +232,47 @@ def test_a_backtest_says_what_live_evaluation_did(database: Database) -> None:
     for rule in rules:
         assert backtested(watched, rule) == after(watched, rule.name), rule.name
     assert backtested(watched, rules[4], "used") == []
+
+
+def test_a_backtest_and_live_evaluation_mean_the_same_hosts(database: Database) -> None:
+    exploding = "x" * 28
+    everyone = {"node-1", "node-2", exploding}
+    meant = {
+        "node-(1|2)": {"node-1", "node-2"},
+        "node": set(),
+        "(?i)NODE-1": {"node-1"},
+        "((n|o|d|e)+)+-1": {"node-1"},
+        "(x|x)*b|n.*2": {"node-2"},
+        r"(\w|\w)*": {exploding},
+        "[^x]*": {"node-1", "node-2"},
+    }
+    rules = {}
+    for number, (pattern, names) in enumerate(meant.items()):
+        for op, expected in (("=~", names), ("!~", everyone - names)):
+            scope = Scope(labels=(LabelMatcher("host", cast("MatchOperator", op), pattern),))
+            rules[f"rule-{number}-{op == '=~'}"] = (scope, expected)
+    written = [replace(RULE, name=name, scope=scope) for name, (scope, _) in rules.items()]
+    watched = watch(database, 20, *written)
+    for name in everyone:
+        watched.send(watched.enrol(name), KEYS, counting([BUSY] * 10))
+    watched.evaluate(12)
+    backtests = Backtests(database, clock=lambda: utc_now() + timedelta(days=3))
+    for rule in written:
+        expected = rules[rule.name][1]
+        live = {change.host for change in watched.changes(rule.name) if change.after == "firing"}
+        view = backtests.run(BacktestRequest(rule, watched.start.isoformat(), watched.at(10).isoformat()))
+        assert live == expected, rule
+        assert {subject.name for subject in view.subjects if subject.fired} == expected, rule
+
+
+def test_a_stored_rule_whose_expression_cannot_be_read_is_named_and_the_others_are_judged(database: Database) -> None:
+    broken = replace(RULE, name="broken", scope=Scope(labels=(LabelMatcher("host", "=~", "node-1"),)))
+    watched = watch(database, 20, broken, RULE)
+    with database.write() as transaction:
+        statement = "UPDATE alert_rules SET body = CAST(replace(CAST(body AS text), 'node-1', '(?=n)node-1') AS jsonb)"
+        transaction.execute(text(statement))
+    watched.send(watched.enrol(), KEYS, counting([BUSY] * 10))
+    done = EvaluateRules(database, lambda: watched.at(12)).run()
+    assert {cause.partition(":")[0] for cause in done.failed} == {"broken"}
+    assert "RE2 says" in done.failed[0]
+    assert [change.after for change in watched.changes()] == ["pending", "firing"]

@@ -269,6 +269,27 @@ def test_a_silence_that_is_ended_lets_alerts_through(notifying: Notifying, web: 
     assert told(web) == [("firing", [("a1", "firing")])]
 
 
+def test_stored_expressions_that_cannot_be_read_match_nothing(notifying: Notifying, web: WebReceiver) -> None:
+    with web_receiver() as other:
+        notifying.put_routes(
+            [hook(web), hook(other, "other")],
+            [route("other", ("service", "=~", "ca.*")), route("hook", ("service", "=~", ".*ache"))],
+        )
+        silences = Silences(notifying.database, clock=notifying.clock)
+        until = notifying.clock.now + timedelta(hours=1)
+        made = silences.create(NewSilence((MatcherView("service", "=~", "ca.*"),), None, until, ""), actor="test")
+        with notifying.database.write() as transaction:
+            for table, column in (("silences", "matchers"), ("alert_routing", "body")):
+                body = f"CAST(replace(CAST({column} AS text), 'ca.*', '(?=c)ca.*') AS jsonb)"
+                transaction.execute(text(f"UPDATE {table} SET {column} = {body}"))
+        notifying.change("a1", "firing")
+        notifying.run(60)
+        assert told(web) == [("firing", [("a1", "firing")])]
+        assert told(other) == []
+        assert (silences.read(made.id).matches, silences.read(made.id).matchers[0].value) == ((), "(?=c)ca.*")
+        assert silences.expire(made.id, actor="test").status == "expired"
+
+
 def test_an_inhibition_holds_back_while_its_source_fires(notifying: Notifying, web: WebReceiver) -> None:
     inhibition = {
         "source_matchers": [{"name": "alertname", "op": "=", "value": "Host silent"}],
