@@ -63,6 +63,7 @@ from tierscope.api import (
     tiles,
     users,
 )
+from tierscope.api.body_limits import BodyLimitMiddleware
 from tierscope.api.openapi import Application
 from tierscope.api.permissions import check_declared
 from tierscope.api.problems import install_handlers
@@ -169,6 +170,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
     meters = telemetry.Meters()
     app = _assemble(_lifespan(settings, url, clock, meters))
     app.state.settings = settings
+    app.add_middleware(BodyLimitMiddleware, settings=settings, meters=meters.ingest)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES)
     app.add_middleware(RateLimitMiddleware, settings=settings)
     app.add_middleware(SecurityMiddleware, settings=settings)

@@ -5,10 +5,9 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Depends, Header, Request
 
 from tierscope.api.agents import authenticate
-from tierscope.api.callers import settings_of
 from tierscope.api.figures import Model
 from tierscope.api.permissions import requires
-from tierscope.core.errors import TierscopeError, TooLarge, UnsupportedMedia
+from tierscope.core.errors import TierscopeError, UnsupportedMedia
 from tierscope.usecases.agents import HostIdentity
 from tierscope.usecases.ingest import Ingest, SentClocks
 
@@ -62,10 +61,8 @@ async def ingest_batch(
     )
     try:
         _check_headers(request)
-        declared = request.headers.get("content-length", "")
-        ingest.admit(host, int(declared) if declared.isdecimal() else 0)
-        body = await _read_body(request, settings_of(request).limits.batch_bytes)
-        accepted = await ingest.submit(host, body, sent=sent)
+        ingest.admit(host)
+        accepted = await ingest.submit(host, await request.body(), sent=sent)
     except TierscopeError as error:
         ingest.meters.refused(error)
         raise
@@ -86,15 +83,3 @@ def _check_headers(request: Request) -> None:
     encoding = request.headers.get("content-encoding", "").strip().lower()
     if media != "application/x-protobuf" or encoding != "zstd":
         raise UnsupportedMedia(f"content type {media[:60]!r}, encoding {encoding[:60]!r}")
-
-
-async def _read_body(request: Request, limit_bytes: int) -> bytes:
-    """Reads the body and stops as soon as it is over the limit, whatever Content-Length says."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit_bytes:
-            raise TooLarge(f"the body has more than {limit_bytes} bytes")
-        parts.append(part)
-    return b"".join(parts)

@@ -13,7 +13,6 @@ from tierscope.api.reads import labels_of
 from tierscope.usecases.access import Caller
 from tierscope.usecases.labels import Labels
 
-MAX_FILE_BYTES = 16 << 20
 LabelSource = Literal["join_token", "service", "agent", "kubernetes"]
 
 
@@ -105,7 +104,7 @@ def set_host_labels(labels: Stored, host_id: str, body: LabelsRequest, caller: W
 def upload_host_labels(
     labels: Stored,
     caller: Writer,
-    body: Annotated[bytes, Depends(read_body("text/csv", MAX_FILE_BYTES))],
+    body: Annotated[bytes, Depends(read_body("text/csv"))],
     dry_run: Annotated[bool, Query(description="Change nothing.")] = False,  # noqa: FBT002 - a query
 ) -> LabelUpload:
     """A header `host,<label>,…`, then a row per host by id or name. An empty cell leaves a label, `-` takes it away."""

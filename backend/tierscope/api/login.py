@@ -13,12 +13,11 @@ from tierscope.api.callers import access_of, settings_of
 from tierscope.api.figures import Model
 from tierscope.api.frontend import dashboard_index
 from tierscope.api.permissions import requires
-from tierscope.core.errors import TooLarge, UnknownToken, WeakPassword
+from tierscope.core.errors import UnknownToken, WeakPassword
 from tierscope.domain.passwords import MIN_LENGTH
 
 router = APIRouter(dependencies=[Depends(requires("public"))], tags=["access"])
 
-MAX_FORM_BYTES = 4096
 OIDC_START = "/v1/login/oidc/start"
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title} · Tierscope</title>
@@ -117,9 +116,5 @@ def _enter(request: Request, secret: str) -> Response:
 
 
 async def _read_form(request: Request) -> dict[str, str]:
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_FORM_BYTES:
-            raise TooLarge("the login form is larger than 4 KiB")
-    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", errors="replace")).items()}
+    body = (await request.body()).decode("utf-8", errors="replace")
+    return {name: values[0] for name, values in parse_qs(body).items()}

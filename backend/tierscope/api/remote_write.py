@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from tierscope.api.openapi import problem_answers
 from tierscope.api.permissions import requires
-from tierscope.core.errors import BadRequest, TooLarge, UnsupportedMedia
+from tierscope.core.errors import BadRequest, UnsupportedMedia
 from tierscope.usecases.remote_write import RemoteWrite
 
 router = APIRouter(prefix="/api/v1", tags=["prometheus"])
@@ -40,14 +40,8 @@ async def write_samples(request: Request, remote_write: Annotated[RemoteWrite, D
     the request are stored. A request that comes again counts once.
     """
     _check_headers(request)
-    declared = request.headers.get("content-length", "")
-    remote_write.admit(int(declared) if declared.isdecimal() else 0)
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > remote_write.body_bytes:
-            raise TooLarge(f"the body has more than {remote_write.body_bytes} bytes")
-    taken = await remote_write.submit(bytes(body))
+    remote_write.admit()
+    taken = await remote_write.submit(await request.body())
     if taken.problem is not None:
         raise BadRequest(taken.problem, next_step="Correct or drop these series with write_relabel_configs.")
     return Response(status_code=204)

@@ -11,10 +11,9 @@ from tierscope.api.answers import answer
 from tierscope.api.figures import Model, Origin
 from tierscope.api.permissions import requires
 from tierscope.api.reads import simulator_reads, trace_uploads
-from tierscope.core.errors import TooLarge
 from tierscope.usecases.access import Caller
 from tierscope.usecases.sweeps.sources import SimulatorReads
-from tierscope.usecases.sweeps.uploads import MAX_UPLOAD_BYTES, TraceUploads
+from tierscope.usecases.sweeps.uploads import TraceUploads
 
 
 class Setting(Model):
@@ -137,7 +136,7 @@ async def upload_trace(
     name: Annotated[str, Query(min_length=1, max_length=200)],
 ) -> Response:
     """Store a page trace (Parquet, at most 64 MiB). A bad one is refused, and the row named."""
-    body = await _read_body(request)
+    body = await request.body()
     view = await run_in_threadpool(uploads.create, name, body, actor=caller.name)
     made = answer(request, TraceUpload, view)
     made.status_code = 201
@@ -148,18 +147,3 @@ async def upload_trace(
 def delete_upload(uploads: Uploads, caller: Writer, upload_id: str) -> None:
     """Remove a trace that no sweep replays."""
     uploads.delete(upload_id, actor=caller.name)
-
-
-async def _read_body(request: Request) -> bytes:
-    """Reads the body and stops as soon as it is over the limit, whatever Content-Length says."""
-    parts: list[bytes] = []
-    size_bytes = 0
-    async for part in request.stream():
-        size_bytes += len(part)
-        if size_bytes > MAX_UPLOAD_BYTES:
-            raise TooLarge(
-                f"the trace has more than {MAX_UPLOAD_BYTES} bytes",
-                next_step="Cut it to fewer intervals or pages, or replay it with `tierscope simulate`.",
-            )
-        parts.append(part)
-    return b"".join(parts)

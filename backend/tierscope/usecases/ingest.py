@@ -140,8 +140,8 @@ class Ingest:
         with self._condition:
             return self._queued_bytes
 
-    def admit(self, host: HostIdentity, body_bytes: int) -> None:
-        """Refuses a batch before its body is read, where that is known already.
+    def admit(self, host: HostIdentity, body_bytes: int = 0) -> None:
+        """Refuses a batch before its body is read (0 bytes), or once it is there.
 
         Raises:
             TooLarge: over the limit as sent.

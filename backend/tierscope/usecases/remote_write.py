@@ -95,13 +95,8 @@ class RemoteWrite:
             await asyncio.to_thread(self._writer.join)
         self._readers.shutdown(wait=True)
 
-    @property
-    def body_bytes(self) -> int:
-        """The largest body that is taken, as sent."""
-        return self._settings.body_bytes
-
-    def admit(self, body_bytes: int) -> None:
-        """Refuses a request before its body is read, where that is known already.
+    def admit(self, body_bytes: int = 0) -> None:
+        """Refuses a request before its body is read (0 bytes), or once it is there.
 
         Raises:
             TooLarge: over the limit as sent.
