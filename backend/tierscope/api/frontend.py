@@ -31,8 +31,8 @@ def read_file(request: Request, path: str, _: Annotated[None, Depends(requires("
     if path.startswith(RESERVED):
         raise NotFound(f"there is no /{path}", next_step="/openapi.json lists all addresses.")
     root = _root(request)
-    wanted = (root / path).resolve()
-    if path and wanted.is_relative_to(root) and wanted.is_file():
+    wanted = _file(root, path)
+    if wanted is not None:
         # Vite names its assets by content.
         caching = _YEAR if path.startswith("assets/") else "no-cache"
         return FileResponse(wanted, headers={"Cache-Control": caching})
@@ -55,6 +55,15 @@ def _root(request: Request) -> Path:
     if root is None:
         raise NotFound("the dashboard is not built", next_step="Run `make setup`, or `npm run build` in frontend/.")
     return root
+
+
+def _file(root: Path, path: str) -> Path | None:
+    """The file of this name inside of `root`; None where there is none, or no file can have such a name."""
+    try:
+        wanted = (root / path).resolve()
+        return wanted if path and wanted.is_relative_to(root) and wanted.is_file() else None
+    except (OSError, ValueError):  # too long for the file system, or with a NUL
+        return None
 
 
 def _index(root: Path) -> Response:
