@@ -173,7 +173,62 @@ def test_only_listed_names_reach_the_service(service: Service, host: str, status
     answer = service.client.get("/v1/session", headers={"Host": host})
     assert answer.status_code == status
     assert "default-src 'self'" in answer.headers["content-security-policy"]
-    assert service.client.get("/healthz", headers={"Host": host}).status_code == 200
+    assert service.client.get("/healthz", headers={"Host": host}).status_code == status
+
+
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/readyz", "/metrics", "/metrics/fleet", "/v1/fleet", "/openapi.json", "/"]
+)
+def test_a_foreign_name_is_refused_everywhere(service: Service, path: str) -> None:
+    for authorization in ("Bearer \xa0", "Bearer x", "Bearer", ""):
+        headers = {b"Host": b"evil.example", b"Authorization": authorization.encode("latin-1")}
+        answer = service.client.get(path, headers=headers)
+        assert (answer.status_code, slug(answer)) == (400, "bad-host"), authorization
+
+
+def test_probes_and_scrapes_with_a_token_may_name_an_address(service: Service) -> None:
+    host = {"Host": "10.1.2.3:8480"}
+    assert service.client.get("/healthz", headers=host).status_code == 200
+    assert slug(service.client.get("/metrics", headers=host)) == "bad-host"
+    odd = {b"Host": b"10.1.2.3:8480", b"Authorization": b"Bearer \xa0"}
+    assert slug(service.client.get("/metrics", headers=odd)) == "unknown-token"
+
+
+@pytest.mark.parametrize("value", [b"", b"Bearer", b"Bearer \xa0", b"Basic eDp5", b"x", b"\xff"])
+def test_whoever_sends_an_authorization_is_never_anonymous(service: Service, value: bytes) -> None:
+    assert service.client.get("/v1/fleet").status_code == 200
+    for path in ("/v1/fleet", "/metrics", "/metrics/fleet", "/v1/session"):
+        answer = service.client.get(path, headers={b"Authorization": value})
+        assert (answer.status_code, slug(answer)) == (401, "unknown-token"), path
+    service.log_in()
+    assert service.client.get("/v1/fleet", headers={b"Authorization": value}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://localhost:5173", 200),
+        ("https://tiers.example", 200),
+        ("http://[::1]:80", 200),
+        ("https://evil.example", 400),
+        ("https://localhost.evil.example", 400),
+        ("http://[", 400),
+        ("null", 400),
+        ("", 400),
+    ],
+)
+def test_pages_of_other_sites_are_refused(service: Service, origin: str, status: int) -> None:
+    for path in ("/v1/fleet", "/metrics", "/metrics/fleet", "/healthz"):
+        answer = service.client.get(path, headers={"Origin": origin})
+        assert answer.status_code == status, path
+        assert status == 200 or slug(answer) == "bad-origin"
+
+
+def test_the_login_form_may_hide_its_origin(service: Service) -> None:
+    link = {"link": service.access.create_link(actor="test").secret}
+    elsewhere = {"Origin": "null", "Sec-Fetch-Site": "cross-site"}
+    assert slug(service.client.post("/login", data=link, headers=elsewhere)) == "bad-origin"
+    assert service.client.post("/login", data=link, headers={"Origin": "null"}).status_code == 303
 
 
 def test_unknown_addresses_and_methods_are_problems(service: Service) -> None:

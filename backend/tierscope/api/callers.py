@@ -29,7 +29,8 @@ def find_caller(request: Request) -> Caller | None:
     """Returns who sends the request; None where a login is needed.
 
     Raises:
-        UnknownToken: a bearer token was sent and is not valid. It never falls back to the anonymous reader.
+        UnknownToken: a bearer token was sent and is not valid, or an `Authorization` header holds none and no session
+            came with it. Whoever sends that header is never the anonymous reader.
         BadCsrf: a write with a session cookie lacks the session's CSRF token.
     """
     bearer = bearer_of(request)
@@ -47,6 +48,8 @@ def find_caller(request: Request) -> Caller | None:
         ):
             raise BadCsrf(f"{request.method} {request.url.path} came with a session and without its CSRF token")
         return caller
+    if "authorization" in request.headers:
+        raise UnknownToken("the Authorization header holds no bearer token")
     if anonymous_reads(request):
         return ANONYMOUS_CALLER
     return None

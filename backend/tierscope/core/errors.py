@@ -2,7 +2,8 @@
 
     TierscopeError                 500 internal
     ├── BadRequest                 400 bad-request
-    │   └── BadHost                400 bad-host
+    │   ├── BadHost                400 bad-host
+    │   └── BadOrigin              400 bad-origin
     ├── Unauthenticated            401 login-needed
     │   ├── UnknownCredential      401 unknown-credential
     │   ├── UnknownToken           401 unknown-token
@@ -84,6 +85,16 @@ class BadHost(BadRequest):
     slug = "bad-host"
     title = "The Host header is not on the list"
     default_next_step = "Add the name to TIERSCOPE_ALLOWED_HOSTS if people are to use it."
+
+
+class BadOrigin(BadRequest):
+    """A browser says that a page of another site sent the request."""
+
+    slug = "bad-origin"
+    title = "The Origin header is not on the list"
+    default_next_step = (
+        "Set TIERSCOPE_PUBLIC_URL to the dashboard's address, or add its name to TIERSCOPE_ALLOWED_HOSTS."
+    )
 
 
 class Unauthenticated(TierscopeError):
