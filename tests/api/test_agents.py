@@ -150,3 +150,25 @@ def test_the_old_credential_ends_a_day_after_a_rotation(service: Service) -> Non
     with pytest.raises(UnknownCredential):
         later.authenticate(service.host.credential)
     assert later.authenticate(new).public_id == service.host.id
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\r", "a\x1b[2J", "a\x85", "db\u202e1", "../../etc", "..", "a/../b"])
+def test_names_that_deceive_are_refused_at_enrolment_and_the_token_stays(service: Service, name: str) -> None:
+    access = Access(service.database)
+    token = access.create_join_token(actor="test").secret
+    secret = access.create_api_token(role="admin", note="", lifetime=None, actor="test").secret
+    admin = {"Authorization": f"Bearer {secret}"}
+    for body in (
+        {"hostname": name},
+        {"hostname": "n", "labels": {name: "v"}},
+        {"hostname": "n", "labels": {"k": name}},
+    ):
+        refused = service.client.post("/v1/agents/enrol", json={"join_token": token, **body})
+        assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (422, "invalid"), body
+        assert refused.json()["next_step"]
+    taken = service.client.post("/v1/agents/enrol", json={"join_token": token, "hostname": "n"})
+    assert taken.status_code == 201
+    host = f"/v1/hosts/{taken.json()['host_id']}/labels"
+    assert service.client.put(host, json={"labels": {"k": name}}, headers=admin).status_code == 422
+    joining = service.client.post("/v1/agents/join-tokens", json={"labels": {"k": name}}, headers=admin)
+    assert joining.status_code == 422

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from factories import batches
 from tierscope.core.errors import TierscopeError, UnknownVersion, Unreadable
+from tierscope.domain.batch import ServiceKey
 from tierscope.wire._generated import batch_pb2
+from tierscope.wire.counters import layout_hash
 from tierscope.wire.decode import DecodeLimits, decode_body, decode_message
 
 LIMITS = DecodeLimits()
@@ -54,6 +56,27 @@ def test_a_full_batch_is_decoded() -> None:
     assert decoded.inventory is not None
     assert decoded.inventory.body["nodes"][1]["memory_bytes"] is None
     assert decoded.inventory.body["knobs"][0]["value"] is None
+
+
+def test_names_that_deceive_are_escaped_and_nothing_is_lost() -> None:
+    batch = batches.make_batch()
+    batches.add_inventory(batch, services=["a\u202eb", "../../etc", "plain/x..y"], hostname="n\r\n/../x\x85")
+    batch.inventory.labels.add(key="a\u2066", value="..")
+    batch.inventory.labels.add(key="k", value="\x1b[2J", source="kubernetes")
+    batch.inventory.findings[0].cause = "line\nbreak"
+    batches.add_heat(batch, services=["demo/a\u202eb", "../x/.."])
+    keys = ("host|vmstat|x", "service:demo/a\u202eb|memory.stat|anon")
+    batch.layouts.add(hash=layout_hash(keys), keys=keys)
+    found = decode_message(batch.SerializeToString(), LIMITS).batch
+    assert found.inventory is not None
+    assert found.inventory.body["hostname"] == r"n\x0d\x0a/\x2e\x2e/x\x85"
+    names = [service.key.name for service in found.inventory.services]
+    assert names == [r"a\u202eb", r"\x2e\x2e/\x2e\x2e/etc", "plain/x..y"]
+    assert found.heat[0].services == (ServiceKey("demo", r"a\u202eb"), ServiceKey(r"\x2e\x2e", r"x/\x2e\x2e"))
+    assert found.layouts[0].keys == ("host|vmstat|x", r"service:demo/a\u202eb|memory.stat|anon")
+    assert found.inventory.labels == {"rack": "r1", r"a\u2066": r"\x2e\x2e"}
+    assert found.inventory.kubernetes_labels == {"k": r"\x1b[2J"}
+    assert found.inventory.body["findings"][0]["cause"] == r"line\x0abreak"
 
 
 def test_services_beyond_the_limit_are_left_out_and_counted() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tierscope.domain.names import problem_of_name
+
 MAX_LABELS = 64
 MAX_LABEL_CHARS = 256
 MAX_ROWS = 200_000
@@ -46,6 +48,9 @@ def problem_of_labels(labels: Mapping[str, str]) -> str | None:
             return f"label {key[:40]!r} is empty or longer than {MAX_LABEL_CHARS} characters"
         if any(not character.isprintable() for character in key + value):
             return f"label {key[:40]!r} holds a character that cannot be printed"
+        problem = problem_of_name(key) or problem_of_name(value)
+        if problem is not None:
+            return f"label {key[:40]!r} {problem}"
     return None
 
 

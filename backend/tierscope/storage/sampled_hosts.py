@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.batch import ServiceKey
+from tierscope.domain.names import escaped_name
 from tierscope.domain.packing import Block
 from tierscope.domain.samples.containers import POD_RULE
 from tierscope.storage import copy
@@ -57,10 +58,11 @@ def find_agent_host(session: ReadSession, names: Sequence[str], *, seen_after: d
 
 
 def make_host(transaction: WriteTransaction, *, name: str, labels: dict[str, str]) -> tuple[int, str]:
-    """Make a host that no credential speaks for; its id and public id."""
+    """Make a host that no credential speaks for; its id and public id. Deceiving characters of texts are escaped."""
     public_id = "h" + secrets.token_hex(8)
     # Nobody knows the secret behind this digest, so that no agent can send as this host.
-    host = NewHost(public_id, name, "live", labels, {}, secrets.token_bytes(32))
+    plain = {escaped_name(key): escaped_name(value) for key, value in labels.items()}
+    host = NewHost(public_id, escaped_name(name), "live", plain, {}, secrets.token_bytes(32))
     return insert_host(transaction, host), public_id
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Forbidden, NotFound, Unavailable, UnknownToken, Unprocessable
+from tierscope.domain.labels import problem_of_labels
 from tierscope.domain.permissions import Permission, Role, granted, unknown_scopes
 from tierscope.storage import access as stored
 from tierscope.storage import users as stored_users
@@ -187,9 +188,16 @@ class Access:
         note: str = "",
         actor: str,
     ) -> NewToken:
-        """Makes a token that enrols `uses` hosts (None = any number); it can fix their origin and labels."""
+        """Makes a token that enrols `uses` hosts (None = any number); it can fix their origin and labels.
+
+        Raises:
+            Unprocessable: it has no use, or a label is not acceptable.
+        """
         if uses is not None and uses < 1:
             raise Unprocessable("a join token needs at least one use")
+        problem = problem_of_labels(labels or {})
+        if problem is not None:
+            raise Unprocessable(problem)
         row = stored.NewTokenRow(kind="join", note=note, uses_left=uses, origin=origin, labels=labels or {})
         return self._create(row, self._clock() + lifetime, actor)
 

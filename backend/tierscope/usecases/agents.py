@@ -7,6 +7,7 @@ from datetime import timedelta
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound, UnknownCredential, UnknownToken, Unprocessable
+from tierscope.domain.names import problem_of_name
 from tierscope.storage import access as stored_access
 from tierscope.storage import agents as stored
 from tierscope.storage.agents import HostIdentity
@@ -134,6 +135,9 @@ class Agents:
 def _check(hostname: str, labels: dict[str, str], origin: str) -> None:
     if not 0 < len(hostname) <= MAX_HOSTNAME_LENGTH or "\0" in hostname:
         raise Unprocessable(f"a host name has 1 to {MAX_HOSTNAME_LENGTH} characters, this one has {len(hostname)}")
+    problem = problem_of_name(hostname)
+    if problem is not None:
+        raise Unprocessable(f"the host name {problem}", next_step="Give the machine a plain name and enrol it again.")
     if origin not in ORIGINS:
         raise Unprocessable(f"origin is one of {', '.join(ORIGINS)}, not {origin[:40]!r}")
     if len(labels) > MAX_LABELS:
@@ -141,3 +145,6 @@ def _check(hostname: str, labels: dict[str, str], origin: str) -> None:
     for key, value in labels.items():
         if not key or len(key) > MAX_LABEL_LENGTH or len(value) > MAX_LABEL_LENGTH or "\0" in key + value:
             raise Unprocessable(f"label {key[:40]!r} is empty or longer than {MAX_LABEL_LENGTH} characters")
+        problem = problem_of_name(key) or problem_of_name(value)
+        if problem is not None:
+            raise Unprocessable(f"label {key[:40]!r} {problem}")

@@ -7,6 +7,7 @@ import numpy as np
 
 from tierscope.core.errors import Unreadable
 from tierscope.domain.batch import Int64, Method, ServiceKey
+from tierscope.domain.names import escaped_name
 
 MAX_TEXT_BYTES = 1024
 MAX_STRINGS = 65_536
@@ -57,11 +58,16 @@ class Strings:
 
 
 def service_key(text: str, field: str) -> ServiceKey:
-    """Parses `<namespace>/<name>`; the name may contain further slashes."""
+    """Parses `<namespace>/<name>`; the name may contain further slashes. Deceiving characters are escaped."""
     namespace, slash, name = text.partition("/")
     if not slash or not namespace or not name:
         raise Unreadable(f"{field}: {text[:80]!r} is not <namespace>/<name>")
-    return ServiceKey(namespace, name)
+    return plain_service(namespace, name)
+
+
+def plain_service(namespace: str, name: str) -> ServiceKey:
+    """Returns a service under names that can be shown: escaped where they deceive, so that no measurement is lost."""
+    return ServiceKey(escaped_name(namespace), escaped_name(name))
 
 
 def check_text(text: str, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:

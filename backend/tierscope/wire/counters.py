@@ -7,6 +7,7 @@ import numpy as np
 
 from tierscope.core.errors import Unreadable
 from tierscope.domain.batch import Bits, CounterBlock, Int64, Layout
+from tierscope.domain.names import escaped_name, escaped_text
 from tierscope.wire import checks
 from tierscope.wire._generated import counters_pb2
 
@@ -20,7 +21,10 @@ def layout_hash(keys: tuple[str, ...]) -> bytes:
 
 
 def decode_layout(message: counters_pb2.CounterLayout, *, max_keys: int) -> Layout:
-    """Checks that keys are sorted, unique, well formed and what the hash says."""
+    """Checks that keys are sorted, unique, well formed and what the hash says.
+
+    Services in them are escaped as everywhere; order and hash stay as they came, because values are found by place.
+    """
     if not 0 < len(message.keys) <= max_keys:
         raise Unreadable(f"a layout of {len(message.keys)} keys, accepted is 1..{max_keys}")
     keys = tuple(message.keys)
@@ -32,7 +36,12 @@ def decode_layout(message: counters_pb2.CounterLayout, *, max_keys: int) -> Layo
             raise Unreadable(f"layout key {key[:80]!r} is not <scope>|<source>|<name>")
     if layout_hash(keys) != message.hash:
         raise Unreadable("the hash of a layout does not fit its keys")
-    return Layout(hash=message.hash, keys=keys)
+    return Layout(hash=message.hash, keys=tuple(_plain_key(key) for key in keys))
+
+
+def _plain_key(key: str) -> str:
+    scope, bar, rest = key.partition("|")
+    return escaped_name(scope) + bar + escaped_text(rest)
 
 
 def decode_counters(message: counters_pb2.CounterBlock, *, max_keys: int) -> CounterBlock:

@@ -1,11 +1,13 @@
 """The inventory and the agent's report on itself."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from google.protobuf.message import Message
 
 from tierscope.core.errors import Unreadable
-from tierscope.domain.batch import Finding, Inventory, InventoryService, SelfReport, ServiceKey
+from tierscope.domain.batch import Finding, Inventory, InventoryService, SelfReport
+from tierscope.domain.names import escaped_name, escaped_text
 from tierscope.wire import checks
 from tierscope.wire._generated import batch_pb2, inventory_pb2
 
@@ -21,14 +23,17 @@ _CONFIDENCES = ("certain", "likely", "possible")
 
 
 def decode_inventory(message: inventory_pb2.Inventory, *, max_services: int) -> tuple[Inventory, int]:
-    """Returns the inventory with at most `max_services` services, and how many were left out."""
+    """Returns the inventory with at most `max_services` services, and how many were left out.
+
+    Names and labels that could deceive a reader are escaped rather than refused: the batch carries measurements too.
+    """
     services = []
     for service in message.services:
         if not service.namespace or not service.name or "/" in service.namespace:
             raise Unreadable("inventory.services: a service needs a name, and a namespace without a slash")
         services.append(
             InventoryService(
-                key=ServiceKey(service.namespace, service.name),
+                key=checks.plain_service(service.namespace, service.name),
                 rule=service.rule,
                 processes=checks.scalar(service.processes, "inventory.services.processes", 0, (1 << 31) - 1),
                 heat_measured=service.heat_measured,
@@ -38,12 +43,13 @@ def decode_inventory(message: inventory_pb2.Inventory, *, max_services: int) -> 
     if len(message.labels) > MAX_LABELS:
         raise Unreadable(f"inventory.labels: {len(message.labels)} labels, at most {MAX_LABELS} are accepted")
     left_out = max(0, len(services) - max_services)
+    body = message_values(message, "inventory")
     inventory = Inventory(
-        body=message_values(message, "inventory"),
+        body=body | {"hostname": escaped_name(body["hostname"])},
         services=tuple(services[:max_services]),
         findings=tuple(_finding(finding) for finding in message.findings),
-        labels={label.key: label.value for label in message.labels if label.source != KUBERNETES},
-        kubernetes_labels={label.key: label.value for label in message.labels if label.source == KUBERNETES},
+        labels=_labels(label for label in message.labels if label.source != KUBERNETES),
+        kubernetes_labels=_labels(label for label in message.labels if label.source == KUBERNETES),
         labels_complete=message.labels_complete,
         interval_seconds=checks.scalar(message.interval_seconds, "inventory.interval_seconds", 0, MAX_INTERVAL_SECONDS),
     )
@@ -83,7 +89,10 @@ def decode_self(message: batch_pb2.SelfReport) -> SelfReport:
 
 
 def message_values(message: Message, place: str) -> dict[str, Any]:
-    """Returns a message as plain values under the contract's field names; an absent optional field is None."""
+    """Returns a message as plain values under the contract's field names; an absent optional field is None.
+
+    Characters of texts that do not show, or change how the rest shows, are escaped.
+    """
     found: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         value = getattr(message, field.name)
@@ -104,7 +113,13 @@ def _plain(value: Any, where: str) -> Any:  # noqa: ANN401 - protobuf values hav
         return message_values(value, where)
     if isinstance(value, float):
         return checks.real(value, where, -MAX_REAL, MAX_REAL)
-    return checks.check_text(value, where, max_bytes=MAX_TEXT_BYTES) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return escaped_text(checks.check_text(value, where, max_bytes=MAX_TEXT_BYTES))
+    return value
+
+
+def _labels(labels: Iterable[inventory_pb2.Label]) -> dict[str, str]:
+    return {escaped_name(label.key): escaped_name(label.value) for label in labels}
 
 
 def _finding(message: inventory_pb2.Finding) -> Finding:
