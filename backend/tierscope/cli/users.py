@@ -76,7 +76,7 @@ def disable(name: Name, demo: Demo = False) -> None:
 
 @app.command()
 def enable(name: Name, demo: Demo = False) -> None:
-    """Let a disabled user in again; its sessions stay ended."""
+    """Let a disabled user in again; its sessions stay ended, its API tokens revoked."""
     with _users(demo=demo) as (users, caller):
         row = _change(users, name, caller, disabled=False)
     typer.echo(f"{row.name} is enabled.")

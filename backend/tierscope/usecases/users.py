@@ -18,8 +18,9 @@ __all__ = ["NewUser", "UserChange", "UserRow", "Users", "end_sessions", "user_na
 
 PASSWORD_LINK_LIFETIME = timedelta(hours=24)
 MAX_TEXT_LENGTH = 200
-# What a session of the user rests on; API tokens stay, and are refused while the user is disabled.
+# What a session of the user rests on.
 _SESSIONS = ("session", "link", "password")
+_TOKENS = ("api",)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}\Z")
 
 
@@ -107,7 +108,10 @@ class Users:
             return _require(transaction, public_id)
 
     def update(self, public_id: str, change: UserChange, *, by: Caller) -> UserRow:
-        """Changes a user. Disabling ends the sessions at once; another role counts from the next request on.
+        """Changes a user. Another role counts from the next request on.
+
+        Disabling ends the sessions at once and revokes the API tokens for good: enabling the user again does not bring
+        them back.
 
         Raises:
             NotFound: there is no such user.
@@ -133,8 +137,8 @@ class Users:
                 role=change.role,
                 disabled_at=disabled_at,
             )
-            if change.disabled:
-                end_sessions(transaction, user.id, self._clock)
+            if change.disabled or user.disabled_at is not None:
+                stored.end_user_access(transaction, user.id, kinds=_SESSIONS + _TOKENS, now=now)
             detail = {"name": user.name, "role": change.role, "disabled": change.disabled}
             self._audit(transaction, by, "user.update", public_id, detail)
             return _require(transaction, public_id)
