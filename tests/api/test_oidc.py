@@ -20,6 +20,7 @@ from factories.prometheus import answers
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.settings import Settings
+from tierscope.usecases.access import Caller
 from tierscope.usecases.users import UserChange, Users
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -228,8 +229,9 @@ def test_names_are_not_what_people_are_known_by(database_url: str, provider: Pro
 def test_teams_follow_the_claim_and_what_the_token_lacks_is_asked_for(database_url: str, provider: Provider) -> None:
     own = {"team_claim": "groups", "teams": {"g-17": "storage"}}
     with running(settings(database_url, provider.issuer, **own)) as (app, client):
-        team = app.state.teams.create(_team("storage"), actor="test")
-        app.state.teams.create(_team("search"), actor="test")
+        by = Caller(kind="token", name="test", role="admin")
+        team = app.state.teams.create(_team("storage"), by=by)
+        app.state.teams.create(_team("search"), by=by)
         provider.claims["groups"] = ["g-17", "search", "unknown"]
         go(client)
         assert [item["name"] for item in who(client)["teams"]] == ["search", "storage"]

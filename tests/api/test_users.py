@@ -292,6 +292,35 @@ def test_teams_own_services_and_their_members_see_them_as_theirs(service: Servic
     assert service.ask("POST", "/v1/events", body=event, as_=member).status_code == 403
 
 
+def test_a_token_cannot_make_owners_of_more_than_it_may_itself(service: Service) -> None:
+    owned = make_owned(service.app.state.database)
+    mine, member = owned.ids["service_id"], owned.member.public_id
+    made = service.app.state.access.create_api_token(
+        role="admin", scopes=["write:users"], note="hr", lifetime=None, actor="test"
+    )
+    narrow = {"Authorization": f"Bearer {made.secret}"}
+    empty = service.ask("POST", "/v1/teams", body={"name": "a", "members": [member]}, as_=narrow)
+    assert empty.status_code == 201
+    path = f"/v1/teams/{empty.json()['id']}"
+    storage = next(team for team in service.ask("GET", "/v1/teams").json() if team["name"] == "storage")
+    body = {name: storage[name] for name in ("name", "members", "services")}
+    grants = [
+        ("POST", "/v1/teams", {"name": "b", "members": [member], "services": [mine]}),
+        ("POST", "/v1/teams", {"name": "c", "services": [mine]}),
+        ("PUT", path, {"name": "a", "members": [member], "services": [mine]}),
+        ("PUT", f"/v1/teams/{storage['id']}", body | {"members": [*body["members"], service.add("ann")]}),
+        ("PUT", f"/v1/teams/{storage['id']}", body | {"name": "d"}),
+        ("PUT", f"/v1/services/{mine}/owner", {"team_id": empty.json()["id"]}),
+    ]
+    for method, address, asked in grants:
+        refused = service.ask(method, address, body=asked, as_=narrow)
+        assert (refused.status_code, slug(refused)) == (403, "forbidden"), asked
+        assert "read:tiles" in refused.json()["detail"]
+    assert service.ask("PUT", f"/v1/teams/{storage['id']}", body=body, as_=narrow).status_code == 200
+    assert service.ask("PUT", f"/v1/services/{mine}/owner", body={"team_id": None}, as_=narrow).status_code == 200
+    assert service.ask(*grants[-1][:2], body=grants[-1][2]).status_code == 200
+
+
 def test_the_audit_trail_is_found_by_who_what_and_when(service: Service) -> None:
     before = utc_now()
     user = service.add("ann", "operator")

@@ -49,8 +49,9 @@ def make_owned(database: Database) -> Owned:
     ids, foreign = (_make_service(database, name) for name in ("owned", "foreign"))
     member = make_user(database, "member")
     teams = Teams(database)
-    teams.create(TeamChange("storage", [member.public_id], [ids["service_id"]]), actor="test")
-    teams.create(TeamChange("search", [], [foreign["service_id"]]), actor="test")
+    by = Caller(kind="token", name="test", role="admin")
+    teams.create(TeamChange("storage", [member.public_id], [ids["service_id"]]), by=by)
+    teams.create(TeamChange("search", [], [foreign["service_id"]]), by=by)
     return Owned(member, ids, foreign)
 
 

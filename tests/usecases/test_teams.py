@@ -9,6 +9,7 @@ from factories.installations import enrol
 from factories.people import make_owned
 from tierscope.core.database import Database
 from tierscope.domain.alerts.rules import Scope
+from tierscope.usecases.access import Caller
 from tierscope.usecases.alerts.subjects import Fleet
 from tierscope.usecases.teams import Teams
 
@@ -25,7 +26,7 @@ def test_alerts_about_a_service_carry_the_team_that_owns_it(database_url: str) -
                     "INSERT INTO host_services (host_id, service_id) SELECT hosts.id, services.id FROM hosts, services"
                 )
             )
-        Teams(database).set_owner(owned.foreign["service_id"], None, actor="test")
+        Teams(database).set_owner(owned.foreign["service_id"], None, by=Caller(kind="token", name="test", role="admin"))
         with database.read() as session:
             found = Fleet.read(session).subjects(Scope("service"))
     labels = {subject.name: dict(subject.labels) for subject in found}

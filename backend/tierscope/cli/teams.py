@@ -12,6 +12,7 @@ from tierscope.cli.exits import fail, print_json
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
+    from tierscope.usecases.access import Caller
     from tierscope.usecases.teams import TeamRow, Teams
     from tierscope.usecases.users import Users
 
@@ -29,9 +30,9 @@ def add(name: Name, member: Members = None, service: Services = None, demo: Demo
     """Make a team."""
     from tierscope.usecases.teams import TeamChange
 
-    with _teams(demo=demo) as (teams, users, actor):
+    with _teams(demo=demo) as (teams, users, caller):
         members = [users.find_by_name(one).public_id for one in member or []]
-        row = teams.create(TeamChange(name, members, service or []), actor=actor)
+        row = teams.create(TeamChange(name, members, service or []), by=caller)
     typer.echo(f"{row.public_id}  {row.name}")
 
 
@@ -55,19 +56,19 @@ def set_team(name: Name, member: Members = None, service: Services = None, demo:
     """Replace the members of a team, its services, or both: what is not named stays."""
     from tierscope.usecases.teams import TeamChange
 
-    with _teams(demo=demo) as (teams, users, actor):
+    with _teams(demo=demo) as (teams, users, caller):
         found = _find(teams, name)
         members = found.members if member is None else [users.find_by_name(one).public_id for one in member]
         services = found.services if service is None else service
-        row = teams.update(found.public_id, TeamChange(found.name, members, services), actor=actor)
+        row = teams.update(found.public_id, TeamChange(found.name, members, services), by=caller)
     typer.echo(f"{row.name}: {len(row.members)} members, {len(row.services)} services")
 
 
 @app.command()
 def remove(name: Name, demo: Demo = False) -> None:
     """Remove a team; its services are owned by nobody then."""
-    with _teams(demo=demo) as (teams, _, actor):
-        teams.delete(_find(teams, name).public_id, actor=actor)
+    with _teams(demo=demo) as (teams, _, caller):
+        teams.delete(_find(teams, name).public_id, by=caller)
     typer.echo(f"Removed {name}.")
 
 
@@ -79,11 +80,12 @@ def _find(teams: Teams, name: str) -> TeamRow:
 
 
 @contextmanager
-def _teams(*, demo: bool) -> Iterator[tuple[Teams, Users, str]]:
-    """Yield teams and users of an instance, and the name that goes into the audit trail."""
+def _teams(*, demo: bool) -> Iterator[tuple[Teams, Users, Caller]]:
+    """Yield teams and users of an instance, and who changes them: whoever has a shell here may do what admins may."""
     from tierscope.cli.database import actor, open_database
+    from tierscope.usecases.access import Caller
     from tierscope.usecases.teams import Teams
     from tierscope.usecases.users import Users
 
     with open_database(Settings(), demo=demo) as database:
-        yield Teams(database), Users(database), actor()
+        yield Teams(database), Users(database), Caller(kind="session", name=actor(), role="admin")

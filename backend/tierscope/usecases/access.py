@@ -73,7 +73,16 @@ def require_within(caller: Caller, role: Role, scopes: Sequence[str] | None = No
     Raises:
         Forbidden: names what the caller does not have.
     """
-    missing = sorted(granted(role, scopes) - caller.permissions)
+    require_held(caller, granted(role, scopes))
+
+
+def require_held(caller: Caller, handed_out: frozenset[Permission]) -> None:
+    """Refuses to hand out permissions that the caller does not have.
+
+    Raises:
+        Forbidden: names what the caller does not have.
+    """
+    missing = sorted(handed_out - caller.permissions)
     if missing:
         raise Forbidden(f"`{caller.name}` cannot give what it does not have: {', '.join(missing)}")
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.permissions import OWNER
 from tierscope.storage import access as stored_access
 from tierscope.storage import teams as stored
 from tierscope.storage.teams import OwnedKind, TeamName, TeamRow
+from tierscope.usecases.access import Caller, require_held
 
 __all__ = ["OwnedKind", "TeamChange", "TeamName", "TeamRow", "Teams"]
 
@@ -47,41 +49,47 @@ class Teams:
         with self._database.read() as session:
             return stored.owns(session, user_id=user_id, kind=kind, public_id=public_id)
 
-    def create(self, change: TeamChange, *, actor: str) -> TeamRow:
+    def create(self, change: TeamChange, *, by: Caller) -> TeamRow:
         """Makes a team.
 
         Raises:
             Unprocessable: the name is not acceptable, or a user or service is not there.
             Conflict: the name is taken.
+            Forbidden: the team would own services, and the caller lacks what owners may.
         """
         name = _name(change.name)
+        if change.services:
+            require_held(by, OWNER)
         public_id = "g" + secrets.token_hex(8)
         with self._database.write() as transaction:
             team_id = stored.insert_team(transaction, public_id=public_id, name=name)
             if team_id is None:
                 raise _taken(name)
             self._fill(transaction, team_id, change)
-            self._audit(transaction, actor, "team.create", public_id, _detail(name, change))
+            self._audit(transaction, by, "team.create", public_id, _detail(name, change))
             return _require(transaction, public_id)
 
-    def update(self, public_id: str, change: TeamChange, *, actor: str) -> TeamRow:
+    def update(self, public_id: str, change: TeamChange, *, by: Caller) -> TeamRow:
         """Gives a team another name, members and services.
 
         Raises:
             NotFound: there is no such team.
             Unprocessable: the name is not acceptable, or a user or service is not there.
             Conflict: the name is taken.
+            Forbidden: somebody would come to own a service, and the caller lacks what owners may.
         """
         name = _name(change.name)
         with self._database.write() as transaction:
             team = _require(transaction, public_id)
+            if _hands_out(team, name, change):
+                require_held(by, OWNER)
             if not stored.rename_team(transaction, team.id, name):
                 raise _taken(name)
             self._fill(transaction, team.id, change)
-            self._audit(transaction, actor, "team.update", public_id, _detail(name, change))
+            self._audit(transaction, by, "team.update", public_id, _detail(name, change))
             return _require(transaction, public_id)
 
-    def delete(self, public_id: str, *, actor: str) -> None:
+    def delete(self, public_id: str, *, by: Caller) -> None:
         """Removes a team. Its services are owned by nobody then.
 
         Raises:
@@ -90,14 +98,17 @@ class Teams:
         with self._database.write() as transaction:
             team = _require(transaction, public_id)
             stored.delete_team(transaction, team.id)
-            self._audit(transaction, actor, "team.delete", public_id, {"name": team.name})
+            self._audit(transaction, by, "team.delete", public_id, {"name": team.name})
 
-    def set_owner(self, service_id: str, team_id: str | None, *, actor: str) -> TeamName | None:
+    def set_owner(self, service_id: str, team_id: str | None, *, by: Caller) -> TeamName | None:
         """Says which team owns a service; None = nobody.
 
         Raises:
             NotFound: there is no such service or team.
+            Forbidden: a team is to own the service, and the caller lacks what owners may.
         """
+        if team_id is not None:
+            require_held(by, OWNER)
         with self._database.write() as transaction:
             team = None if team_id is None else _require(transaction, team_id)
             if not stored.set_owner(transaction, service_id=service_id, team_id=None if team is None else team.id):
@@ -105,7 +116,7 @@ class Teams:
                     f"no service has the id {service_id[:80]!r}", next_step="List services with GET /v1/services."
                 )
             detail: dict[str, object] = {"team": None if team is None else team.name}
-            self._audit(transaction, actor, "service.owner", service_id, detail)
+            self._audit(transaction, by, "service.owner", service_id, detail)
             return stored.read_owner(transaction, service_id)
 
     def _fill(self, transaction: WriteTransaction, team_id: int, change: TeamChange) -> None:
@@ -117,10 +128,18 @@ class Teams:
             raise Unprocessable(f"no service has the id {', '.join(name[:80] for name in missing[:5])}")
 
     def _audit(
-        self, transaction: WriteTransaction, actor: str, action: str, subject: str, detail: dict[str, object]
+        self, transaction: WriteTransaction, by: Caller, action: str, subject: str, detail: dict[str, object]
     ) -> None:
-        row = stored_access.AuditRow(self._clock(), actor, action, subject, detail)
+        row = stored_access.AuditRow(self._clock(), by.name, action, subject, detail)
         stored_access.append_audit(transaction, row)
+
+
+def _hands_out(team: TeamRow, name: str, change: TeamChange) -> bool:
+    """Whether a change makes somebody an owner; another name may, where a provider says who is in which team."""
+    if not change.services:
+        return False
+    more = set(change.services) - set(team.services) or set(change.members) - set(team.members)
+    return bool(more) or name != team.name
 
 
 def _name(text: str) -> str:
