@@ -6,6 +6,7 @@ from contextlib import closing
 import httpx
 import pytest
 import yaml
+from sqlalchemy import text
 
 from factories.services import running
 from factories.watched import Watched
@@ -38,6 +39,40 @@ def client(database_url: str) -> Iterator[httpx.Client]:
 def watched(database_url: str) -> Iterator[Watched]:
     with closing(Database(database_url)) as database:
         yield Watched(database, 20)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["[]", "5", "{}", '{"bogus": 1}', '{"name": 1, "expression": "x", "scope": {"hosts": 5}}', '{"labels": [[]]}'],
+)
+def test_a_stored_rule_that_cannot_be_read_is_skipped_told_and_deleted(
+    client: httpx.Client, watched: Watched, body: str
+) -> None:
+    broken = client.post("/v1/rules", json=RULE | {"name": "broken"}).json()["id"]
+    client.post("/v1/rules", json=RULE)
+    with watched.database.write() as transaction:
+        spoil = text(
+            "UPDATE alert_rules SET body = CAST(:body AS jsonb) WHERE name IN ('broken', 'ping-pong-critical')"
+        )
+        transaction.execute(spoil, {"body": body})
+    watched.evaluate(2.5)
+    watched.send(watched.enrol(), KEYS, [[0, 1, 2000 * 60 * i] for i in range(12)])
+    watched.evaluate(20)
+    assert "busy" in {alert["rule_name"] for alert in client.get("/v1/alerts").json()["items"]}
+    names = {rule["name"] for rule in client.get("/v1/rules").json()["items"]}
+    assert {"busy", "ping-pong-critical"} <= names, "a shipped rule is stored anew"
+    assert "broken" not in names
+    worker = next(part for part in client.get("/v1/status").json()["components"] if part["name"] == "worker")
+    assert worker["status"] == "degraded"
+    assert "'broken'" in worker["detail"]
+    assert f"/v1/rules/{broken}" in worker["detail"]
+    told = client.get(f"/v1/rules/{broken}")
+    assert (told.status_code, "cannot be read" in told.json()["detail"]) == (404, True)
+    assert client.post("/v1/rules", json=RULE | {"name": "broken"}).status_code == 409
+    assert client.delete(f"/v1/rules/{broken}").status_code == 204
+    assert client.delete(f"/v1/rules/{broken}").status_code == 404
+    assert "cannot be read" not in client.get("/v1/status").text
+    assert client.post("/v1/rules", json=RULE | {"name": "broken"}).status_code == 201
 
 
 def test_a_rule_is_checked_stored_judged_and_removed(client: httpx.Client, watched: Watched) -> None:

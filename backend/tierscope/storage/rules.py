@@ -8,6 +8,7 @@ from sqlalchemy import delete, func, insert, select, text, update
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.alerts.files import read_rule, rule_entry
+from tierscope.domain.alerts.problems import RuleError
 from tierscope.domain.alerts.rules import Rule
 from tierscope.storage.tables import alert_rules, alert_states
 
@@ -29,6 +30,18 @@ class RuleRow:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadableRule:
+    """A stored rule whose body says nothing that this version understands; `body` as it is stored."""
+
+    id: int
+    public_id: str
+    origin: RuleOrigin
+    name: str
+    body: Any
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RuleStanding:
     """How far a rule is evaluated, and how many subjects are in each state."""
 
@@ -37,18 +50,22 @@ class RuleStanding:
 
 
 def list_rules(session: ReadSession) -> list[RuleRow]:
-    """All rules, by group and name."""
-    statement = select(alert_rules).order_by(alert_rules.c.group_name, alert_rules.c.name)
-    return [_row(row) for row in session.execute(statement)]
+    """All rules that can be read, by group and name; `list_unreadable_rules` has the others."""
+    return [row for row in _list(session) if isinstance(row, RuleRow)]
 
 
-def find_rule(session: ReadSession, public_id: str) -> RuleRow | None:
+def list_unreadable_rules(session: ReadSession) -> list[UnreadableRule]:
+    """The rules that are skipped because they cannot be read, by group and name."""
+    return [row for row in _list(session) if isinstance(row, UnreadableRule)]
+
+
+def find_rule(session: ReadSession, public_id: str) -> RuleRow | UnreadableRule | None:
     """One rule by its public id."""
     row = session.execute(select(alert_rules).where(alert_rules.c.public_id == public_id)).one_or_none()
     return None if row is None else _row(row)
 
 
-def find_rule_named(session: ReadSession, name: str) -> RuleRow | None:
+def find_rule_named(session: ReadSession, name: str) -> RuleRow | UnreadableRule | None:
     """One rule by its name."""
     row = session.execute(select(alert_rules).where(alert_rules.c.name == name)).one_or_none()
     return None if row is None else _row(row)
@@ -101,7 +118,15 @@ def _columns(rule: Rule) -> dict[str, Any]:
     return {"name": rule.name, "group_name": rule.group, "enabled": rule.enabled, "body": rule_entry(rule)}
 
 
-def _row(row: Any) -> RuleRow:  # noqa: ANN401 - a row of the driver
-    return RuleRow(
-        row.id, row.public_id, row.origin, row.version, row.created_at, row.updated_at, row.author, read_rule(row.body)
-    )
+def _list(session: ReadSession) -> list[RuleRow | UnreadableRule]:
+    statement = select(alert_rules).order_by(alert_rules.c.group_name, alert_rules.c.name)
+    return [_row(row) for row in session.execute(statement)]
+
+
+def _row(row: Any) -> RuleRow | UnreadableRule:  # noqa: ANN401 - a row of the driver
+    try:
+        rule = read_rule(row.body)
+    except (RuleError, TypeError, ValueError, AttributeError) as error:  # a body may have any shape
+        reason = str(error) if isinstance(error, RuleError) else "a field has another shape"
+        return UnreadableRule(row.id, row.public_id, row.origin, row.name, row.body, reason)
+    return RuleRow(row.id, row.public_id, row.origin, row.version, row.created_at, row.updated_at, row.author, rule)

@@ -16,7 +16,7 @@ from tierscope.domain.alerts.rules import Rule, check_rule, says_the_same
 from tierscope.storage import rules as stored
 from tierscope.storage.access import AuditRow, append_audit
 from tierscope.storage.alerts import count_open, lock_alerts
-from tierscope.storage.rules import RuleRow, RuleStanding
+from tierscope.storage.rules import RuleRow, RuleStanding, UnreadableRule
 from tierscope.usecases.alerts.closing import close_alerts
 
 MAX_RULES = 1000
@@ -131,7 +131,7 @@ class Rules:
             return _views(transaction, [_require(transaction, rule_id)])[0]
 
     def delete(self, rule_id: str, *, actor: str) -> None:
-        """Remove a rule; its open alerts are resolved, its history stays.
+        """Remove a rule, one that cannot be read too; its open alerts are resolved, its history stays.
 
         Raises:
             NotFound: there is no such rule.
@@ -140,12 +140,15 @@ class Rules:
         now = self._clock()
         with self._database.write() as transaction:
             lock_alerts(transaction, wait=True)
-            row = _require(transaction, rule_id)
-            if row.origin == "shipped":
+            row = stored.find_rule(transaction, rule_id)
+            if row is None:
+                raise _unknown(rule_id)
+            if isinstance(row, RuleRow) and row.origin == "shipped":
                 raise Conflict(f"`{row.rule.name}` is shipped", next_step="Switch it off instead.")
+            detail = rule_entry(row.rule) if isinstance(row, RuleRow) else {"name": row.name, "body": row.body}
             close_alerts(transaction, row.id, now=now, reason="rule deleted")
             stored.delete_rule(transaction, row.id)
-            append_audit(transaction, AuditRow(now, actor, "rule.delete", row.public_id, rule_entry(row.rule)))
+            append_audit(transaction, AuditRow(now, actor, "rule.delete", row.public_id, detail))
 
     def export_yaml(self) -> str:
         """All rules as a file."""
@@ -176,6 +179,11 @@ class Rules:
                     stored.insert_rule(transaction, public_id, rule, origin="own", author=actor, now=now)
                     append_audit(transaction, AuditRow(now, actor, "rule.create", public_id, rule_entry(rule)))
                     done["added"].append(rule.name)
+                elif isinstance(row, UnreadableRule):
+                    raise Conflict(
+                        f"`{rule.name}` is stored and cannot be read: {row.reason}",
+                        next_step=f"Delete it first: DELETE /v1/rules/{row.public_id}.",
+                    )
                 elif row.rule == rule:
                     done["unchanged"].append(rule.name)
                 elif row.origin == "shipped" and replace(rule, enabled=row.rule.enabled) != row.rule:
@@ -203,7 +211,10 @@ def put_rule(transaction: WriteTransaction, row: RuleRow, rule: Rule, *, author:
 
 
 def store_shipped(transaction: WriteTransaction, *, now: datetime) -> None:
-    """Bring the shipped rules to what this version ships. Whether one is switched on stays as people set it."""
+    """Bring the shipped rules to what this version ships. Whether one is switched on stays as people set it.
+
+    A shipped rule that cannot be read is stored anew; a name that such a rule of people has taken is passed over.
+    """
     rules = shipped_rules()
     names = {rule.name for rule in rules}
     for row in stored.list_rules(transaction):
@@ -212,6 +223,12 @@ def store_shipped(transaction: WriteTransaction, *, now: datetime) -> None:
             stored.delete_rule(transaction, row.id)
     for rule in rules:
         found = stored.find_rule_named(transaction, rule.name)
+        if isinstance(found, UnreadableRule):
+            if found.origin == "own":
+                continue
+            close_alerts(transaction, found.id, now=now, reason="rule deleted")
+            stored.delete_rule(transaction, found.id)
+            found = None
         if found is None:
             public_id = f"shipped-{rule.name}"
             stored.insert_rule(transaction, public_id, rule, origin="shipped", author=None, now=now)
@@ -282,8 +299,17 @@ def require_checked(rule: Rule, prefix: str = "") -> None:
 def _require(session: ReadSession, rule_id: str) -> RuleRow:
     row = stored.find_rule(session, rule_id)
     if row is None:
-        raise NotFound(f"there is no rule {rule_id[:80]!r}", next_step="List them with GET /v1/rules.")
+        raise _unknown(rule_id)
+    if isinstance(row, UnreadableRule):
+        raise NotFound(
+            f"the stored rule {row.name!r} cannot be read: {row.reason}",
+            next_step=f"Delete it (DELETE /v1/rules/{row.public_id}) and add it anew.",
+        )
     return row
+
+
+def _unknown(rule_id: str) -> NotFound:
+    return NotFound(f"there is no rule {rule_id[:80]!r}", next_step="List them with GET /v1/rules.")
 
 
 def _require_free(session: ReadSession, name: str) -> None:

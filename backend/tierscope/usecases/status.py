@@ -1,5 +1,6 @@
 """Health of the installation, and the metric catalogue."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -10,6 +11,7 @@ from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.errors import TierscopeError
 from tierscope.domain._generated.catalogue import METRICS, Metric
 from tierscope.storage.installation import Installation, read_installation
+from tierscope.storage.rules import UnreadableRule, list_unreadable_rules
 from tierscope.usecases.context import ReadContext
 
 LAG_DEGRADED_SECONDS = 600.0
@@ -63,9 +65,10 @@ class StatusReads:
         try:
             with self._context.database.read() as session:
                 found = read_installation(session, self._context.clock())
+                unreadable = list_unreadable_rules(session)
             database = Component("database", "healthy", "answers", None)
         except TierscopeError as error:
-            found, database = None, Component("database", "down", error.detail, None)
+            found, database, unreadable = None, Component("database", "down", error.detail, None), []
         lag = self._lag(found)
         return Status(
             version=tierscope.__version__,
@@ -74,7 +77,7 @@ class StatusReads:
             components=(
                 replace(database, since=_since(instance, "database")) if database.status == "healthy" else database,
                 Component("api", "healthy", "answers", _since(instance, "api")),
-                _worker(instance, found, lag),
+                _skipping(_worker(instance, found, lag), unreadable),
                 _supervised(instance, "queue") or Component("queue", "unknown", _UNSUPERVISED, None),
                 _supervised(instance, "agent") or self._agents(found),
                 _objects(settings.objects.store, found),
@@ -111,6 +114,7 @@ class StatusReads:
         )
 
 
+_NAMED = 3
 _UNSUPERVISED = "runs outside of `tierscope up`: ask whoever runs it"
 
 
@@ -147,6 +151,17 @@ def _supervised(instance: InstanceState | None, name: str) -> Component | None:
 def _since(instance: InstanceState | None, name: str) -> datetime | None:
     component = _supervised(instance, name)
     return component.since if component else None
+
+
+def _skipping(worker: Component, unreadable: Sequence[UnreadableRule]) -> Component:
+    """The worker with the alert rules that it skips, because they are not judged until somebody acts."""
+    if not unreadable or worker.status == "down":
+        return worker
+    named = ", ".join(
+        f"{rule.name!r} (DELETE /v1/rules/{rule.public_id}): {rule.reason}" for rule in unreadable[:_NAMED]
+    )
+    detail = f"{len(unreadable)} stored alert rules cannot be read and are skipped: {named}"
+    return replace(worker, status="degraded", detail=detail)
 
 
 def _worker(instance: InstanceState | None, found: Installation | None, lag: float | None) -> Component:
