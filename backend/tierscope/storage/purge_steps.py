@@ -7,6 +7,7 @@ way, and documents that mention it, which are rewritten. The audit trail and the
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from sqlalchemy import Table, Text
@@ -80,7 +81,8 @@ class GoneStep:
 Step = ChunkStep | RowStep | RollupStep | SettleStep | GoneStep
 
 
-def make_steps(kind: PurgeKind) -> list[Step]:
+@cache
+def make_steps(kind: PurgeKind) -> tuple[Step, ...]:
     """All steps, in order. Time tables come twice: ingest or a worker may have been at it meanwhile."""
     chunks = _chunk_steps(kind)
     rollups: list[Step] = []
@@ -88,7 +90,7 @@ def make_steps(kind: PurgeKind) -> list[Step]:
         rollups = [RollupStep("service_heat_1h"), RollupStep("service_heat_1d"), RollupStep("service_moves_1h")]
     special = _host_rows() if kind == "host" else _service_rows()
     subject = RowStep(f"{kind}s", f"DELETE FROM {kind}s WHERE id = :number")  # noqa: S608 - names of our own
-    return [
+    return (
         *rollups,
         *chunks,
         *special,
@@ -99,7 +101,7 @@ def make_steps(kind: PurgeKind) -> list[Step]:
         *chunks,
         _objects(kind),
         GoneStep(objects.name, f"SELECT count(*) FROM {objects.name} WHERE {kind}_id = :number"),  # noqa: S608
-    ]
+    )
 
 
 def statement_values(subject: PurgeSubjectRow) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from importlib import resources
 
 from tierscope.core.clock import Clock, utc_now
@@ -238,9 +239,10 @@ def store_shipped(transaction: WriteTransaction, *, now: datetime) -> None:
                 put_rule(transaction, found, wanted, author=None, now=now)
 
 
-def shipped_rules() -> list[Rule]:
-    """The rules that come with this version."""
-    return read_rules(resources.files("tierscope.usecases.alerts").joinpath(_SHIPPED).read_text("utf-8"))
+@cache
+def shipped_rules() -> tuple[Rule, ...]:
+    """The rules that come with this version. Read once: every evaluation asks for them."""
+    return tuple(read_rules(resources.files("tierscope.usecases.alerts").joinpath(_SHIPPED).read_text("utf-8")))
 
 
 def read_file(text: str) -> list[Rule]:

@@ -2,6 +2,7 @@
 
 import difflib
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tierscope.domain.alerts import condition as computed
 from tierscope.domain.alerts import tree
@@ -45,8 +46,9 @@ class _Typed:
     flow: Series | None = None
 
 
+@lru_cache(maxsize=1024)
 def check_expression(text: str, scope: ScopeKind, field_name: str = "expression") -> Condition:
-    """A condition that can be computed for subjects of a scope.
+    """A condition that can be computed for subjects of a scope. Kept, because rules are checked every minute.
 
     Raises:
         RuleError: it cannot; names the column, the cause and the next step.
