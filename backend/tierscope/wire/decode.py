@@ -1,4 +1,4 @@
-"""A body of POST /v1/ingest/batches as a checked `Batch`: inflate within bounds, parse, check everything.
+"""A body of POST /v1/ingest/batches as a checked `Batch`: inflate within bounds, count, parse, check everything.
 
 Whatever arrives, the outcome is a `Batch` or one of the errors below, each naming the field and what is wrong with it.
 Nothing here asks the database: whether a layout is known, or a sequence number was seen, is decided by ingest.
@@ -12,6 +12,7 @@ from tierscope.core.errors import UnknownVersion, Unreadable
 from tierscope.domain.batch import Batch, Origin
 from tierscope.wire import checks
 from tierscope.wire._generated import batch_pb2
+from tierscope.wire.bounds import check_bounds
 from tierscope.wire.counters import decode_counters, decode_layout
 from tierscope.wire.heat import decode_gaps, decode_heat
 from tierscope.wire.inflate import inflate
@@ -57,6 +58,7 @@ def decode_body(body: bytes, limits: DecodeLimits) -> Decoded:
 
 def decode_message(data: bytes, limits: DecodeLimits) -> Decoded:
     """Decodes an inflated body. Raises as `decode_body`."""
+    check_bounds(data, batch_pb2.Batch)
     message = batch_pb2.Batch()
     try:
         message.ParseFromString(data)
