@@ -54,9 +54,11 @@ impl SeriesIndex {
         let read = py.detach(|| Request::read(body, &self.0, &limits));
         match read {
             Ok(request) => Ok(WriteRequest(Mutex::new(request))),
-            Err(error @ (Unreadable::TooLarge { .. } | Unreadable::TooMany(_))) => {
-                Err(PyOverflowError::new_err(error.to_string()))
-            }
+            Err(
+                error @ (Unreadable::TooLarge { .. }
+                | Unreadable::TooMany(_)
+                | Unreadable::TooManyLabels),
+            ) => Err(PyOverflowError::new_err(error.to_string())),
             Err(error) => Err(PyValueError::new_err(error.to_string())),
         }
     }

@@ -7,6 +7,11 @@ use crate::index::{Index, SeriesRef};
 use crate::labels::{self, Labels};
 use crate::message::{Fields, Value};
 
+/// Most labels of the series of one request that nobody knew yet: they are read into memory, label by label.
+pub const NEW_LABELS_MAX: usize = 131_072;
+/// Most bytes of these labels.
+pub const NEW_LABEL_BYTES_MAX: usize = 8 << 20;
+
 /// Bounds of a request, and which times are taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -40,6 +45,11 @@ pub enum Unreadable {
     /// Too many samples.
     #[error("the request has more than {0} samples or series")]
     TooMany(usize),
+    /// Too many labels of series that are new.
+    #[error(
+        "the request brings new series with more than {NEW_LABELS_MAX} labels, or {NEW_LABEL_BYTES_MAX} bytes of them"
+    )]
+    TooManyLabels,
 }
 
 /// What of a request was left out; the rest is kept.
@@ -124,7 +134,7 @@ impl Request {
             .zip(found)
             .map(|(key, found)| Series { key, found })
             .collect();
-        request.read_unknown(&region);
+        request.read_unknown(&region)?;
         Ok(request)
     }
 
@@ -197,24 +207,33 @@ impl Request {
     }
 
     /// Reads the labels of series that are new here, and leaves out those that do not fit.
-    fn read_unknown<'a>(&mut self, region: &impl Fn(usize) -> &'a [u8]) {
+    fn read_unknown<'a>(&mut self, region: &impl Fn(usize) -> &'a [u8]) -> Result<(), Unreadable> {
         let mut refused = vec![false; self.series.len()];
+        let (mut labels_read, mut bytes_read) = (0, 0);
         for (place, refused) in refused.iter_mut().enumerate() {
             if self.series[place].found.is_some() {
                 continue;
             }
+            bytes_read += region(place).len();
             match labels::read(region(place)) {
-                Ok(labels) => self.unknown.push((place as u32, labels)),
+                Ok(labels) => {
+                    labels_read += labels.len();
+                    self.unknown.push((place as u32, labels));
+                }
                 Err(reason) => {
                     *refused = true;
                     self.refusals.labels_reason.get_or_insert(reason);
                 }
+            }
+            if labels_read > NEW_LABELS_MAX || bytes_read > NEW_LABEL_BYTES_MAX {
+                return Err(Unreadable::TooManyLabels);
             }
         }
         let before = self.samples.len();
         self.samples
             .retain(|(place, _, _)| !refused[*place as usize]);
         self.refusals.labels += before - self.samples.len();
+        Ok(())
     }
 
     /// Label sets that nobody knows yet, in the order in which `resolve` takes their ids.

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails here says so")]
 
 use proptest::prelude::*;
-use tierscope_samples::request::{self, Limits, Request, Unreadable};
+use tierscope_samples::request::{
+    self, Limits, NEW_LABEL_BYTES_MAX, NEW_LABELS_MAX, Request, Unreadable,
+};
 use tierscope_samples::{Index, Labels, SeriesRef, body};
 
 const LIMITS: Limits = Limits {
@@ -102,6 +104,38 @@ fn many_empty_series_do_not_cost_memory() {
     assert!(body.len() < 100_000);
     let refused = Request::read(&body, &Index::new(0, 1), &LIMITS).unwrap_err();
     assert_eq!(refused, Unreadable::TooMany(10_000));
+}
+
+#[test]
+fn labels_of_new_series_are_bounded_in_number_and_bytes() {
+    let limits = Limits {
+        inflated_bytes: 32 << 20,
+        samples: 100_000,
+        ..LIMITS
+    };
+    let narrow: Vec<(String, String)> = (0..60)
+        .map(|at| (format!("l{at}"), "v".to_owned()))
+        .chain([("__name__".to_owned(), "m".to_owned())])
+        .collect();
+    let wide = vec![
+        ("__name__".to_owned(), "m".to_owned()),
+        ("wide".to_owned(), "\u{1f525}".repeat(1000)),
+    ];
+    for (labels, most) in [
+        (narrow, NEW_LABELS_MAX / 61),
+        (wide, NEW_LABEL_BYTES_MAX / 4040),
+    ] {
+        let read = |n: usize| {
+            let each = (&labels[..], &[1_000_i64][..], &[1.0][..]);
+            Request::read(
+                &request::write(std::iter::repeat_n(each, n)),
+                &Index::new(7, 1),
+                &limits,
+            )
+        };
+        assert_eq!(read(most + 50).unwrap_err(), Unreadable::TooManyLabels);
+        assert_eq!(read(most - 50).unwrap().unknown().count(), most - 50);
+    }
 }
 
 #[test]
