@@ -18,6 +18,8 @@ PYTHON_PATHS := backend tests contract migrations
 PYTEST_PROCESSES ?= 2
 PYTEST_ARGS ?=
 LOGS := .build/logs
+# What a test process compiles, others read: where this is set in the environment, each would compile all tests anew.
+test-python test-quick test-soak e2e: export PYTHONDONTWRITEBYTECODE :=
 # Tests use the program that users get, and do not compile it again on the way.
 WITH_AGENT := TIERSCOPE_AGENT_BINARY="$$(deploy/dev/build-agent.sh --print-path)"
 
@@ -74,13 +76,11 @@ test: $(PYTHON_STAMP) $(FRONTEND) ## Run all tests: Rust, Python with servers an
 
 # What needs no server, no browser and no programs but its own.
 QUICK := tests/domain tests/wire tests/contract
-# They hold rates over hundreds of drawn series, which takes minutes.
-QUICK_WITHOUT := $(patsubst %,--ignore=tests/domain/test_%.py,capacity experiment_rates ratio_coverage sampled_replays simulate_samples)
 
 test-quick: $(PYTHON_STAMP) $(NODE_STAMP) simcore ## Run what answers within two minutes once compiled: no servers, no browser
 	@deploy/dev/check-tools.sh rust
 	$(RUST) cargo test --workspace --locked --quiet --lib --bins
-	$(BIN)/python -m pytest -q -n $(PYTEST_PROCESSES) --dist loadscope -m "not slow" $(QUICK) $(QUICK_WITHOUT) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n $(PYTEST_PROCESSES) --dist loadscope -m "not slow and not rates" $(QUICK) $(PYTEST_ARGS)
 	$(WEB) npm test -- --reporter=dot
 
 nightly: $(PYTHON_STAMP) simcore ## Run property tests with a new seed and more examples, and keep what they find; SEED=1

@@ -19,6 +19,7 @@ python() { .venv/bin/python -m pytest -n "$processes" --hypothesis-seed="$seed" 
 
 try "Rust" rust
 try "Python" python -m hypothesis
+try "Rates" env TIERSCOPE_DRAWS=all .venv/bin/python -m pytest -n "$processes" -m rates tests/domain
 try "API" env TIERSCOPE_FUZZ_EXAMPLES="${EXAMPLES:-100}" .venv/bin/python -m pytest -n "$processes" \
     --hypothesis-seed="$seed" --hypothesis-profile=nightly tests/api/test_properties.py
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from fixtures.draws import drawn
 from tierscope.domain.experiments import (
     Arm,
     Design,
@@ -28,9 +29,10 @@ from tierscope.domain.experiments import (
     within_margin,
 )
 
+pytestmark = pytest.mark.rates
 Floats = npt.NDArray[np.float64]
-RUNS = 400
-# The rate that a fair test of 5 % exceeds in 400 runs once in a thousand times.
+RUNS = drawn(400)
+# The rate that a fair test of 5 % exceeds in so many runs once in a thousand times.
 MOST_WRONG = 0.05 + 3.1 * (0.05 * 0.95 / RUNS) ** 0.5
 MARGIN = 0.05
 DAY, HOUR = 86_400, 3600
@@ -137,7 +139,7 @@ def test_a_placebo_is_significant_as_often_as_it_says_for_drawn_arms() -> None:
 
 
 def test_who_looks_every_other_hour_and_stops_on_a_good_one_is_misled_in_few_experiments() -> None:
-    misled, runs = 0, 150
+    misled, runs = 0, drawn(150)
     for seed in range(runs):
         series = simulate(seed, 15, 15, 0.0)
         for hours in range(3, 24, 2):

@@ -18,10 +18,12 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from fixtures.draws import drawn
 from tierscope.domain.curve_bands import HostPages
 from tierscope.domain.ratio import HEADROOM, PRIOR, RATIOS, UPPER_LEVEL, Belief, Point, ShareOnSlow
 from tierscope.domain.ratio.slow_share import LEVEL, share_on_slow
 
+pytestmark = pytest.mark.rates
 Floats = npt.NDArray[np.float64]
 Slow = Callable[["Host", float], tuple[float, float]]
 
@@ -41,8 +43,8 @@ PUBLISHED = (
     (0.28, 0.015),
 )
 """Share of accesses on CXL, and loss: V01 to V06, V08, V09, V12 to V14, V17 and V18 of TPP."""
-RUNS = 200
-SLACK = 0.03
+RUNS = drawn(400)
+SLACK = 0.03 * math.sqrt(200 / RUNS)
 HOSTS, SAMPLED_HOSTS, SAMPLED_PAGES = 12, 3, 4096
 CRITICALITY, CRITICALITY_SD = 0.2, 0.15
 """Exponent of a page's density in the stall of one access: dense pages are more critical, not in all services alike."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fixtures.draws import drawn
 from tierscope.domain.knobs.facts import (
     DEMOTE_SCALE,
     DEMOTION,
@@ -128,6 +129,7 @@ def sample_of(columns: TraceColumns, ratio: float, random: np.random.Generator) 
 CONDITIONS = Conditions(Costs(), warm_up_intervals=10)
 
 
+@pytest.mark.rates
 @pytest.mark.parametrize("policy", ["tpp", "first_touch"])
 def test_intervals_of_sampled_shares_hold_the_truth_at_about_their_rate(policy: str) -> None:
     random = np.random.default_rng(5)
@@ -138,7 +140,7 @@ def test_intervals_of_sampled_shares_hold_the_truth_at_about_their_rate(policy: 
         for one in whole
     ]
     held = []
-    for _ in range(20):
+    for _ in range(drawn(20)):
         for columns, truth in zip(whole, truths, strict=True):
             assert truth is not None
             trace = HostTrace.of_sample(sample_of(columns, 0.1, random), lead_intervals=0)

@@ -20,6 +20,7 @@ from tierscope.storage.traces import read_recorded
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
+pytestmark = pytest.mark.slow
 TRACED = ("sqlite.miss", "redis-zipf.miss")
 """Accesses that missed the caches, as hardware samples them: no page takes a large part of them."""
 MINUTE_NS = 60_000_000_000

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fixtures.draws import drawn
 from fixtures.page_traces import TRACES
 from tierscope.domain.heat.unseen import (
     CLAIMS,
@@ -20,7 +21,7 @@ from tierscope.domain.sampled_traces import fold_sampled, sum_windows
 from tierscope.storage.traces import read_page_trace
 
 PERIOD_EVENTS = 200.0
-SEEDS = 200
+SEEDS = drawn(200)
 INSUFFICIENT, LOWER_BOUND, INTERVAL = range(len(CLAIMS))
 
 
@@ -100,6 +101,7 @@ def test_windows_end_with_their_interval() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.rates
 @pytest.mark.parametrize(
     ("name", "merged", "answered_at_least"),
     [("redis-zipf.miss", 1, None), ("redis-zipf.miss", 6, None), ("sqlite.miss", 1, 0.85), ("sqlite.miss", 6, 0.95)],
@@ -126,7 +128,7 @@ def test_true_pages_lie_in_the_interval_wherever_one_is_claimed(
         for claim, right in ((INTERVAL, inside), (LOWER_BOUND, above)):
             made = (claims == claim).sum(axis=0)
             held = ((claims == claim) & right).sum(axis=0)
-            cells = made >= SEEDS // 10
+            cells = made >= max(SEEDS // 10, 20)  # of fewer, one that is wrong says nothing
             assert (held[cells] >= 0.9 * made[cells]).all(), (name, core_groups, CLAIMS[claim])
             assert held.sum() >= 0.95 * made.sum(), (name, core_groups, CLAIMS[claim])
         covered = np.stack([bound.coverage for bound in bounds]) >= 0.8

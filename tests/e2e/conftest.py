@@ -20,7 +20,7 @@ from e2e.page_visits import PAGE_MS, patient_context
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.instance.source_tree import find_agent
 
-HISTORY_HOURS = 6
+HISTORY_HOURS = 3
 LOAD_SECONDS = 800
 """Generous: the machine may be busy with other tests. How long it takes is measured elsewhere."""
 CHROMIUM_FLAGS = [
