@@ -1,13 +1,16 @@
 """People and programs: links, sessions, CSRF, tokens, the Host header, the audit trail."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 import httpx
 import pytest
 
 from factories.services import running
+from tierscope.core.database import Database
 from tierscope.core.settings import Settings
+from tierscope.storage.schema import upgrade
 from tierscope.usecases.access import Access
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -73,6 +76,26 @@ def test_a_write_of_a_session_needs_its_csrf_token(service: Service) -> None:
         answer = service.client.post("/v1/events", json=event, headers={b"X-CSRF-Token": wrong})
         assert (answer.status_code, slug(answer)) == (403, "bad-csrf")
     assert service.client.post("/v1/events", json=event, headers=header).status_code == 201
+
+
+def test_two_instances_on_one_machine_keep_their_sessions_apart(
+    service: Service, database_url: str, empty_database_url: str
+) -> None:
+    upgrade(empty_database_url)
+    live = service.log_in()
+    with running(Settings(database_url=empty_database_url)) as (app, other):
+        demo = Service(other, app.state.access)
+        demo.client.cookies.update(service.client.cookies)  # a browser sends cookies of all ports to each
+        assert demo.client.get("/v1/session").json()["kind"] == "anonymous"
+        demo.log_in()
+        names = {name for name, _ in demo.client.cookies.items()}
+        assert len(names) == 2
+        assert all(name.startswith("tierscope_session_") for name in names)
+        service.client.cookies.update(demo.client.cookies)
+        assert service.client.get("/v1/session").json()["csrf_token"] == live["X-CSRF-Token"]
+        assert demo.client.get("/v1/session").json()["csrf_token"] != live["X-CSRF-Token"]
+    with closing(Database(database_url)) as database:
+        assert Access(database).instance_name() == service.access.instance_name(), "another process has the same"
 
 
 def test_logging_out_ends_the_session_for_good(service: Service) -> None:

@@ -67,7 +67,11 @@ def test_a_login_makes_the_user_and_goes_where_it_began(database_url: str, provi
         assert "max-age=600" in cookie
         answer = go(client)
         assert (answer.status_code, answer.headers["location"]) == (303, "/services?range=7d")
-        session = next(value for value in answer.headers.get_list("set-cookie") if "tierscope_session=tss_" in value)
+        session = next(
+            value
+            for value in answer.headers.get_list("set-cookie")
+            if value.startswith("tierscope_session_") and "=tss_" in value
+        )
         assert "samesite=strict" in session.lower()
         told = who(client)
         assert (told["kind"], told["name"], told["role"]) == ("session", "ann", "operator")

@@ -11,7 +11,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.domain.permissions import Role
 from tierscope.storage.users import find_user
-from tierscope.usecases.access import Caller, csrf_token, start_session
+from tierscope.usecases.access import Access, Caller, csrf_token, start_session
 from tierscope.usecases.teams import TeamChange, Teams
 from tierscope.usecases.users import NewUser, UserRow, Users
 
@@ -41,7 +41,8 @@ def session_of(
         row = find_user(transaction, found.public_id)
         assert row is not None
         token, _ = start_session(transaction, row, now=utc_now())
-    return {"Cookie": f"{SESSION_COOKIE}={token.secret}", "X-CSRF-Token": csrf_token(token.secret)}
+    name = SESSION_COOKIE + Access(database).instance_name()
+    return {"Cookie": f"{name}={token.secret}", "X-CSRF-Token": csrf_token(token.secret)}
 
 
 def make_owned(database: Database) -> Owned:

@@ -7,7 +7,14 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from tierscope.api.callers import SESSION_COOKIE, access_of, anonymous_reads, find_caller, settings_of
+from tierscope.api.callers import (
+    access_of,
+    anonymous_reads,
+    find_caller,
+    session_cookie_name,
+    session_secret,
+    settings_of,
+)
 from tierscope.api.figures import Model
 from tierscope.api.limited import guarded_login
 from tierscope.api.me import TeamRef, own_tokens_of
@@ -125,7 +132,7 @@ def read_session(request: Request, response: Response) -> Session:
     """Say who the caller is, what it may do, and its CSRF token."""
     response.headers["Cache-Control"] = "no-store"
     caller = find_caller(request)
-    cookie = request.cookies.get(SESSION_COOKIE)
+    cookie = session_secret(request)
     csrf = csrf_token(cookie) if cookie and caller is not None and caller.kind == "session" else None
     return describe_session(request, caller, csrf)
 
@@ -141,7 +148,7 @@ async def log_in(body: LinkLogin | PasswordLogin, request: Request, response: Re
         token, caller = await run_in_threadpool(access_of(request).redeem_link, body.link)
     else:
         token, caller = await log_in_with_password(request, body.name, body.password)
-    set_session_cookie(request, response, token.secret)
+    await run_in_threadpool(set_session_cookie, request, response, token.secret)
     return await run_in_threadpool(describe_session, request, caller, csrf_token(token.secret))
 
 
@@ -149,10 +156,10 @@ async def log_in(body: LinkLogin | PasswordLogin, request: Request, response: Re
 def log_out(request: Request, response: Response) -> None:
     """End the session at once."""
     caller = find_caller(request)
-    cookie = request.cookies.get(SESSION_COOKIE)
+    cookie = session_secret(request)
     if cookie and caller is not None and caller.kind == "session":
         access_of(request).end_session(cookie)
-    response.delete_cookie(SESSION_COOKIE, path="/")
+    response.delete_cookie(session_cookie_name(request), path="/")
 
 
 @router.post("/v1/tokens", status_code=201, summary="Make an API token")
@@ -193,7 +200,7 @@ async def log_in_with_password(request: Request, name: str, password: str) -> tu
 def set_session_cookie(request: Request, response: Response, secret: str) -> None:
     """Puts the session's cookie on a response."""
     response.set_cookie(
-        SESSION_COOKIE,
+        session_cookie_name(request),
         secret,
         max_age=int(SESSION_LIFETIME.total_seconds()),
         path="/",

@@ -10,7 +10,8 @@ from tierscope.core.errors import BadCsrf, UnknownToken
 from tierscope.core.settings import Settings
 from tierscope.usecases.access import ANONYMOUS_CALLER, Access, Caller, csrf_token
 
-SESSION_COOKIE = "tierscope_session"
+SESSION_COOKIE = "tierscope_session_"
+"""How names of session cookies begin; the instance follows."""
 CSRF_HEADER = "x-csrf-token"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -39,7 +40,7 @@ def find_caller(request: Request) -> Caller | None:
         if caller is None:
             raise UnknownToken("the bearer token is unknown, expired or revoked")
         return caller
-    cookie = request.cookies.get(SESSION_COOKIE)
+    cookie = session_secret(request)
     caller = access_of(request).caller_of_session(cookie) if cookie else None
     if caller is not None and cookie is not None:
         sent = request.headers.get(CSRF_HEADER, "")
@@ -53,6 +54,18 @@ def find_caller(request: Request) -> Caller | None:
     if anonymous_reads(request):
         return ANONYMOUS_CALLER
     return None
+
+
+def session_cookie_name(request: Request) -> str:
+    """The name of this instance's session cookie. Browsers send cookies of all ports of a machine to each of them."""
+    return SESSION_COOKIE + access_of(request).instance_name()
+
+
+def session_secret(request: Request) -> str | None:
+    """Returns the secret of the session that the request came with, or None."""
+    if not any(name.startswith(SESSION_COOKIE) for name in request.cookies):
+        return None
+    return request.cookies.get(session_cookie_name(request))
 
 
 def bearer_of(request: Request) -> str | None:

@@ -74,7 +74,7 @@ async def use_link(request: Request) -> Response:
     if not form.get("link"):
         raise UnknownToken("the form carries no login link")
     token, _ = await run_in_threadpool(access_of(request).redeem_link, form["link"])
-    return _enter(request, token.secret)
+    return await run_in_threadpool(_enter, request, token.secret)
 
 
 @router.get("/login/password", include_in_schema=False)
@@ -93,7 +93,7 @@ async def set_password(request: Request) -> Response:
     except WeakPassword as error:
         user = await run_in_threadpool(passwords_of(request).user_of_link, link)
         return _password_page(link, user.name, problem=error)
-    return _enter(request, token.secret)
+    return await run_in_threadpool(_enter, request, token.secret)
 
 
 def _password_page(link: str, name: str, *, problem: WeakPassword | None = None) -> Response:

@@ -58,7 +58,12 @@ def _complete(document: dict[str, Any], permissions: Mapping[tuple[str, str], Pe
     components["responses"] = {f"Problem{status}": _problem(status) for status in _MEANINGS}
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "An API token, or the credential of a host."},
-        "session": {"type": "apiKey", "in": "cookie", "name": "tierscope_session"},
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": "tierscope_session_<instance>",
+            "description": "Set by logging in; its name ends with what tells this instance from others.",
+        },
     }
     for method, path, operation in _operations(document):
         needed = permissions.get((method, path))

@@ -34,5 +34,5 @@ async def change_password(
         token, changed = await passwords_of(request).change(
             caller, current=body.current_password, new=body.new_password
         )
-    set_session_cookie(request, response, token.secret)
+    await run_in_threadpool(set_session_cookie, request, response, token.secret)
     return await run_in_threadpool(describe_session, request, changed, csrf_token(token.secret))

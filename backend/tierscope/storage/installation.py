@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import text
 
-from tierscope.core.database import ReadSession
+from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.jobs import due_table
 from tierscope.storage.marks import backlog
 
@@ -28,6 +28,20 @@ class Installation:
     has_objects: bool
     moved_at: datetime | None
     move_failed_at: datetime | None
+
+
+def find_instance_name(session: ReadSession) -> str | None:
+    """What tells this instance from others on the same machine; None where nothing needed it yet."""
+    found = session.execute(text("SELECT value FROM installation WHERE key = 'instance'")).scalar_one_or_none()
+    return None if found is None else str(found)
+
+
+def store_instance_name(transaction: WriteTransaction, name: str) -> str:
+    """Give the instance a name where it has none; returns the one that stands."""
+    transaction.execute(
+        text("INSERT INTO installation (key, value) VALUES ('instance', :name) ON CONFLICT DO NOTHING"), {"name": name}
+    )
+    return str(transaction.execute(text("SELECT value FROM installation WHERE key = 'instance'")).scalar_one())
 
 
 def read_installation(session: ReadSession, now: datetime) -> Installation:

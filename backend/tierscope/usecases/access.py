@@ -19,6 +19,7 @@ from tierscope.domain.labels import problem_of_labels
 from tierscope.domain.permissions import Permission, Role, granted, unknown_scopes
 from tierscope.storage import access as stored
 from tierscope.storage import users as stored_users
+from tierscope.storage.installation import find_instance_name, store_instance_name
 from tierscope.storage.users import UserRow
 from tierscope.usecases.credentials import hash_secret, new_secret
 
@@ -110,6 +111,22 @@ class Access:
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
+        self._instance_name: str | None = None
+
+    def instance_name(self) -> str:
+        """What tells this instance from others, the same in all its processes and for good; made at its first use.
+
+        Raises:
+            TierscopeError: the database does not answer, before this process has read the name.
+        """
+        if self._instance_name is None:
+            with self._database.read() as session:
+                found = find_instance_name(session)
+            if found is None:
+                with self._database.write() as transaction:
+                    found = store_instance_name(transaction, secrets.token_hex(4))
+            self._instance_name = found
+        return self._instance_name
 
     def caller_of_token(self, secret: str) -> Caller | None:
         """Returns who holds an API token; None where it is not valid."""
@@ -151,6 +168,11 @@ class Access:
         """Makes a one-time login link, valid for half an hour."""
         row = stored.NewTokenRow(kind="link", role=role, note=name, uses_left=1)
         return self._create(row, self._clock() + LINK_LIFETIME, actor)
+
+    def anybody_has_access(self) -> bool:
+        """Whether somebody has had access, or can get it by a link that still works."""
+        with self._database.write() as transaction:
+            return stored_users.anybody_has_access(transaction, now=self._clock())
 
     def create_first_link(self) -> NewToken | None:
         """Makes a one-time admin link where nobody has ever had access; None where somebody has, or can get it."""

@@ -59,7 +59,7 @@ def _service(*, primary_key: bool = False) -> Column[int]:
 
 
 installation = Table(
-    # Facts that are decided once: `storage` = timescaledb | native, `storage_version`.
+    # Facts that are decided once: `storage` = timescaledb | native, `storage_version`, `instance`.
     "installation",
     metadata,
     Column("key", Text, primary_key=True),
