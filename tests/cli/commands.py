@@ -82,19 +82,24 @@ class Tierscope:
         return [sys.executable, "-m", "tierscope.cli", *arguments]
 
     def run(self, *arguments: str, expect: int | None = 0, env: dict[str, str] | None = None) -> str:
-        """Run to the end, compare the exit status, return stdout."""
+        """Run to the end, compare the exit status, return stdout. What starts an instance is a process of its own."""
+        environment = {**self.env, **(env or {})}
+        done = self._started(arguments, environment) if arguments[0] == "up" else call(*arguments, env=environment)
+        if expect is not None:
+            assert done.status == expect, f"{arguments}: {done.status}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def _started(self, arguments: tuple[str, ...], environment: dict[str, str]) -> Ended:
         done = subprocess.run(
             self.command(*arguments),
-            env={**self.env, **(env or {})},
+            env=environment,
             cwd="/",
             capture_output=True,
             text=True,
             timeout=START_SECONDS,
             check=False,
         )
-        if expect is not None:
-            assert done.returncode == expect, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        return Ended(done.returncode, done.stdout, done.stderr)
 
     def status(self, *arguments: str, expect: int | None = 0) -> dict[str, Any]:
         """The answer of `status --json`."""
