@@ -152,7 +152,8 @@ def agents(writer: Writer) -> None:
 def advice(writer: Writer) -> None:
     """Marks, advice, measurements and experiments."""
     write = writer.write
-    write("POST /v1/events", {"text": "deployed"})
+    write("POST /v1/events", {"text": "deployed"}, keep="event_id")
+    write("DELETE /v1/events/{event_id}")
     write("POST /v1/advice/{advice_id}/decision", {"decision": "dismissed"})
     point = {"share_on_slow": 0.5, "loss": 0.1, "loss_standard_error": 0.01}
     write("POST /v1/services/{service_id}/slowdown-points", point, keep="point_id")

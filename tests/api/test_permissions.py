@@ -122,6 +122,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /metrics/fleet": "read:fleet",
     "GET /v1/events": "read:fleet",
     "POST /v1/events": "write:events",
+    "DELETE /v1/events/{event_id}": "write:events",
     "GET /v1/capacity": "read:fleet",
     "GET /v1/capacity/forecast": "read:fleet",
     "POST /v1/capacity/plan": "read:fleet",

@@ -89,6 +89,7 @@ from tierscope.usecases.password_work import PasswordWork
 from tierscope.usecases.passwords import Passwords
 from tierscope.usecases.remote_write import RemoteWrite
 from tierscope.usecases.slowdown_points import SlowdownPoints
+from tierscope.usecases.status import StatusReads
 from tierscope.usecases.tco import TcoReads
 from tierscope.usecases.tco_losses import ServiceFacts
 from tierscope.usecases.teams import Teams
@@ -226,6 +227,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Mete
         app.state.events = Events(database, clock=clock)
         app.state.advice = Advice(database, clock=clock)
         app.state.slowdown_points = SlowdownPoints(database, clock=clock)
+        app.state.status = StatusReads(app.state.reads)
         app.state.tco = TcoReads(app.state.reads, ServiceFacts(app.state.reads))
         ingest_usecase = Ingest(database, limits=settings.limits, clock=clock, meters=meters.ingest)
         app.state.ingest = ingest_usecase

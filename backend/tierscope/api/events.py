@@ -76,6 +76,16 @@ def list_events(
     return Page[EventItem](items=[_item(row) for row in rows], next_cursor=next_cursor)
 
 
+@router.delete("/{event_id}", status_code=204, summary="Remove a mark")
+def delete_event(
+    event_id: str,
+    events: Annotated[Events, Depends(events_of)],
+    caller: Annotated[Caller, Depends(requires("write:events"))],
+) -> None:
+    """Remove a mark from all charts; the audit trail keeps what it said."""
+    events.delete(event_id, actor=caller.name)
+
+
 def _item(row: EventRow) -> EventItem:
     return EventItem(
         id=str(row.id),

@@ -75,6 +75,11 @@ def _on_database(make: _OnDatabase[T]) -> Dependency[T]:
     return _on_context(lambda context: make(context.database, clock=context.clock))
 
 
+async def status_reads(request: Request) -> StatusReads:
+    """The application's reads of its own health, which remember what they have judged."""
+    return cast("StatusReads", request.app.state.status)
+
+
 async def tco_reads(request: Request) -> TcoReads:
     """What-if of cost; one for the application, because it keeps the advice that it read."""
     return cast("TcoReads", request.app.state.tco)
@@ -112,7 +117,6 @@ service_metric_reads = _on_context(ServiceMetricReads)
 """Reads of what services say of themselves."""
 fleet_reads = _on_context(FleetReads)
 """Reads of the fleet overview."""
-status_reads = _on_context(StatusReads)
 """Reads of the installation's health."""
 experiment_reads = _on_context(ExperimentReads)
 """Reads of experiments."""

@@ -46,6 +46,9 @@ class Silence(Model):
     created_at: datetime
     status: Literal["pending", "active", "expired"]
     matches: list[str]
+    problem: str | None = Field(
+        default=None, description="Why it cannot be read and holds back nothing: end it, and make it anew."
+    )
 
 
 class AcknowledgeRequest(Model):

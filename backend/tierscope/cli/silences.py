@@ -99,6 +99,8 @@ def _print(silence: SilenceView, *, as_json: bool) -> None:
 
 def _line(silence: SilenceView) -> str:
     matchers = ", ".join(f"{matcher.name}{matcher.op}{matcher.value}" for matcher in silence.matchers)
+    if silence.problem is not None:
+        matchers = f"cannot be read, holds back nothing: {silence.problem}"
     comment = f"  {silence.comment}" if silence.comment else ""
     return f"{silence.id:18}  {silence.status:8}  until {silence.ends_at:%Y-%m-%d %H:%M:%S %Z}  {matchers}{comment}"
 

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.storage.tables import events, hosts, idempotency_keys, services
+
+READABLE_FROM, READABLE_TO = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+"""Times that Python can hold in every zone; PostgreSQL has others too, and infinity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,14 @@ def insert_event(
     return int(transaction.execute(insert(events).values(values).returning(events.c.id)).scalar_one())
 
 
+def delete_event(transaction: WriteTransaction, event_id: int) -> EventRow | None:
+    """Removes an event and returns it, with a time that Python can hold; None where there is none."""
+    c = events.c
+    statement = delete(events).where(c.id == event_id).returning(c.id, c.kind, c.text, c.author)
+    row = transaction.execute(statement).one_or_none()
+    return None if row is None else EventRow(row.id, READABLE_FROM, row.kind, row.text, None, None, row.author)
+
+
 def list_events(
     session: ReadSession,
     *,
@@ -60,14 +71,17 @@ def list_events(
     before: tuple[datetime, int] | None,
     limit: int,
 ) -> list[EventRow]:
-    """Returns events of [start, end), newest first; `before` is (time, id) of the last one seen."""
+    """Returns events of [start, end), newest first; `before` is (time, id) of the last one seen.
+
+    Times that Python's calendar does not have are left out.
+    """
     c = events.c
     statement = (
         select(c.id, c.at, c.kind, c.text, hosts.c.public_id, services.c.public_id.label("service"), c.author)
         .select_from(
             events.outerjoin(hosts, hosts.c.id == c.host_id).outerjoin(services, services.c.id == c.service_id)
         )
-        .where(c.at >= start, c.at < end)
+        .where(c.at >= max(start, READABLE_FROM), c.at < min(end, READABLE_TO))
         .order_by(c.at.desc(), c.id.desc())
         .limit(limit)
     )

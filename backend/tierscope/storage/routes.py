@@ -7,18 +7,23 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.notifications.routing import Routing, read_routing, routing_document
+from tierscope.domain.notifications.routing import Routing, routing_document
+from tierscope.domain.notifications.stored_routing import read_stored
 from tierscope.storage.tables import alert_routing
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRouting:
-    """The configuration with its version; version 0 = none was ever stored."""
+    """The configuration with its version; version 0 = none was ever stored.
+
+    `problems`: parts that cannot be read, by their place; they are left out of `routing`.
+    """
 
     version: int
     routing: Routing
     updated_at: datetime | None
     updated_by: str | None
+    problems: tuple[str, ...] = ()
 
 
 def read_stored_routing(session: ReadSession) -> StoredRouting:
@@ -26,7 +31,8 @@ def read_stored_routing(session: ReadSession) -> StoredRouting:
     row = session.execute(text("SELECT version, body, updated_at, updated_by FROM alert_routing")).one_or_none()
     if row is None:
         return StoredRouting(0, Routing(), None, None)
-    return StoredRouting(row.version, read_routing(row.body, stored=True), row.updated_at, row.updated_by)
+    routing, problems = read_stored(row.body)
+    return StoredRouting(row.version, routing, row.updated_at, row.updated_by, problems)
 
 
 def write_routing(transaction: WriteTransaction, routing: Routing, *, version: int, by: str, now: datetime) -> bool:

@@ -50,13 +50,8 @@ class RuleStanding:
 
 
 def list_rules(session: ReadSession) -> list[RuleRow]:
-    """All rules that can be read, by group and name; `list_unreadable_rules` has the others."""
+    """All rules that can be read, by group and name; the status page tells of the others."""
     return [row for row in _list(session) if isinstance(row, RuleRow)]
-
-
-def list_unreadable_rules(session: ReadSession) -> list[UnreadableRule]:
-    """The rules that are skipped because they cannot be read, by group and name."""
-    return [row for row in _list(session) if isinstance(row, UnreadableRule)]
 
 
 def find_rule(session: ReadSession, public_id: str) -> RuleRow | UnreadableRule | None:

@@ -8,8 +8,10 @@ from typing import Any, Literal
 from sqlalchemy import insert, text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.notifications.matchers import Matcher
 from tierscope.domain.notifications.routing import matcher_documents, read_matchers
 from tierscope.domain.notifications.silences import Silence
+from tierscope.domain.notifications.stored_routing import WRONG_SHAPE, unreadable_matchers
 from tierscope.storage.tables import silences
 
 _SELECT = "SELECT id, public_id, matchers, starts_at, ends_at, comment, created_by, created_at FROM silences"
@@ -17,13 +19,14 @@ _SELECT = "SELECT id, public_id, matchers, starts_at, ends_at, comment, created_
 
 @dataclass(frozen=True, slots=True)
 class SilenceRow:
-    """A silence as stored."""
+    """A silence as stored; `problem` says why it holds back nothing where it cannot be read."""
 
     number: int
     silence: Silence
     comment: str
     created_by: str
     created_at: datetime
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +91,9 @@ def find_silence(session: ReadSession, public_id: str) -> SilenceRow | None:
 
 
 def silences_in_force(session: ReadSession, now: datetime) -> list[Silence]:
-    """Silences that are not over at `now`; those still to come too."""
+    """Silences that are not over at `now`; those still to come too, those that cannot be read not."""
     rows = session.execute(text(f"{_SELECT} WHERE ends_at > :now ORDER BY id"), {"now": now})
-    return [_row(row).silence for row in rows]
+    return [found.silence for found in map(_row, rows) if found.problem is None]
 
 
 def end_silence(transaction: WriteTransaction, public_id: str, now: datetime) -> None:
@@ -170,5 +173,19 @@ def acknowledged_alerts(session: ReadSession) -> frozenset[str]:
 
 
 def _row(row: Any) -> SilenceRow:  # noqa: ANN401 - a row of the driver
-    silence = Silence(row.public_id, read_matchers(row.matchers, stored=True), row.starts_at, row.ends_at)
-    return SilenceRow(row.id, silence, row.comment, row.created_by, row.created_at)
+    matchers, problem = read_stored_matchers(row.matchers)
+    silence = Silence(row.public_id, matchers, row.starts_at, row.ends_at)
+    return SilenceRow(row.id, silence, row.comment, row.created_by, row.created_at, problem)
+
+
+def read_stored_matchers(documents: Any) -> tuple[tuple[Matcher, ...], str | None]:  # noqa: ANN401 - whatever is stored
+    """The matchers of a stored silence, and why it cannot match: none can be read, or one has a bad expression."""
+    try:
+        matchers = read_matchers(documents, stored=True)
+    except WRONG_SHAPE as error:
+        cause = str(error) if type(error) is ValueError else "its matchers have another shape"
+        return (), cause
+    if not matchers:
+        return (), "it has no matchers"
+    unreadable = unreadable_matchers(matchers)
+    return matchers, f"{', '.join(unreadable)} can match nothing" if unreadable else None

@@ -17,6 +17,8 @@ __all__ = ["EventRow", "Events", "NewEvent"]
 KINDS = ("deploy", "knob", "capacity", "note", "incident")
 MAX_TEXT_LENGTH = 2000
 MAX_KEY_LENGTH = 200
+MAX_DIGITS = 18
+"""Of an id, which is a number of 64 bits."""
 DEFAULT_WINDOW = timedelta(days=7)
 
 
@@ -89,6 +91,22 @@ class Events:
                 session, start=start, end=end, service=service, host=host, before=before, limit=limit
             )
 
+    def delete(self, event_id: str, *, actor: str) -> None:
+        """Removes an event; the audit trail keeps what it said.
+
+        Raises:
+            NotFound: there is no such event.
+        """
+        number = int(event_id) if event_id.isdecimal() and len(event_id) <= MAX_DIGITS else -1
+        with self._database.write() as transaction:
+            gone = stored.delete_event(transaction, number)
+            if gone is None:
+                raise NotFound(f"there is no event {event_id[:40]!r}", next_step="List them with GET /v1/events.")
+            detail = {"kind": gone.kind, "text": gone.text, "author": gone.author}
+            stored_access.append_audit(
+                transaction, stored_access.AuditRow(self._clock(), actor, "event.delete", event_id, detail)
+            )
+
     def _insert(self, transaction: WriteTransaction, event: NewEvent, actor: str) -> EventRow:
         now = self._clock()
         host = service = None
@@ -132,5 +150,7 @@ def _check(event: NewEvent, key: str | None) -> None:
         raise Unprocessable(f"the text has 1 to {MAX_TEXT_LENGTH} characters, this one has {len(event.text)}")
     if event.at is not None and event.at.tzinfo is None:
         raise Unprocessable("the time has no zone")
+    if event.at is not None and not stored.READABLE_FROM <= event.at < stored.READABLE_TO:
+        raise Unprocessable("the time is beyond the calendar")
     if key is not None and not 0 < len(key) <= MAX_KEY_LENGTH:
         raise Unprocessable(f"an Idempotency-Key has 1 to {MAX_KEY_LENGTH} characters")

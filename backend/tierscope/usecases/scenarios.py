@@ -92,7 +92,7 @@ class Scenarios:
         self._clock = clock
 
     def list(self, *, limit: int, cursor: str | None) -> ScenarioPage:
-        """Scenarios, newest first.
+        """Scenarios, newest first, without those that cannot be read: the status page tells of them.
 
         Raises:
             BadRequest: the cursor is none of ours.
@@ -101,7 +101,7 @@ class Scenarios:
         with self._database.read() as session:
             rows = stored.list_scenarios(session, before=before, limit=limit + 1)
         more = encode_cursor(rows[limit - 1].id) if len(rows) > limit else None
-        return ScenarioPage(tuple(_item(row) for row in rows[:limit]), more)
+        return ScenarioPage(tuple(_item(row) for row in rows[:limit] if _has_outline(row.spec)), more)
 
     def show(self, scenario_id: str) -> ScenarioView:
         """One scenario.
@@ -264,6 +264,16 @@ def _audit(
     transaction: WriteTransaction, now: datetime, actor: str, action: str, subject: str, document: ScenarioDocument
 ) -> None:
     append_audit(transaction, AuditRow(now, actor, action, subject, document.model_dump(mode="json")))
+
+
+def _has_outline(spec: Any) -> bool:  # noqa: ANN401 - whatever the database holds
+    """Whether a stored scenario has what a list shows of it; all of it is read where one is shown."""
+    options = spec.get("options") if isinstance(spec, dict) else None
+    return (
+        isinstance(options, list)
+        and "currency" in spec
+        and all(isinstance(one, dict) and "name" in one for one in options)
+    )
 
 
 def _item(row: ScenarioRow) -> ScenarioItem:

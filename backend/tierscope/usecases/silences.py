@@ -32,7 +32,7 @@ class MatcherView:
 
 @dataclass(frozen=True, slots=True)
 class SilenceView:
-    """A silence, and the open alerts that it matches."""
+    """A silence, and the open alerts that it matches; `problem` says why it holds back nothing."""
 
     id: str
     matchers: tuple[MatcherView, ...]
@@ -43,6 +43,7 @@ class SilenceView:
     created_at: datetime
     status: SilenceStatus
     matches: tuple[str, ...]
+    problem: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,8 @@ def _require_alert(session: ReadSession, alert_id: str) -> OpenAlert:
 def _view(row: SilenceRow, alerts: Sequence[OpenAlert], now: datetime) -> SilenceView:
     silence = row.silence
     status = silence.status(now)
-    matched = () if status == "expired" else (a.id for a in alerts if all_match(silence.matchers, a.labels))
+    idle = status == "expired" or row.problem is not None
+    matched = () if idle else (a.id for a in alerts if all_match(silence.matchers, a.labels))
     return SilenceView(
         id=silence.id,
         matchers=tuple(MatcherView(matcher.name, matcher.op, matcher.value) for matcher in silence.matchers),
@@ -198,6 +200,7 @@ def _view(row: SilenceRow, alerts: Sequence[OpenAlert], now: datetime) -> Silenc
         created_at=row.created_at,
         status=status,
         matches=tuple(matched),
+        problem=row.problem,
     )
 
 

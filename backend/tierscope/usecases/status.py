@@ -11,8 +11,8 @@ from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.errors import TierscopeError
 from tierscope.domain._generated.catalogue import METRICS, Metric
 from tierscope.storage.installation import Installation, read_installation
-from tierscope.storage.rules import UnreadableRule, list_unreadable_rules
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.set_aside import SetAside, StoredRows
 
 LAG_DEGRADED_SECONDS = 600.0
 """Work that waits longer than this is not being done at the usual pace."""
@@ -54,6 +54,7 @@ class StatusReads:
 
     def __init__(self, context: ReadContext) -> None:
         self._context = context
+        self._stored = StoredRows()
 
     def status(self) -> Status:
         """Each component with its health and the reason. A database that does not answer is a finding, not an error."""
@@ -65,7 +66,7 @@ class StatusReads:
         try:
             with self._context.database.read() as session:
                 found = read_installation(session, self._context.clock())
-                unreadable = list_unreadable_rules(session)
+                unreadable = self._stored.set_aside(session, self._context.clock())
             database = Component("database", "healthy", "answers", None)
         except TierscopeError as error:
             found, database, unreadable = None, Component("database", "down", error.detail, None), []
@@ -114,7 +115,7 @@ class StatusReads:
         )
 
 
-_NAMED = 3
+_NAMED = 5
 _UNSUPERVISED = "runs outside of `tierscope up`: ask whoever runs it"
 
 
@@ -153,14 +154,12 @@ def _since(instance: InstanceState | None, name: str) -> datetime | None:
     return component.since if component else None
 
 
-def _skipping(worker: Component, unreadable: Sequence[UnreadableRule]) -> Component:
-    """The worker with the alert rules that it skips, because they are not judged until somebody acts."""
+def _skipping(worker: Component, unreadable: Sequence[SetAside]) -> Component:
+    """The worker with the stored rows that are set aside, because nothing is done with them until somebody acts."""
     if not unreadable or worker.status == "down":
         return worker
-    named = ", ".join(
-        f"{rule.name!r} (DELETE /v1/rules/{rule.public_id}): {rule.reason}" for rule in unreadable[:_NAMED]
-    )
-    detail = f"{len(unreadable)} stored alert rules cannot be read and are skipped: {named}"
+    named = "; ".join(f"{row.kind} {row.name!r} ({row.way_out}): {row.reason}" for row in unreadable[:_NAMED])
+    detail = f"{len(unreadable)} stored rows cannot be read and are set aside: {named}"
     return replace(worker, status="degraded", detail=detail)
 
 

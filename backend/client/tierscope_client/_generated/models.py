@@ -3334,6 +3334,7 @@ class Silence(TypedDict):
     id: str
     matchers: list[LabelMatcher]
     matches: list[str]
+    problem: NotRequired[str | None]
     starts_at: str
     status: Literal["pending", "active", "expired"]
 

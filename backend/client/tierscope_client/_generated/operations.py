@@ -160,6 +160,10 @@ class Client(Transport):
             "models.AdviceDetail", self._json("POST", f"/v1/advice/{quote(advice_id, safe='')}/decision", body=body)
         )
 
+    def delete_event(self, event_id: str) -> None:
+        """Remove a mark. Remove a mark from all charts; the audit trail keeps what it said."""
+        self._bytes("DELETE", f"/v1/events/{quote(event_id, safe='')}")
+
     def delete_price(self, price_id: str) -> None:
         """Remove a price. Remove a price; a published one is only no longer confirmed."""
         self._bytes("DELETE", f"/v1/prices/{quote(price_id, safe='')}")

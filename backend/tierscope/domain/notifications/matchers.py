@@ -53,6 +53,11 @@ class Matcher:
                     raise BadPattern(message, next_step=error.next_step) from error
         object.__setattr__(self, "_pattern", pattern)
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether it can match at all; a `stored` one whose expression cannot be read any more cannot."""
+        return self.op in ("=", "!=") or self._pattern is not None
+
     def matches(self, labels: Labels) -> bool:
         """Whether labels meet the condition."""
         value = labels.get(self.name, "")

@@ -82,35 +82,33 @@ def routing_document(routing: Routing) -> dict[str, Any]:
     }
 
 
-def read_routing(document: Document, *, stored: bool = False) -> Routing:
+def read_routing(document: Document) -> Routing:
     """The configuration of a document that `routing_document` made, or one of the same shape.
-
-    In a `stored` one, matchers whose expression cannot be read any more match nothing.
 
     Raises:
         ValueError: a matcher or a number of seconds is wrong; BadPattern where it is an expression.
     """
     return Routing(
-        receivers=tuple(
-            Receiver(
-                entry["name"],
-                entry["kind"],
-                {
-                    field: tuple(value) if isinstance(value, list) else value
-                    for field, value in entry["settings"].items()
-                },
-            )
-            for entry in document["receivers"]
-        ),
-        routes=tuple(_read_route(entry, stored=stored) for entry in document["routes"]),
-        inhibitions=tuple(
-            Inhibition(
-                read_matchers(entry["source_matchers"], stored=stored),
-                read_matchers(entry["target_matchers"], stored=stored),
-                tuple(entry["equal"]),
-            )
-            for entry in document["inhibitions"]
-        ),
+        receivers=tuple(read_receiver(entry) for entry in document["receivers"]),
+        routes=tuple(read_route(entry) for entry in document["routes"]),
+        inhibitions=tuple(read_inhibition(entry) for entry in document["inhibitions"]),
+    )
+
+
+def read_receiver(document: Document) -> Receiver:
+    """The receiver of a document; what it says is checked by `check_routing`."""
+    settings = {
+        field: tuple(value) if isinstance(value, list) else value for field, value in document["settings"].items()
+    }
+    return Receiver(document["name"], document["kind"], settings)
+
+
+def read_inhibition(document: Document, *, stored: bool = False) -> Inhibition:
+    """The inhibition of a document. Raises ValueError for a matcher that is wrong."""
+    return Inhibition(
+        read_matchers(document["source_matchers"], stored=stored),
+        read_matchers(document["target_matchers"], stored=stored),
+        tuple(document["equal"]),
     )
 
 
@@ -143,7 +141,8 @@ def _route_document(route: Route) -> dict[str, Any]:
     }
 
 
-def _read_route(document: Document, *, stored: bool) -> Route:
+def read_route(document: Document, *, stored: bool = False) -> Route:
+    """The route of a document with those within it. Raises ValueError for matchers or seconds that are wrong."""
     seconds = {name: document.get(name) for name in _SECONDS}
     for name, value in seconds.items():
         if value is not None and not 0 <= value <= MAX_SECONDS:
@@ -154,6 +153,6 @@ def _read_route(document: Document, *, stored: bool) -> Route:
         receiver=document.get("receiver"),
         group_by=None if group_by is None else tuple(group_by),
         continue_=bool(document.get("continue", False)),
-        routes=tuple(_read_route(inner, stored=stored) for inner in document.get("routes", ())),
+        routes=tuple(read_route(inner, stored=stored) for inner in document.get("routes", ())),
         **seconds,
     )

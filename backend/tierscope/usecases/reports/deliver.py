@@ -24,7 +24,7 @@ from tierscope.usecases.context import ReadContext
 from tierscope.usecases.reports.content import ReportContent, gather_report
 from tierscope.usecases.reports.html import moment_text, render_html
 from tierscope.usecases.reports.pdf import render_pdf
-from tierscope.usecases.reports.schedules import place_of, schedule_of
+from tierscope.usecases.reports.schedules import place_of, problem_of_body, schedule_of
 
 MAX_ATTEMPTS = 6
 RETRY = timedelta(minutes=5)
@@ -74,11 +74,16 @@ class DeliverReports:
         return done
 
     def _open(self) -> None:
-        """Whatever was missed while no worker ran is sent once, not once for each time."""
+        """Whatever was missed while no worker ran is sent once, not once for each time.
+
+        A report that cannot be read is passed over; the status page tells of it.
+        """
         now = self._context.clock()
         with self._context.database.write() as transaction:
             for report in stored.lock_due(transaction, now):
-                next_at = schedule_of(dict(report.body)).after(now, report.due_at)
+                if problem_of_body(report.body) is not None:
+                    continue
+                next_at = schedule_of(report.body).after(now, report.due_at)
                 stored.open_run(transaction, report, now=now, next_at=next_at or now + FAR)
 
     def _attempt(self, report: ReportRow, run: RunRow, done: Delivered) -> None:

@@ -1,9 +1,10 @@
 """Scheduled reports: made, listed and deleted, and previews of what they would send."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from tierscope.core.database import ReadSession
@@ -21,6 +22,7 @@ from tierscope.usecases.subjects import decode_cursor, encode_cursor
 
 Format = Literal["html", "pdf", "both"]
 MAX_REPORTS = 100
+MAX_EVERY_DAYS = 366
 DEFAULT_NAME = "Capacity report"
 
 
@@ -93,11 +95,11 @@ class Reports:
         self._context = context
 
     def list(self) -> tuple[ReportView, ...]:
-        """All reports by name."""
+        """All reports that can be read, by name; the status page tells of others, which can be deleted all the same."""
         with self._context.database.read() as session:
             rows = stored.list_reports(session)
             last = stored.last_runs(session, [row.id for row in rows])
-        return tuple(_view(row, last.get(row.id)) for row in rows)
+        return tuple(_view(row, last.get(row.id)) for row in rows if problem_of_body(row.body) is None)
 
     def create(self, new: NewReport, *, actor: str) -> ReportView:
         """Store a report; it is sent for the first time when it is due next.
@@ -158,14 +160,38 @@ class Reports:
         return render_pdf(gather_report(self._context, name, sections))
 
 
-def schedule_of(body: dict[str, Any]) -> Schedule:
-    """The schedule of a stored report."""
+def schedule_of(body: Mapping[str, Any]) -> Schedule:
+    """The schedule of a stored report.
+
+    Raises:
+        ValueError: there is none in it.
+    """
     if body["cron"] is not None:
         found = parse_cron(body["cron"])
-        assert isinstance(found, Cron)  # checked before it was stored
+        if not isinstance(found, Cron):
+            raise ValueError(f"cron: {found}")
         return found
     hour, minute = parse_time(body["at"]) or (0, 0)
+    if not 0 < int(body["every_days"]) <= MAX_EVERY_DAYS:
+        raise ValueError(f"every_days is from 1 to {MAX_EVERY_DAYS}")
     return Daily(int(body["every_days"]), hour, minute)
+
+
+def problem_of_body(body: Any) -> str | None:  # noqa: ANN401 - whatever the database holds
+    """Why a stored report can neither be shown nor sent; None where it can."""
+    try:
+        schedule_of(body)
+        webhook, sections = body["webhook"], body["sections"]
+        mail = [str(address) for address in body["mail"]]
+        if webhook is not None:
+            place_of(webhook)
+        if not (set(sections) <= set(SECTIONS) and body["format"] in get_args(Format) and (mail or webhook)):
+            return "it has sections or a format that this version does not know, or goes to nobody"
+        if not isinstance(body["at"], str):
+            return "at is no time of day"
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        return str(error) if type(error) is ValueError else "a field is missing or has another shape"
+    return None
 
 
 def run_view(run: RunRow) -> RunView:

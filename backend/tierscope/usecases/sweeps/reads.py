@@ -1,7 +1,8 @@
 """Reads of sweeps: the list, one with its progress, its results, one run's series, and the heat of its trace."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
@@ -40,7 +41,7 @@ class SweepReads:
         self._context = context
 
     def list(self, *, service: str | None, limit: int, cursor: str | None) -> SweepPage:
-        """Sweeps, newest first.
+        """Sweeps, newest first, without those that cannot be read: the status page tells of them.
 
         Raises:
             BadRequest: the cursor is not one of ours.
@@ -50,7 +51,7 @@ class SweepReads:
         with self._context.database.read() as session:
             before = None if cursor is None else int(cursor)
             rows = stored.list_sweeps(session, service=service, before=before, limit=limit)
-        return SweepPage(tuple(map(view_sweep, rows)), str(rows[-1].id) if len(rows) == limit else None)
+        return SweepPage(tuple(_readable(rows)), str(rows[-1].id) if len(rows) == limit else None)
 
     def show(self, sweep_id: str) -> SweepView:
         """One sweep. Raises NotFound."""
@@ -117,6 +118,12 @@ class SweepReads:
             host_name=facts.host_name if facts else None,
             reason=None,
         )
+
+
+def _readable(rows: Sequence[SweepRow]) -> Iterator[SweepView]:
+    for row in rows:
+        with suppress(NotFound):
+            yield view_sweep(row)
 
 
 def _require(session: ReadSession, sweep_id: str) -> SweepRow:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from tierscope.core.errors import NotFound
 from tierscope.domain.figures import Window
 from tierscope.domain.simulate import WORKLOAD_INTERVALS, WORKLOAD_PAGES
 from tierscope.domain.simulate.frontier import Prices
@@ -133,5 +134,16 @@ _SPEC = TypeAdapter(StoredSpec)
 
 
 def read_spec(document: dict[str, Any]) -> StoredSpec:
-    """What is stored, as it was."""
-    return _SPEC.validate_python(document)
+    """What is stored, as it was.
+
+    Raises:
+        NotFound: it cannot be read any more.
+    """
+    try:
+        return _SPEC.validate_python(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        raise NotFound(
+            f"the stored sweep cannot be read: {place}: {first['msg']}", next_step="Delete it: DELETE /v1/sweeps/{id}."
+        ) from error
