@@ -44,6 +44,7 @@ mod run;
 mod service_metrics;
 pub mod services;
 mod source;
+mod state_dir;
 mod status;
 mod uplink;
 #[cfg(test)]

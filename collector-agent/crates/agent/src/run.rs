@@ -28,6 +28,7 @@ use crate::metrics::{self, Ledger};
 use crate::pause::Pause;
 use crate::priority;
 use crate::rounds::Rounds;
+use crate::state_dir;
 use crate::status::StatusFile;
 use crate::uplink::{Shared, Signal, Uplink};
 
@@ -131,7 +132,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     host_cgroups::enter();
     leftovers::clean_at_start();
     priority::lower(config.nice);
-    std::fs::create_dir_all(&config.state_dir).with_context(|| {
+    state_dir::open(&config.state_dir).with_context(|| {
         format!(
             "state directory {} cannot be made; choose another with --state-dir",
             config.state_dir.display()

@@ -27,7 +27,7 @@ mod trace;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use tierscope_upload::{Client, Settings};
 
@@ -35,6 +35,7 @@ use crate::credential;
 use crate::fleet::progress::Progress;
 use crate::fleet::report::Report;
 use crate::fleet::saved::Saved;
+use crate::state_dir;
 use crate::status::StatusFile;
 
 /// Sends recordings as a simulated fleet.
@@ -110,6 +111,9 @@ pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
         "reading the recordings of {} services",
         spec.services.len()
     ));
+    if let Some(directory) = &args.state_dir {
+        state_dir::open(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
+    }
     let cast = cast::Cast::load(&spec, args.shared_services.map(|services| services as usize))?;
     let mut hosts = cast.populate(args.hosts, args.heat_hosts, args.seed);
     let next_minute = live::this_minute()?;
