@@ -107,14 +107,19 @@ def serving(directory: Path) -> Iterator[tuple[str, Path]]:
         process.wait(DEADLINE_SECONDS)
 
 
-def test_the_first_start_says_a_link_and_no_later_one_does(database_url: str, tmp_path: Path) -> None:
+def test_the_first_start_says_a_link_on_a_terminal_alone(database_url: str, tmp_path: Path) -> None:
     with serving(tmp_path) as (address, log):
-        (link,) = re.findall(r"https://tiers\.example/login\?link=(tsl_\S+)", log.read_text(encoding="utf-8"))
+        written = log.read_text(encoding="utf-8")
+        assert "`tierscope token link`" in written
+        assert "link=" not in written, "a log is read by more people than a terminal"
+        said = first_link(database_url, "https://tiers.example", private=True)
+        (link,) = re.findall(r"https://tiers\.example/login\?link=(tsl_\S+)", "\n".join(said))
         told = httpx.post(f"{address}/v1/session", json={"link": link}).json()
         assert (told["kind"], told["role"]) == ("session", "admin")
-        assert first_link(database_url, address) == []
+        assert first_link(database_url, address, private=True) == []
+        assert first_link(database_url, address, private=False) == []
 
 
 def test_a_database_without_a_schema_says_nothing(empty_database_url: str) -> None:
-    assert first_link(empty_database_url, "http://127.0.0.1:1") == []
-    assert first_link("postgresql://nobody@127.0.0.1:1/none", "http://127.0.0.1:1") == []
+    assert first_link(empty_database_url, "http://127.0.0.1:1", private=True) == []
+    assert first_link("postgresql://nobody@127.0.0.1:1/none", "http://127.0.0.1:1", private=True) == []

@@ -89,7 +89,7 @@ def _run_tool(settings: Settings, command: list[str], *, demo: bool, quiet: bool
     address = libpq_url(resolve_url(settings, demo=demo))
     tool, *arguments = command
     places = find_instance(settings, demo=demo).places
-    binary = open_cluster(places, choose_account()).binaries.tool(tool)
+    binary = open_cluster(places, choose_account(settings.account, create=False)).binaries.tool(tool)
     connection = _connection_environment(address)
     arguments = [argument or connection["PGDATABASE"] for argument in arguments]
     done = subprocess.run(  # noqa: S603

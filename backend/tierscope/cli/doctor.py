@@ -44,7 +44,7 @@ def doctor(
         checks = [
             _check_programs(instance),
             _check_queue(),
-            _check_data_dir(instance),
+            _check_data_dir(settings, instance),
             _check_frontend(settings),
             _check_agent(),
             _check_instance(instance),
@@ -105,11 +105,11 @@ def _check_queue() -> Check:
     )
 
 
-def _check_data_dir(instance: Instance) -> Check:
+def _check_data_dir(settings: Settings, instance: Instance) -> Check:
     from tierscope.usecases.doctor import Check
 
     existing = next(path for path in (instance.places.data, *instance.places.data.parents) if path.exists())
-    account = choose_account()
+    account = choose_account(settings.account, create=False)
     blocked = first_blocked(existing, account)
     if blocked is not None:
         return Check(

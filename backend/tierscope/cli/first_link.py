@@ -8,6 +8,7 @@ from tierscope.core.embedded.state import load
 from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
 
+HOW_TO_GET_A_LINK = "nobody has access yet; `tierscope token link` prints a link that logs an administrator in, once"
 _ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
@@ -22,11 +23,12 @@ def dashboard_address(settings: Settings, *, demo: bool = False) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
 
 
-def first_link(database_url: str, address: str) -> list[str]:
-    """Return lines with a one-time admin link where nobody has ever had access; none else.
+def first_link(database_url: str, address: str, *, private: bool) -> list[str]:
+    """Return what to say where nobody has ever had access; nothing else.
 
-    Whatever starts at the same time, one of them gets it. A database that cannot be reached yet, or has no schema, is
-    left to those who wait for it.
+    Where only the caller reads it (`private`), that is a one-time admin link; whatever starts at the same time, one of
+    them gets it. In a log it is how to get one. A database that cannot be reached yet, or has no schema, is left to
+    those who wait for it.
     """
     from tierscope.usecases.access import Access
     from tierscope.usecases.readiness import Readiness
@@ -35,7 +37,10 @@ def first_link(database_url: str, address: str) -> list[str]:
     try:
         if Readiness(database).obstacle() is not None:
             return []
-        made = Access(database).create_first_link()
+        access = Access(database)
+        if not private:
+            return [] if access.anybody_has_access() else [HOW_TO_GET_A_LINK]
+        made = access.create_first_link()
     except TierscopeError:
         return []
     finally:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from typing import Annotated
 
 import typer
 
 from tierscope.cli.exits import say
 from tierscope.cli.first_link import dashboard_address, first_link
+from tierscope.core.embedded.places import SCHEDULER
 from tierscope.core.settings import Settings
 
 _DRAIN_SECONDS = 10
@@ -37,7 +39,7 @@ def serve(
     configure_logging(settings)
     url = settings.resolve_database_url()
     if url is not None:
-        for line in first_link(url, dashboard_address(settings)):
+        for line in first_link(url, dashboard_address(settings), private=sys.stderr.isatty()):
             say(line)
     api = create_app(settings)
     _keep_for_good()
@@ -91,7 +93,7 @@ def _keep_for_good(**_: object) -> None:
 
 
 def _schedule_file() -> str:
-    directory = Settings().data_dir
+    directory = Settings().data_dir / SCHEDULER
     directory.mkdir(parents=True, exist_ok=True)
     return os.fspath(directory / "beat-schedule")
 

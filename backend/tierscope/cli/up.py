@@ -14,11 +14,13 @@ import typer
 
 from tierscope.cli.down import stop_orphans
 from tierscope.cli.exits import FAILED, fail
+from tierscope.cli.first_link import first_link
 from tierscope.cli.instance.claim import AlreadyRunningError
 from tierscope.cli.instance.find import Instance, find_instance
 from tierscope.cli.status import describe, unhealthy
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.places import prepare
+from tierscope.core.embedded.private_files import open_log
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
 
@@ -52,8 +54,10 @@ def up(
         typer.echo(f"Tierscope is already running ({instance.name}): {running.url}")
         return
     stop_orphans(instance, running)
-    prepare(instance.places, choose_account())
-    options = Options(port=settings.port if port is None else port, agent=not no_agent)
+    prepare(instance.places, choose_account(settings.account))
+    os.umask(0o077)
+    private = sys.stdout.isatty()
+    options = Options(port=settings.port if port is None else port, agent=not no_agent, private=private)
     if detach:
         _detach(instance, options, wait=not no_wait)
         return
@@ -74,19 +78,20 @@ def _detach(instance: Instance, options: Options, *, wait: bool) -> None:
     command = [sys.executable, "-m", "tierscope.cli", "up", "--port", str(options.port)]
     command += ["--demo"] if instance.demo else []
     command += [] if options.agent else ["--no-agent"]
-    with instance.log.open("wb") as log:
+    with os.fdopen(open_log(instance.log), "ab") as log:
+        log.truncate(0)
         supervisor = subprocess.Popen(  # noqa: S603 - our own command
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
         )
     try:
-        _watch(instance, supervisor, wait=wait)
+        _watch(instance, supervisor, options, wait=wait)
     except KeyboardInterrupt:
         os.kill(supervisor.pid, signal.SIGTERM)
         supervisor.wait()
         raise typer.Exit(FAILED) from None
 
 
-def _watch(instance: Instance, supervisor: subprocess.Popen[bytes], *, wait: bool) -> None:
+def _watch(instance: Instance, supervisor: subprocess.Popen[bytes], options: Options, *, wait: bool) -> None:
     deadline = time.monotonic() + _SETTLE_SECONDS
     lines = _follow(instance)
     said_at, last = time.monotonic(), ""
@@ -102,6 +107,9 @@ def _watch(instance: Instance, supervisor: subprocess.Popen[bytes], *, wait: boo
             missing = unhealthy(state)
             if not missing or not wait:
                 typer.echo(describe(instance, state))
+                if options.private:
+                    for line in first_link(instance.read_database_url(), state.url, private=True):
+                        typer.echo(line)
                 return
             if time.monotonic() >= deadline or state.note:
                 fail(

@@ -183,6 +183,11 @@ class Settings(BaseSettings):
     database_pool_size: int = Field(default=8, gt=0)
     redis_url: SecretStr | None = Field(default=None, description="redis://... or unix://...; null = the embedded one.")
     data_dir: Path = Field(default_factory=default_data_dir)
+    account: str = Field(
+        default="tierscope",
+        pattern=r"^[a-z_][a-z0-9_-]{0,31}$",
+        description="What `tierscope up` by root runs everything but the agent as; made where it does not exist.",
+    )
     host: str = "127.0.0.1"
     port: int = Field(default=8480, ge=0, le=65535)
     storage: Literal["auto", "timescaledb", "native"] = "auto"

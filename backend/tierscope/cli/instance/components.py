@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import http
 import http.client
+import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +13,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tierscope.cli.instance.find import Instance
+from tierscope.core.embedded.account import Account
+from tierscope.core.embedded.private_files import write_private
+from tierscope.core.embedded.program import Program
 from tierscope.core.embedded.service import ServiceProcess
 
 _PROBE_SECONDS = 3.0
@@ -37,35 +40,53 @@ class ConfiguredServer:
         return self.probe()
 
 
-def instance_environment(instance: Instance, *, queue_url: str, port: int) -> dict[str, str]:
-    """Return the settings of this instance's processes. The database address stands in a file, as it is secret."""
-    return {
-        "TIERSCOPE_DATABASE_URL_FILE": str(instance.database_url_file),
-        "TIERSCOPE_REDIS_URL": queue_url,
-        "TIERSCOPE_DATA_DIR": str(instance.places.data),
-        "TIERSCOPE_HOST": "127.0.0.1",
-        "TIERSCOPE_PORT": str(port),
-    }
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """What the instance's own processes share: their program, their account and their settings."""
+
+    instance: Instance
+    program: Program
+    account: Account
+    queue_url: str
+    url: str
+
+    def environment(self) -> dict[str, str]:
+        """Return the settings. The database address stands in a file; only the account and root read environments."""
+        env = {
+            **self.program.env,
+            "TIERSCOPE_DATABASE_URL_FILE": str(self.instance.database_url_file),
+            "TIERSCOPE_REDIS_URL": self.queue_url,
+            "TIERSCOPE_DATA_DIR": str(self.instance.places.data),
+            "TIERSCOPE_HOST": "127.0.0.1",
+            "TIERSCOPE_PORT": self.url.rpartition(":")[2],
+        }
+        if self.account.drops:
+            env["HOME"] = str(self.instance.places.scheduler)
+            if "TIERSCOPE_CONFIG" in os.environ:
+                env["TIERSCOPE_CONFIG"] = str(Path(os.environ["TIERSCOPE_CONFIG"]).absolute())
+        return env
+
+    def service(self, name: str, *arguments: str, probe: Callable[[], bool]) -> ServiceProcess:
+        """Return one of the instance's processes, not started yet."""
+        return ServiceProcess(
+            command=self.program.command(*arguments),
+            log=self.instance.places.logs / f"{name}.log",
+            env=self.environment(),
+            probe=probe,
+            account=self.account,
+            cwd=self.instance.places.scheduler if self.account.drops else None,
+        )
 
 
-def make_api(instance: Instance, env: dict[str, str], url: str) -> ServiceProcess:
+def make_api(runtime: Runtime) -> ServiceProcess:
     """Return the API, which serves the dashboard too."""
-    return ServiceProcess(
-        command=_tierscope("serve"),
-        log=instance.places.logs / "api.log",
-        env=env,
-        probe=lambda: responds(f"{url}/readyz"),
-    )
+    return runtime.service("api", "serve", probe=lambda: responds(f"{runtime.url}/readyz"))
 
 
-def make_worker(instance: Instance, env: dict[str, str]) -> ServiceProcess:
+def make_worker(runtime: Runtime) -> ServiceProcess:
     """Return the worker with the scheduler inside."""
-    return ServiceProcess(
-        command=_tierscope("worker", "--with-beat"),
-        log=instance.places.logs / "worker.log",
-        env=env,
-        probe=_Paced(lambda: worker_answers(env["TIERSCOPE_REDIS_URL"]), every_seconds=_WORKER_PROBE_EVERY_SECONDS),
-    )
+    probe = _Paced(lambda: worker_answers(runtime.queue_url), every_seconds=_WORKER_PROBE_EVERY_SECONDS)
+    return runtime.service("worker", "worker", "--with-beat", probe=probe)
 
 
 def responds(url: str) -> bool:
@@ -98,10 +119,6 @@ def worker_answers(queue_url: str) -> bool:
             return False
 
 
-def _tierscope(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "tierscope.cli", *arguments]
-
-
 @dataclass(slots=True)
 class _Paced:
     """A probe that costs something: once it succeeded, its answer counts for a while."""
@@ -125,6 +142,4 @@ def write_heat_pids(path: Path, lines: list[str]) -> None:
     text = "".join(f"{line}\n" for line in lines)
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
-    partial = path.with_suffix(".partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    write_private(path, text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.places import Places, find_places
+from tierscope.core.embedded.private_files import write_private
 from tierscope.core.settings import Settings
 
 
@@ -38,14 +39,9 @@ class Instance:
         """Processes of this instance, the only ones whose heat its agent measures."""
         return self.places.data / "heat-pids"
 
-    def write_database_url(self, url: str) -> None:
-        """Keep the database address for the processes of this instance, readable by its owner alone."""
-        partial = self.database_url_file.with_suffix(".partial")
-        partial.unlink(missing_ok=True)
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(url + "\n")
-        partial.replace(self.database_url_file)
+    def write_database_url(self, url: str, *, account: Account) -> None:
+        """Keep the database address for the processes of this instance, readable by `account` and root alone."""
+        write_private(self.database_url_file, url + "\n", account=account)
 
     def read_database_url(self) -> str:
         """Return the address kept by `write_database_url`. Raises EmbeddedError."""

@@ -14,20 +14,22 @@ from tierscope.cli.instance.agent import make_agent
 from tierscope.cli.instance.claim import find_port, hold_lock, trim_logs
 from tierscope.cli.instance.components import (
     ConfiguredServer,
-    instance_environment,
+    Runtime,
     make_api,
     make_worker,
     write_heat_pids,
 )
 from tierscope.cli.instance.find import Instance
 from tierscope.cli.instance.fleet import FleetLog, fleet_spec, make_fleet
+from tierscope.cli.instance.reach import check_settings_readable
 from tierscope.cli.instance.source_tree import AgentBuild, find_agent, shipped_agent, source_workspace
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.account import Account, choose_account
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.postgres import open_cluster
 from tierscope.core.embedded.process import identify, list_children
+from tierscope.core.embedded.program import reachable_program
 from tierscope.core.embedded.queue import open_queue
 from tierscope.core.embedded.state import ComponentState, InstanceState, Phase
 from tierscope.core.embedded.supervisor import Supervisor
@@ -53,6 +55,8 @@ class Options:
 
     port: int
     agent: bool = True
+    private: bool = False
+    """Whether what is said goes to a terminal, and into no file."""
 
 
 @dataclass(slots=True)
@@ -65,7 +69,8 @@ class InstanceRun:
     say: Callable[[str], None]
     state: InstanceState = field(init=False)
     supervisor: Supervisor = field(init=False)
-    env: dict[str, str] = field(default_factory=dict)
+    account: Account = field(init=False)
+    queue_url: str = ""
     build: AgentBuild | None = None
     build_reported_at: float = 0.0
     fleet_log: FleetLog | None = None
@@ -74,6 +79,7 @@ class InstanceRun:
     def __post_init__(self) -> None:
         """Begin with an empty state."""
         self.supervisor = Supervisor(say=self.say)
+        self.account = choose_account(self.settings.account)
         own = identify(os.getpid())
         if own is None:
             raise EmbeddedError(cause="/proc is not readable", next_step="mount it")
@@ -108,19 +114,17 @@ class InstanceRun:
             fleet_spec()  # says at once where the recordings are missing
         trim_logs(self.instance)
         self.state.url = f"http://127.0.0.1:{find_port(self.options.port)}"
+        check_settings_readable(self.settings, self.account)
+        program = reachable_program(self.account)
         self._start_build()
         self._start_database()
-        # Before the API starts, which would write it to its own log.
-        first = first_link(self.instance.read_database_url(), self.state.url)
         self._start_queue()
-        port = int(self.state.url.rpartition(":")[2])
-        queue_url = self.env["TIERSCOPE_REDIS_URL"]
-        self.env = instance_environment(self.instance, queue_url=queue_url, port=port)
-        self.supervisor.add("api", make_api(self.instance, self.env, self.state.url))
-        self.supervisor.add("worker", make_worker(self.instance, self.env))
+        runtime = Runtime(self.instance, program, self.account, self.queue_url, self.state.url)
+        self.supervisor.add("api", make_api(runtime))
+        self.supervisor.add("worker", make_worker(runtime))
         self._await_service()
         self.say(f"Tierscope is up: {self.state.url}")
-        for line in first:
+        for line in first_link(self.instance.read_database_url(), self.state.url, private=self.options.private):
             self.say(line)
         for line in notes_for_user(agent=self.options.agent):
             self.say(line)
@@ -128,17 +132,17 @@ class InstanceRun:
     def _start_database(self) -> None:
         configured = None if self.instance.demo else self.settings.resolve_database_url()
         if configured is not None:
-            self.instance.write_database_url(configured)
+            self.instance.write_database_url(configured, account=self.account)
             self.supervisor.add("database", ConfiguredServer(probe=lambda: database_answers(configured)))
             self.say("using the configured database")
         else:
-            cluster = open_cluster(self.instance.places, choose_account())
+            cluster = open_cluster(self.instance.places, self.account)
             self.say(f"database: PostgreSQL {cluster.binaries.major} from {cluster.binaries.bin_dir}")
             if cluster.create():
                 self.say(f"database: made a new cluster in {self.instance.places.database}")
             self._publish("setting-up")
             self.supervisor.add("database", cluster)
-            self.instance.write_database_url(cluster.url())
+            self.instance.write_database_url(cluster.url(), account=self.account)
         self._publish("setting-up")
         self.say("database: bringing the schema up to date")
         storage = "auto" if self.instance.demo else self.settings.storage
@@ -147,10 +151,10 @@ class InstanceRun:
     def _start_queue(self) -> None:
         configured = None if self.instance.demo else self.settings.redis_url
         if configured is not None:
-            self.env["TIERSCOPE_REDIS_URL"] = configured.get_secret_value()
+            self.queue_url = configured.get_secret_value()
             return
-        queue = open_queue(self.instance.places, choose_account())
-        self.env["TIERSCOPE_REDIS_URL"] = queue.url()
+        queue = open_queue(self.instance.places, self.account)
+        self.queue_url = queue.url()
         self.supervisor.add("queue", queue)
         self._publish("setting-up")
 
@@ -244,7 +248,7 @@ class InstanceRun:
         name = self.sender
         if name is not None and name not in self.state.components:
             self.state.components[name] = self._unborn_sender()
-        self.state.save(self.instance.places.state_file)
+        self.state.save(self.instance.places.state_file, account=self.account)
 
     def _unborn_sender(self) -> ComponentState:
         """The agent's state while its program does not exist."""

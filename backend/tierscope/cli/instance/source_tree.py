@@ -70,9 +70,9 @@ class AgentBuild:
         nice = shutil.which("nice")
         command = [cargo, "build", "--locked", "--profile", PROFILE, "--package", AGENT, *target_arguments()]
         env = {**os.environ, "CARGO_TERM_COLOR": "never", "PATH": f"{os.environ.get('PATH', '')}:{Path(cargo).parent}"}
-        self.process = start(
-            Launch(command=[nice, *command] if nice else command, log=self.log, env=env, cwd=self.workspace)
-        )
+        command = [nice, *command] if nice else command
+        # What is compiled belongs to the checkout, whose other users may run it.
+        self.process = start(Launch(command=command, log=self.log, env=env, cwd=self.workspace, umask=0o022))
         return True
 
     @property

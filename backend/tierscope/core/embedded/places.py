@@ -1,8 +1,9 @@
 """Where an instance keeps its files.
 
 The base directory comes from the settings (`data_dir`): `/var/lib/tierscope` for root, as a clone in `/root` cannot
-be read by the account that the database runs as. The demo is an instance of its own, in the `demo` directory below, so
-that simulated data never meets real data.
+be read by the account that the database runs as. Nobody but root and that account can enter it. Its own files belong to
+root, so that the account cannot put a link in the way of what root writes. The demo is an instance of its own, in the
+`demo` directory below, so that simulated data never meets real data.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from pathlib import Path
 from tierscope.core.embedded.account import Account, first_blocked
 from tierscope.core.embedded.errors import EmbeddedError
 
+SCHEDULER = "scheduler"
+_OTHERS = 0o077
+_OF_FILE_SYSTEMS = frozenset({"lost+found"})
+_OURS = frozenset({"postgres", "database-password", "state.json", "supervisor.lock", "logs", "agent", "demo"})
 _SOCKET_PATH_LIMIT_BYTES = 100  # sun_path holds 108; servers append suffixes of their own
 
 
@@ -45,6 +50,16 @@ class Places:
     def logs(self) -> Path:
         """One log file per component."""
         return self.data / "logs"
+
+    @property
+    def scheduler(self) -> Path:
+        """When the scheduler started what, and the home of the service's processes."""
+        return self.data / SCHEDULER
+
+    @property
+    def objects(self) -> Path:
+        """Bodies of tiles and page samples, where settings keep them in the data directory."""
+        return self.data / "objects"
 
     @property
     def agent_state(self) -> Path:
@@ -80,22 +95,29 @@ def find_places(data_dir: Path, *, demo: bool = False) -> Places:
 
 
 def prepare(places: Places, account: Account) -> None:
-    """Create the directories with their modes and owners.
+    """Create the directories with their modes and owners, and close what an earlier release left open.
 
-    Raises EmbeddedError when the servers' account cannot reach them or somebody else owns the socket directory.
+    Raises EmbeddedError when the account cannot reach them, somebody else owns them, or the data directory holds
+    something else.
     """
-    outer_mode = 0o755 if account.drops else 0o700
-    for directory in (places.data, places.logs):
-        _make_dir(directory, mode=outer_mode)
-    _make_dir(places.run, mode=outer_mode)
-    for directory in (places.database, places.database_socket_dir, places.queue_socket.parent):
-        _make_dir(directory, mode=0o700, account=account)
-    _make_dir(places.agent_state, mode=0o700)
+    _check_contents(places.data)
+    for directory in (places.data, places.run):
+        _make_dir(directory)
+        account.lets_through(directory)
+    for directory in (places.logs, places.agent_state):
+        _make_dir(directory)
+        directory.chmod(0o700)
+    for directory in (places.database, places.objects, places.scheduler):
+        _make_dir(directory, account=account, within_ours=True)
+    for directory in (places.database_socket_dir, places.queue_socket.parent):
+        _make_dir(directory, account=account, within_ours=True)
+    for directory in (places.data, places.logs, places.agent_state):
+        _close_files(directory)
     for directory in (places.data, places.run):
         blocked = first_blocked(directory, account)
         if blocked is not None:
             raise EmbeddedError(
-                cause=f"the database runs as user '{account.name}', which may not enter {blocked}",
+                cause=f"the service runs as user '{account.name}', which may not enter {blocked}",
                 next_step="set TIERSCOPE_DATA_DIR to a directory that it can reach, for example /var/lib/tierscope",
             )
 
@@ -116,18 +138,44 @@ def _run_dir(data: Path) -> Path:
     return candidates[-1]
 
 
-def _make_dir(directory: Path, *, mode: int, account: Account | None = None) -> None:
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    created = not directory.exists()
-    directory.mkdir(mode=mode, exist_ok=True)
+def _check_contents(data: Path) -> None:
+    """Refuse a directory that is used for something else, as its mode is going to change."""
+    if not data.is_dir():
+        return
+    names = {entry.name for entry in data.iterdir()} - _OF_FILE_SYSTEMS
+    if names and not names & _OURS:
+        raise EmbeddedError(
+            cause=f"{data} holds files that are not Tierscope's",
+            next_step="set TIERSCOPE_DATA_DIR to a directory of its own",
+        )
+
+
+def _make_dir(directory: Path, *, account: Account | None = None, within_ours: bool = False) -> None:
+    """Create a directory, for `account` alone where one is given; `within_ours`: whatever owner it has, root gave it.
+
+    Parents that are missing are made open to all, whatever the umask: only what they lead to is closed.
+    """
+    missing = [parent for parent in directory.parents if not parent.exists()]
+    for parent in reversed(missing):
+        parent.mkdir(exist_ok=True)
+        parent.chmod(0o755)
+    directory.mkdir(mode=0o700, exist_ok=True)
     info = directory.lstat()
-    allowed = {os.geteuid()} | ({account.uid} if account is not None else set())
-    if not stat.S_ISDIR(info.st_mode) or info.st_uid not in allowed:
+    known = {os.geteuid()} | ({account.uid} if account is not None else set())
+    given = within_ours and account is not None and account.drops
+    if not stat.S_ISDIR(info.st_mode) or (info.st_uid not in known and not given):
         raise EmbeddedError(
             cause=f"{directory} exists and belongs to somebody else",
             next_step="remove it, or set TIERSCOPE_DATA_DIR to another directory",
         )
     if account is not None:
-        account.owns(directory)
-    if created or account is not None:
-        directory.chmod(mode)
+        account.takes_over(directory)
+        directory.chmod(0o700)
+
+
+def _close_files(directory: Path) -> None:
+    """Take from others what they may do with the files of a directory."""
+    for path in directory.iterdir():
+        info = path.lstat()
+        if stat.S_ISREG(info.st_mode) and info.st_mode & _OTHERS:
+            path.chmod(info.st_mode & 0o700)

@@ -23,6 +23,7 @@ from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.binaries import PostgresBinaries, find_postgres, make_reachable
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.places import Places
+from tierscope.core.embedded.private_files import write_private
 from tierscope.core.embedded.process import Launch, ProcessId, identify, list_with_cwd, run_as, start, stop, stop_child
 
 SUPERUSER = "tierscope"
@@ -86,11 +87,10 @@ class PostgresCluster:
             return False
         self._remove_partial()
         password = secrets.token_urlsafe(32)
-        _write_secret(self.places.password_file, password)
+        write_private(self.places.password_file, password + "\n")
         # initdb runs as the servers' account and cannot read the file above when that account is another.
         handover = self.places.database_socket_dir / "initial-password"
-        _write_secret(handover, password)
-        self.account.owns(handover)
+        write_private(handover, password + "\n", account=self.account)
         try:
             self._initdb(handover)
         finally:
@@ -287,13 +287,6 @@ def open_cluster(places: Places, account: Account) -> PostgresCluster:
 def server_process(cluster: PostgresCluster) -> ProcessId | None:
     """Return the identity of the running server, or None."""
     return None if cluster.server is None else identify(cluster.server.pid)
-
-
-def _write_secret(path: Path, text: str) -> None:
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(text + "\n")
 
 
 def _tail(log: Path, limit_chars: int = 800) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tierscope.core.embedded.account import Account
+from tierscope.core.embedded.private_files import open_log
 
 _PR_SET_PDEATHSIG = 1
 _STAT_STATE, _STAT_PPID, _STAT_START = 0, 1, 19  # positions after the parenthesised command name, proc(5)
@@ -70,7 +71,10 @@ def list_with_cwd(directory: Path) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start: the command, the account, where it writes, and which signal it gets when its parent dies."""
+    """What to start: the command, the account, where it writes, and which signal it gets when its parent dies.
+
+    What it makes is for itself alone unless `umask` says otherwise.
+    """
 
     command: Sequence[str]
     log: Path
@@ -78,6 +82,7 @@ class Launch:
     env: Mapping[str, str] | None = None
     cwd: Path | None = None
     death_signal: signal.Signals = signal.SIGTERM
+    umask: int = 0o077
 
 
 def tie_to_parent(death_signal: signal.Signals) -> Callable[[], None]:
@@ -101,7 +106,7 @@ def start(launch: Launch) -> subprocess.Popen[bytes]:
     """
     account = launch.account
     drops = account is not None and account.drops
-    with launch.log.open("ab") as log:
+    with os.fdopen(open_log(launch.log), "ab") as log:
         return subprocess.Popen(  # noqa: S603 - commands are built here from found binaries, never from input
             list(launch.command),
             stdin=subprocess.DEVNULL,
@@ -114,6 +119,7 @@ def start(launch: Launch) -> subprocess.Popen[bytes]:
             user=account.uid if account is not None and drops else None,
             group=account.gid if account is not None and drops else None,
             extra_groups=[] if drops else None,
+            umask=launch.umask,
         )
 
 

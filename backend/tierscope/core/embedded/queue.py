@@ -1,11 +1,13 @@
 """The embedded queue: a Redis-compatible server on a unix socket, with nothing stored.
 
-The queue only wakes workers; the work to do is kept in the database, so losing the queue loses nothing. Where no server
-binary fits this machine, Celery's filesystem transport takes its place.
+The server asks for a random password, which stands in files that nobody but its account and root can read, never on a
+command line. The queue only wakes workers; the work to do is kept in the database, so losing the queue loses nothing.
+Where no server binary fits this machine, Celery's filesystem transport takes its place.
 """
 
 from __future__ import annotations
 
+import secrets
 import socket
 import subprocess
 import time
@@ -16,6 +18,7 @@ from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.binaries import find_queue_server, make_reachable
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.places import Places
+from tierscope.core.embedded.private_files import write_private
 from tierscope.core.embedded.process import Launch, start, stop_child
 
 _READY_SECONDS = 15.0
@@ -43,17 +46,24 @@ class QueueServer:
         """Messages of the filesystem transport."""
         return self.places.data / "queue"
 
+    @property
+    def configuration(self) -> Path:
+        """What the server reads at its start: the password."""
+        return self.places.data / "queue.conf"
+
     def url(self) -> str:
-        """Return the broker address: `unix://PATH` for the server, `filesystem://FOLDER` without one."""
+        """Return the broker address: `unix://:PASSWORD@PATH` for the server, `filesystem://FOLDER` without one."""
         if self.binary is None:
             return f"filesystem://{self.folder}"
-        return f"unix://{self.places.queue_socket}"
+        return f"unix://:{self._password()}@{self.places.queue_socket}"
 
     def start(self) -> None:
         """Start the server and wait until it answers. Raises EmbeddedError when it does not."""
         if self.binary is None:
             self.folder.mkdir(mode=0o700, exist_ok=True)
+            self.account.takes_over(self.folder)
             return
+        write_private(self.configuration, f"requirepass {self._password()}\n", account=self.account)
         self.places.queue_socket.unlink(missing_ok=True)
         self.server = start(
             Launch(
@@ -85,14 +95,25 @@ class QueueServer:
             connection.settimeout(_ANSWER_SECONDS)
             try:
                 connection.connect(str(self.places.queue_socket))
-                connection.sendall(b"PING\r\n")
-                return connection.recv(16).startswith(b"+PONG")
+                connection.sendall(f"AUTH {self._password()}\r\nPING\r\n".encode())
+                with connection.makefile("rb") as answers:
+                    return answers.readline().startswith(b"+OK") and answers.readline().startswith(b"+PONG")
             except OSError:
                 return False
+
+    def _password(self) -> str:
+        """The password, made at first use. It has no character that a URL or the server's settings would quote."""
+        file = self.places.data / "queue-password"
+        try:
+            return file.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            write_private(file, secrets.token_urlsafe(32) + "\n")
+            return file.read_text(encoding="ascii").strip()
 
     def _command(self, binary: Path) -> list[str]:
         return [
             str(binary),
+            str(self.configuration),
             *("--port", "0"),
             *("--unixsocket", str(self.places.queue_socket)),
             *("--unixsocketperm", "700"),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.process import Launch, start, stop_child
 
 _STOP_SECONDS = 20.0
@@ -22,13 +23,16 @@ class ServiceProcess:
     probe: Callable[[], bool]
     env: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[], None] | None = None
+    account: Account | None = None
+    cwd: Path | None = None
     server: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the process without waiting for it to be ready. Raises OSError when it cannot be run."""
         if self.prepare is not None:
             self.prepare()
-        self.server = start(Launch(command=self.command, log=self.log, env={**os.environ, **self.env}))
+        env = {**os.environ, **self.env}
+        self.server = start(Launch(command=self.command, log=self.log, account=self.account, env=env, cwd=self.cwd))
 
     def stop(self) -> None:
         """Stop the process and what it started; harmless when it does not run."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from tierscope.core.embedded.account import Account
+from tierscope.core.embedded.private_files import write_private
 from tierscope.core.embedded.process import ProcessId, is_running
 
 Phase = Literal["setting-up", "up", "stopping", "failed"]
@@ -43,14 +44,13 @@ class InstanceState:
         """Whether the supervisor that wrote this still runs."""
         return is_running(self.supervisor)
 
-    def save(self, path: Path) -> None:
-        """Write the file at once or not at all; only the owner may read it."""
+    def save(self, path: Path, *, account: Account | None = None) -> None:
+        """Write the file at once or not at all; only its owner may read it, `account` or the caller.
+
+        Raises OSError when it cannot be written; the file is as it was then, and nothing else is left.
+        """
         document = {"schema": _SCHEMA, **asdict(self)}
-        partial = path.with_name(f"{path.name}.{os.getpid()}")
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1, default=_encode)
-        partial.replace(path)
+        write_private(path, json.dumps(document, indent=1, default=_encode), account=account)
 
 
 def load(path: Path) -> InstanceState | None:
