@@ -1,6 +1,9 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vitest/config'
 
+/** Specs that need a document. */
+const withDocument = ['src/**/*.spec.tsx', 'src/charts/heatmap/figure.spec.ts']
+
 export default defineConfig({
   plugins: [react()],
   // Parts of plotly.js read the Node name of the global object.
@@ -16,12 +19,26 @@ export default defineConfig({
     chunkSizeWarningLimit: 1600,
   },
   test: {
-    // Component specs ask for jsdom in their first line; it takes a second to start per file.
-    environment: 'node',
-    include: ['src/**/*.spec.{ts,tsx}'],
-    setupFiles: ['src/mock-api/browser.ts'],
     testTimeout: 60_000,
     unstubGlobals: true,
     restoreMocks: true,
+    clearMocks: true,
+    // Loading the modules of the app anew for every file takes as long as the tests themselves.
+    isolate: false,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'functions', environment: 'node', include: ['src/**/*.spec.ts'], exclude: withDocument },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'components',
+          environment: 'jsdom',
+          include: withDocument,
+          setupFiles: ['src/mock-api/browser.ts'],
+        },
+      },
+    ],
   },
 })

@@ -1,14 +1,9 @@
-// @vitest-environment jsdom
-import { cleanup, screen } from '@testing-library/react'
+import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { renderBare } from '../mock-api/render'
 import type { ChartFigure } from './chartFigure'
 import { ChartPanel } from './ChartPanel'
-
-vi.mock('./Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-
-afterEach(cleanup)
 
 const idle = { pending: false, refreshing: false, problem: null, retry: () => undefined }
 const figure: ChartFigure = {

@@ -1,14 +1,9 @@
-// @vitest-environment jsdom
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { audit, session, tokens } from '../mock-api/identity'
 import { openApp, problem } from '../mock-api/render'
 import { stateOf } from './admin/TokensTab'
-
-vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-
-afterEach(cleanup)
 
 const later = new Date('2027-01-01T00:00:00Z')
 

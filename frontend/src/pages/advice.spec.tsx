@@ -1,12 +1,7 @@
-// @vitest-environment jsdom
-import { cleanup, screen, waitFor, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openApp, problem } from '../mock-api/render'
-
-vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-
-afterEach(cleanup)
 
 describe('the advice page', () => {
   it('sums what is at stake, and opens a card to its evidence and formula', async () => {

@@ -1,13 +1,8 @@
-// @vitest-environment jsdom
-import { cleanup, screen, waitFor, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openApp } from '../mock-api/render'
 import { ruleCheck, rules } from '../mock-api/rules'
-
-vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-
-afterEach(cleanup)
 
 /** Answers writes and keeps them; checks rules as the mock does. */
 function recorder() {

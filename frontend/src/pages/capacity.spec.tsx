@@ -1,13 +1,8 @@
-// @vitest-environment jsdom
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { capacity } from '../mock-api/capacity'
 import { openApp, problem } from '../mock-api/render'
-
-vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-
-afterEach(cleanup)
 
 describe('the capacity page', () => {
   it('says first who runs full, and tells the kinds of unknown apart', async () => {

@@ -1,28 +1,27 @@
-// @vitest-environment jsdom
-import { cleanup, waitFor } from '@testing-library/react'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { waitFor } from '@testing-library/react'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Table } from '../lib/csv'
 import { openApp } from '../mock-api/render'
+import { ExportMenu } from '../ui/ExportMenu'
+import { listTable } from '../ui/listTable'
 import type * as ListTable from '../ui/listTable'
 
-vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-vi.mock('../ui/ExportMenu', () => ({
-  ExportMenu: ({ label, table }: { label: string; table: (() => Table) | null }) => (
+beforeEach(async () => {
+  vi.mocked(ExportMenu).mockImplementation(({ label, table }) => (
     <output data-export={label}>{table === null ? '' : JSON.stringify(table())}</output>
-  ),
-}))
-vi.mock('../ui/listTable', async (original) => {
-  const { listTable } = await original<typeof ListTable>()
-  return {
-    listTable: (...[columns, rows]: Parameters<typeof listTable>) => ({
-      ...listTable(columns, rows),
-      // Which columns hand nothing out.
-      silent: columns.map((column) => listTable([column], rows).rows.every(([cell]) => (cell ?? null) === null)),
-    }),
-  }
+  ))
+  const real = await vi.importActual<typeof ListTable>('../ui/listTable')
+  vi.mocked(listTable).mockImplementation((columns, rows) => ({
+    ...real.listTable(columns, rows),
+    // Which columns hand nothing out.
+    silent: columns.map((column) => real.listTable([column], rows).rows.every(([cell]) => (cell ?? null) === null)),
+  }))
 })
 
-afterEach(cleanup)
+afterEach(() => {
+  vi.mocked(ExportMenu).mockReset()
+  vi.mocked(listTable).mockReset()
+})
 
 const pages = [
   '/',

@@ -1,11 +1,6 @@
-// @vitest-environment jsdom
-import { cleanup, screen } from '@testing-library/react'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { screen } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
 import { openApp } from '../mock-api/render'
-
-vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-
-afterEach(cleanup)
 
 describe('the statistics of the fleet page', () => {
   it('names hosts that stand apart, changes with the event near them, and groups of like hosts', async () => {

@@ -1,15 +1,9 @@
-// @vitest-environment jsdom
-import { cleanup, screen, waitFor, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { leaveTo } from '../lib/leave'
 import { anonymous, loginMethods, nobody, session } from '../mock-api/identity'
 import { openApp, problem } from '../mock-api/render'
-
-vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-vi.mock('../lib/leave', () => ({ leaveTo: vi.fn() }))
-
-afterEach(cleanup)
 
 const refused = () => problem(401, 'Nobody is logged in.', 'Log in.')
 

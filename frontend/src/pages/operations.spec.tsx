@@ -1,16 +1,11 @@
-// @vitest-environment jsdom
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { anonymous } from '../mock-api/identity'
 import { hostDetail } from '../mock-api/hosts'
 import { agentVersions, dataQuality, pauses, purge } from '../mock-api/operations'
 import { openApp, problem } from '../mock-api/render'
 import { installCommands } from './agents/installCommands'
-
-vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-
-afterEach(cleanup)
 
 describe('the agents page', () => {
   it('shows releases side by side, and the hosts that are behind', async () => {

@@ -1,14 +1,9 @@
-// @vitest-environment jsdom
-import { cleanup, screen, waitFor, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openApp, problem } from '../mock-api/render'
 import { tcoAnswer } from '../mock-api/tco'
 import type { ScenarioDocument } from '../api/_generated/schema'
-
-vi.mock('../charts/Plot', () => ({ Plot: ({ label }: { label: string }) => <div role="img" aria-label={label} /> }))
-
-afterEach(cleanup)
 
 const price = '%7B%22value%22%3A11%2C%22source%22%3A%22contract%22%2C%22date%22%3A%222025-12-01%22%7D'
 const priced = `/tco?set=%7B%22prices.dram%22%3A${price}%7D`

@@ -1,12 +1,9 @@
-// @vitest-environment jsdom
-import { cleanup, screen } from '@testing-library/react'
+import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { figure, heatShare, nothing } from '../mock-api/figures'
 import { renderBare } from '../mock-api/render'
 import { Stat } from './Stat'
-
-afterEach(cleanup)
 
 describe('a headline figure', () => {
   it('draws the four kinds of nothing and zero in four different ways', () => {

@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { describe, expect, it } from 'vitest'
 import { decodeGrid } from '../../api/queries/tiles'
 import { chartThemes } from '../../lib/palette'

@@ -1,0 +1,3 @@
+import { vi } from 'vitest'
+
+export const leaveTo = vi.fn<(path: string) => void>()
