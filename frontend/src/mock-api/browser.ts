@@ -20,10 +20,10 @@ window.matchMedia = (query: string) => ({
   matches: false,
   media: query,
   onchange: null,
-  addListener: vi.fn(),
-  removeListener: vi.fn(),
-  addEventListener: vi.fn(),
-  removeEventListener: vi.fn(),
+  addListener: () => undefined,
+  removeListener: () => undefined,
+  addEventListener: () => undefined,
+  removeEventListener: () => undefined,
   dispatchEvent: () => false,
 })
 window.scrollTo = () => undefined
