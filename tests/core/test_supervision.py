@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 import pytest
 
 from factories.waiting import DEADLINE_SECONDS, until
-from tierscope.core.clock import utc_now
+from tierscope.core.clock import clock_set, utc_now
 from tierscope.core.embedded.process import (
     Launch,
     ProcessId,
@@ -25,7 +29,7 @@ from tierscope.core.embedded.process import (
 )
 from tierscope.core.embedded.service import ServiceProcess
 from tierscope.core.embedded.state import ComponentState, InstanceState, load
-from tierscope.core.embedded.supervisor import Supervisor
+from tierscope.core.embedded.supervisor import PROBE_SECONDS, Supervisor
 
 FOREVER = [sys.executable, "-c", "import time; time.sleep(3600)"]
 STUBBORN = [
@@ -156,9 +160,157 @@ def test_a_probe_is_asked_again_before_a_component_counts_as_degraded(tmp_path: 
     assert seen == ["healthy", "healthy", "degraded"]
     assert "a reply that nobody foresaw" in said[0]
     working.probe = lambda: True
+    item.next_probe_at = 0.0
     supervisor.tick()
     assert item.state.status == "healthy"
     supervisor.stop_all()
+
+
+class Hands:
+    """A component that does as it is told, and the time by the clock of the supervisor."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.server: subprocess.Popen[bytes] | None = None
+        self.failing: Exception | None = None
+        self.now = 1000.0
+        self.starts = 0
+        monkeypatch.setattr("tierscope.core.embedded.supervisor.monotonic", lambda: self.now)
+
+    def start(self) -> None:
+        """Start a process that ends at once, or fail as told."""
+        self.starts += 1
+        if self.failing is not None:
+            raise self.failing
+        self.server = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+
+    def stop(self) -> None:
+        """Forget it."""
+        self.server = None
+
+    def answers(self) -> bool:
+        """It always does."""
+        return True
+
+    def end(self, supervisor: Supervisor) -> float:
+        """Have the process end, and return after how many seconds it is started again."""
+        assert self.server is not None
+        self.server.wait()
+        supervisor.tick()
+        (item,) = supervisor.items
+        return item.next_start_at - self.now
+
+    def wait_for_start(self, supervisor: Supervisor) -> None:
+        """Let the time come at which it is started again."""
+        self.now = supervisor.items[0].next_start_at
+        supervisor.tick()
+
+
+def test_the_pause_before_a_start_is_short_again_once_a_part_was_healthy_for_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    supervisor = Supervisor(say=lambda _: None)
+    part = Hands(monkeypatch)
+    supervisor.add("part", part)
+    pauses = []
+    for _ in range(7):
+        pauses.append(part.end(supervisor))
+        part.wait_for_start(supervisor)
+    assert pauses == [0.5, 1, 2, 4, 8, 15, 15]
+    supervisor.items[0].mark("healthy", "answers")
+    part.now += 59
+    assert part.end(supervisor) == 15
+    part.wait_for_start(supervisor)
+    supervisor.items[0].mark("healthy", "answers")
+    part.now += 60
+    assert part.end(supervisor) == 0.5
+
+
+def test_a_start_that_fails_in_any_way_is_tried_again_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    supervisor = Supervisor(say=said.append)
+    part = Hands(monkeypatch)
+    part.failing = OSError(28, "No space left on device")
+    item = supervisor.add("part", part, patient=True)
+    for error in (ValueError("nobody foresaw it"), OSError(28, "No space left on device")) * 5:
+        part.failing = error
+        part.wait_for_start(supervisor)
+    assert (item.state.status, part.starts) == ("down", 11)
+    assert "nobody foresaw it" in said[1]
+    part.failing = None
+    assert item.next_start_at - part.now <= 15, "all parts are back within a minute of the space"
+    part.wait_for_start(supervisor)
+    assert part.server is not None
+    part.server.wait()
+
+
+def test_a_supervisor_with_nothing_to_do_sleeps_until_something_is_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    supervisor = Supervisor(say=lambda _: None)
+    item = supervisor.add("thing", _service(tmp_path, FOREVER))
+    _wait(supervisor, lambda: item.state.status == "healthy")
+    monkeypatch.setattr(Supervisor, "_await_event", lambda _, seconds: slept.append(seconds))
+    assert supervisor.pause()
+    assert slept[0] <= PROBE_SECONDS
+    item.next_probe_at = math.inf
+    assert supervisor.pause()
+    assert slept[1] == PROBE_SECONDS
+    supervisor.stop_all()
+
+
+def test_the_end_of_a_part_and_a_request_to_stop_end_the_sleep(tmp_path: Path) -> None:
+    """Each would take an hour if the supervisor slept until its time."""
+    supervisor = Supervisor(say=lambda _: None)
+    item = supervisor.add("thing", _service(tmp_path, FOREVER))
+    item.next_probe_at = math.inf
+    assert item.component.server is not None
+    item.component.server.kill()
+    assert supervisor.pause(3600)
+    supervisor.tick()
+    assert item.state.status == "down"
+    item.next_start_at = math.inf
+    supervisor.request_stop()
+    assert not supervisor.pause(3600)
+
+
+def test_clocks_that_are_set_change_nothing(tmp_path: Path) -> None:
+    supervisor = Supervisor(say=lambda _: None)
+    item = supervisor.add("thing", _service(tmp_path, FOREVER))
+    _wait(supervisor, lambda: item.state.status == "healthy")
+    before = (item.next_probe_at, item.healthy_at)
+    for instant in (datetime(1971, 1, 1, tzinfo=UTC), datetime(2099, 1, 1, tzinfo=UTC)):
+        with clock_set(partial(next, repeat(instant))):
+            supervisor.tick()
+    assert (item.next_probe_at, item.healthy_at, item.state.restarts) == (*before, 0)
+    supervisor.stop_all()
+
+
+def test_a_state_file_that_cannot_be_written_leaves_nothing_half_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = identify(os.getpid())
+    assert own is not None
+    path = tmp_path / "state.json"
+    state = InstanceState(phase="setting-up", supervisor=own, url="http://127.0.0.1:1")
+    state.save(path)
+    state.phase = "up"
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", _no_space)
+        with pytest.raises(OSError, match="No space"):
+            state.save(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
+    kept = load(path)
+    assert kept is not None
+    assert kept.phase == "setting-up"
+    state.save(path)
+    kept = load(path)
+    assert kept is not None
+    assert kept.phase == "up"
+
+
+def _no_space(*_: object) -> None:
+    raise OSError(28, "No space left on device")
 
 
 def test_the_state_file_comes_back_as_it_was_written(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -68,8 +69,10 @@ def up(
 
 
 def _say(line: str) -> None:
-    typer.echo(f"{time.strftime('%H:%M:%S')}  {line}")
-    sys.stdout.flush()
+    # A full disk under the log, or a terminal that is gone, ends nothing.
+    with contextlib.suppress(OSError):
+        typer.echo(f"{time.strftime('%H:%M:%S')}  {line}")
+        sys.stdout.flush()
 
 
 def _detach(instance: Instance, options: Options, *, wait: bool) -> None:

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from time import monotonic
 
 from tierscope.cli.instance.find import Instance
 from tierscope.core.clock import utc_now
@@ -58,7 +59,7 @@ def make_agent(instance: Instance, binary: Path, url: str) -> ServiceProcess:
         command=[str(binary), "run", "--config", str(files.config)],
         log=instance.places.logs / "agent.log",
         prepare=prepare,
-        probe=lambda: has_delivered(files),
+        probe=Deliveries(files),
     )
 
 
@@ -102,17 +103,40 @@ def provide_join_token(
         file.write(token.secret + "\n")
 
 
-def has_delivered(files: AgentFiles) -> bool:
-    """Tell whether the agent delivered a batch lately, by its own status file."""
+@dataclass(slots=True)
+class Deliveries:
+    """Whether the agent delivers, by its own status file.
+
+    How long ago it did is told by the monotonic clock, from when its file changed: the agent's clock may be set.
+    """
+
+    files: AgentFiles
+    last: str | None = None
+    changed_at: float = 0.0
+
+    def __call__(self) -> bool:
+        """Tell whether the agent has delivered a batch lately."""
+        delivered = self._read()
+        if delivered is None:
+            return False
+        if delivered != self.last:
+            first = self.last is None
+            self.last, self.changed_at = delivered, monotonic()
+            if first and not _is_recent(delivered):
+                self.changed_at -= _STATUS_FRESH.total_seconds()
+        return monotonic() - self.changed_at < _STATUS_FRESH.total_seconds()
+
+    def _read(self) -> str | None:
+        try:
+            delivered = json.loads(self.files.status.read_text(encoding="utf-8")).get("last_delivered_at")
+        except (OSError, ValueError, AttributeError):
+            return None
+        return delivered if isinstance(delivered, str) else None
+
+
+def _is_recent(delivered: str) -> bool:
+    """Tell whether a delivery that an earlier agent left in the file counts, by the clock that it was written with."""
     try:
-        document = json.loads(files.status.read_text(encoding="utf-8"))
-        delivered = document.get("last_delivered_at")
-    except (OSError, ValueError, AttributeError):
+        return abs(utc_now() - datetime.fromisoformat(delivered)) < _STATUS_FRESH
+    except (ValueError, TypeError):
         return False
-    if not isinstance(delivered, str):
-        return False
-    try:
-        at = datetime.fromisoformat(delivered)
-    except ValueError:
-        return False
-    return utc_now() - at < _STATUS_FRESH

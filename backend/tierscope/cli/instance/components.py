@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tierscope.cli.instance.find import Instance
@@ -18,8 +19,11 @@ from tierscope.core.embedded.private_files import write_private
 from tierscope.core.embedded.program import Program
 from tierscope.core.embedded.service import ServiceProcess
 
+if TYPE_CHECKING:
+    from celery import Celery
+
 _PROBE_SECONDS = 3.0
-_WORKER_PROBE_EVERY_SECONDS = 10.0
+_WORKER_PROBE_EVERY_SECONDS = 55.0
 
 
 @dataclass(slots=True)
@@ -85,7 +89,7 @@ def make_api(runtime: Runtime) -> ServiceProcess:
 
 def make_worker(runtime: Runtime) -> ServiceProcess:
     """Return the worker with the scheduler inside."""
-    probe = _Paced(lambda: worker_answers(runtime.queue_url), every_seconds=_WORKER_PROBE_EVERY_SECONDS)
+    probe = _Paced(WorkerProbe(runtime.queue_url), every_seconds=_WORKER_PROBE_EVERY_SECONDS)
     return runtime.service("worker", "worker", "--with-beat", probe=probe)
 
 
@@ -102,21 +106,35 @@ def responds(url: str) -> bool:
         connection.close()
 
 
-def worker_answers(queue_url: str) -> bool:
-    """Tell whether a worker listens on the queue. The filesystem transport cannot tell: a running worker counts."""
-    if queue_url.startswith("filesystem://"):
-        return True
-    from celery import Celery
-    from kombu.exceptions import OperationalError
-    from redis.exceptions import RedisError
+@dataclass(slots=True)
+class WorkerProbe:
+    """Asks whether a worker listens on the queue. The filesystem transport cannot tell: a running worker counts.
 
-    address = queue_url.replace("unix://", "redis+socket://", 1)
-    with Celery(broker=address, set_as_current=False) as asking:
-        asking.conf.broker_connection_retry_on_startup = False
+    What it asks with is kept, because to make it costs more than to ask.
+    """
+
+    queue_url: str
+    _asking: Celery | None = None
+
+    def __call__(self) -> bool:
+        """Tell whether a worker answers within seconds."""
+        if self.queue_url.startswith("filesystem://"):
+            return True
+        from celery import Celery
+        from kombu.exceptions import OperationalError
+        from redis.exceptions import RedisError
+
+        if self._asking is None:
+            self._asking = Celery(broker=self.queue_url.replace("unix://", "redis+socket://", 1), set_as_current=False)
+            self._asking.conf.broker_connection_retry_on_startup = False
         try:
-            return bool(asking.control.ping(timeout=_PROBE_SECONDS / 2, limit=1))
+            answers = self._asking.control.ping(timeout=_PROBE_SECONDS / 2, limit=1)
         except (OSError, OperationalError, RedisError):
-            return False
+            answers = []
+        if not answers:
+            self._asking.close()
+            self._asking = None
+        return bool(answers)
 
 
 @dataclass(slots=True)

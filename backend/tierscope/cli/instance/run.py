@@ -39,6 +39,9 @@ from tierscope.storage.schema import upgrade
 from tierscope.usecases.readiness import Readiness
 
 _READY_SECONDS = 120.0
+_BUSY_SECONDS = 0.5
+_STEADY_SECONDS = 30.0
+"""The longest sleep; what happens to a part ends it."""
 _API_TRIES = 3
 _BUILD_REPORT_SECONDS = 10.0
 _SERVICES = {
@@ -74,6 +77,7 @@ class InstanceRun:
     build: AgentBuild | None = None
     build_reported_at: float = 0.0
     fleet_log: FleetLog | None = None
+    unwritten: bool = False
     build_since: datetime = field(default_factory=utc_now)
 
     def __post_init__(self) -> None:
@@ -94,7 +98,7 @@ class InstanceRun:
         lock = hold_lock(self.instance)
         try:
             self._bring_up()
-            while self.supervisor.pause():
+            while self.supervisor.pause(_STEADY_SECONDS if self._settled else _BUSY_SECONDS):
                 self.supervisor.tick()
                 self._follow_build()
                 self._follow_fleet()
@@ -108,6 +112,12 @@ class InstanceRun:
         finally:
             self._shut_down()
             lock.close()
+
+    @property
+    def _settled(self) -> bool:
+        """Whether nothing is under way that has to be followed."""
+        sending = self.sender is None or bool(self.state.note) or self._status(self.sender) is not None
+        return sending and (self.fleet_log is None or self.fleet_log.loaded)
 
     def _bring_up(self) -> None:
         if self.instance.demo:
@@ -211,12 +221,12 @@ class InstanceRun:
             self.say(f"agent: {self.state.note}")
             return
         if name == "agent":
-            self.supervisor.add(name, make_agent(self.instance, binary, self.state.url))
+            self.supervisor.add(name, make_agent(self.instance, binary, self.state.url), patient=True)
         else:
             self.fleet_log = FleetLog.at_end_of(self.instance.places.logs / "fleet.log")
             hours = self.settings.demo_hours
             fleet = make_fleet(self.instance, binary, self.state.url, log=self.fleet_log, history_hours=hours)
-            self.supervisor.add(name, fleet)
+            self.supervisor.add(name, fleet, patient=True)
         self.say(f"{name}: started")
 
     def _follow_fleet(self) -> None:
@@ -240,7 +250,10 @@ class InstanceRun:
                 process = identify(pid)
                 if process is not None:
                     lines.append(f"{process.pid} {process.start_ticks} {service}")
-        write_heat_pids(self.instance.heat_pids_file, lines)
+        try:
+            write_heat_pids(self.instance.heat_pids_file, lines)
+        except OSError as error:
+            self._note_unwritten(error)
 
     def _publish(self, phase: Phase) -> None:
         self.state.phase = phase
@@ -248,7 +261,20 @@ class InstanceRun:
         name = self.sender
         if name is not None and name not in self.state.components:
             self.state.components[name] = self._unborn_sender()
-        self.state.save(self.instance.places.state_file, account=self.account)
+        try:
+            self.state.save(self.instance.places.state_file, account=self.account)
+        except OSError as error:
+            self._note_unwritten(error)
+        else:
+            if self.unwritten:
+                self.say("the state file can be written again")
+            self.unwritten = False
+
+    def _note_unwritten(self, error: OSError) -> None:
+        """Go on with the state in memory: who looks after the parts must outlive a full disk. It is said once."""
+        if not self.unwritten:
+            self.say(f"the state file cannot be written, the parts are looked after all the same: {error}")
+        self.unwritten = True
 
     def _unborn_sender(self) -> ComponentState:
         """The agent's state while its program does not exist."""

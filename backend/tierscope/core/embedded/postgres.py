@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
@@ -68,6 +69,7 @@ class PostgresCluster:
     binaries: PostgresBinaries
     extra_settings: Mapping[str, str] = field(default_factory=dict)
     server: subprocess.Popen[bytes] | None = None
+    _asking: psycopg.Connection[Any] | None = None
 
     @property
     def log(self) -> Path:
@@ -121,19 +123,30 @@ class PostgresCluster:
 
     def stop(self, *, with_signal: signal.Signals = signal.SIGINT) -> None:
         """Stop the server by a fast shutdown (or another of its signals); harmless when it does not run."""
+        self._stop_asking()
         if self.server is None:
             return
         stop_child(self.server, grace_seconds=_STOP_SECONDS, with_signal=with_signal)
         self.server = None
 
     def answers(self) -> bool:
-        """Tell whether the server accepts a connection and a query now."""
+        """Tell whether the server answers a query now.
+
+        One connection is kept for this: to log in costs more than everything else that an idle instance does.
+        """
+        if self._asking is not None and _asks(self._asking):
+            return True
+        self._stop_asking()
         try:
-            with psycopg.connect(self._conninfo("postgres"), connect_timeout=3) as connection:
-                connection.execute("SELECT 1")
+            self._asking = psycopg.connect(self._conninfo("postgres"), connect_timeout=3, autocommit=True)
         except psycopg.Error:
             return False
-        return True
+        return _asks(self._asking)
+
+    def _stop_asking(self) -> None:
+        if self._asking is not None:
+            self._asking.close()
+            self._asking = None
 
     def _initdb(self, password_file: Path) -> None:
         output = ""
@@ -287,6 +300,14 @@ def open_cluster(places: Places, account: Account) -> PostgresCluster:
 def server_process(cluster: PostgresCluster) -> ProcessId | None:
     """Return the identity of the running server, or None."""
     return None if cluster.server is None else identify(cluster.server.pid)
+
+
+def _asks(connection: psycopg.Connection[Any]) -> bool:
+    try:
+        connection.execute("SELECT 1")
+    except psycopg.Error:
+        return False
+    return True
 
 
 def _tail(log: Path, limit_chars: int = 800) -> str:

@@ -121,6 +121,7 @@ class QueueServer:
             *("--appendonly", "no"),
             *("--maxmemory", "128mb"),
             *("--maxmemory-policy", "noeviction"),
+            *("--hz", "1"),  # how often an idle server looks around; a busy one does so more often by itself
             *("--dir", str(self.places.queue_socket.parent)),
             *("--daemonize", "no"),
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +38,8 @@ class InstanceState:
     note: str = ""
     storage: str | None = None
     components: dict[str, ComponentState] = field(default_factory=dict)
+    saved: str = field(default="", compare=False, repr=False)
+    """What was written last."""
 
     @property
     def supervised(self) -> bool:
@@ -47,10 +49,16 @@ class InstanceState:
     def save(self, path: Path, *, account: Account | None = None) -> None:
         """Write the file at once or not at all; only its owner may read it, `account` or the caller.
 
-        Raises OSError when it cannot be written; the file is as it was then, and nothing else is left.
+        What stands there already is not written again. Raises OSError when it cannot be written; the file is as it was
+        then, and nothing else is left.
         """
-        document = {"schema": _SCHEMA, **asdict(self)}
-        write_private(path, json.dumps(document, indent=1, default=_encode), account=account)
+        shown = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "saved"}
+        text = json.dumps({"schema": _SCHEMA, **shown}, indent=1, default=_encode)
+        if text == self.saved and path.exists():
+            return
+        self.saved = ""
+        write_private(path, text, account=account)
+        self.saved = text
 
 
 def load(path: Path) -> InstanceState | None:
@@ -86,7 +94,9 @@ def _component(value: dict[str, Any]) -> ComponentState:
     )
 
 
-def _encode(value: object) -> str:
+def _encode(value: object) -> str | dict[str, Any]:
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, ComponentState | ProcessId):
+        return asdict(value)
     raise TypeError(type(value).__name__)
