@@ -6,7 +6,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Engine, event, text
 
 from factories.derived import day_before, drain, dump, internal_id, marks, send_counters
 from factories.installations import Enrolled, enrol
@@ -28,6 +28,19 @@ native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def database(database_url: str) -> Iterator[Database]:
     with closing(Database(database_url)) as opened:
         yield opened
+
+
+@native
+def test_a_run_that_finds_nothing_asks_twice(database: Database) -> None:
+    """It runs every few seconds for as long as an instance is idle."""
+    asked: list[str] = []
+    listen = ("before_cursor_execute", lambda *given: asked.append(str(given[2])))
+    event.listen(Engine, *listen)
+    try:
+        DrainMarks(database, utc_now).run()
+    finally:
+        event.remove(Engine, *listen)
+    assert len([statement for statement in asked if "marks" in statement]) == 2
 
 
 def fill(database: Database, count: int) -> list[Enrolled]:

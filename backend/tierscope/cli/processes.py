@@ -32,6 +32,7 @@ def serve(
     import uvicorn
 
     from tierscope.api.app import create_app
+    from tierscope.api.server import serve as run_server
     from tierscope.core.logs import configure_logging
 
     changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
@@ -44,7 +45,7 @@ def serve(
     api = create_app(settings)
     _keep_for_good()
     # No access log: one-time login links are part of an address. Proxy headers are settings.trusted_proxies' business.
-    uvicorn.run(
+    config = uvicorn.Config(
         api,
         host=settings.host,
         port=settings.port,
@@ -54,6 +55,7 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
+    run_server(config)
 
 
 def worker(
@@ -71,6 +73,7 @@ def worker(
         str(concurrency),
         "--without-gossip",
         "--without-mingle",
+        "--without-heartbeat",
     ]
     if with_beat:
         arguments += ["--beat", "--schedule", _schedule_file()]

@@ -44,6 +44,15 @@ def due_subjects(session: ReadSession, kind: str, *, before: datetime, limit: in
     return [(row.subject_id, row.service_id) for row in rows]
 
 
+def due_kinds(session: ReadSession, before: Mapping[str, datetime]) -> set[str]:
+    """Return the kinds that have a mark for a bucket before their time in `before`; one look for all of them."""
+    statement = text(
+        "SELECT asked.kind FROM unnest(CAST(:kinds AS text[]), CAST(:times AS timestamptz[])) AS asked(kind, before)"
+        " WHERE EXISTS (SELECT FROM marks WHERE marks.kind = asked.kind AND marks.bucket < asked.before)"
+    )
+    return set(session.execute(statement, {"kinds": list(before), "times": list(before.values())}).scalars())
+
+
 def claim(
     transaction: WriteTransaction,
     kind: str,

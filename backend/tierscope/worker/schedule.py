@@ -6,14 +6,15 @@ ADVICE_SECONDS = 60
 """Everything is judged once an hour, some of it in each run, and what is new within minutes."""
 EXPERIMENTS_SECONDS = 300
 FLEET_STATISTICS_SECONDS = 300
-NOTIFICATIONS_SECONDS = 5
-SWEEPS_SECONDS = 5
+NOTIFICATIONS_SECONDS = 15
+"""For what waits or is repeated: a change of an alert wakes the notifier at once."""
+SWEEPS_SECONDS = 10
 ALERTS_SECONDS = 15
 """Minutes are judged as they become complete; most runs find none."""
 CAPACITY_SECONDS = 300
 """Most runs find nothing to do: a day is made when it has ended, and every half an hour while it lasts."""
 REPORTS_SECONDS = 60
-PURGES_SECONDS = 10
+PURGES_SECONDS = 60
 OBJECTS_SECONDS = 60
 ALL_OBJECTS_SECONDS = 3600
 

@@ -33,7 +33,7 @@ from tierscope.domain.jobs import (
     TILES,
     Job,
 )
-from tierscope.storage.marks import Claim, claim, claim_subjects, due_subjects, waiting_subjects
+from tierscope.storage.marks import Claim, claim, claim_subjects, due_kinds, due_subjects, waiting_subjects
 from tierscope.usecases.rebuild.counters import (
     pack_hours,
     rebuild_closed_counters,
@@ -167,9 +167,13 @@ class DrainMarks:
     ) -> bool:
         """One pass over all kinds, with `between` before each subject; False when there was nothing to do."""
         worked = False
-        for job in JOBS:
+        now = self._clock()
+        with self._database.read() as session:
+            due = due_kinds(session, {job.kind: _due_before(job, now) for job in JOBS})
+        # What one kind makes marks for comes in the next pass, which follows where this one did something.
+        for job in (job for job in JOBS if job.kind in due):
             now = self._clock()
-            before = (COUNTERS_CLOSED if job is COUNTERS else job).due_before(now)
+            before = _due_before(job, now)
             # Samples that have no row yet (late ones, the first of a host) go before rows that are made anew.
             most = _CANDIDATES if job is COUNTERS else _SUBJECTS_AT_ONCE
             with self._database.read() as session:
@@ -220,3 +224,7 @@ class DrainMarks:
             return 0
         done.buckets[job.kind] = done.buckets.get(job.kind, 0) + len(claimed.buckets)
         return len(claimed.buckets)
+
+
+def _due_before(job: Job, now: datetime) -> datetime:
+    return (COUNTERS_CLOSED if job is COUNTERS else job).due_before(now)

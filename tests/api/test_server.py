@@ -1,0 +1,40 @@
+"""The server's own loop: idle until a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import pytest
+import uvicorn
+
+from tierscope.api import server as server_module
+from tierscope.api.server import QuietServer
+
+
+async def _nothing(*_: object) -> None:
+    """An application that is never asked."""
+
+
+class _Signalled(QuietServer):
+    """A server that gets its signal while its loop waits."""
+
+    async def on_tick(self, counter: int) -> bool:
+        """As the server does, and have the signal come next."""
+        asyncio.get_running_loop().call_soon(self.handle_exit, signal.SIGTERM, None)
+        return await super().on_tick(counter)
+
+
+def test_a_signal_ends_the_loop_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take an hour if the loop looked for the signal when its time is over."""
+    monkeypatch.setattr(server_module, "_DATE_SECONDS", 3600.0)
+    server = _Signalled(uvicorn.Config(_nothing, log_config=None))
+    asyncio.run(server.main_loop())
+    assert server.should_exit
+
+
+def test_a_signal_before_the_loop_counts() -> None:
+    server = QuietServer(uvicorn.Config(_nothing, log_config=None))
+    server.handle_exit(signal.SIGTERM, None)
+    asyncio.run(server.main_loop())
+    assert not server.force_exit
