@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tierscope_import::page_trace::{PageTraceReader, TraceInterval};
 use tierscope_import::trace_fold::{MAPPING_GAP_BYTES, TraceFolder, TraceIdentity};
@@ -169,10 +169,35 @@ fn fold_all(reader: &PageTraceReader, intervals: &[TraceInterval]) -> Vec<Folded
         .collect()
 }
 
-fn check_rows(name: &str, checked: &[usize]) {
-    let (reader, intervals) = read(name);
-    let pages = accessed(&intervals);
-    let folded = fold_all(&reader, &intervals);
+/// A trace with what is made of it.
+struct Whole {
+    intervals: Vec<TraceInterval>,
+    pages: Accessed,
+    folded: Vec<Folded>,
+}
+
+impl Whole {
+    fn open(name: &str) -> Self {
+        let (reader, intervals) = read(name);
+        Self {
+            pages: accessed(&intervals),
+            folded: fold_all(&reader, &intervals),
+            intervals,
+        }
+    }
+}
+
+// Several tests ask these.
+static SQLITE: LazyLock<Whole> = LazyLock::new(|| Whole::open("sqlite.parquet"));
+static SQLITE_MISS: LazyLock<Whole> = LazyLock::new(|| Whole::open("sqlite.miss.parquet"));
+static REDIS_MISS: LazyLock<Whole> = LazyLock::new(|| Whole::open("redis-zipf.miss.parquet"));
+
+fn check_rows(trace: &Whole, checked: &[usize]) {
+    let Whole {
+        intervals,
+        pages,
+        folded,
+    } = trace;
     for &now in checked {
         let kinds: Vec<_> = folded[now].rows.iter().map(|row| row.kind).collect();
         assert!(
@@ -180,7 +205,7 @@ fn check_rows(name: &str, checked: &[usize]) {
             "{kinds:?}"
         );
         for row in &folded[now].rows {
-            expect_row(&pages, row.kind, now, row);
+            expect_row(pages, row.kind, now, row);
             let accesses = intervals[now]
                 .accesses
                 .iter()
@@ -198,38 +223,41 @@ fn check_rows(name: &str, checked: &[usize]) {
 
 #[test]
 fn rows_of_the_redis_trace_equal_the_recomputation() {
-    check_rows("redis-zipf.parquet", &[0, 1, 11, 31, 63, 64, 75, 119]);
+    check_rows(
+        &Whole::open("redis-zipf.parquet"),
+        &[0, 1, 11, 31, 63, 64, 75, 119],
+    );
 }
 
 #[test]
 fn rows_of_the_sqlite_trace_equal_the_recomputation() {
-    check_rows("sqlite.parquet", &[0, 2, 12, 40, 62, 66, 89]);
+    check_rows(&SQLITE, &[0, 2, 12, 40, 62, 66, 89]);
 }
 
 #[test]
 fn rows_of_the_redis_miss_trace_equal_the_recomputation() {
-    check_rows("redis-zipf.miss.parquet", &[0, 9, 58, 60, 64, 80, 119]);
+    check_rows(&REDIS_MISS, &[0, 9, 58, 60, 64, 80, 119]);
 }
 
 #[test]
 fn rows_of_the_sqlite_miss_trace_equal_the_recomputation() {
-    check_rows("sqlite.miss.parquet", &[0, 1, 10, 33, 63, 64, 65, 89]);
+    check_rows(&SQLITE_MISS, &[0, 1, 10, 33, 63, 64, 65, 89]);
 }
 
 #[test]
 fn every_gap_of_a_trace_is_counted_once() {
-    for name in ["sqlite.parquet", "sqlite.miss.parquet", "redis-zipf.miss.parquet"] {
-        check_gaps(name);
-    }
+    check_gaps("sqlite.parquet", &SQLITE);
+    check_gaps("sqlite.miss.parquet", &SQLITE_MISS);
+    check_gaps("redis-zipf.miss.parquet", &REDIS_MISS);
 }
 
-fn check_gaps(name: &str) {
-    let (reader, intervals) = read(name);
-    let pages = accessed(&intervals);
-    let blocks: Vec<GapRow> = fold_all(&reader, &intervals)
-        .into_iter()
-        .flat_map(|folded| folded.gaps)
-        .collect();
+fn check_gaps(name: &str, trace: &Whole) {
+    let Whole {
+        intervals,
+        pages,
+        folded,
+    } = trace;
+    let blocks: Vec<&GapRow> = folded.iter().flat_map(|folded| &folded.gaps).collect();
     let file_blocks = blocks.iter().filter(|block| block.kind == PageKind::File);
     assert_eq!(file_blocks.count(), intervals.len() / 10, "{name}");
     let last = intervals.len() - 1;
@@ -251,7 +279,11 @@ fn check_gaps(name: &str) {
                 }
             }
         }
-        let of_kind: Vec<_> = blocks.iter().filter(|block| block.kind == kind).collect();
+        let of_kind: Vec<_> = blocks
+            .iter()
+            .copied()
+            .filter(|block| block.kind == kind)
+            .collect();
         let sum = |column: fn(&GapRow) -> &[i64; GAP_BINS]| {
             std::array::from_fn::<i64, GAP_BINS, _>(|bin| {
                 of_kind.iter().map(|block| column(block)[bin]).sum()
@@ -270,8 +302,9 @@ fn check_gaps(name: &str) {
 
 #[test]
 fn a_trace_known_beforehand_has_one_epoch_whose_cells_give_back_the_accesses() {
-    let (reader, intervals) = read("sqlite.parquet");
-    let folded = fold_all(&reader, &intervals);
+    let Whole {
+        intervals, folded, ..
+    } = &*SQLITE;
     let epochs: Vec<_> = folded.iter().flat_map(|folded| &folded.tile_epochs).collect();
     assert_eq!(epochs.len(), 1);
     let epoch = epochs[0];
