@@ -190,7 +190,17 @@ def test_events_are_paged_newest_first(service: Service) -> None:
 
 @pytest.mark.parametrize(
     ("host", "status"),
-    [("localhost:1", 200), ("127.0.0.1", 200), ("tiers.example", 200), ("[::1]:80", 200), ("evil.example", 400)],
+    [
+        ("localhost:1", 200),
+        ("127.0.0.1", 200),
+        ("tiers.example", 200),
+        ("[::1]:80", 200),
+        ("evil.example", 400),
+        ("[::1].evil.example", 400),
+        ("[::1", 400),
+        ("localhost:1.evil.example", 400),
+        ("localhost:1@evil.example", 400),
+    ],
 )
 def test_only_listed_names_reach_the_service(service: Service, host: str, status: int) -> None:
     answer = service.client.get("/v1/session", headers={"Host": host})
@@ -235,6 +245,8 @@ def test_whoever_sends_an_authorization_is_never_anonymous(service: Service, val
         ("http://[::1]:80", 200),
         ("https://evil.example", 400),
         ("https://localhost.evil.example", 400),
+        ("https://localhost:1@evil.example", 400),
+        ("http://[::1].evil.example", 400),
         ("http://[", 400),
         ("null", 400),
         ("", 400),

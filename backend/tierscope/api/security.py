@@ -1,5 +1,6 @@
 """Checks Host and Origin and puts security headers on every answer, as plain ASGI: every request passes here."""
 
+import re
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ from tierscope.api.problems import problem_response
 from tierscope.core.errors import BadHost, BadOrigin, TierscopeError
 from tierscope.core.settings import Settings
 
+_HOST = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::[0-9]*)?")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 PROBES = frozenset({"/healthz", "/readyz"})
 SCRAPED = frozenset({"/metrics", "/metrics/fleet"})
@@ -36,10 +38,9 @@ HEADERS = {
 
 
 def host_name(header: str) -> str:
-    """Returns the name in a Host header, without its port, in lower case."""
-    if header.startswith("["):
-        return header.partition("]")[0].lower() + "]"
-    return header.partition(":")[0].lower()
+    """Returns the name in a Host header, without its port, in lower case; all of it where it is no name and port."""
+    found = _HOST.fullmatch(header)
+    return (header if found is None else found[1]).lower()
 
 
 class SecurityMiddleware:
@@ -90,7 +91,7 @@ def _by_address(path: str, headers: Headers) -> bool:
 def _is_address(name: str) -> bool:
     """Whether the name in a Host header is an IP address, or none as simple probes say it."""
     try:
-        ip_address(name.strip("[]"))
+        ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
     except ValueError:
         return name == ""
     return True
