@@ -32,6 +32,7 @@ def serve(
     import uvicorn
 
     from tierscope.api.app import create_app
+    from tierscope.api.heads import BoundedProtocol
     from tierscope.api.server import serve as run_server
     from tierscope.core.logs import configure_logging
 
@@ -53,6 +54,7 @@ def serve(
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        http=BoundedProtocol,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
     run_server(config)
