@@ -15,6 +15,8 @@ from bench import (
     heat,
     idle,
     ingest,
+    instance_idle,
+    memory,
     queries,
     recorded,
     remote_write,
@@ -43,6 +45,7 @@ PARTS = (
     "page",
     "queries",
     "remote_write",
+    "memory",
     "tco",
     "alerts",
     "scale",
@@ -51,7 +54,6 @@ PARTS = (
 
 
 _OF_AGENT: dict[str, Callable[[Path], Section]] = {
-    "idle": idle.measure,
     "collection": collection.measure,
     "heat": heat.measure,
 }
@@ -64,6 +66,7 @@ _ALONE: dict[str, Callable[[], Section]] = {
     "queries": queries.measure,
     "remote_write": remote_write.measure,
     "alerts": alerts.measure,
+    "memory": memory.measure,
     "tco": tco.measure,
     "scale": scale.measure,
 }
@@ -96,7 +99,7 @@ def main() -> int:
     print(text)
     if arguments.record:
         record(arguments.record, text)
-    return 0
+    return int(any(row.met is False for section in sections for row in section.rows if section.is_bound))
 
 
 def _plan(arguments: argparse.Namespace, mode: str) -> fleet_load.Plan:
@@ -111,6 +114,8 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
     if reason is not None:
         print(f"not run here: {part}, because {reason}", file=sys.stderr)
         return [Section(title=f"Not run here: {part}", rows=[], notes=[f"{reason[0].upper()}{reason[1:]}."])]
+    if part == "idle":
+        return [idle.measure(agent), instance_idle.measure(agent)]
     if part in _OF_AGENT:
         return [_OF_AGENT[part](agent)]
     if part in _ALONE:

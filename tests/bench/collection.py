@@ -44,16 +44,17 @@ def free_port() -> int:
 
 def unusable() -> str | None:
     """Why this cannot run here; None where it can."""
-    return None if _exporter_program() else "node_exporter is not installed"
+    return None if exporter_program() else "node_exporter is not installed"
 
 
-def _exporter_program() -> str | None:
+def exporter_program() -> str | None:
+    """Where node_exporter is; None without it."""
     return shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
 
 
 def measure(agent: Path) -> Section:
     """Run both, one after the other."""
-    exporter = _exporter_program()
+    exporter = exporter_program()
     assert exporter is not None
     theirs_cpu, theirs_rss = _exporter(exporter)
     ours = _agent(agent)
