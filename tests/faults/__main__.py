@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from factories.waiting import NeverHappenedError
-from faults import report
+from faults import report, supervised
 from faults.matrix import ROWS, SETTINGS, Skipped, compare_with_undisturbed, run_rows
 from faults.outage import CASES, Loss, run_case
 from faults.programs import ROOT, dynamic_agent, shipped_agent
@@ -26,30 +26,36 @@ def main() -> int:
     parser.add_argument(
         "--seed", type=int, default=time.time_ns() // 10**9, help="of the first round; one more for each"
     )
-    parser.add_argument("--only", help=f"rows, out of {','.join(row.name for row in ROWS)}; all of them without")
+    names = [*(row.name for row in ROWS), *(row.name for row in supervised.ROWS)]
+    parser.add_argument("--only", help=f"rows, out of {','.join(names)}; all of them without")
     parser.add_argument("--outage-seconds", type=float, default=60.0, help="0 leaves the comparison out")
     parser.add_argument("--record", type=Path, default=DOCUMENT, help="document that the tables go to")
     arguments = parser.parse_args()
     # Ended from outside it still ends what it started, and gives its disks back.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    wanted = set(arguments.only.split(",")) if arguments.only else {row.name for row in ROWS}
-    if unknown := wanted - {row.name for row in ROWS}:
+    wanted = set(arguments.only.split(",")) if arguments.only else set(names)
+    if unknown := wanted - set(names):
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
     binary = shipped_agent()
     if binary is None:
         parser.error("no agent is compiled: make agent")
     results: list[Outcome | Skipped] = []
+    recovered: list[supervised.Recovered] = []
     failures: list[str] = []
     for number in range(arguments.rounds):
         seed = arguments.seed + number
         print(f"round {number + 1} of {arguments.rounds}, seed {seed}", flush=True)
-        found, failed = run_round(binary, wanted, seed)
-        results += found
-        failures += failed
+        if wanted & {row.name for row in ROWS}:
+            found, failed = run_round(binary, wanted, seed)
+            results += found
+            failures += failed
+        recovered += run_supervised(wanted, seed, failures)
     command = f'make faults ARGS="--rounds {arguments.rounds} --seed {arguments.seed}'
     if arguments.rounds and not arguments.only:
         parts = [report.matrix_table(results), report.comparison(arguments.rounds, failures)]
         report.write(arguments.record, report.MATRIX, f'{command}"', parts)
+        if recovered:
+            report.write(arguments.record, report.SUPERVISED, f'{command}"', [report.supervised_table(recovered)])
     if arguments.outage_seconds:
         losses = run_outages(binary, arguments.outage_seconds, arguments.seed)
         failures += [
@@ -90,6 +96,33 @@ def run_round(binary: Path, wanted: set[str], seed: int) -> tuple[list[Outcome |
             failures += [f"seed {seed}: {fault}" for fault in compare_with_undisturbed(stage, outcomes)]
             print("  ledger and rollups compared with an undisturbed run", flush=True)
     return results, failures
+
+
+def run_supervised(wanted: set[str], seed: int, failures: list[str]) -> list[supervised.Recovered]:
+    """One pass over what `tierscope up` stands on."""
+    chosen = [row for row in supervised.ROWS if row.name in wanted]
+    results: list[supervised.Recovered] = []
+    if not chosen:
+        return results
+    try:
+        with supervised.supervised(seed) as scene:
+            for row in chosen:
+                try:
+                    result = supervised.play(scene, row, seed)
+                except NotHereError as reason:
+                    print(f"  {row.name}: not run here, because {reason}", flush=True)
+                    continue
+                results.append(result)
+                failures += [f"{row.name}, seed {seed}: {fault}" for fault in result.faults()]
+                print(
+                    f"  {row.name}: {result.faults() or 'passed'}, back after {result.back_seconds:.1f} s", flush=True
+                )
+    except NotHereError as reason:
+        print(f"  `tierscope up`: not run here, because {reason}", flush=True)
+    except (NeverHappenedError, AssertionError) as error:
+        failures.append(f"`tierscope up`, seed {seed}: {error}")
+        print(f"  `tierscope up`: FAILED {error}", flush=True)
+    return results
 
 
 def run_outages(binary: Path, seconds: float, seed: int) -> list[Loss]:

@@ -14,9 +14,10 @@ from bench.figures import machine
 from faults.matrix import ROWS, Skipped
 from faults.outage import Loss
 from faults.scene import Outcome, Row
+from faults.supervised import Recovered
 from tierscope.core.clock import utc_now
 
-MATRIX, OUTAGE = "matrix", "outage"
+MATRIX, SUPERVISED, OUTAGE = "matrix", "supervised", "outage"
 """Names of what is measured, as the marks have them."""
 
 
@@ -63,6 +64,30 @@ def matrix_table(results: Sequence[Outcome | Skipped]) -> str:
         if outcome.notes
     ]
     return head + "\n".join(_line(row, results) for row in ROWS) + "\n\nFrom the first round:\n\n" + "\n".join(notes)
+
+
+def supervised_table(results: Sequence[Recovered]) -> str:
+    """One line per fault of what `tierscope up` stands on, over all rounds."""
+    head = (
+        "| Fault | Rounds | Acknowledged | Acknowledged and lost | Stored twice | All parts back after, s | Verdict |\n"
+        "|---|--:|--:|--:|--:|--:|---|\n"
+    )
+    lines = []
+    for row in dict.fromkeys(result.row for result in results):
+        passes = [result for result in results if result.row == row]
+        back = [result.back_seconds for result in passes]
+        failed = [fault for result in passes for fault in result.faults()]
+        cells = [
+            row.title,
+            len(passes),
+            sum(result.acknowledged for result in passes),
+            sum(result.lost for result in passes),
+            sum(result.stored_twice for result in passes),
+            f"{statistics.median(back):.1f} (at most {max(back):.1f})",
+            "passed" if not failed else "FAILED: " + "; ".join(failed),
+        ]
+        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    return head + "\n".join(lines)
 
 
 def comparison(rounds: int, failures: Sequence[str]) -> str:
