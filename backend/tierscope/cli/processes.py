@@ -29,6 +29,7 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port; default from the settings.")] = None,
 ) -> None:
     """Serve the API and the dashboard on the configured database."""
+    gc.disable()  # looking through what is being loaded, again and again, took a sixth of the start
     import uvicorn
 
     from tierscope.api.app import create_app
@@ -44,6 +45,7 @@ def serve(
         for line in first_link(url, dashboard_address(settings), private=sys.stderr.isatty()):
             say(line)
     api = create_app(settings)
+    gc.enable()
     _keep_for_good()
     # No access log: one-time login links are part of an address. Proxy headers are settings.trusted_proxies' business.
     config = uvicorn.Config(
@@ -104,6 +106,7 @@ def _schedule_file() -> str:
 
 
 def _run_celery(arguments: list[str]) -> None:
+    gc.disable()
     from celery.signals import worker_ready
 
     from tierscope.core.logs import configure_logging
@@ -113,5 +116,6 @@ def _run_celery(arguments: list[str]) -> None:
     from tierscope.worker.app import app as celery_app
 
     configure_logging(Settings())
+    gc.enable()
     worker_ready.connect(_keep_for_good, weak=False)
     celery_app.start(argv=arguments)
