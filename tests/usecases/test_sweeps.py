@@ -2,6 +2,7 @@
 
 import io
 import json
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -270,7 +271,10 @@ def test_no_more_than_so_many_sweeps_wait(database: Database) -> None:
 
 
 def upload(database: Database, body: bytes, name: str = "sqlite") -> str:
-    return TraceUploads(database, clock=now).create(name, body, actor="ann").id
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(body)
+        file.flush()
+        return TraceUploads(database, clock=now).create(name, Path(file.name), actor="ann").id
 
 
 def test_an_uploaded_trace_is_kept_replayed_and_removed(database: Database) -> None:

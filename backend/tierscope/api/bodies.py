@@ -1,10 +1,25 @@
-"""Bodies that are files: one media type alone."""
+"""Bodies that are files: of one media type alone, or written to disk as they come."""
 
-from collections.abc import Awaitable, Callable
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
 
 from tierscope.core.errors import UnsupportedMedia
+
+
+@asynccontextmanager
+async def spooled_body(request: Request) -> AsyncIterator[Path]:
+    """Yields a file with the body, within the limit of its route; it is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="tierscope-") as folder:
+        path = Path(folder) / "body"
+        with path.open("wb") as file:
+            async for part in request.stream():
+                await run_in_threadpool(file.write, part)
+        yield path
 
 
 def read_body(media_type: str) -> Callable[[Request], Awaitable[bytes]]:

@@ -8,6 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import ConfigDict, Field
 
 from tierscope.api.answers import answer
+from tierscope.api.bodies import spooled_body
 from tierscope.api.figures import Model, Origin
 from tierscope.api.permissions import requires
 from tierscope.api.reads import simulator_reads, trace_uploads
@@ -136,8 +137,8 @@ async def upload_trace(
     name: Annotated[str, Query(min_length=1, max_length=200)],
 ) -> Response:
     """Store a page trace (Parquet, at most 64 MiB). A bad one is refused, and the row named."""
-    body = await request.body()
-    view = await run_in_threadpool(uploads.create, name, body, actor=caller.name)
+    async with spooled_body(request) as file:
+        view = await run_in_threadpool(uploads.create, name, file, actor=caller.name)
     made = answer(request, TraceUpload, view)
     made.status_code = 201
     return made

@@ -7,7 +7,7 @@ length, lower bound (int32 each), then every element as length and bytes.
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,8 +154,8 @@ def int8_matrix_rows(leading: Sequence[npt.NDArray[Any] | None], values: Int64, 
     return rows.view(np.uint8)[keep.view(np.bool_)].tobytes()
 
 
-def copy_rows(transaction: WriteTransaction, table: str, columns: Sequence[str], rows: Sequence[bytes]) -> None:
-    """Sends encoded rows in one COPY. `rows` are whole rows, several per element where convenient."""
+def copy_rows(transaction: WriteTransaction, table: str, columns: Sequence[str], rows: Iterable[bytes]) -> None:
+    """Sends encoded rows in one COPY. `rows` in pieces of any size; those are not kept, so that a file can be one."""
     names = ", ".join(f'"{name}"' for name in columns)
     with (
         transaction.driver.cursor() as cursor,

@@ -1,24 +1,20 @@
 """Uploaded page traces: checked when they come, kept as they came."""
 
-import re
 import secrets
-import tempfile
 from pathlib import Path
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
-from tierscope.core.errors import ConfigurationError, Conflict, NotFound, Unprocessable
-from tierscope.domain.simulate import of_recording
+from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.storage import trace_uploads as stored
 from tierscope.storage.access import AuditRow, append_audit
-from tierscope.storage.trace_uploads import UploadRow
-from tierscope.storage.traces import read_page_trace
+from tierscope.storage.trace_uploads import NewUpload, UploadRow
 from tierscope.usecases.sweeps.load import MAX_UPLOAD_ROWS
+from tierscope.usecases.sweeps.measuring import measure_trace
 from tierscope.usecases.sweeps.views import UploadView
 
 MAX_UPLOAD_BYTES = 64 << 20
 MAX_UPLOADS = 50
-_FORMAT = "Give a page trace in Parquet, as docs/simulate-json.md describes it."
 
 
 class TraceUploads:
@@ -28,8 +24,8 @@ class TraceUploads:
         self._database = database
         self._clock = clock
 
-    def create(self, name: str, body: bytes, *, actor: str) -> UploadView:
-        """Store a trace.
+    def create(self, name: str, file: Path, *, actor: str) -> UploadView:
+        """Store the trace in a file.
 
         Raises:
             Unprocessable: it is no page trace, or has too many rows; the row is named where one is wrong.
@@ -39,7 +35,7 @@ class TraceUploads:
         if not name or "\0" in name:
             raise Unprocessable("the name of a trace is text without NUL characters")
         now = self._clock()
-        pages, intervals, touched, accesses = _measure(body)
+        measured = measure_trace(file, max_rows=MAX_UPLOAD_ROWS)
         public_id = "u" + secrets.token_hex(8)
         with self._database.write() as transaction:
             if stored.count_uploads(transaction) >= MAX_UPLOADS:
@@ -47,20 +43,21 @@ class TraceUploads:
                     f"{MAX_UPLOADS} traces are stored, which is the most there may be",
                     next_step="Remove one that is no longer needed.",
                 )
-            values = {
-                "public_id": public_id,
-                "name": name,
-                "pages": pages,
-                "intervals": intervals,
-                "touched_pages": touched,
-                "accesses": accesses,
-                "body": body,
-                "author": actor,
-                "created_at": now,
-            }
-            stored.insert_upload(transaction, values)
+            new = NewUpload(
+                public_id=public_id,
+                name=name,
+                pages=measured.pages,
+                intervals=measured.intervals,
+                touched_pages=measured.touched,
+                accesses=measured.accesses,
+                author=actor,
+                created_at=now,
+                file=file,
+            )
+            stored.insert_upload(transaction, new)
             append_audit(
-                transaction, AuditRow(now, actor, "trace_upload.create", public_id, {"name": name, "bytes": len(body)})
+                transaction,
+                AuditRow(now, actor, "trace_upload.create", public_id, {"name": name, "bytes": file.stat().st_size}),
             )
         with self._database.read() as session:
             row = stored.find_upload(session, public_id)
@@ -105,18 +102,3 @@ def view_upload(row: UploadRow) -> UploadView:
         created_by=row.author,
         created_at=row.created_at,
     )
-
-
-def _measure(body: bytes) -> tuple[int, int, int, int]:
-    """Pages, intervals, touched pages and accesses of a trace; Unprocessable where it is none."""
-    with tempfile.TemporaryDirectory(prefix="tierscope-") as folder:
-        path = Path(folder) / "trace.parquet"
-        path.write_bytes(body)
-        try:
-            trace = of_recording(read_page_trace(path, max_rows=MAX_UPLOAD_ROWS))
-        except ValueError as error:
-            cause = re.sub(re.escape(str(path)) + r":?\s*", "", str(error)) or "the file cannot be read"
-            raise Unprocessable(cause, next_step=_FORMAT) from error
-        except RuntimeError as error:
-            raise ConfigurationError(str(error), next_step="Run `make simcore`.") from error
-    return trace.pages, trace.intervals, trace.touched, trace.accesses
