@@ -322,7 +322,7 @@ def test_rules_survive_their_file_and_errors_name_the_place() -> None:
         ("rules: [{name: a, expression: b, typo: 1}]", "rules[0].typo"),
         ("rules: [{name: a, expression: b}, {name: a, expression: b}]", "rules[1].name"),
         ("rules: {", "file, line 1, column 9"),
-        ("a: &x 1\nrules: *x", "file"),
+        ("a: &x 1\nrules: *x", "file, line 2, column 8"),
     ):
         with pytest.raises(RuleError) as raised:
             read_rules(text)

@@ -64,6 +64,7 @@ from tierscope.api import (
     users,
 )
 from tierscope.api.body_limits import BodyLimitMiddleware
+from tierscope.api.json_bounds import JsonBoundsMiddleware
 from tierscope.api.openapi import Application
 from tierscope.api.permissions import check_declared
 from tierscope.api.problems import install_handlers
@@ -171,6 +172,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
     meters = telemetry.Meters()
     app = _assemble(_lifespan(settings, url, clock, meters))
     app.state.settings = settings
+    app.add_middleware(JsonBoundsMiddleware)
     app.add_middleware(BodyLimitMiddleware, settings=settings, meters=meters.ingest)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES)
     app.add_middleware(RateLimitMiddleware, settings=settings)

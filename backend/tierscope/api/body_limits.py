@@ -7,11 +7,13 @@ first byte is taken, and what comes is counted as well, so that no more than the
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from starlette.concurrency import run_in_threadpool
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tierscope.api.problems import problem_response
 from tierscope.core.errors import TooLarge
+from tierscope.core.process_memory import FreedMemory
 from tierscope.core.settings import Settings
 from tierscope.usecases.sweeps.uploads import MAX_UPLOAD_BYTES
 from tierscope.usecases.telemetry.meters import IngestMeters
@@ -19,8 +21,8 @@ from tierscope.usecases.telemetry.meters import IngestMeters
 DEFAULT_BYTES = 1 << 20
 _FORM_BYTES = 4 << 10
 _SCENARIO_BYTES = 2 << 20
-_RULES_BYTES = 4 << 20
-_LABELS_BYTES = 16 << 20
+_RULES_BYTES = 2 << 20
+_LABELS_BYTES = 4 << 20
 _INGEST = "POST /v1/ingest/batches"
 _LONGEST_LENGTH = 19  # digits of what fits into 64 bits
 
@@ -67,6 +69,7 @@ class BodyLimitMiddleware:
         self._ingest = _INGEST.partition(" ")[2]
         self._default = BodyLimit(DEFAULT_BYTES)
         self._exceptions = _compile(body_limits(settings))
+        self._freed = FreedMemory()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on, or answers it with a problem."""
@@ -85,6 +88,8 @@ class BodyLimitMiddleware:
             await self._app(scope, counted.receive, counted.send)
         finally:
             await counted.answer(scope)
+            if counted.has_body and self._freed.has_grown:
+                await run_in_threadpool(self._freed.give_back)
 
     def _limit(self, scope: Scope) -> BodyLimit:
         for matches, limit in self._exceptions.get(scope["method"], ()):
@@ -101,6 +106,11 @@ class _Counted:
         self._size_bytes = 0
         self._started = False
         self._refusal: TooLarge | None = None
+
+    @property
+    def has_body(self) -> bool:
+        """Whether anything came."""
+        return self._size_bytes > 0
 
     async def receive(self) -> Message:
         """The next part of the body.

@@ -14,7 +14,9 @@ from tierscope.domain.names import problem_of_name
 
 MAX_LABELS = 64
 MAX_LABEL_CHARS = 256
-MAX_ROWS = 200_000
+MAX_ROWS = 50_000
+MAX_CELLS = 200_000
+"""Cells of a file that set or take away a label, over all rows."""
 HOST_COLUMNS = ("host", "host_id", "hostname", "name")
 TAKE_AWAY = "-"
 
@@ -89,12 +91,16 @@ def _header(cells: list[str]) -> list[str]:
 def _rows(lines: Iterator[list[str]], keys: list[str]) -> tuple[list[LabelRow], list[RowProblem]]:
     rows: list[LabelRow] = []
     problems: list[RowProblem] = []
+    cells_used = 0
     for number, cells in enumerate(lines, start=2):
         if number > MAX_ROWS + 1:
             raise ValueError(f"the file has more than {MAX_ROWS} rows")
         values = [cell.strip() for cell in cells]
         if not any(values):
             continue
+        cells_used += sum(1 for value in values[1:] if value)
+        if cells_used > MAX_CELLS:
+            raise ValueError(f"the file has more than {MAX_CELLS} labels")
         labels = {
             key: None if value == TAKE_AWAY else value for key, value in zip(keys, values[1:], strict=False) if value
         }

@@ -7,9 +7,12 @@ import yaml
 from pydantic import ValidationError
 
 from tierscope.core.errors import UnreadableScenario
+from tierscope.domain.yaml_text import YamlTooMuch, check_yaml
 from tierscope.usecases.scenario_documents import ScenarioDocument
 
 MAX_CHARACTERS = 200_000
+MAX_EVENTS = 16_384
+"""Values, keys and brackets of a file."""
 MOST_FAULTS = 20
 
 
@@ -22,7 +25,10 @@ def read_scenario(text: str) -> ScenarioDocument:
     if len(text) > MAX_CHARACTERS:
         raise UnreadableScenario([f"the file has more than {MAX_CHARACTERS} characters"])
     try:
+        check_yaml(text, most=MAX_EVENTS)
         document = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a safe loader that refuses even more
+    except YamlTooMuch as error:
+        raise UnreadableScenario([f"line {error.line}, column {error.column}: {error}"]) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

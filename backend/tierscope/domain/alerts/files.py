@@ -10,8 +10,11 @@ from tierscope.domain.alerts.problems import RuleError, RuleProblem
 from tierscope.domain.alerts.rules import LabelMatcher, MatchOperator, Rule, Scope, Severity
 from tierscope.domain.alerts.units import parse_seconds, write_seconds
 from tierscope.domain.alerts.vocabulary import ScopeKind
+from tierscope.domain.yaml_text import YamlTooMuch, check_yaml
 
 MAX_FILE_BYTES = 1 << 20
+MAX_FILE_EVENTS = 32_768
+"""Values, keys and brackets of a file; a rule has 20 to 60."""
 MAX_RULES = 1000
 _FIELDS = (
     "name",
@@ -79,9 +82,11 @@ def load_yaml(text: str) -> Any:  # noqa: ANN401 - a document has any shape
     if len(text.encode()) > MAX_FILE_BYTES:
         raise RuleError(RuleProblem("file", f"It is larger than {MAX_FILE_BYTES} bytes.", "Split it."))
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise RuleError(RuleProblem("file", "It has an alias (`*name`).", "Write the value out."))
+        check_yaml(text, most=MAX_FILE_EVENTS)
         return yaml.safe_load(text)
+    except YamlTooMuch as error:
+        at = f"file, line {error.line}, column {error.column}"
+        raise RuleError(RuleProblem(at, f"It cannot be taken: {error}.", "Split it; write values out.")) from error
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         at = "file" if mark is None else f"file, line {mark.line + 1}, column {mark.column + 1}"

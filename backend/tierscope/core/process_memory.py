@@ -1,0 +1,46 @@
+"""Gives memory back to the machine that a large request has left behind in this process."""
+
+import ctypes
+import os
+import threading
+from pathlib import Path
+
+KEPT_BYTES = 16 << 20
+"""What may stay for the next request above what was in use before."""
+_ARENA_MAX, _ARENAS = -8, 2
+"""Threads share so many heaps: each of more keeps its own free pages."""
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class FreedMemory:
+    """Asks glibc for free pages once the process has grown; where it cannot be asked, nothing happens."""
+
+    def __init__(self) -> None:
+        allocator = ctypes.CDLL(None)
+        self._trim = getattr(allocator, "malloc_trim", None)
+        if self._trim is not None:
+            allocator.mallopt(_ARENA_MAX, _ARENAS)
+        self._lock = threading.Lock()
+        self._in_use = resident_bytes()
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether the process has grown by more than it may keep."""
+        return self._trim is not None and resident_bytes() > self._in_use + KEPT_BYTES
+
+    def give_back(self) -> None:
+        """Gives free pages back. What is in use afterwards is what the process needs."""
+        if self._trim is not None and self._lock.acquire(blocking=False):
+            try:
+                self._trim(0)
+                self._in_use = resident_bytes()
+            finally:
+                self._lock.release()
+
+
+def resident_bytes() -> int:
+    """The memory that this process has now; 0 where the kernel does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
+    except OSError:
+        return 0
