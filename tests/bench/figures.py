@@ -30,6 +30,8 @@ class Section:
     title: str
     rows: Sequence[Row]
     notes: Sequence[str]
+    is_bound: bool = False
+    """Whether a target that is not met ends the run with an error: what it holds does not depend on the machine."""
 
 
 def median(values: Sequence[float]) -> float:
