@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from fixtures.memory import data_parent
 from tierscope.cli.instance import agent
 from tierscope.cli.instance.agent import AgentFiles, Deliveries
+from tierscope.cli.instance.find import find_instance
+from tierscope.cli.instance.run import InstanceRun, Options
 from tierscope.core.clock import clock_set
+from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.places import prepare
+from tierscope.core.embedded.state import load
+from tierscope.core.settings import Settings
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A directory that every account can enter."""
+    with tempfile.TemporaryDirectory(prefix="tsc-", dir=data_parent()) as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory)
 
 
 def _say(files: AgentFiles, at: datetime | None) -> None:
@@ -44,3 +62,29 @@ def test_what_an_earlier_agent_left_does_not_count(tmp_path: Path) -> None:
     _say(files, NOON - timedelta(days=1))
     with clock_set(lambda: NOON):
         assert not Deliveries(files)()
+
+
+def test_a_supervisor_outlives_a_state_file_that_cannot_be_written(
+    reachable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    settings = Settings(data_dir=reachable / "data")
+    instance = find_instance(settings)
+    prepare(instance.places, choose_account(settings.account))
+    run = InstanceRun(instance, settings, Options(port=0, agent=False), said.append)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", _no_space)
+        for _ in range(3):
+            run.publish("setting-up")
+    assert len(said) == 1, "it is said once"
+    assert "No space left on device" in said[0]
+    assert [path.name for path in instance.places.data.glob("state.json*")] == []
+    run.publish("up")
+    kept = load(instance.places.state_file)
+    assert kept is not None
+    assert kept.phase == "up"
+    assert "can be written again" in said[1]
+
+
+def _no_space(*_: object, **__: object) -> int:
+    raise OSError(28, "No space left on device")

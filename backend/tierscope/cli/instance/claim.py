@@ -1,4 +1,4 @@
-"""Claiming what an instance needs for itself: its data directory, a port, room for its logs."""
+"""Claiming what an instance needs for itself: its data directory and a port."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tierscope.cli.instance.find import Instance
 from tierscope.core.embedded.errors import EmbeddedError
 
 _PORTS_TRIED = 100
-_LARGE_LOG_BYTES = 16 << 20
 
 
 class AlreadyRunningError(EmbeddedError):
@@ -30,13 +29,6 @@ def hold_lock(instance: Instance) -> IO[str]:
         file.close()
         raise AlreadyRunningError from error
     return file
-
-
-def trim_logs(instance: Instance) -> None:
-    """Put logs aside that have grown large; the ones put aside before are dropped."""
-    for log in instance.places.logs.glob("*.log"):
-        if log.stat().st_size > _LARGE_LOG_BYTES:
-            log.replace(log.with_suffix(".log.old"))
 
 
 def find_port(first: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from tierscope.cli.first_link import first_link
 from tierscope.cli.instance.agent import make_agent
-from tierscope.cli.instance.claim import find_port, hold_lock, trim_logs
+from tierscope.cli.instance.claim import find_port, hold_lock
 from tierscope.cli.instance.components import (
     ConfiguredServer,
     Runtime,
@@ -27,6 +28,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.embedded.account import Account, choose_account
 from tierscope.core.embedded.errors import EmbeddedError
+from tierscope.core.embedded.log_files import bound_own_log, settle, start_copying
 from tierscope.core.embedded.postgres import open_cluster
 from tierscope.core.embedded.process import identify, list_children
 from tierscope.core.embedded.program import reachable_program
@@ -103,11 +105,12 @@ class InstanceRun:
                 self._follow_build()
                 self._follow_fleet()
                 self._list_heat_pids()
-                self._publish("up")
+                self.publish("up")
+                self._bound_own_log()
             self.say("stopping")
         except (EmbeddedError, TierscopeError) as error:
             self.state.note = str(error)
-            self._publish("failed")
+            self.publish("failed")
             raise
         finally:
             self._shut_down()
@@ -122,7 +125,7 @@ class InstanceRun:
     def _bring_up(self) -> None:
         if self.instance.demo:
             fleet_spec()  # says at once where the recordings are missing
-        trim_logs(self.instance)
+        start_copying()
         self.state.url = f"http://127.0.0.1:{find_port(self.options.port)}"
         check_settings_readable(self.settings, self.account)
         program = reachable_program(self.account)
@@ -150,10 +153,10 @@ class InstanceRun:
             self.say(f"database: PostgreSQL {cluster.binaries.major} from {cluster.binaries.bin_dir}")
             if cluster.create():
                 self.say(f"database: made a new cluster in {self.instance.places.database}")
-            self._publish("setting-up")
+            self.publish("setting-up")
             self.supervisor.add("database", cluster)
             self.instance.write_database_url(cluster.url(), account=self.account)
-        self._publish("setting-up")
+        self.publish("setting-up")
         self.say("database: bringing the schema up to date")
         storage = "auto" if self.instance.demo else self.settings.storage
         self.state.storage = upgrade(self.instance.read_database_url(), storage=storage)
@@ -166,14 +169,14 @@ class InstanceRun:
         queue = open_queue(self.instance.places, self.account)
         self.queue_url = queue.url()
         self.supervisor.add("queue", queue)
-        self._publish("setting-up")
+        self.publish("setting-up")
 
     def _await_service(self) -> None:
         """Wait until the API answers; its first start imports a lot."""
         deadline = time.monotonic() + _READY_SECONDS
         while self.supervisor.pause(0.2):
             self.supervisor.tick()
-            self._publish("setting-up")
+            self.publish("setting-up")
             if self._status("api") == "healthy":
                 return
             api = next(item for item in self.supervisor.items if item.name == "api")
@@ -255,7 +258,8 @@ class InstanceRun:
         except OSError as error:
             self._note_unwritten(error)
 
-    def _publish(self, phase: Phase) -> None:
+    def publish(self, phase: Phase) -> None:
+        """Write what runs to the state file, for `status` and `down`; where that fails it is kept in memory."""
         self.state.phase = phase
         self.state.components = {item.name: item.state for item in self.supervisor.items}
         name = self.sender
@@ -269,6 +273,10 @@ class InstanceRun:
             if self.unwritten:
                 self.say("the state file can be written again")
             self.unwritten = False
+
+    def _bound_own_log(self) -> None:
+        with contextlib.suppress(OSError):
+            bound_own_log(self.instance.log)
 
     def _note_unwritten(self, error: OSError) -> None:
         """Go on with the state in memory: who looks after the parts must outlive a full disk. It is said once."""
@@ -291,7 +299,7 @@ class InstanceRun:
             self.build.stop()
         failed = self.state.phase == "failed"
         if not failed:
-            self._publish("stopping")
+            self.publish("stopping")
         self.supervisor.stop_all()
         if not failed:
             self.instance.places.state_file.unlink(missing_ok=True)
@@ -308,6 +316,7 @@ def database_answers(url: str) -> bool:
 
 def last_line(log: Path) -> str:
     """Return the last line of a log that says something."""
+    settle()
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tierscope
+from tierscope.core.embedded.log_files import settle
 from tierscope.core.embedded.process import Launch, start, stop_child
 
 AGENT = "tierscope-agent"
@@ -100,6 +101,7 @@ class AgentBuild:
         return "\n".join(self._text().splitlines()[-_LAST_LINES:])
 
     def _text(self) -> str:
+        settle()
         try:
             return self.log.read_text(encoding="utf-8", errors="replace")
         except OSError:

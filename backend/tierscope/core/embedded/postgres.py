@@ -23,6 +23,7 @@ import psycopg
 from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.binaries import PostgresBinaries, find_postgres, make_reachable
 from tierscope.core.embedded.errors import EmbeddedError
+from tierscope.core.embedded.log_files import settle
 from tierscope.core.embedded.places import Places
 from tierscope.core.embedded.private_files import write_private
 from tierscope.core.embedded.process import Launch, ProcessId, identify, list_with_cwd, run_as, start, stop, stop_child
@@ -311,6 +312,7 @@ def _asks(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _tail(log: Path, limit_chars: int = 800) -> str:
+    settle()
     try:
         return log.read_text(encoding="utf-8", errors="replace")[-limit_chars:].strip()
     except OSError:
@@ -318,9 +320,10 @@ def _tail(log: Path, limit_chars: int = 800) -> str:
 
 
 def _mentions(log: Path, offset: int, *phrases: str) -> bool:
+    settle()
     try:
         with log.open("rb") as file:
-            file.seek(offset)
+            file.seek(offset if offset <= log.stat().st_size else 0)
             text = file.read().decode("utf-8", errors="replace")
     except OSError:
         return False

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tierscope.core.embedded.account import Account
-from tierscope.core.embedded.private_files import open_log
+from tierscope.core.embedded.log_files import open_for_child
 
 _PR_SET_PDEATHSIG = 1
 _STAT_STATE, _STAT_PPID, _STAT_START = 0, 1, 19  # positions after the parenthesised command name, proc(5)
@@ -116,7 +116,7 @@ def start(launch: Launch) -> subprocess.Popen[bytes]:
     """
     account = launch.account
     drops = account is not None and account.drops
-    with os.fdopen(open_log(launch.log), "ab") as log:
+    with os.fdopen(open_for_child(launch.log), "ab") as log:
         return subprocess.Popen(  # noqa: S603 - commands are built here from found binaries, never from input
             list(launch.command),
             stdin=subprocess.DEVNULL,
