@@ -32,6 +32,7 @@ LONGEST_FIRST = (
     BROWSER,
     "tests/faults/test_matrix.py",
     "tests/faults/",
+    "tests/attack/",
     "tests/cli/test_up.py",
     "tests/api/",
     "tests/cli/",

@@ -1,0 +1,125 @@
+"""What is attacked: PostgreSQL, queue, API and worker as real processes, with something of everything in them."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from attack.trail import Trail
+from factories.installations import Enrolled, enrol
+from factories.people import session_of
+from factories.populated import Populated, populate, populate_by_api
+from factories.receivers import WebReceiver, web_receiver
+from factories.waiting import DEADLINE_SECONDS
+from faults.processes import Api, Program, api, worker
+from faults.stage import NotHereError
+from fixtures.server_logs import logs_kept
+from fixtures.servers import running_cluster
+from tierscope.core.database import Database
+from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.queue import open_queue
+from tierscope.domain.permissions import Role
+from tierscope.storage.schema import upgrade
+from tierscope.usecases.access import Access
+
+LONG_NAME = "x" * 28
+"""Of a host: what expressions that explode are tried on."""
+ROLES: tuple[Role, ...] = ("viewer", "operator", "admin")
+
+
+@dataclass(slots=True)
+class Arena:
+    """Everything that runs, and who may ask it what."""
+
+    folder: Path
+    database: Database
+    database_url: str
+    queue_url: str
+    api: Api
+    worker: Program
+    made: Populated
+    host: Enrolled
+    """A host with an unwieldy name, whose credential sends batches."""
+    sessions: dict[str, dict[str, str]]
+    """Headers of a session by role; they do for writes too."""
+    redirecting: WebReceiver
+    """A receiver that the settings allow; attacks make it redirect."""
+    agent_binary: Path | None
+    api_log: Trail
+    worker_log: Trail
+
+    @property
+    def admin(self) -> dict[str, str]:
+        """The headers of an administrator's program."""
+        return {"Authorization": f"Bearer {self.made.token}"}
+
+    def alive(self) -> bool:
+        """Whether API and worker run."""
+        return all(
+            program.process is not None and program.process.poll() is None for program in (self.api, self.worker)
+        )
+
+    @property
+    def access(self) -> Access:
+        """Makes tokens."""
+        return Access(self.database)
+
+
+@contextmanager
+def running_arena(agent_binary: Path | None) -> Iterator[Arena]:
+    """A populated instance; everything ends with the block."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tsa-", dir="/tmp")))
+        folder.chmod(0o755)
+        stack.enter_context(logs_kept(folder))
+        cluster = stack.enter_context(running_cluster("native"))
+        upgrade(cluster.url())
+        queue = open_queue(cluster.places, choose_account())
+        if queue.binary is None:
+            raise NotHereError("no Redis-compatible server fits this machine")
+        queue.start()
+        stack.callback(queue.stop)
+        redirecting = stack.enter_context(web_receiver())
+        settings = {
+            "TIERSCOPE_DATABASE_URL": cluster.url(),
+            "TIERSCOPE_REDIS_URL": queue.url(),
+            "TIERSCOPE_DATA_DIR": str(folder / "data"),
+            "TIERSCOPE_LOG_LEVEL": "warning",
+            # Nothing hides behind them.
+            "TIERSCOPE_RATE_LIMITS__ENABLED": "false",
+            "TIERSCOPE_OUTGOING__ALLOW": redirecting.place,
+            "TIERSCOPE_OUTGOING__CONNECT_SECONDS": "0.5",
+            "TIERSCOPE_OUTGOING__TOTAL_SECONDS": "2",
+        }
+        database = stack.enter_context(closing(Database(cluster.url())))
+        made, host = populate(database), enrol(database, name=LONG_NAME)
+        service = api(folder, settings)
+        stack.callback(service.kill)
+        service.start()
+        service.wait_ready()
+        with httpx.Client(base_url=service.url, timeout=DEADLINE_SECONDS) as client:
+            populate_by_api(client, database, made)
+        background = worker(folder, settings)
+        stack.callback(background.kill)
+        background.start()
+        yield Arena(
+            folder=folder,
+            database=database,
+            database_url=cluster.url(),
+            queue_url=queue.url(),
+            api=service,
+            worker=background,
+            made=made,
+            host=host,
+            sessions={role: session_of(database, name=f"a-{role}", role=role) for role in ROLES},
+            redirecting=redirecting,
+            agent_binary=agent_binary,
+            api_log=Trail(service.log),
+            worker_log=Trail(background.log),
+        )

@@ -1,0 +1,42 @@
+"""All attacks, in the order in which they are played and reported."""
+
+from __future__ import annotations
+
+from attack import (
+    addresses,
+    agents,
+    bodies,
+    browsers,
+    callers,
+    connections,
+    documents,
+    expressions,
+    granting,
+    names,
+    outgoing,
+    rebinding,
+    smuggling,
+    stored_rows,
+)
+from attack.play import Attack
+
+ATTACKS = (
+    Attack(
+        "expressions",
+        "Expressions that explode: rules, imports, silences, routes, filters",
+        expressions.attack,
+    ),
+    Attack("bodies", "Protobuf, zstd and snappy bombs, alone and together", bodies.attack),
+    Attack("documents", "JSON, forms, YAML, CSV and Parquet that are too large, too deep or lie", documents.attack),
+    Attack("callers", "Every operation by every kind of caller", callers.attack),
+    Attack("browsers", "Forged writes, fixed sessions, strange cookies", browsers.attack),
+    Attack("rebinding", "Foreign and doubled Host headers, with tokens and proxies' headers", rebinding.attack),
+    Attack("outgoing", "Internal addresses as receivers and in reports, by redirect too", outgoing.attack),
+    Attack("smuggling", "Hidden requests, heads without end, what is no HTTP", smuggling.attack),
+    Attack("connections", "Hundreds of slow clients beside others", connections.attack),
+    Attack("addresses", "Paths, ids, cursors and queries that nobody means", addresses.attack),
+    Attack("names", "Names that deceive: enrolment, labels, batches", names.attack),
+    Attack("granting", "Handing out more than one has, and having again what was taken", granting.attack),
+    Attack("agents", "A hostile server against the agent", agents.attack),
+    Attack("stored_rows", "Stored rows that cannot be read", stored_rows.attack),
+)
