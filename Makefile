@@ -30,7 +30,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack validation gen clean fuzz-api sbom test-soak
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack validation gen clean fuzz fuzz-api sbom test-soak
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -111,6 +111,9 @@ test-soak: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests at 
 sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to .build/sbom; fails on a licence that may not be shipped
 	@deploy/dev/check-tools.sh rust
 	$(BIN)/python deploy/sbom/sbom.py
+
+fuzz: $(PYTHON_STAMP) simcore ## Feed changed bodies to each reader of the service; ARGS="batch_bounds --seconds 600"
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 fuzz-api: $(PYTHON_STAMP) simcore ## Ask every operation of the API with many more generated requests; EXAMPLES=200 of each
 	seed=$$RANDOM; echo "seed $$seed"; TIERSCOPE_FUZZ_EXAMPLES=$${EXAMPLES:-100} $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --hypothesis-seed=$$seed tests/api/test_properties.py $(PYTEST_ARGS)

@@ -1,0 +1,117 @@
+"""Readers of what people and agents send, each with bodies to begin from.
+
+A target reads a body and may raise only what it names; anything else that comes out of it is a crash.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import yaml
+
+from factories import batches
+from factories.remote_writes import named, write_body
+from tierscope.core.errors import TierscopeError
+from tierscope.domain.json_text import has_too_many_parts
+from tierscope.domain.labels import read_label_file
+from tierscope.domain.patterns import BadPattern, read_pattern
+from tierscope.domain.yaml_text import YamlTooMuch, check_yaml
+from tierscope.storage.sample_core import load_core
+from tierscope.wire._generated import batch_pb2
+from tierscope.wire.bounds import MAX_FIELDS, MAX_MESSAGES, check_bounds
+from tierscope.wire.decode import DecodeLimits, decode_message
+from tierscope.wire.inflate import inflate
+
+_INFLATED_BYTES = 1 << 20
+_YAML_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A reader: what it takes, what it may raise, and bodies that it reads."""
+
+    name: str
+    reads: str
+    read: Callable[[bytes], None]
+    may_raise: tuple[type[Exception], ...]
+    seeds: tuple[bytes, ...]
+
+
+def _count_batch(body: bytes) -> None:
+    counted = check_bounds(body, batch_pb2.Batch)
+    assert counted.messages <= MAX_MESSAGES
+    assert counted.fields <= MAX_FIELDS
+
+
+def _decode_batch(body: bytes) -> None:
+    decode_message(body, DecodeLimits())
+
+
+def _inflate(body: bytes) -> None:
+    assert len(inflate(body, cap_bytes=_INFLATED_BYTES)) <= _INFLATED_BYTES
+
+
+def _samples(body: bytes) -> None:
+    index = load_core().SeriesIndex(1, 4096)
+    index.read(body, inflated_bytes=_INFLATED_BYTES, samples=1000, oldest_ms=0, newest_ms=1 << 60)
+
+
+def _json(body: bytes) -> None:
+    if not has_too_many_parts(body):
+        json.loads(body)
+
+
+def _yaml(body: bytes) -> None:
+    check_yaml(body.decode("utf-8", errors="replace"), most=_YAML_MOST)
+
+
+def _pattern(body: bytes) -> None:
+    read_pattern(body.decode("utf-8", errors="replace")).fits("x" * 64)
+
+
+def _labels(body: bytes) -> None:
+    read_label_file(body)
+
+
+TARGETS: tuple[Target, ...] = (
+    Target(
+        "batch_bounds",
+        "the walk over the bytes of a batch",
+        _count_batch,
+        (TierscopeError,),
+        (batches.full_batch().SerializeToString(), batches.make_batch().SerializeToString()),
+    ),
+    Target(
+        "batch",
+        "an inflated batch, whole",
+        _decode_batch,
+        (TierscopeError,),
+        (batches.full_batch().SerializeToString(), batches.make_batch().SerializeToString()),
+    ),
+    Target("inflate", "zstd frames", _inflate, (TierscopeError,), (batches.compress(batches.full_batch()),)),
+    Target(
+        "samples",
+        "requests of Prometheus remote write",
+        _samples,
+        (ValueError, OverflowError),
+        (write_body((named("up"), [(1_700_000_000_000, 1.0), (1_700_000_060_000, 0.0)])),),
+    ),
+    Target(
+        "json",
+        "the parts of a JSON body",
+        _json,
+        (ValueError, RecursionError),
+        (b'{"a": [1, 2.5e9, "x\\u202e\\"", {"b": null}], "c": -0.0}',),
+    ),
+    Target(
+        "yaml",
+        "rules and scenarios as YAML",
+        _yaml,
+        (YamlTooMuch, yaml.YAMLError, RecursionError),
+        (b"rules:\n  - name: a\n    expression: psi_some_ratio > 5%\n    labels: {team: x}\n",),
+    ),
+    Target("pattern", "expressions of RE2", _pattern, (BadPattern,), (b"(x|x)*b", rb"(?i)node-[0-9]{1,3}\.\w+")),
+    Target("labels", "tables of labels", _labels, (ValueError,), (b'host,team\nnode-1,"a,b"\nnode-2,-\n',)),
+)
