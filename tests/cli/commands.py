@@ -74,6 +74,7 @@ class Tierscope:
             **extra,
             "TIERSCOPE_DATA_DIR": str(self.data_dir),
             "TIERSCOPE_CONFIG": "/nonexistent",
+            "TIERSCOPE_ANONYMOUS_READS": "true",
             **self.settings,
         }
 

@@ -66,7 +66,7 @@ class Program:
 def clean_env(**more: str) -> dict[str, str]:
     """The caller's environment without settings of the product, and with those given."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
-    return {**kept, "TIERSCOPE_CONFIG": "/nonexistent", **more}
+    return {**kept, "TIERSCOPE_CONFIG": "/nonexistent", "TIERSCOPE_ANONYMOUS_READS": "true", **more}
 
 
 @dataclass(slots=True)

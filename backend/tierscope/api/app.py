@@ -217,7 +217,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Mete
         app.state.reads = ReadContext(database=database, clock=clock, settings=settings)
         redis_url = None if settings.redis_url is None else settings.redis_url.get_secret_value()
         app.state.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)
-        app.state.access = Access(database, clock=clock)
+        app.state.access = Access(database, clock=clock, anonymous_reads=settings.anonymous_reads)
         app.state.own_tokens = OwnTokens(database, clock=clock)
         app.state.users = Users(database, clock=clock)
         app.state.teams = Teams(database, clock=clock)
@@ -229,7 +229,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Mete
         app.state.events = Events(database, clock=clock)
         app.state.advice = Advice(database, clock=clock)
         app.state.slowdown_points = SlowdownPoints(database, clock=clock)
-        app.state.status = StatusReads(app.state.reads)
+        app.state.status = StatusReads(app.state.reads, app.state.access.loopback_trust)
         app.state.tco = TcoReads(app.state.reads, ServiceFacts(app.state.reads))
         ingest_usecase = Ingest(database, limits=settings.limits, clock=clock, meters=meters.ingest)
         app.state.ingest = ingest_usecase

@@ -75,6 +75,6 @@ def bearer_of(request: Request) -> str | None:
 
 
 def anonymous_reads(request: Request) -> bool:
-    """Whether reading needs no login: loopback only, no proxy configured, and no header that a proxy leaves."""
+    """Whether reading needs no login: loopback that is trusted, no proxy configured, no header that a proxy leaves."""
     settings = settings_of(request)
-    return settings.anonymous_reads and on_plain_loopback(settings, request.headers)
+    return on_plain_loopback(settings, request.headers) and access_of(request).loopback_trust.holds()

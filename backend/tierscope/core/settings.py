@@ -192,8 +192,10 @@ class Settings(BaseSettings):
     port: int = Field(default=8480, ge=0, le=65535)
     storage: Literal["auto", "timescaledb", "native"] = "auto"
     demo_hours: int = Field(default=24, ge=1, le=168, description="How much history the simulated fleet brings.")
-    anonymous_reads: bool = Field(
-        default=True, description="Reading without login, in force only while listening on loopback without a proxy."
+    anonymous_reads: bool | None = Field(
+        default=None,
+        description="Reading without login, in force only while listening on loopback without a proxy; null = where"
+        " nobody else had an account on the machine at the first start.",
     )
     allowed_hosts: Names = Field(default=(), description="Names accepted in the Host header, beside loopback.")
     trusted_proxies: Names = Field(

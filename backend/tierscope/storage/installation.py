@@ -44,6 +44,23 @@ def store_instance_name(transaction: WriteTransaction, name: str) -> str:
     return str(transaction.execute(text("SELECT value FROM installation WHERE key = 'instance'")).scalar_one())
 
 
+def find_loopback_trust(session: ReadSession) -> bool | None:
+    """Whether reading from this machine needs no login; None where it was not decided yet."""
+    statement = text("SELECT value FROM installation WHERE key = 'loopback_trust'")
+    found = session.execute(statement).scalar_one_or_none()
+    return None if found is None else found == "true"
+
+
+def store_loopback_trust(transaction: WriteTransaction, *, trusted: bool) -> bool:
+    """Decide it where it was not decided; returns what stands."""
+    value = "true" if trusted else "false"
+    transaction.execute(
+        text("INSERT INTO installation (key, value) VALUES ('loopback_trust', :value) ON CONFLICT DO NOTHING"),
+        {"value": value},
+    )
+    return bool(find_loopback_trust(transaction))
+
+
 def read_installation(session: ReadSession, now: datetime) -> Installation:
     """Read all of it."""
     waiting = backlog(session, now=now, due=due_table(now))

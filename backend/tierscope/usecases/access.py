@@ -22,6 +22,7 @@ from tierscope.storage import users as stored_users
 from tierscope.storage.installation import find_instance_name, store_instance_name
 from tierscope.storage.users import UserRow
 from tierscope.usecases.credentials import hash_secret, new_secret
+from tierscope.usecases.loopback_trust import LoopbackTrust
 
 LINK_LIFETIME = timedelta(minutes=30)
 SESSION_LIFETIME = timedelta(days=7)
@@ -108,9 +109,10 @@ def start_session(transaction: WriteTransaction, user: UserRow, *, now: datetime
 class Access:
     """Tokens and sessions of people and programs."""
 
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+    def __init__(self, database: Database, *, clock: Clock = utc_now, anonymous_reads: bool | None = None) -> None:
         self._database = database
         self._clock = clock
+        self.loopback_trust = LoopbackTrust(database, setting=anonymous_reads)
         self._instance_name: str | None = None
 
     def instance_name(self) -> str:

@@ -12,6 +12,7 @@ from tierscope.core.errors import TierscopeError
 from tierscope.domain._generated.catalogue import METRICS, Metric
 from tierscope.storage.installation import Installation, read_installation
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.loopback_trust import LoopbackTrust
 from tierscope.usecases.set_aside import SetAside, StoredRows
 
 LAG_DEGRADED_SECONDS = 600.0
@@ -52,8 +53,9 @@ class CatalogueView:
 class StatusReads:
     """Reads of the installation's health."""
 
-    def __init__(self, context: ReadContext) -> None:
+    def __init__(self, context: ReadContext, trust: LoopbackTrust | None = None) -> None:
         self._context = context
+        self._trust = trust or LoopbackTrust(context.database, setting=context.settings.anonymous_reads)
         self._stored = StoredRows()
 
     def status(self) -> Status:
@@ -85,7 +87,7 @@ class StatusReads:
             ),
             queue_lag_seconds=lag,
             marks_pending=found.marks_pending if found else 0,
-            anonymous_reads=settings.anonymous_reads and settings.listens_on_loopback and not settings.trusted_proxies,
+            anonymous_reads=settings.listens_on_loopback and not settings.trusted_proxies and self._trust.holds(),
         )
 
     def catalogue(self) -> CatalogueView:

@@ -24,6 +24,7 @@ from tierscope.cli.instance.find import Instance
 from tierscope.cli.instance.fleet import FleetLog, fleet_spec, make_fleet
 from tierscope.cli.instance.reach import check_settings_readable
 from tierscope.cli.instance.source_tree import AgentBuild, find_agent, shipped_agent, source_workspace
+from tierscope.cli.loopback_trust import say_loopback_trust
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.embedded.account import Account, choose_account
@@ -131,6 +132,8 @@ class InstanceRun:
         program = reachable_program(self.account)
         self._start_build()
         self._start_database()
+        for line in say_loopback_trust(self.instance.read_database_url(), self.settings.anonymous_reads):
+            self.say(line)
         self._start_queue()
         runtime = Runtime(self.instance, program, self.account, self.queue_url, self.state.url)
         self.supervisor.add("api", make_api(runtime))

@@ -59,7 +59,8 @@ def _service(*, primary_key: bool = False) -> Column[int]:
 
 
 installation = Table(
-    # Facts that are decided once: `storage` = timescaledb | native, `storage_version`, `instance`.
+    # Facts that are decided once: `storage` = timescaledb | native, `storage_version`, `instance`,
+    # `loopback_trust` = true | false.
     "installation",
     metadata,
     Column("key", Text, primary_key=True),
