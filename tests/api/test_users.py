@@ -280,6 +280,10 @@ def test_teams_own_services_and_their_members_see_them_as_theirs(service: Servic
     assert service.ask("PUT", path, body={"team_id": None}).json() == {"service_id": mine, "owner_team": None}
     assert service.ask("POST", "/v1/events", body=event, as_=member).status_code == 403
     assert service.ask("PUT", path, body={"team_id": "none"}).status_code == 404
+    for unfit in (b"\\u0000", b"\\ud800"):
+        headers = {**service.admin, "Content-Type": "application/json"}
+        content = b'{"team_id": "' + unfit + b'"}'
+        assert slug(service.client.put(path, headers=headers, content=content)) == "bad-request"
     teams = {team["name"]: team for team in service.ask("GET", "/v1/teams").json()}
     assert teams["search"]["services"] == [theirs]
     body = {"name": "search", "members": [owned.member.public_id], "services": [mine]}

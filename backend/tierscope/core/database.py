@@ -24,6 +24,7 @@ READ_STATEMENT_SECONDS = 5.0
 WRITE_STATEMENT_SECONDS = 60.0
 WRITE_LOCK_SECONDS = 10.0
 POOL_WAIT_SECONDS = 10.0
+_NO_SUCH_TEXT = "a text holds a character that no stored text can hold, such as NUL"
 _UNFIT_TEXT = (pg_errors.UntranslatableCharacter, pg_errors.CharacterNotInRepertoire)
 
 
@@ -149,6 +150,9 @@ def translated() -> Iterator[None]:
         raise _known(error, error.orig, disconnected=error.connection_invalidated) from error
     except psycopg.Error as error:
         raise _known(error, error, disconnected=isinstance(error, psycopg.OperationalError)) from error
+    except UnicodeEncodeError as error:
+        # Half a character, which the driver leaves to Python.
+        raise BadRequest(_NO_SUCH_TEXT) from error
 
 
 def _known(error: Exception, cause: BaseException | None, *, disconnected: bool) -> Exception:
@@ -158,7 +162,7 @@ def _known(error: Exception, cause: BaseException | None, *, disconnected: bool)
         return Unavailable("the database is busy with another change", retry_after_seconds=1)
     if type(cause) is psycopg.DataError or isinstance(cause, _UNFIT_TEXT):
         # The driver's own refusal, before anything was sent, or the server's: a NUL or half a character in a text.
-        return BadRequest("a text holds a character that no stored text can hold, such as NUL")
+        return BadRequest(_NO_SUCH_TEXT)
     if isinstance(cause, pg_errors.DiskFull):
         return Unavailable("the disk of the database is full; free space there", retry_after_seconds=5)
     if disconnected or isinstance(error, OperationalError):
