@@ -97,6 +97,9 @@ def test_lengths_of_time_and_values_are_written_as_they_are_read() -> None:
         ("days_to_exhaustion < 3d", 1, "not there for a rule per host", "service"),
         ("", 0, "empty", "Write one"),
         ("(" * 50 + "1", 41, "parentheses", "Split"),
+        ("-" * 1900 + "1 > 0", 0, "1901 operators", "Split"),
+        ("promoted_pages > 1/s" + "/s" * 800, 0, "operators", "Split"),
+        ("promoted_pages > 1" + " and 1 > 0" * 150, 0, "operators", "Split"),
     ],
 )
 def test_errors_name_column_cause_and_next_step(text: str, column: int, message: str, step: str) -> None:
@@ -323,6 +326,8 @@ def test_rules_survive_their_file_and_errors_name_the_place() -> None:
         ("rules: [{name: a, expression: b}, {name: a, expression: b}]", "rules[1].name"),
         ("rules: {", "file, line 1, column 9"),
         ("a: &x 1\nrules: *x", "file, line 2, column 8"),
+        (f"rules: {'9' * 10_000}", "file"),
+        ("rules: 2026-13-45", "file"),
     ):
         with pytest.raises(RuleError) as raised:
             read_rules(text)

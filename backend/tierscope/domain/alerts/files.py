@@ -87,7 +87,8 @@ def load_yaml(text: str) -> Any:  # noqa: ANN401 - a document has any shape
     except YamlTooMuch as error:
         at = f"file, line {error.line}, column {error.column}"
         raise RuleError(RuleProblem(at, f"It cannot be taken: {error}.", "Split it; write values out.")) from error
-    except (yaml.YAMLError, RecursionError) as error:
+    # A number of thousands of digits and a day that is none are a ValueError.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         at = "file" if mark is None else f"file, line {mark.line + 1}, column {mark.column + 1}"
         raise RuleError(RuleProblem(at, "It is not YAML.", "Correct it there.")) from error

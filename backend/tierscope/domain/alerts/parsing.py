@@ -4,7 +4,16 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark import (
+    Lark,
+    ParseTree,
+    Token,
+    Transformer,
+    UnexpectedCharacters,
+    UnexpectedEOF,
+    UnexpectedInput,
+    UnexpectedToken,
+)
 from lark.exceptions import VisitError
 
 from tierscope.domain.alerts.problems import RuleError, RuleProblem
@@ -15,6 +24,8 @@ _WORD = re.compile(r"[\w.%]+|.")
 MAX_LENGTH = 2000
 MAX_DEPTH = 40
 """Parentheses and calls within each other."""
+MAX_OPERATORS = 100
+"""Each puts what stands before it one level deeper, and trees are walked by functions that call themselves."""
 
 _SLASHED = LITERAL.replace("/", r"\/")
 _GRAMMAR = rf"""
@@ -91,6 +102,7 @@ def parse(text: str, field: str = "expression") -> Node:
     _check_depth(text, field)
     try:
         tree = _parser().parse(text)
+        _check_operators(tree, field)
         return _Build().transform(tree)
     except UnexpectedInput as error:
         raise RuleError(_explain(error, text, field)) from error
@@ -105,6 +117,13 @@ def _check_depth(text: str, field: str) -> None:
         if depth > MAX_DEPTH:
             message = f"More than {MAX_DEPTH} parentheses stand within each other."
             raise RuleError(RuleProblem(f"{field}:{column}", message, "Split the condition into several rules."))
+
+
+def _check_operators(tree: ParseTree, field: str) -> None:
+    operators = sum(part.data in ("binary", "negated") for part in tree.iter_subtrees())
+    if operators > MAX_OPERATORS:
+        message = f"There are {operators} operators, at most {MAX_OPERATORS} are taken."
+        raise RuleError(RuleProblem(field, message, "Split the condition into several rules."))
 
 
 _NAMES = {
