@@ -1,5 +1,8 @@
 """Names that could deceive: found, and escaped the same way each time."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tierscope.domain.names import escaped_name, problem_of_name
@@ -7,6 +10,12 @@ from tierscope.domain.names import escaped_name, problem_of_name
 PLAIN = ["node-1", "db.example.org", "räck 7", "节点", "a..b", "...", "/system.slice/x", "v1.2..3"]
 DECEIVING = ["a\nb", "a\r", "\x00", "\x1b[2J", "\x7f", "a\x85", "a\u202eb", "\u200f", "\u2069", "\u2028", "\u061c"]
 PARENTS = ["..", "../x", "a/../b", "a/..", "..\\x", "a\\.."]
+
+
+def test_names_are_written_out_as_the_contract_says() -> None:
+    examples = Path(__file__).resolve().parents[2] / "contract" / "examples" / "escaped_names.json"
+    for name, escaped in json.loads(examples.read_text(encoding="utf-8")).items():
+        assert escaped_name(name) == escaped
 
 
 @pytest.mark.parametrize("name", PLAIN)

@@ -45,6 +45,10 @@ def container(metric: str, **labels: str) -> dict[str, str]:
         ({"__name__": "go_goroutines"}, []),
         (container("container_memory_rss"), [("service:shop/cart|memory.stat|anon", 1.0)]),
         (container("container_memory_cache"), [("service:shop/cart|memory.stat|file", 1.0)]),
+        (
+            container("container_memory_rss", namespace="sh\u202eop\n", pod=".."),
+            [(r"service:sh\u202eop\x0a/\x2e\x2e|memory.stat|anon", 1.0)],
+        ),
         (container("container_memory_usage_bytes"), [("service:shop/cart|memory.current|current", 1.0)]),
         (container("container_memory_swap"), [("service:shop/cart|memory.swap.current|current", 1.0)]),
         # The pod as a whole, the container that holds its namespaces, and the node: they hold what containers hold.

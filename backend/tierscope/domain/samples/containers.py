@@ -1,5 +1,7 @@
 """Memory of containers as cAdvisor prints it: counters of the services that their pods belong to, named as by agents.
 
+What deceives in a name is written out, as in batches of agents.
+
 cAdvisor stamps the values of each container with a time of its own, so that a value stands until the next one. What
 only grows (faults, pressure, CPU) is left out: a sum over pods that come and go does not. Kernels count tier moves,
 memory by node and shared memory by control group as well; cAdvisor prints none of these.
@@ -7,6 +9,8 @@ memory by node and shared memory by control group as well; cAdvisor prints none 
 
 import re
 from collections.abc import Mapping
+
+from tierscope.domain.names import escaped_name
 
 HELD_MS = 120_000
 """How long a value stands. Containers that ended are no longer printed, and count for so long."""
@@ -20,7 +24,7 @@ METRICS = {
     "container_memory_swap": "memory.swap.current|current",
 }
 _NAME_LENGTH_MAX = 120
-_PART = re.compile(r"^[A-Za-z0-9._-]{1,253}$")
+_PART = re.compile(r"[^/|]{1,253}", re.DOTALL)
 _ORDINAL = re.compile(r"^(.*)-[0-9]+$")
 # Kubernetes builds random parts from letters without vowels and digits without 0, 1 and 3.
 _GENERATED = re.compile(r"^(.*)-[bcdfghjklmnpqrstvwxz2456789]{5}$")
@@ -46,6 +50,7 @@ def container_counter(labels: Mapping[str, str]) -> str | None:
     if counter is None or container in ("", "POD"):
         return None
     namespace, pod = labels.get("namespace", ""), labels.get("pod", "")
-    if not _PART.match(namespace) or not _PART.match(pod):
+    if not _PART.fullmatch(namespace) or not _PART.fullmatch(pod):
         return None
-    return f"service:{namespace[:_NAME_LENGTH_MAX]}/{workload_of_pod(pod)[:_NAME_LENGTH_MAX]}|{counter}"
+    service = f"{namespace[:_NAME_LENGTH_MAX]}/{workload_of_pod(pod)[:_NAME_LENGTH_MAX]}"
+    return f"service:{escaped_name(service)}|{counter}"

@@ -16,6 +16,7 @@ use crate::heat::write_tracking::{self, WriteTracking};
 use crate::heat_targets;
 use crate::ladder::Ladder;
 use crate::names::NamePolicy;
+use crate::plain_names::escaped_name;
 use crate::services::Process;
 use crate::source::{HeatCost, HeatOrder, HeatScope, Order};
 
@@ -154,9 +155,10 @@ impl HeatCollector {
             .collect(&chosen, end, settings.interval_ns, &mut round.folded.rows);
         round.cpu_ns += clocks::thread_cpu_ns() - cpu_before;
         let wanted = scope.sample_services.as_deref();
-        round.folded.page_samples.retain(|sample| {
-            wanted.is_none_or(|services| services.iter().any(|name| **name == *sample.service))
-        });
+        round
+            .folded
+            .page_samples
+            .retain(|sample| is_planned(wanted, &sample.service));
         self.view = self.view_of_round(&chosen, &elsewhere, &round);
         HeatInterval {
             cost: self.cost(&round),
@@ -322,7 +324,13 @@ fn measuring(listed: usize, round: &HeatRound) -> State {
 
 /// Whether a process belongs to the services that are to be measured here.
 fn is_wanted(services: Option<&[String]>, process: &HeatProcess) -> bool {
-    services.is_none_or(|services| services.iter().any(|name| **name == *process.service))
+    is_planned(services, &process.service)
+}
+
+/// Whether a plan names a service; without one every service is. Plans have the names that the service writes out.
+fn is_planned(services: Option<&[String]>, service: &str) -> bool {
+    let known_as = escaped_name(service);
+    services.is_none_or(|services| services.iter().any(|name| **name == *known_as))
 }
 
 /// Whether heat is measured at the end of this interval when it is measured over `every` of them.

@@ -35,6 +35,7 @@ mod metrics;
 pub mod names;
 pub mod once;
 mod pause;
+mod plain_names;
 mod priority;
 pub mod probe;
 mod queue;

@@ -226,3 +226,13 @@ fn a_service_that_only_the_list_names_is_added() {
         .collect();
     assert_eq!(seen, [("db", 3, true), ("api", 2, true)]);
 }
+
+#[test]
+fn a_plan_names_services_as_the_service_writes_them_out() {
+    let planned = vec![r"demo/a\u202eb".to_owned(), r"demo/\x2e\x2e".to_owned()];
+    for here in ["demo/a\u{202e}b", "demo/.."] {
+        assert!(is_planned(Some(&planned), here), "{here:?}");
+    }
+    assert!(!is_planned(Some(&planned), "demo/ab"));
+    assert!(is_planned(None, "demo/ab"));
+}
