@@ -14,11 +14,13 @@ import pytest
 from fixtures.memory import data_parent
 from tierscope.cli.instance import agent
 from tierscope.cli.instance.agent import AgentFiles, Deliveries
+from tierscope.cli.instance.components import Runtime
 from tierscope.cli.instance.find import find_instance
 from tierscope.cli.instance.run import InstanceRun, Options
 from tierscope.core.clock import clock_set
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.places import prepare
+from tierscope.core.embedded.program import Program
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
 
@@ -88,3 +90,23 @@ def test_a_supervisor_outlives_a_state_file_that_cannot_be_written(
 
 def _no_space(*_: object, **__: object) -> int:
     raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("demo", "setting", "reads"), [(True, None, True), (True, False, False), (False, None, None), (False, True, True)]
+)
+def test_a_demonstration_needs_no_login_unless_that_is_set(
+    reachable: Path,
+    demo: bool,  # noqa: FBT001 - a parameter
+    setting: bool | None,  # noqa: FBT001 - a parameter
+    reads: bool | None,  # noqa: FBT001 - a parameter
+) -> None:
+    settings = Settings(_env_file=None, data_dir=reachable, anonymous_reads=setting)
+    instance = find_instance(settings, demo=demo)
+    run = InstanceRun(instance, settings, Options(port=0), say=lambda _: None)
+    assert run.anonymous_reads is reads
+    runtime = Runtime(
+        instance, Program(python="python"), choose_account(), "", "http://127.0.0.1:1", run.anonymous_reads
+    )
+    said = {None: None, True: "true", False: "false"}[reads]
+    assert runtime.environment().get("TIERSCOPE_ANONYMOUS_READS") == said

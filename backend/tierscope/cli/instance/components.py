@@ -53,6 +53,8 @@ class Runtime:
     account: Account
     queue_url: str
     url: str
+    anonymous_reads: bool | None = None
+    """Whether reading needs no login on this machine; None leaves it to the settings."""
 
     def environment(self) -> dict[str, str]:
         """Return the settings. The database address stands in a file; only the account and root read environments."""
@@ -64,6 +66,8 @@ class Runtime:
             "TIERSCOPE_HOST": "127.0.0.1",
             "TIERSCOPE_PORT": self.url.rpartition(":")[2],
         }
+        if self.anonymous_reads is not None:
+            env["TIERSCOPE_ANONYMOUS_READS"] = str(self.anonymous_reads).lower()
         if self.account.drops:
             env["HOME"] = str(self.instance.places.scheduler)
             if "TIERSCOPE_CONFIG" in os.environ:

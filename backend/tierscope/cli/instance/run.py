@@ -132,10 +132,11 @@ class InstanceRun:
         program = reachable_program(self.account)
         self._start_build()
         self._start_database()
-        for line in say_loopback_trust(self.instance.read_database_url(), self.settings.anonymous_reads):
+        for line in say_loopback_trust(self.instance.read_database_url(), self.anonymous_reads):
             self.say(line)
         self._start_queue()
-        runtime = Runtime(self.instance, program, self.account, self.queue_url, self.state.url)
+        url = self.state.url
+        runtime = Runtime(self.instance, program, self.account, self.queue_url, url, self.anonymous_reads)
         self.supervisor.add("api", make_api(runtime))
         self.supervisor.add("worker", make_worker(runtime))
         self._await_service()
@@ -144,6 +145,11 @@ class InstanceRun:
             self.say(line)
         for line in notes_for_user(agent=self.options.agent):
             self.say(line)
+
+    @property
+    def anonymous_reads(self) -> bool | None:
+        """Whether reading needs no login: as set; in a demonstration it does not, because its data is simulated."""
+        return True if self.instance.demo and self.settings.anonymous_reads is None else self.settings.anonymous_reads
 
     def _start_database(self) -> None:
         configured = None if self.instance.demo else self.settings.resolve_database_url()
