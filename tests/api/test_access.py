@@ -1,8 +1,10 @@
 """People and programs: links, sessions, CSRF, tokens, the Host header, the audit trail."""
 
+import base64
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -12,6 +14,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.storage.schema import upgrade
 from tierscope.usecases.access import Access
+from tierscope.usecases.subjects import encode_cursor
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -186,6 +189,24 @@ def test_events_are_paged_newest_first(service: Service) -> None:
             break
     assert texts == ["e4", "e3", "e2", "e1", "e0"]
     assert slug(service.client.get("/v1/events", params={"cursor": "nonsense"})) == "bad-request"
+
+
+@pytest.mark.parametrize(
+    ("path", "cursor"),
+    [
+        ("/v1/sweeps", "9" * 30),
+        ("/v1/sweeps", "\u0662"),
+        ("/v1/experiments", "9" * 30),
+        ("/v1/alerts", "1.0-" + "9" * 30),
+        ("/v1/events", base64.urlsafe_b64encode(b"2026-01-01T00:00:00+00:00|" + b"9" * 30).decode()),
+        ("/v1/scenarios", encode_cursor(10**30)),
+        ("/v1/series?match=m", encode_cursor(10**30)),
+    ],
+)
+def test_a_cursor_beyond_any_id_is_refused(service: Service, path: str, cursor: str) -> None:
+    sent = quote(cursor)
+    answer = service.client.get(f"{path}{'&' if '?' in path else '?'}cursor={sent}")
+    assert (answer.status_code, slug(answer)) == (400, "bad-request")
 
 
 @pytest.mark.parametrize(

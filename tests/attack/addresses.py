@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -147,9 +148,24 @@ def _cursors(assault: Assault) -> None:
         document: dict[str, Any] = answer.json() if answer is not None else {}
         if document.get("next_cursor"):
             made.append(document["next_cursor"])
+    for path in paged:
+        for cursor in _beyond():
+            query = urlencode({"cursor": cursor, "match": "m"})
+            said = f"{path} with the cursor {cursor[:40]}"
+            assault.ask("GET", f"{path}?{query}", headers=assault.arena.admin, expect=(200, 400, 422), what=said)
     for path in assault.some(paged, 4):
         for cursor in assault.some(made, 2):
             changed = cursor[:-2] + assault.dice.choice("ABCxyz") + cursor[-1:]
             for sent in (cursor, changed, cursor * 3, cursor[: len(cursor) // 2]):
                 query = urlencode({"cursor": sent})
                 assault.ask("GET", f"{path}?{query}", headers=assault.arena.admin, expect=(200, 400, 422))
+
+
+def _beyond() -> Iterator[str]:
+    """Cursors of all kinds with numbers beyond any id."""
+    for digits in ("9" * 30, "-" + "9" * 30):
+        yield digits
+        yield f"1.0-{digits}"
+        yield f"{digits}.0-1"
+        for text in (f"2026-01-01T00:00:00+00:00|{digits}", f"[{digits}]", f'["x", {digits}]', f'[{digits}, "x"]'):
+            yield base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")

@@ -14,6 +14,7 @@ from tierscope.api.permissions import requires
 from tierscope.core.errors import BadRequest
 from tierscope.usecases.access import Caller
 from tierscope.usecases.events import EventRow, Events, NewEvent
+from tierscope.usecases.subjects import decode_position
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 
@@ -101,7 +102,7 @@ def _item(row: EventRow) -> EventItem:
 def _parse_cursor(cursor: str) -> tuple[datetime, int]:
     try:
         at, _, event_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition("|")
-        parsed = datetime.fromisoformat(at), int(event_id)
+        parsed = datetime.fromisoformat(at), decode_position(event_id)
     except (ValueError, binascii.Error) as error:
         raise BadRequest("the cursor is not one of ours") from error
     if parsed[0].tzinfo is None:

@@ -62,9 +62,24 @@ def require_service_hosts(
     return service, hosts
 
 
+_POSITION_DIGITS = 18
+"""What surely fits into 64 bits."""
+
+
 def encode_cursor(*parts: str | int) -> str:
     """The opaque position behind the last item of a page."""
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+def decode_position(cursor: str) -> int:
+    """The id in a cursor, or in a part of one, that is a plain number.
+
+    Raises:
+        BadRequest: it is none, or more than an id can be.
+    """
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _POSITION_DIGITS):
+        raise BadRequest("the cursor is not one of ours", next_step="Begin again without a cursor.")
+    return int(cursor)
 
 
 def decode_cursor(cursor: str, types: tuple[type, ...]) -> list[str | int]:
@@ -81,6 +96,7 @@ def decode_cursor(cursor: str, types: tuple[type, ...]) -> list[str | int]:
         not isinstance(parts, list)
         or len(parts) != len(types)
         or not all(type(part) is kind for part, kind in zip(parts, types, strict=True))
+        or any(isinstance(part, int) and abs(part) >= 10**_POSITION_DIGITS for part in parts)
     ):
         raise BadRequest("the cursor is of another list", next_step="Begin again without a cursor.")
     return parts

@@ -20,6 +20,7 @@ from tierscope.storage.silences import Acknowledgement, acknowledgements_of, ope
 from tierscope.usecases.alerts.frames import read_frame
 from tierscope.usecases.alerts.subjects import Fleet
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.subjects import decode_position
 from tierscope.usecases.windows import parse_window
 
 __all__ = ["AlertFilter", "AlertReads", "AlertView", "TimelineSpan"]
@@ -245,6 +246,6 @@ def _stretches(row: AlertRow, rule_id: str | None, changes: Sequence[ChangeRow],
 def _parse_cursor(cursor: str) -> tuple[datetime, int]:
     try:
         at, _, number = cursor.partition("-")
-        return datetime.fromtimestamp(float(at), UTC), int(number)
+        return datetime.fromtimestamp(float(at), UTC), decode_position(number)
     except (ValueError, OverflowError) as error:
         raise BadRequest("the cursor is not one of ours") from error

@@ -14,6 +14,7 @@ from tierscope.usecases.context import ReadContext
 from tierscope.usecases.experiments.answer import make_answer, state_of
 from tierscope.usecases.experiments.plan import make_plan
 from tierscope.usecases.experiments.views import ExperimentPage, ExperimentSummary, ExperimentView, PlanView
+from tierscope.usecases.subjects import decode_position
 from tierscope.usecases.windows import parse_window
 
 FROZEN = TypeAdapter(ExperimentView)
@@ -54,11 +55,9 @@ class ExperimentReads:
         Raises:
             BadRequest: the cursor is not one of ours.
         """
-        if cursor is not None and not cursor.isdecimal():
-            raise BadRequest("the cursor is not one of ours")
+        before = None if cursor is None else decode_position(cursor)
         now = self._context.clock()
         with self._context.database.read() as session:
-            before = None if cursor is None else int(cursor)
             rows = list_experiments(session, service=service, state=state, now=now, before=before, limit=limit)
             hosts = arm_hosts(session, [row.id for row in rows])
         items = tuple(self._summary(row, hosts[row.id]) for row in rows)

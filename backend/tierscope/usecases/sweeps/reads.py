@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from tierscope.core.database import ReadSession
-from tierscope.core.errors import BadRequest, NotFound
+from tierscope.core.errors import NotFound
 from tierscope.domain.simulate.bands import Bands, join_bands
 from tierscope.storage import sweeps as stored
 from tierscope.storage.sweeps import SweepRow
 from tierscope.usecases.context import ReadContext
+from tierscope.usecases.subjects import decode_position
 from tierscope.usecases.sweeps.packed import unpack, unpack_bands
 from tierscope.usecases.sweeps.progress import view_sweep
 from tierscope.usecases.sweeps.results import Basis, make_results, read_facts, view_cell
@@ -46,10 +47,8 @@ class SweepReads:
         Raises:
             BadRequest: the cursor is not one of ours.
         """
-        if cursor is not None and not cursor.isdecimal():
-            raise BadRequest("the cursor is not one of ours")
+        before = None if cursor is None else decode_position(cursor)
         with self._context.database.read() as session:
-            before = None if cursor is None else int(cursor)
             rows = stored.list_sweeps(session, service=service, before=before, limit=limit)
         return SweepPage(tuple(_readable(rows)), str(rows[-1].id) if len(rows) == limit else None)
 
