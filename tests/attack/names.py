@@ -32,7 +32,7 @@ def _enrol(assault: Assault, token: str, name: str) -> None:
 
 def _labels(assault: Assault, token: str, text: str) -> None:
     admin, host_id = assault.arena.admin, assault.arena.made.ids["host_id"][0]
-    for labels in ({f"k{text}": "v"}, {"k": f"v/{text}"}, {text: text}):
+    for labels in ({f"k/{text}": "v"}, {"k": f"v/{text}"}, {text: text}):
         said = f"labels {labels!r}"
         body = {"join_token": token, "hostname": "node", "labels": labels, "origin": "live"}
         assault.ask("POST", "/v1/agents/enrol", json=body, expect=_REFUSED, what=f"enrolment with {said}")

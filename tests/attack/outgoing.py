@@ -9,10 +9,11 @@ from attack.assault import Assault
 from core.test_addresses import INTERNAL
 from factories.loopback import LOOPBACK
 from factories.receivers import WebReceiver, web_receiver
-from tierscope.core.clock import utc_now
 
 _REFUSED = (400, 422)
 _TESTED = (200, 400, 404, 422, 502)
+_NOWHERE = "192.0.2.1"
+"""Of no machine: what hides behind it is refused, and so is it."""
 _KINDS = ("webhook", "slack", "alertmanager", "apprise")
 
 
@@ -109,20 +110,20 @@ def _hidden(port: int) -> Iterator[str]:
     yield f"http://localhost:{port}/"
     yield f"http://LOCALHOST.:{port}/"
     yield f"http://user:secret@{here}/"
-    yield f"http://8.8.8.8@{here}/"
-    yield f"http://8.8.8.8:80@{here}/"
-    yield f"http://{here}#@8.8.8.8/"
-    yield f"http://{here}\\@8.8.8.8/"
-    yield f"http://8.8.8.8\\@{here}/"
+    yield f"http://{_NOWHERE}@{here}/"
+    yield f"http://{_NOWHERE}:80@{here}/"
+    yield f"http://{here}#@{_NOWHERE}/"
+    yield f"http://{here}\\@{_NOWHERE}/"
+    yield f"http://{_NOWHERE}\\@{here}/"
     yield f"http:\\\\{here}/"
     yield f"http:///{here}/"
     yield f"http:{here}/"
     yield f"http://%31%32%37.0.0.1:{port}/"
     yield f"http://127。0。0。1:{port}/"
     yield f"http://①②⑦.⓪.⓪.①:{port}/"
-    yield f"http://127.0.0.1%00.example.com:{port}/"
-    yield f"http://127.0.0.1%2523@8.8.8.8:{port}/"
-    yield f"http://{here}\r\nHost: example.com/"
+    yield f"http://127.0.0.1%00.nowhere.invalid:{port}/"
+    yield f"http://127.0.0.1%2523@{_NOWHERE}:{port}/"
+    yield f"http://{here}\r\nHost: nowhere.invalid/"
     yield f"http://{here}\t/"
     yield f"  http://{here}/"
     yield f"http://[::1%25lo]:{port}/"
@@ -138,4 +139,3 @@ def _hidden(port: int) -> Iterator[str]:
     yield f"http://{here}:99999/"
     yield "http://"
     yield ""
-    yield f"http://{utc_now():%s}/"
