@@ -86,7 +86,8 @@ class Visits:
 
 def chart_types() -> set[str]:
     """All types of charts: each has a folder."""
-    return {folder.name for folder in (FRONTEND / "src" / "charts").iterdir() if folder.is_dir()}
+    folders = (FRONTEND / "src" / "charts").iterdir()
+    return {folder.name for folder in folders if folder.is_dir() and folder.name != "__mocks__"}
 
 
 @contextmanager
