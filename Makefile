@@ -15,7 +15,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export CARGO_PROFILE_DEV_DEBUG := 0
 export CARGO_INCREMENTAL := 0
 PYTHON_PATHS := backend tests contract migrations
-PYTEST_PROCESSES ?= 2
+# One more than the two cores of the smallest machine: tests with servers of their own wait for them.
+PYTEST_PROCESSES ?= 3
 PYTEST_ARGS ?=
 LOGS := .build/logs
 # What a test process compiles, others read: where this is set in the environment, each would compile all tests anew.
