@@ -54,8 +54,9 @@ def main() -> int:
     if arguments.rounds and not arguments.only:
         parts = [report.matrix_table(results), report.comparison(arguments.rounds, failures)]
         report.write(arguments.record, report.MATRIX, f'{command}"', parts)
-        if recovered:
-            report.write(arguments.record, report.SUPERVISED, f'{command}"', [report.supervised_table(recovered)])
+    if {result.row for result in recovered} == set(supervised.ROWS):
+        chosen = f" --only {arguments.only}" if arguments.only else ""
+        report.write(arguments.record, report.SUPERVISED, f'{command}{chosen}"', [report.supervised_table(recovered)])
     if arguments.outage_seconds:
         losses = run_outages(binary, arguments.outage_seconds, arguments.seed)
         failures += [
