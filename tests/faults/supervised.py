@@ -53,6 +53,8 @@ class Supervised:
     database: Database
     rng: random.Random
     reporters: list[Reporter] = field(default_factory=list)
+    healed: float = 0.0
+    """When the cause of the fault was gone, by the stopwatch."""
     notes: list[str] = field(default_factory=list)
 
     def state(self) -> dict[str, Any]:
@@ -91,6 +93,10 @@ class Supervised:
         self.reporters.clear()
         return judge(self.proxy.tap, self.database.url, hosts)
 
+    def heal(self) -> None:
+        """Notes that the cause of the fault is gone now."""
+        self.healed = time.monotonic()
+
     def give_up(self) -> None:
         """Ends the reporters after a row that failed."""
         for reporter in self.reporters:
@@ -123,7 +129,7 @@ class Supervised:
 
 @dataclass(frozen=True, slots=True)
 class SupervisedRow:
-    """A fault; when `play` returns, its cause is gone."""
+    """A fault; `play` takes its cause away again and says when (`heal`)."""
 
     name: str
     title: str
@@ -163,6 +169,7 @@ def fill_disk(scene: Supervised) -> None:
         scene.kill("api")
         let_pass(scene.rng.uniform(4.0, 8.0))
         assert scene.supervisor_runs(), f"the supervisor ended on a full disk: {scene.log()}"
+    scene.heal()
     until(lambda: scene.restarts("api") > before["api"], f"the API was started again: {scene.log()}")
     scene.notes.append(f"API and {victim} killed while the disk was full")
 
@@ -182,6 +189,7 @@ def take_state_file(scene: Supervised) -> None:
     os.kill(pid, signal.SIGKILL)
     let_pass(scene.rng.uniform(2.0, 4.0))
     path.rmdir()
+    scene.heal()
     until(lambda: scene.restarts("worker") > before, f"the state file tells of the new worker: {scene.log()}")
 
 
@@ -190,6 +198,7 @@ def die_in_a_loop(scene: Supervised) -> None:
     for death in range(_DEATHS):
         before = scene.restarts("worker")
         scene.kill("worker")
+        scene.heal()
         until(partial(_started_again, scene, before), f"the worker came back from death {death + 1}: {scene.log()}")
     scene.notes.append(f"worker killed {_DEATHS} times as soon as it was back")
 
@@ -206,6 +215,7 @@ def jump_clock(scene: Supervised) -> None:
     for seconds in (*scene.rng.sample([_HOUR_SECONDS, -_HOUR_SECONDS], 2), 0):
         shift(scene.clock, offset_s() + seconds)
         let_pass(scene.rng.uniform(4.0, 6.0))
+    scene.heal()
     after = {part: (scene.pid(part), scene.restarts(part)) for part in PARTS}
     assert after == before, f"a part was started again when the clock was set: {before}, {after}: {scene.log()}"
 
@@ -260,7 +270,7 @@ def play(scene: Supervised, row: SupervisedRow, seed: int) -> Recovered:
     before = scene.report()
     until(lambda: before.acknowledged > 0, "the service takes what is sent")
     row.play(scene)
-    healed, after = time.monotonic(), scene.report()
+    after = scene.report()
     try:
         until(
             lambda: scene.all_healthy() and after.acknowledged > 0,
@@ -269,7 +279,7 @@ def play(scene: Supervised, row: SupervisedRow, seed: int) -> Recovered:
         )
     except NeverHappenedError as error:
         raise NeverHappenedError(f"{error}: {scene.log()}") from error
-    back_seconds = time.monotonic() - healed
+    back_seconds = time.monotonic() - scene.healed
     verdict = scene.settle()
     return Recovered(
         row, seed, back_seconds, verdict.acknowledged, verdict.lost, verdict.stored_twice, tuple(scene.notes)
