@@ -11,6 +11,7 @@ from attack import report
 from attack.arena import running_arena
 from attack.matrix import ATTACKS
 from attack.play import Played, play
+from bench.figures import describe_run, record_between
 from faults.programs import ROOT, shipped_agent
 from faults.stage import NotHereError
 
@@ -44,7 +45,8 @@ def main() -> int:
     failures = [f"{played.attack.name}: {finding}" for played in results for finding in played.findings]
     if arguments.record:
         options = f"--rounds {arguments.rounds} --seed {arguments.seed} --record"
-        report.record(DOCUMENT, f'make attack ARGS="{options}"', results)
+        said = describe_run(f'make attack ARGS="{options}"')
+        record_between(DOCUMENT, "attacked", f"{said}\n\n{report.table(results)}")
     for failure in failures:
         print(f"FAILED: {failure}", file=sys.stderr)
     return 1 if failures else 0

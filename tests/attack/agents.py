@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 
 from attack.assault import Assault
-from attack.watch import memory_mib
+from factories.api_watch import memory_mib
 from factories.loopback import LOOPBACK, QuietHandler, QuietServer, serving
 from factories.waiting import until
 from faults.processes import Agent, AgentPlace, agent

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from attack.arena import Arena
 from attack.assault import Assault, assaulting
 from attack.trail import tracebacks
-from attack.watch import Watched, forget_peak, memory_mib, watching
+from factories.api_watch import Watched, forget_peak, memory_mib, watching
 from factories.waiting import NeverHappenedError
 
 MOST_GROWTH_MIB = 512

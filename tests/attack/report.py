@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from attack.matrix import ATTACKS
 from attack.play import Played
-from bench.figures import machine
-from tierscope.core.clock import utc_now
 
-BEGIN, END = "<!-- attacked: begin -->", "<!-- attacked: end -->"
 _HEAD = (
     "| Attack | Requests | Held | `/healthz` p50, p99, max, ms | Peak memory of the API, MiB |\n|---|--:|---|--:|--:|\n"
 )
@@ -32,14 +27,3 @@ def table(results: Sequence[Played]) -> str:
     """A line per attack."""
     by_attack = [[played for played in results if played.attack == attack] for attack in ATTACKS]
     return _HEAD + "\n".join(line(found) for found in by_attack if found)
-
-
-def record(document: Path, command: str, results: Sequence[Played]) -> None:
-    """Replaces what stands between the marks."""
-    before, begin, rest = document.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{document} has no marks {BEGIN} and {END}")
-    busy = f"load average {os.getloadavg()[2]:.0f} over the last quarter of an hour"
-    said = f"Tried {utc_now():%Y-%m-%d} on {machine()} ({busy}), by `{command}`."
-    document.write_text(f"{before}{BEGIN}\n\n{said}\n\n{table(results)}\n\n{END}{after}", encoding="utf-8")

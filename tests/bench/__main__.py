@@ -4,7 +4,6 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import (
@@ -27,11 +26,7 @@ from bench import (
     simulate,
     tco,
 )
-from bench.figures import Section, machine, render
-
-BEGIN = "<!-- measured: begin -->"
-END = "<!-- measured: end -->"
-
+from bench.figures import Section, describe_run, record_between, render
 
 PARTS = (
     "idle",
@@ -94,11 +89,11 @@ def main() -> int:
             sections += [fleet_load.measure(mode, _plan(arguments, mode)) for mode in arguments.storage.split(",")]
         else:
             sections += run(part, arguments.agent, arguments.storage.split(","))
-    text = f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()}, by `make bench`.\n\n"
-    text += "\n".join(render(section) for section in sections)
+    text = "\n".join(render(section) for section in sections)
+    text = f"{describe_run('make bench')}\n\n{text}"
     print(text)
     if arguments.record:
-        record(arguments.record, text)
+        record_between(arguments.record, "measured", text)
     return int(any(row.met is False for section in sections for row in section.rows if section.is_bound))
 
 
@@ -123,14 +118,6 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
     with tempfile.TemporaryDirectory(prefix="tierscope-bench-") as directory:
         values = recorded.read(agent, Path(directory))
     return [ingest.measure(values, mode=mode) for mode in storage]
-
-
-def record(document: Path, text: str) -> None:
-    """Replace what stands between the marks of the document."""
-    old = document.read_text()
-    before, _, rest = old.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    document.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ process, which also encodes, spools and sends.
 
 import http.client
 import shutil
-import socket
 import statistics
 import subprocess
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 from bench import agent_process
 from bench.figures import Row, Section
 from bench.processes import cpu_seconds, peak_rss_bytes, thread_cpu_seconds
+from factories.loopback import free_port
 
 COLLECTORS = ("vmstat", "meminfo", "meminfo_numa", "zoneinfo", "pressure")
 ROUNDS = 90
@@ -33,13 +33,6 @@ class Cost:
     collecting_thread: float
     process: float
     peak_rss_bytes: int
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def unusable() -> str | None:

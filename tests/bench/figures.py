@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tierscope.core.clock import utc_now
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -48,6 +50,26 @@ def machine() -> str:
             break
     memory_kib = int(Path("/proc/meminfo").read_text().split()[1])
     return f"{model}, {os.cpu_count()} cores, {memory_kib / 2**20:.0f} GiB, Linux {platform.release()}"
+
+
+def record_between(document: Path, marks: str, text: str) -> None:
+    """Replace what stands between `<!-- MARKS: begin -->` and `<!-- MARKS: end -->` of a document.
+
+    Raises:
+        SystemExit: the document has no such marks.
+    """
+    begin, end = f"<!-- {marks}: begin -->", f"<!-- {marks}: end -->"
+    before, found, rest = document.read_text(encoding="utf-8").partition(begin)
+    _, ended, after = rest.partition(end)
+    if not found or not ended:
+        raise SystemExit(f"{document} has no marks {begin} and {end}")
+    document.write_text(f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}", encoding="utf-8")
+
+
+def describe_run(command: str) -> str:
+    """When, where and by what something was measured."""
+    busy = f"load average {os.getloadavg()[2]:.0f} over the last quarter of an hour"
+    return f"Measured {utc_now():%Y-%m-%d} on {machine()} ({busy}), by `{command}`."
 
 
 def render(section: Section) -> str:

@@ -19,10 +19,10 @@ import httpx
 import psycopg
 
 from bench.batches import Prepared, prepare_host
-from bench.collection import free_port
 from bench.figures import Row, Section
 from bench.processes import cpu_seconds
 from bench.recorded import Recorded
+from factories.loopback import free_port
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database, libpq_url
 from tierscope.storage.schema import upgrade

@@ -1,7 +1,6 @@
 """What an instance of `tierscope up` with one host costs by part while nobody asks, beside other idle programs."""
 
 import http.client
-import json
 import os
 import subprocess
 import sys
@@ -11,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bench.collection import exporter_program, free_port
+from bench.collection import exporter_program
 from bench.figures import Row, Section
 from cli.commands import fresh_tierscope
+from factories.loopback import free_port
 from tierscope.core.embedded.process import list_children
+from tierscope.core.embedded.state import load
 
 SETTLING_SECONDS = 120
 """After all parts are healthy: what a start leaves to do, such as the first statistics over the fleet, is over then."""
@@ -80,9 +81,10 @@ def _section(shares: Mapping[str, float], parts: list[str], references: list[str
 
 
 def _parts(state: Path) -> dict[str, int]:
-    document = json.loads(state.read_text())
-    parts = {name: part["process"]["pid"] for name, part in document["components"].items()}
-    return {"supervisor": document["supervisor"]["pid"], **parts}
+    found = load(state)
+    assert found is not None, "the instance has written no state"
+    parts = {name: part.process.pid for name, part in found.components.items() if part.process is not None}
+    return {"supervisor": found.supervisor.pid, **parts}
 
 
 def _references(stack: ExitStack) -> dict[str, tuple[int, int | None]]:

@@ -1,15 +1,13 @@
 """What requests cost a running service in memory, and how long others wait meanwhile."""
 
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 
+from factories.api_watch import forget_peak, memory_bytes, watching
 from factories.hostile_requests import Hostile
 from factories.waiting import DEADLINE_SECONDS
 
@@ -17,7 +15,6 @@ MOST_BYTES = 64 << 20
 """Above idle, for any request of one credential."""
 MOST_KEPT_BYTES = 128 << 20
 """Of all requests together: what it remembers on purpose, and pages that are not wholly free."""
-_RESET_PEAK = "5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +31,16 @@ class Cost:
     kept_bytes: int
     longest_wait_seconds: float
     waits: int
+    unanswered: tuple[str, ...]
 
     @property
     def problem(self) -> str | None:
         """What is broken; None where nothing is."""
         if self.above_idle_bytes > MOST_BYTES or self.kept_bytes > MOST_KEPT_BYTES:
             return "memory"
+        if self.unanswered:
+            return f"health: {self.unanswered[0]}"
         return "answer" if any(status >= 500 and status != 503 for status in self.statuses) else None
-
-
-def peak_bytes(pid: int) -> int:
-    """The most memory that a process had since the last `reset_peak`."""
-    return _status_bytes(pid, "VmHWM:")
-
-
-def resident_bytes(pid: int) -> int:
-    """The memory that a process has now."""
-    return _status_bytes(pid, "VmRSS:")
-
-
-def reset_peak(pid: int) -> None:
-    """Lets the peak begin at what the process has now."""
-    Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
-
-
-def _status_bytes(pid: int, name: str) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024
 
 
 def measure_costs(address: str, pid: int, requests: Sequence[Hostile]) -> Iterator[Cost]:
@@ -68,21 +48,24 @@ def measure_costs(address: str, pid: int, requests: Sequence[Hostile]) -> Iterat
     with httpx.Client(base_url=address, timeout=DEADLINE_SECONDS) as client:
         for request in {request.path: request for request in requests}.values():
             client.post(request.path, headers=request.headers, content=b"x")
-        idle = resident_bytes(pid)
+        idle, _ = memory_bytes(pid)
         for request in requests:
             yield _cost(client, pid, request, idle)
 
 
 def _cost(client: httpx.Client, pid: int, request: Hostile, idle: int) -> Cost:
     contents = [request.content() for _ in range(request.at_once)]
-    before = resident_bytes(pid)
-    reset_peak(pid)
+    before, _ = memory_bytes(pid)
+    forget_peak(pid)
     begun = time.perf_counter()
-    with _waits(str(client.base_url)) as waits, ThreadPoolExecutor(request.at_once) as pool:
+    with watching(client.base_url.port or 0) as watched, ThreadPoolExecutor(request.at_once) as pool:
         statuses = tuple(pool.map(lambda content: _send(client, request, content), contents))
     seconds = time.perf_counter() - begun
-    peak, kept = peak_bytes(pid) - before, resident_bytes(pid) - idle
-    return Cost(request.name, statuses, seconds, peak, kept, max(waits, default=0.0), len(waits))
+    resident, peak = memory_bytes(pid)
+    longest_s, asked = watched.percentile_ms(1.0) / 1e3, len(watched.latencies_ms)
+    return Cost(
+        request.name, statuses, seconds, peak - before, resident - idle, longest_s, asked, tuple(watched.failures)
+    )
 
 
 def _send(client: httpx.Client, request: Hostile, content: bytes | Iterator[bytes]) -> int:
@@ -90,25 +73,3 @@ def _send(client: httpx.Client, request: Hostile, content: bytes | Iterator[byte
         return client.post(request.path, headers=request.headers, content=content).status_code
     except httpx.WriteError:
         return 0  # the service ended the connection before all was sent
-
-
-@contextmanager
-def _waits(address: str) -> Iterator[list[float]]:
-    """Asks /healthz all the time; yields how long each answer took, in seconds."""
-    waits: list[float] = []
-    ended = threading.Event()
-
-    def ask() -> None:
-        with httpx.Client(base_url=address, timeout=DEADLINE_SECONDS) as client:
-            while not ended.is_set():
-                begun = time.perf_counter()
-                client.get("/healthz")
-                waits.append(time.perf_counter() - begun)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    try:
-        yield waits
-    finally:
-        ended.set()
-        thread.join()

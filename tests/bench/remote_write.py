@@ -24,9 +24,9 @@ import numpy.typing as npt
 import psycopg
 from sqlalchemy import text
 
-from bench.collection import free_port
 from bench.figures import Row, Section
 from bench.ingest import serving
+from factories.loopback import free_port
 from factories.prometheus import answers, exporter
 from factories.remote_writes import HEADERS
 from factories.snapshot_trees import unpack

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.figures import render
+from bench.figures import record_between, render
 from bench.fleet_load import section_of
 from tierscope.usecases.load_figures import BUSY_RATIO, FLEETS
 
@@ -105,31 +105,16 @@ def _bytes(count: float) -> str:
     return f"{count / 1e6:,.0f} MB"
 
 
-def put(document: Path, name: str, text: str) -> None:
-    """Replace what stands between the marks of this name.
-
-    Raises:
-        ValueError: the document has no such marks.
-    """
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    old = document.read_text(encoding="utf-8")
-    before, found, rest = old.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise ValueError(f"{document} has no marks {begin} and {end}")
-    document.write_text(f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}", encoding="utf-8")
-
-
 def main() -> int:
     """Write both documents from the files that are named."""
     if not sys.argv[1:]:
         raise SystemExit(__doc__)
     results = [json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[1:]]
-    put(ROOT / "docs" / "operating" / "sizing.md", "sizing", sizing_text(results))
+    record_between(ROOT / "docs" / "operating" / "sizing.md", "sizing", sizing_text(results))
     measured = [
         f"Measured {result['begun'][:10]} on {result['machine']}.\n\n{render(section_of(result))}" for result in results
     ]
-    put(ROOT / "docs" / "benchmarks.md", "scale", "\n".join(measured))
+    record_between(ROOT / "docs" / "benchmarks.md", "scale", "\n".join(measured))
     return 0
 
 

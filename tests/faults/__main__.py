@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from bench.figures import describe_run, record_between
 from factories.waiting import NeverHappenedError
 from faults import report, supervised
 from faults.matrix import ROWS, SETTINGS, Skipped, compare_with_undisturbed, run_rows
@@ -53,10 +54,12 @@ def main() -> int:
     command = f'make faults ARGS="--rounds {arguments.rounds} --seed {arguments.seed}'
     if arguments.rounds and not arguments.only:
         parts = [report.matrix_table(results), report.comparison(arguments.rounds, failures)]
-        report.write(arguments.record, report.MATRIX, f'{command}"', parts)
+        record_between(arguments.record, report.MATRIX, "\n\n".join([describe_run(f'{command}"'), *parts]))
     if {result.row for result in recovered} == set(supervised.ROWS):
         chosen = f" --only {arguments.only}" if arguments.only else ""
-        report.write(arguments.record, report.SUPERVISED, f'{command}{chosen}"', [report.supervised_table(recovered)])
+        table = report.supervised_table(recovered)
+        said = describe_run(f'{command}{chosen}"')
+        record_between(arguments.record, report.SUPERVISED, f"{said}\n\n{table}")
     if arguments.outage_seconds:
         losses = run_outages(binary, arguments.outage_seconds, arguments.seed)
         failures += [
@@ -64,9 +67,8 @@ def main() -> int:
         ]
         if losses:
             table = report.outage_table(losses, arguments.outage_seconds)
-            report.write(
-                arguments.record, report.OUTAGE, f'{command} --outage-seconds {arguments.outage_seconds:g}"', [table]
-            )
+            command = f'{command} --outage-seconds {arguments.outage_seconds:g}"'
+            record_between(arguments.record, report.OUTAGE, f"{describe_run(command)}\n\n{table}")
     for failure in failures:
         print(f"FAILED: {failure}", file=sys.stderr)
     return 1 if failures else 0

@@ -5,20 +5,16 @@ Matrix and outage have marks of their own, so that a run of one leaves the other
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from bench.figures import machine
 from faults.matrix import ROWS, Skipped
 from faults.outage import Loss
 from faults.scene import Outcome, Row
 from faults.supervised import Recovered
-from tierscope.core.clock import utc_now
 
-MATRIX, SUPERVISED, OUTAGE = "matrix", "supervised", "outage"
-"""Names of what is measured, as the marks have them."""
+MATRIX, SUPERVISED, OUTAGE = "measured, matrix", "measured, supervised", "measured, outage"
+"""Marks of what is measured."""
 
 
 def _passes(results: Sequence[Outcome | Skipped], row: Row) -> list[Outcome]:
@@ -113,14 +109,3 @@ def outage_table(losses: Iterable[Loss], outage_seconds: float) -> str:
         f" {loss.stored_twice} |"
         for loss in losses
     )
-
-
-def write(document: Path, measured: str, command: str, parts: Sequence[str]) -> None:
-    """Replaces what stands between the marks of `measured`."""
-    begin, end = f"<!-- measured, {measured}: begin -->", f"<!-- measured, {measured}: end -->"
-    before, _, rest = document.read_text(encoding="utf-8").partition(begin)
-    _, _, after = rest.partition(end)
-    busy = f"load average {os.getloadavg()[2]:.0f} over the last quarter of an hour"
-    head = f"Measured {utc_now():%Y-%m-%d} on {machine()} ({busy}), by `{command}`."
-    text = "\n\n".join([head, *parts])
-    document.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")

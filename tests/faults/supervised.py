@@ -6,7 +6,6 @@ The rows share one instance, whose data is on a small disk and whose clock can b
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import random
 import signal
@@ -17,7 +16,6 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from cli.commands import Tierscope
@@ -32,7 +30,7 @@ from fixtures.server_logs import logs_kept
 from fixtures.shifted_clock import LIBRARY, offset_s, service_variables, shift
 from tierscope.cli.instance.find import find_instance
 from tierscope.core.database import Database
-from tierscope.core.embedded.process import identify, is_running
+from tierscope.core.embedded.state import ComponentState, InstanceState, load
 from tierscope.core.settings import Settings
 
 PARTS = ("database", "queue", "api", "worker")
@@ -57,23 +55,27 @@ class Supervised:
     """When the cause of the fault was gone, by the stopwatch."""
     notes: list[str] = field(default_factory=list)
 
-    def state(self) -> dict[str, Any]:
-        """The state file; empty while it cannot be read."""
+    def state(self) -> InstanceState | None:
+        """The state file; None while it cannot be read."""
         try:
-            found = json.loads((self.data_dir / "state.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        assert isinstance(found, dict)
-        return found
+            return load(self.data_dir / "state.json")
+        except OSError:
+            return None
+
+    def part(self, name: str) -> ComponentState | None:
+        """A part as the state file has it."""
+        state = self.state()
+        return None if state is None else state.components.get(name)
 
     def pid(self, part: str) -> int | None:
         """The process of a part as the state file has it; None while it has none."""
-        process = self.state().get("components", {}).get(part, {}).get("process")
-        return None if process is None else int(process["pid"])
+        found = self.part(part)
+        return None if found is None or found.process is None else found.process.pid
 
     def restarts(self, part: str) -> int:
         """How often a part was started again."""
-        return int(self.state().get("components", {}).get(part, {}).get("restarts", -1))
+        found = self.part(part)
+        return -1 if found is None else found.restarts
 
     def report(self) -> Reporter:
         """A new host that sends until `settle`."""
@@ -111,14 +113,16 @@ class Supervised:
 
     def supervisor_runs(self) -> bool:
         """Whether the supervisor is alive."""
-        found = identify(int(self.state()["supervisor"]["pid"])) if self.state() else None
-        return found is not None and is_running(found)
+        state = self.state()
+        return state is not None and state.supervised
 
     def all_healthy(self) -> bool:
         """Whether all parts work, as the state file says, and the state file is of now."""
-        components = self.state().get("components", {})
-        return self.state().get("phase") == "up" and all(
-            components.get(part, {}).get("status") == "healthy" for part in PARTS
+        state = self.state()
+        return (
+            state is not None
+            and state.phase == "up"
+            and all(name in state.components and state.components[name].status == "healthy" for name in PARTS)
         )
 
     def log(self) -> str:

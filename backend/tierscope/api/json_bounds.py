@@ -28,7 +28,7 @@ class JsonBoundsMiddleware:
             body, ended = await _whole(receive)
         except TooLarge:
             return  # whoever counts the bytes answers
-        if await run_in_threadpool(has_too_many_parts, body):
+        if len(body) > MAX_PARTS and await run_in_threadpool(has_too_many_parts, body):
             error = TooLarge(
                 f"the JSON has more than {MAX_PARTS} strings, commas, colons and brackets",
                 next_step="Send less at once: split it.",

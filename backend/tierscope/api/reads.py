@@ -117,7 +117,6 @@ service_metric_reads = _on_context(ServiceMetricReads)
 """Reads of what services say of themselves."""
 fleet_reads = _on_context(FleetReads)
 """Reads of the fleet overview."""
-"""Reads of the installation's health."""
 experiment_reads = _on_context(ExperimentReads)
 """Reads of experiments."""
 experiment_writes = _on_database(ExperimentWrites)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -29,23 +31,22 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port; default from the settings.")] = None,
 ) -> None:
     """Serve the API and the dashboard on the configured database."""
-    gc.disable()  # looking through what is being loaded, again and again, took a sixth of the start
-    import uvicorn
+    with _loading():
+        import uvicorn
 
-    from tierscope.api.app import create_app
-    from tierscope.api.heads import BoundedProtocol
-    from tierscope.api.server import serve as run_server
-    from tierscope.core.logs import configure_logging
+        from tierscope.api.app import create_app
+        from tierscope.api.heads import BoundedProtocol
+        from tierscope.api.server import serve as run_server
+        from tierscope.core.logs import configure_logging
 
-    changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    settings = Settings().model_copy(update=changed)
-    configure_logging(settings)
-    url = settings.resolve_database_url()
-    if url is not None:
-        for line in first_link(url, dashboard_address(settings), private=sys.stderr.isatty()):
-            say(line)
-    api = create_app(settings)
-    gc.enable()
+        changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+        settings = Settings().model_copy(update=changed)
+        configure_logging(settings)
+        url = settings.resolve_database_url()
+        if url is not None:
+            for line in first_link(url, dashboard_address(settings), private=sys.stderr.isatty()):
+                say(line)
+        api = create_app(settings)
     _keep_for_good()
     # No access log: one-time login links are part of an address. Proxy headers are settings.trusted_proxies' business.
     config = uvicorn.Config(
@@ -89,6 +90,16 @@ def beat() -> None:
     _run_celery(["beat", "--schedule", _schedule_file()])
 
 
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Collects no garbage meanwhile: to look through what is being loaded took a sixth of the start."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def _keep_for_good(**_: object) -> None:
     """Takes what was loaded at the start out of garbage collection.
 
@@ -106,16 +117,14 @@ def _schedule_file() -> str:
 
 
 def _run_celery(arguments: list[str]) -> None:
-    gc.disable()
-    from celery.signals import worker_ready
-
-    from tierscope.core.logs import configure_logging
-
     # One thread of linear algebra per process: worker processes are as many as cores already.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from tierscope.worker.app import app as celery_app
+    with _loading():
+        from celery.signals import worker_ready
 
-    configure_logging(Settings())
-    gc.enable()
+        from tierscope.core.logs import configure_logging
+        from tierscope.worker.app import app as celery_app
+
+        configure_logging(Settings())
     worker_ready.connect(_keep_for_good, weak=False)
     celery_app.start(argv=arguments)

@@ -93,7 +93,7 @@ def export_rules(
     from tierscope.usecases.rules import shipped_rules
 
     if shipped:
-        rules = list(shipped_rules())
+        rules = shipped_rules()
         typer.echo(write_rules(rules) if form == "yaml" else to_prometheus(rules), nl=False)
         return
     with _stored(demo=demo) as use:

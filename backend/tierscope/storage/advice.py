@@ -13,7 +13,9 @@ from typing import Any, Literal
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.storage.installation import find_fact, store_fact
 
+_ROUND = "advice_round"
 Kind = Literal["ratio", "knob"]
 Status = Literal["open", "adopted", "dismissed", "gone"]
 Decision = Literal["open", "adopted", "dismissed"]
@@ -250,24 +252,19 @@ class Round:
 
 def read_round(session: ReadSession) -> Round | None:
     """The present round; None before the first."""
-    statement = text("SELECT value FROM installation WHERE key = 'advice_round'")
-    value = session.execute(statement).scalar_one_or_none()
+    value = find_fact(session, _ROUND)
     if value is None:
         return None
-    began_at, service, host, ended_at = str(value).split(" ")
+    began_at, service, host, ended_at = value.split(" ")
     end = None if ended_at == "-" else datetime.fromisoformat(ended_at)
     return Round(datetime.fromisoformat(began_at), int(service), int(host), end)
 
 
 def write_round(transaction: WriteTransaction, now: Round) -> None:
     """Keep how far it has come."""
-    statement = text(
-        "INSERT INTO installation (key, value) VALUES ('advice_round', :value)"
-        " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-    )
     ended_at = "-" if now.ended_at is None else now.ended_at.isoformat()
     value = f"{now.began_at.isoformat()} {now.after_service} {now.after_host} {ended_at}"
-    transaction.execute(statement, {"value": value})
+    store_fact(transaction, _ROUND, value)
 
 
 def services_to_judge(

@@ -30,35 +30,28 @@ class Installation:
     move_failed_at: datetime | None
 
 
-def find_instance_name(session: ReadSession) -> str | None:
-    """What tells this instance from others on the same machine; None where nothing needed it yet."""
-    found = session.execute(text("SELECT value FROM installation WHERE key = 'instance'")).scalar_one_or_none()
+def find_fact(session: ReadSession, key: str) -> str | None:
+    """What is kept under a key; None where nothing is."""
+    found = session.execute(text("SELECT value FROM installation WHERE key = :key"), {"key": key}).scalar_one_or_none()
     return None if found is None else str(found)
 
 
-def store_instance_name(transaction: WriteTransaction, name: str) -> str:
-    """Give the instance a name where it has none; returns the one that stands."""
+def store_fact_once(transaction: WriteTransaction, key: str, value: str) -> str:
+    """Keep a value where the key has none; returns the one that stands."""
     transaction.execute(
-        text("INSERT INTO installation (key, value) VALUES ('instance', :name) ON CONFLICT DO NOTHING"), {"name": name}
+        text("INSERT INTO installation (key, value) VALUES (:key, :value) ON CONFLICT DO NOTHING"),
+        {"key": key, "value": value},
     )
-    return str(transaction.execute(text("SELECT value FROM installation WHERE key = 'instance'")).scalar_one())
+    return find_fact(transaction, key) or value
 
 
-def find_loopback_trust(session: ReadSession) -> bool | None:
-    """Whether reading from this machine needs no login; None where it was not decided yet."""
-    statement = text("SELECT value FROM installation WHERE key = 'loopback_trust'")
-    found = session.execute(statement).scalar_one_or_none()
-    return None if found is None else found == "true"
-
-
-def store_loopback_trust(transaction: WriteTransaction, *, trusted: bool) -> bool:
-    """Decide it where it was not decided; returns what stands."""
-    value = "true" if trusted else "false"
-    transaction.execute(
-        text("INSERT INTO installation (key, value) VALUES ('loopback_trust', :value) ON CONFLICT DO NOTHING"),
-        {"value": value},
+def store_fact(transaction: WriteTransaction, key: str, value: str) -> None:
+    """Keep a value in place of the one before."""
+    statement = text(
+        "INSERT INTO installation (key, value) VALUES (:key, :value)"
+        " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
     )
-    return bool(find_loopback_trust(transaction))
+    transaction.execute(statement, {"key": key, "value": value})
 
 
 def read_installation(session: ReadSession, now: datetime) -> Installation:

@@ -11,7 +11,8 @@ from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.notifications.matchers import Matcher
 from tierscope.domain.notifications.routing import matcher_documents, read_matchers
 from tierscope.domain.notifications.silences import Silence
-from tierscope.domain.notifications.stored_routing import WRONG_SHAPE, unreadable_matchers
+from tierscope.domain.notifications.stored_routing import unreadable_matchers
+from tierscope.domain.stored_documents import WRONG_SHAPE, describe_problem
 from tierscope.storage.tables import silences
 
 _SELECT = "SELECT id, public_id, matchers, starts_at, ends_at, comment, created_by, created_at FROM silences"
@@ -183,8 +184,7 @@ def read_stored_matchers(documents: Any) -> tuple[tuple[Matcher, ...], str | Non
     try:
         matchers = read_matchers(documents, stored=True)
     except WRONG_SHAPE as error:
-        cause = str(error) if type(error) is ValueError else "its matchers have another shape"
-        return (), cause
+        return (), describe_problem(error)
     if not matchers:
         return (), "it has no matchers"
     unreadable = unreadable_matchers(matchers)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.storage.binary import to_us
 from tierscope.storage.copy import copy_rows, instant, int8
 from tierscope.storage.copy import text as text_field
 
@@ -23,30 +25,42 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('trace_uploads', 7))"
 
 
 @dataclass(frozen=True, slots=True)
+class TraceSize:
+    """What a trace holds. `touched_pages`: summed over intervals."""
+
+    pages: int
+    intervals: int
+    touched_pages: int
+    accesses: int
+
+
+@dataclass(frozen=True, slots=True)
 class UploadRow:
-    """An uploaded trace without its body. `touched_pages`: summed over intervals."""
+    """An uploaded trace without its body."""
 
     id: int
     public_id: str
     name: str
     bytes: int
-    pages: int
-    intervals: int
-    touched_pages: int
-    accesses: int
+    size: TraceSize
     author: str
     created_at: datetime
 
 
 def list_uploads(session: ReadSession) -> list[UploadRow]:
     """All uploads, newest first."""
-    return [UploadRow(**row) for row in session.execute(text(f"{_SELECT} ORDER BY id DESC")).mappings()]
+    return [_row(row) for row in session.execute(text(f"{_SELECT} ORDER BY id DESC"))]
 
 
 def find_upload(session: ReadSession, public_id: str) -> UploadRow | None:
     """One upload."""
-    row = session.execute(text(f"{_SELECT} WHERE public_id = :id"), {"id": public_id}).mappings().one_or_none()
-    return None if row is None else UploadRow(**row)
+    row = session.execute(text(f"{_SELECT} WHERE public_id = :id"), {"id": public_id}).one_or_none()
+    return None if row is None else _row(row)
+
+
+def _row(row: Any) -> UploadRow:  # noqa: ANN401 - a row of the driver
+    size = TraceSize(row.pages, row.intervals, row.touched_pages, row.accesses)
+    return UploadRow(row.id, row.public_id, row.name, row.bytes, size, row.author, row.created_at)
 
 
 def count_uploads(transaction: WriteTransaction) -> int:
@@ -57,14 +71,11 @@ def count_uploads(transaction: WriteTransaction) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NewUpload:
-    """A trace to store; its file stays where it is. `touched_pages`: summed over intervals."""
+    """A trace to store; its file stays where it is."""
 
     public_id: str
     name: str
-    pages: int
-    intervals: int
-    touched_pages: int
-    accesses: int
+    size: TraceSize
     author: str
     created_at: datetime
     file: Path
@@ -76,10 +87,10 @@ def insert_upload(transaction: WriteTransaction, new: NewUpload) -> None:
 
 
 def _encoded(new: NewUpload) -> Iterator[bytes]:
-    numbers = (new.pages, new.intervals, new.touched_pages, new.accesses)
-    created_ns = round(new.created_at.timestamp()) * 10**9
+    size = new.size
+    numbers = (size.pages, size.intervals, size.touched_pages, size.accesses)
     yield struct.pack(">h", len(_COLUMNS)) + text_field(new.public_id) + text_field(new.name)
-    yield b"".join(map(int8, numbers)) + text_field(new.author) + instant(created_ns)
+    yield b"".join(map(int8, numbers)) + text_field(new.author) + instant(to_us(new.created_at) * 1000)
     with new.file.open("rb") as file:
         yield struct.pack(">i", os.fstat(file.fileno()).st_size)
         while block := file.read(_BLOCK_BYTES):

@@ -19,7 +19,7 @@ from tierscope.domain.labels import problem_of_labels
 from tierscope.domain.permissions import Permission, Role, granted, unknown_scopes
 from tierscope.storage import access as stored
 from tierscope.storage import users as stored_users
-from tierscope.storage.installation import find_instance_name, store_instance_name
+from tierscope.storage.installation import find_fact, store_fact_once
 from tierscope.storage.users import UserRow
 from tierscope.usecases.credentials import hash_secret, new_secret
 from tierscope.usecases.loopback_trust import LoopbackTrust
@@ -27,6 +27,7 @@ from tierscope.usecases.loopback_trust import LoopbackTrust
 LINK_LIFETIME = timedelta(minutes=30)
 SESSION_LIFETIME = timedelta(days=7)
 JOIN_LIFETIME = timedelta(hours=24)
+_INSTANCE = "instance"
 USE_NOTED_EVERY = timedelta(minutes=5)
 
 
@@ -123,10 +124,10 @@ class Access:
         """
         if self._instance_name is None:
             with self._database.read() as session:
-                found = find_instance_name(session)
+                found = find_fact(session, _INSTANCE)
             if found is None:
                 with self._database.write() as transaction:
-                    found = store_instance_name(transaction, secrets.token_hex(4))
+                    found = store_fact_once(transaction, _INSTANCE, secrets.token_hex(4))
             self._instance_name = found
         return self._instance_name
 

@@ -11,14 +11,13 @@ from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.storage import access as stored_access
 from tierscope.storage import events as stored
 from tierscope.storage.events import EventRow
+from tierscope.usecases.subjects import parse_number
 
 __all__ = ["EventRow", "Events", "NewEvent"]
 
 KINDS = ("deploy", "knob", "capacity", "note", "incident")
 MAX_TEXT_LENGTH = 2000
 MAX_KEY_LENGTH = 200
-MAX_DIGITS = 18
-"""Of an id, which is a number of 64 bits."""
 DEFAULT_WINDOW = timedelta(days=7)
 
 
@@ -97,9 +96,9 @@ class Events:
         Raises:
             NotFound: there is no such event.
         """
-        number = int(event_id) if event_id.isdecimal() and len(event_id) <= MAX_DIGITS else -1
+        number = parse_number(event_id)
         with self._database.write() as transaction:
-            gone = stored.delete_event(transaction, number)
+            gone = None if number is None else stored.delete_event(transaction, number)
             if gone is None:
                 raise NotFound(f"there is no event {event_id[:40]!r}", next_step="List them with GET /v1/events.")
             detail = {"kind": gone.kind, "text": gone.text, "author": gone.author}

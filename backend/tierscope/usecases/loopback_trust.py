@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from tierscope.core.database import Database
 from tierscope.core.errors import TierscopeError
 from tierscope.core.machine_accounts import other_people
-from tierscope.storage.installation import find_loopback_trust, store_loopback_trust
+from tierscope.storage.installation import find_fact, store_fact_once
 
 _NAMED = 3
+_KEY, _TRUSTED, _NOT_TRUSTED = "loopback_trust", "true", "false"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,14 @@ class LoopbackTrust:
         if self._known is not None:
             return Decision(self._known, is_new=False)
         with self._database.read() as session:
-            found = find_loopback_trust(session)
+            found = find_fact(session, _KEY)
         if found is not None:
-            self._known = found
-            return Decision(found, is_new=False)
+            self._known = found == _TRUSTED
+            return Decision(self._known, is_new=False)
         others = tuple(self._people())
         with self._database.write() as transaction:
-            self._known = store_loopback_trust(transaction, trusted=not others)
+            stands = store_fact_once(transaction, _KEY, _NOT_TRUSTED if others else _TRUSTED)
+        self._known = stands == _TRUSTED
         return Decision(self._known, is_new=True, others=others)
 
     def holds(self) -> bool:

@@ -10,6 +10,7 @@ from tierscope.core.errors import TierscopeError
 from tierscope.domain.alerts.files import read_rule
 from tierscope.domain.alerts.problems import RuleError
 from tierscope.domain.notifications import stored_routing
+from tierscope.domain.stored_documents import describe_problem
 from tierscope.storage.set_aside import Kind, Stamp, StoredBody, read_stamps, read_stored
 from tierscope.storage.silences import read_stored_matchers
 from tierscope.usecases.reports.schedules import problem_of_body
@@ -58,8 +59,8 @@ def _reason(row: StoredBody) -> str | None:
         return str(error)
     except TierscopeError as error:
         return error.detail
-    except Exception:  # noqa: BLE001 - a body may have any shape, and whatever reading it brings about is the finding
-        return "a field is missing or has another shape"
+    except Exception as error:  # noqa: BLE001 - a body may have any shape; whatever reading it brings about is the finding
+        return describe_problem(error)
 
 
 def _rule(body: Any) -> str | None:  # noqa: ANN401 - whatever the database holds

@@ -62,8 +62,13 @@ def require_service_hosts(
     return service, hosts
 
 
-_POSITION_DIGITS = 18
+_MAX_DIGITS = 18
 """What surely fits into 64 bits."""
+
+
+def parse_number(text: str) -> int | None:
+    """The number of a row that a request names in decimal digits; None where it can be none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS else None
 
 
 def encode_cursor(*parts: str | int) -> str:
@@ -77,9 +82,10 @@ def decode_position(cursor: str) -> int:
     Raises:
         BadRequest: it is none, or more than an id can be.
     """
-    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _POSITION_DIGITS):
+    position = parse_number(cursor)
+    if position is None:
         raise BadRequest("the cursor is not one of ours", next_step="Begin again without a cursor.")
-    return int(cursor)
+    return position
 
 
 def decode_cursor(cursor: str, types: tuple[type, ...]) -> list[str | int]:
@@ -96,7 +102,7 @@ def decode_cursor(cursor: str, types: tuple[type, ...]) -> list[str | int]:
         not isinstance(parts, list)
         or len(parts) != len(types)
         or not all(type(part) is kind for part, kind in zip(parts, types, strict=True))
-        or any(isinstance(part, int) and abs(part) >= 10**_POSITION_DIGITS for part in parts)
+        or any(isinstance(part, int) and abs(part) >= 10**_MAX_DIGITS for part in parts)
     ):
         raise BadRequest("the cursor is of another list", next_step="Begin again without a cursor.")
     return parts

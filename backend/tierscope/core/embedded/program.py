@@ -26,6 +26,7 @@ from tierscope.core.embedded.errors import EmbeddedError
 
 CACHE = Path("/var/cache/tierscope")
 _PACKAGE = Path(tierscope.__file__).resolve().parent
+_TREE = _PACKAGE.parents[1]
 _SOURCES = ("backend/tierscope", "frontend/dist", "migrations")
 """What the service reads of a source tree. An installed package holds all of it itself."""
 _NEVER_COPIED = frozenset({"site-packages", "dist-packages", "test"})
@@ -64,7 +65,8 @@ def reachable_program(account: Account, *, cache: Path = CACHE) -> Program:
     library = Path(os.__file__).resolve().parent
     base = Path(sys.base_prefix).resolve()
     installed = _PACKAGE.is_relative_to(packages)
-    read = (library, packages, *([] if installed else _source_trees()))
+    sources = [] if installed else _source_trees()
+    read = (library, packages, *sources)
     closed = [path for path in read if is_closed(path, account)] if account.drops else []
     if account.drops and not can_traverse(base / "bin", account):
         closed.append(base)
@@ -80,9 +82,9 @@ def reachable_program(account: Account, *, cache: Path = CACHE) -> Program:
             packages = copies.provide("packages", source, lambda copy: _copy_tree(source, copy, skip=()))
         path = [str(packages)]
         if not installed:
-            tree = _PACKAGE.parents[1]
-            if any(part in closed for part in _source_trees()):
-                tree = copies.provide("source", tree, lambda copy: _copy_sources(_PACKAGE.parents[1], copy))
+            tree = _TREE
+            if any(part in closed for part in sources):
+                tree = copies.provide("source", _TREE, _copy_sources)
             path.insert(0, str(tree / "backend"))
     except OSError as error:
         raise EmbeddedError(
@@ -122,7 +124,7 @@ def _environment(base: Path, path: Sequence[str]) -> dict[str, str]:
 
 def _source_trees() -> list[Path]:
     """Directories of a source tree whose entries the service reads."""
-    roots = [_PACKAGE.parents[1] / name for name in _SOURCES]
+    roots = [_TREE / name for name in _SOURCES]
     found = [Path(parent) for root in roots for parent, _, _ in os.walk(root)]
     return [path for path in found if path.name != "__pycache__"]
 
@@ -213,10 +215,10 @@ def _copy_python(base: Path, library: Path, copy: Path) -> None:
         _copy_file(shared.resolve(), copy / "lib" / shared.name)
 
 
-def _copy_sources(tree: Path, copy: Path) -> None:
+def _copy_sources(copy: Path) -> None:
     for name in _SOURCES:
-        if (tree / name).is_dir():
-            _copy_tree(tree / name, copy / name, skip=())
+        if (_TREE / name).is_dir():
+            _copy_tree(_TREE / name, copy / name, skip=())
 
 
 def _copy_tree(source: Path, copy: Path, *, skip: Collection[str]) -> None:

@@ -1,6 +1,6 @@
 """Rules as YAML: reading, with every problem named, and writing. docs/howto/alerts.md shows one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import yaml
@@ -257,7 +257,7 @@ def rule_entry(rule: Rule) -> dict[str, Any]:
     return entry
 
 
-def write_rules(rules: list[Rule]) -> str:
+def write_rules(rules: Sequence[Rule]) -> str:
     """A file with these rules."""
     document = {"rules": [rule_entry(rule) for rule in rules]}
     return str(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100))

@@ -10,9 +10,8 @@ from tierscope.domain.notifications.receivers import Receiver
 from tierscope.domain.notifications.routes import Route
 from tierscope.domain.notifications.routing import Document, Routing, read_inhibition, read_receiver, read_route
 from tierscope.domain.notifications.silences import Inhibition
+from tierscope.domain.stored_documents import WRONG_SHAPE, describe_problem
 
-WRONG_SHAPE = (ValueError, TypeError, KeyError, AttributeError)
-"""What a stored document of any shape can bring about when it is read."""
 T = TypeVar("T")
 
 
@@ -52,8 +51,7 @@ class _Reading:
             try:
                 found.append(read(entry))
             except WRONG_SHAPE as error:
-                cause = str(error) if type(error) is ValueError else "a field is missing or has another shape"
-                self.problems.append(f"{place}[{at}]: {cause}")
+                self.problems.append(f"{place}[{at}]: {describe_problem(error)}")
         return found
 
     def routes(self, place: str, entries: Any) -> tuple[Route, ...]:  # noqa: ANN401 - likewise

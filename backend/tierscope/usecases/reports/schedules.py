@@ -11,6 +11,7 @@ from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.core.outgoing import OutgoingCalls
 from tierscope.domain.reports.schedule import Cron, Daily, Schedule, parse_cron, parse_time
+from tierscope.domain.stored_documents import WRONG_SHAPE, describe_problem
 from tierscope.storage import reports as stored
 from tierscope.storage.access import AuditRow, append_audit
 from tierscope.storage.reports import ReportRow, RunRow
@@ -189,8 +190,8 @@ def problem_of_body(body: Any) -> str | None:  # noqa: ANN401 - whatever the dat
             return "it has sections or a format that this version does not know, or goes to nobody"
         if not isinstance(body["at"], str):
             return "at is no time of day"
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        return str(error) if type(error) is ValueError else "a field is missing or has another shape"
+    except WRONG_SHAPE as error:
+        return describe_problem(error)
     return None
 
 

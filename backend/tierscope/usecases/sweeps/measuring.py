@@ -13,11 +13,11 @@ import resource
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 from tierscope.core.errors import ConfigurationError, Unprocessable
 from tierscope.domain.simulate import of_recording
+from tierscope.storage.trace_uploads import TraceSize
 from tierscope.storage.traces import read_page_trace
 
 MEMORY_BYTES = 2 << 30
@@ -30,17 +30,7 @@ _NEXT = "Give a page trace in Parquet, as docs/simulate-json.md describes it."
 _one_at_a_time = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What a trace holds; `touched`: its touched pages, summed over intervals."""
-
-    pages: int
-    intervals: int
-    touched: int
-    accesses: int
-
-
-def measure_trace(path: Path, *, max_rows: int) -> Measured:
+def measure_trace(path: Path, *, max_rows: int) -> TraceSize:
     """Reads a trace.
 
     Raises:
@@ -67,7 +57,7 @@ def measure_trace(path: Path, *, max_rows: int) -> Measured:
     if "wrong" in answer:
         cause = re.sub(re.escape(str(path)) + r":?\s*", "", answer["wrong"]) or "the file cannot be read"
         raise Unprocessable(cause, next_step=_NEXT)
-    return Measured(**answer)
+    return TraceSize(**answer)
 
 
 def _answer(path: Path, max_rows: int) -> dict[str, object]:
@@ -83,7 +73,7 @@ def _answer(path: Path, max_rows: int) -> dict[str, object]:
     return {
         "pages": trace.pages,
         "intervals": trace.intervals,
-        "touched": trace.touched,
+        "touched_pages": trace.touched,
         "accesses": trace.accesses,
     }
 

@@ -14,7 +14,7 @@ from tierscope.domain.simulate.bands import Bands, join_bands
 from tierscope.storage import sweeps as stored
 from tierscope.storage.sweeps import SweepRow
 from tierscope.usecases.context import ReadContext
-from tierscope.usecases.subjects import decode_position
+from tierscope.usecases.subjects import decode_position, parse_number
 from tierscope.usecases.sweeps.packed import unpack, unpack_bands
 from tierscope.usecases.sweeps.progress import view_sweep
 from tierscope.usecases.sweeps.results import Basis, make_results, read_facts, view_cell
@@ -71,9 +71,9 @@ class SweepReads:
         """
         with self._context.database.read() as session:
             row = _require(session, sweep_id)
-            number = int(run_id) if run_id.isdecimal() and len(run_id) < 9 else -1  # noqa: PLR2004 - digits of a 32-bit number
-            found = stored.read_run(session, row.id, number)
-        if found is None:
+            number = parse_number(run_id)
+            found = None if number is None else stored.read_run(session, row.id, number)
+        if number is None or found is None:
             raise NotFound(
                 f"the sweep has no finished run {run_id[:20]!r}",
                 next_step="GET /v1/sweeps/{id}/results lists its runs.",

@@ -35,7 +35,7 @@ class TraceUploads:
         if not name or "\0" in name:
             raise Unprocessable("the name of a trace is text without NUL characters")
         now = self._clock()
-        measured = measure_trace(file, max_rows=MAX_UPLOAD_ROWS)
+        size = measure_trace(file, max_rows=MAX_UPLOAD_ROWS)
         public_id = "u" + secrets.token_hex(8)
         with self._database.write() as transaction:
             if stored.count_uploads(transaction) >= MAX_UPLOADS:
@@ -46,10 +46,7 @@ class TraceUploads:
             new = NewUpload(
                 public_id=public_id,
                 name=name,
-                pages=measured.pages,
-                intervals=measured.intervals,
-                touched_pages=measured.touched,
-                accesses=measured.accesses,
+                size=size,
                 author=actor,
                 created_at=now,
                 file=file,
@@ -96,9 +93,9 @@ def view_upload(row: UploadRow) -> UploadView:
         id=row.public_id,
         name=row.name,
         bytes=row.bytes,
-        pages=row.pages,
-        intervals=row.intervals,
-        accesses=row.accesses,
+        pages=row.size.pages,
+        intervals=row.size.intervals,
+        accesses=row.size.accesses,
         created_by=row.author,
         created_at=row.created_at,
     )

@@ -1,11 +1,11 @@
-"""Watches the API while it is attacked: how soon `/healthz` answers, and how much memory the process ever had."""
+"""Watches the API under load: how soon `/healthz` answers, and how much memory its process ever had."""
 
 from __future__ import annotations
 
 import http.client
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,12 +69,14 @@ def forget_peak(pid: int) -> None:
     Path(f"/proc/{pid}/clear_refs").write_text(_PEAK_OF_RESIDENT)
 
 
-def memory_mib(pid: int) -> tuple[float, float]:
-    """The resident size of a process now, and its highest one."""
+def memory_bytes(pid: int) -> tuple[int, int]:
+    """The resident size of a process now, and its highest one since `forget_peak`."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     values = {name: rest.split() for name, _, rest in (line.partition(":") for line in lines)}
-    return _mib(values["VmRSS"]), _mib(values["VmHWM"])
+    return int(values["VmRSS"][0]) * 1024, int(values["VmHWM"][0]) * 1024
 
 
-def _mib(words: Sequence[str]) -> float:
-    return int(words[0]) / 1024
+def memory_mib(pid: int) -> tuple[float, float]:
+    """The same in MiB."""
+    resident, peak = memory_bytes(pid)
+    return resident / 2**20, peak / 2**20
