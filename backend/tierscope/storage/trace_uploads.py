@@ -42,7 +42,7 @@ class UploadRow:
     public_id: str
     name: str
     bytes: int
-    size: TraceSize
+    holds: TraceSize
     author: str
     created_at: datetime
 
@@ -59,8 +59,8 @@ def find_upload(session: ReadSession, public_id: str) -> UploadRow | None:
 
 
 def _row(row: Any) -> UploadRow:  # noqa: ANN401 - a row of the driver
-    size = TraceSize(row.pages, row.intervals, row.touched_pages, row.accesses)
-    return UploadRow(row.id, row.public_id, row.name, row.bytes, size, row.author, row.created_at)
+    holds = TraceSize(row.pages, row.intervals, row.touched_pages, row.accesses)
+    return UploadRow(row.id, row.public_id, row.name, row.bytes, holds, row.author, row.created_at)
 
 
 def count_uploads(transaction: WriteTransaction) -> int:
@@ -75,7 +75,7 @@ class NewUpload:
 
     public_id: str
     name: str
-    size: TraceSize
+    holds: TraceSize
     author: str
     created_at: datetime
     file: Path
@@ -87,8 +87,8 @@ def insert_upload(transaction: WriteTransaction, new: NewUpload) -> None:
 
 
 def _encoded(new: NewUpload) -> Iterator[bytes]:
-    size = new.size
-    numbers = (size.pages, size.intervals, size.touched_pages, size.accesses)
+    held = new.holds
+    numbers = (held.pages, held.intervals, held.touched_pages, held.accesses)
     yield struct.pack(">h", len(_COLUMNS)) + text_field(new.public_id) + text_field(new.name)
     yield b"".join(map(int8, numbers)) + text_field(new.author) + instant(to_us(new.created_at) * 1000)
     with new.file.open("rb") as file:

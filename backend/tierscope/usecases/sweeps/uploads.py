@@ -35,7 +35,7 @@ class TraceUploads:
         if not name or "\0" in name:
             raise Unprocessable("the name of a trace is text without NUL characters")
         now = self._clock()
-        size = measure_trace(file, max_rows=MAX_UPLOAD_ROWS)
+        holds = measure_trace(file, max_rows=MAX_UPLOAD_ROWS)
         public_id = "u" + secrets.token_hex(8)
         with self._database.write() as transaction:
             if stored.count_uploads(transaction) >= MAX_UPLOADS:
@@ -46,7 +46,7 @@ class TraceUploads:
             new = NewUpload(
                 public_id=public_id,
                 name=name,
-                size=size,
+                holds=holds,
                 author=actor,
                 created_at=now,
                 file=file,
@@ -93,9 +93,9 @@ def view_upload(row: UploadRow) -> UploadView:
         id=row.public_id,
         name=row.name,
         bytes=row.bytes,
-        pages=row.size.pages,
-        intervals=row.size.intervals,
-        accesses=row.size.accesses,
+        pages=row.holds.pages,
+        intervals=row.holds.intervals,
+        accesses=row.holds.accesses,
         created_by=row.author,
         created_at=row.created_at,
     )

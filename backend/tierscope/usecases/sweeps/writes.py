@@ -138,7 +138,7 @@ class SweepWrites:
             if upload is None:
                 raise NotFound(f"there is no uploaded trace {(asked.upload_id or '')[:80]!r}")
             source = StoredSource("upload", upload.name, upload_id=upload.public_id)
-            return source, {"upload_id": upload.id}, upload.size.touched_pages
+            return source, {"upload_id": upload.id}, upload.holds.touched_pages
         return _find_workload(asked)
 
     def _find_service(
