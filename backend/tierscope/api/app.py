@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute
 
 import tierscope
 from tierscope.api import (
@@ -195,12 +197,24 @@ def _assemble(lifespan: Lifespan | None) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         lifespan=lifespan,
+        routes=list(_routes()),
     )
     install_handlers(app)
+    return app
+
+
+@cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """All routes, put together once per process: applications differ in settings and state alone.
+
+    Raises:
+        ConfigurationError: a route declares no permission.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     for router in ROUTERS:
         app.include_router(router)
     check_declared(app)
-    return app
+    return tuple(app.routes)
 
 
 def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Meters) -> Lifespan:
