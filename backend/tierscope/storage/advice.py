@@ -13,7 +13,7 @@ from typing import Any, Literal
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.storage.installation import find_fact, store_fact
+from tierscope.storage.facts import find_fact, store_fact
 
 _ROUND = "advice_round"
 Kind = Literal["ratio", "knob"]

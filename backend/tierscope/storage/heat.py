@@ -25,7 +25,7 @@ from tierscope.storage.binary import (
     parse_text_array,
     parse_us,
 )
-from tierscope.storage.rollups import delete_buckets
+from tierscope.storage.bucket_rows import delete_buckets
 from tierscope.storage.tables.time import BESIDE_COLUMNS
 
 RollupTable = Literal["heat_1h", "heat_1d"]

@@ -15,8 +15,7 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.traces import unpack_sample
 from tierscope.storage.binary import to_us
-from tierscope.storage.page_samples import MAX_PACKED_BYTES
-from tierscope.storage.trace_files import TraceBlock
+from tierscope.storage.trace_files import MAX_PACKED_BYTES, TraceBlock
 
 ObjectKind = Literal["traces", "tiles"]
 KINDS: tuple[ObjectKind, ...] = ("traces", "tiles")

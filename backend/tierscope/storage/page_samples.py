@@ -14,14 +14,12 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.heat.rows import Method
 from tierscope.domain.traces import SampledPages, unpack_sample
 from tierscope.storage.binary import copy_out, from_us, parse_float, parse_int, parse_us
-from tierscope.storage.trace_files import read_block
+from tierscope.storage.trace_files import MAX_PACKED_BYTES, read_block
 
 _HEAD = (
     "host_id, ts, group_name, backend, granularity, interval_ns, sampled_ratio, counts, period_events, duty_ratio, "
     "n_intervals, n_pages, n_rows"
 )
-MAX_PACKED_BYTES = 64 << 20
-"""Most bytes that a body may unpack to: far above what 256 KiB of samples hold."""
 
 
 @dataclass(frozen=True, slots=True)

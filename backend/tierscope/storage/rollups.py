@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Literal
 
 import numpy as np
-from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.rollups import Rollup, widen
 from tierscope.storage import copy
 from tierscope.storage.binary import copy_out, from_us, parse_float8_array, parse_int, parse_small_array, parse_us
+from tierscope.storage.bucket_rows import delete_buckets
 from tierscope.storage.layouts import ensure_layout, read_layouts
 
 MetricsTable = Literal["metrics_10m", "metrics_1h", "metrics_1d"]
@@ -30,19 +30,6 @@ def replace_metrics(transaction: WriteTransaction, table: MetricsTable, host_id:
         fields += [copy.float8_array(getattr(rollup, name)[i]) for name in _FLOATS]
         rows.append(copy.row([*fields, copy.int4_array(rollup.n[i])]))
     copy.copy_rows(transaction, table, _COLUMNS, rows)
-
-
-def delete_buckets(
-    transaction: WriteTransaction, table: str, host_id: int, service_id: int, starts: Sequence[datetime]
-) -> None:
-    """Remove the rows of whole buckets before they are written anew. `service_id` 0 = a table without services."""
-    by_service = " AND service_id = :service" if service_id else ""
-    statement = text(
-        f'DELETE FROM "{table}" WHERE host_id = :host{by_service}'  # noqa: S608 - a table's own name
-        " AND ts >= :first AND ts <= :last AND ts = ANY(CAST(:starts AS timestamptz[]))"
-    )
-    values = {"host": host_id, "service": service_id, "starts": list(starts), "first": min(starts), "last": max(starts)}
-    transaction.execute(statement, values)
 
 
 def read_metrics(

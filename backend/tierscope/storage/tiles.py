@@ -10,8 +10,8 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.storage import copy
 from tierscope.storage.binary import copy_out, parse_int, parse_us
+from tierscope.storage.bucket_rows import delete_buckets
 from tierscope.storage.objects import forget_hours
-from tierscope.storage.rollups import delete_buckets
 from tierscope.storage.tile_files import read_tile_bodies
 
 ZSTD_LEVEL = 3

@@ -19,7 +19,7 @@ from tierscope.domain.labels import problem_of_labels
 from tierscope.domain.permissions import Permission, Role, granted, unknown_scopes
 from tierscope.storage import access as stored
 from tierscope.storage import users as stored_users
-from tierscope.storage.installation import find_fact, store_fact_once
+from tierscope.storage.facts import find_fact, store_fact_once
 from tierscope.storage.users import UserRow
 from tierscope.usecases.credentials import hash_secret, new_secret
 from tierscope.usecases.loopback_trust import LoopbackTrust

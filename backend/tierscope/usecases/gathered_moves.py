@@ -15,6 +15,7 @@ from tierscope.domain.figures import Series, Window, gaps_to_none
 from tierscope.domain.tier_moves import COLUMN_INDEX, COLUMNS, Column, ColumnPlan
 from tierscope.domain.tier_moves.gathered import Gathered, add, nothing, subtract
 from tierscope.domain.tier_moves.plan import NO_GAUGE
+from tierscope.domain.tier_moves.verdict import commonest_verdict
 from tierscope.storage.host_recent import read_recent_rows
 from tierscope.storage.service_moves import MovesHour, read_moves_hours, read_since_midnight, read_trusts
 from tierscope.usecases.ledger_view import (
@@ -26,7 +27,6 @@ from tierscope.usecases.ledger_view import (
     view_column,
 )
 from tierscope.usecases.ping_pong import MoveSums, PingPongView, describe_nothing, describe_sums
-from tierscope.usecases.service_moves import gravest
 
 HOUR = timedelta(hours=1)
 MAX_RESETS = 1000
@@ -176,7 +176,7 @@ def _series(column: Column, hours: Sequence[MovesHour], grid: Grid) -> Series:
 
 
 def _ping_pong(found: GatheredWindow, dialects: Mapping[str, int], warnings: tuple[str, ...]) -> PingPongView:
-    word = gravest(found.verdicts)
+    word = commonest_verdict(found.verdicts)
     explanation = f"{found.verdicts.get(word, 0)} of {len(found.totals.host_ids)} hosts, by the verdict {_NEWEST_HOUR}."
     totals = found.totals
     promoted, demoted = COLUMN_INDEX["promoted_pages"], COLUMN_INDEX["demoted_pages"]

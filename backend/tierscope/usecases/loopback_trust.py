@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tierscope.core.database import Database
 from tierscope.core.errors import TierscopeError
 from tierscope.core.machine_accounts import other_people
-from tierscope.storage.installation import find_fact, store_fact_once
+from tierscope.storage.facts import find_fact, store_fact_once
 
 _NAMED = 3
 _KEY, _TRUSTED, _NOT_TRUSTED = "loopback_trust", "true", "false"

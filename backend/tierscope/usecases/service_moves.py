@@ -1,31 +1,18 @@
 """Tier moves of the hosts of many services, from the row that the workers keep of each host's newest hour."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.move_figures import RATES, MoveFigures, RateSum, figures_of_sums, rate_of
+from tierscope.domain.tier_moves.verdict import commonest_verdict
 from tierscope.storage.host_recent import sum_recent
 from tierscope.storage.hosts import HostFilter, list_hosts
 from tierscope.storage.services import ServiceHosts, ServiceRow, count_hosts
 from tierscope.usecases.host_summaries import Summarised, summarise
 from tierscope.usecases.recent_moves import LEDGER_SPAN
-
-GRAVITY = (
-    "promotion_failing",
-    "futile_ping_pong",
-    "swap_pressure",
-    "limiter_bound",
-    "limit_reclaim",
-    "stalled",
-    "spill",
-    "following_phases",
-    "harmless_demotion",
-    "healthy",
-    "fits",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +41,7 @@ def read_service_moves(session: ReadSession, rows: Sequence[ServiceRow], *, now:
             rates = [before + after for before, after in zip(rates, rates_of(others), strict=True)]
             words.update(host.verdict.word for host in others)
             one_tier = one_tier and all(_one_tier(host) for host in others)
-        found[row.id] = ServiceMoves(hosts, figures_of_sums(rates, one_tier=one_tier), gravest(words))
+        found[row.id] = ServiceMoves(hosts, figures_of_sums(rates, one_tier=one_tier), commonest_verdict(words))
     return found
 
 
@@ -62,18 +49,6 @@ def rates_of(hosts: Iterable[Summarised]) -> list[RateSum]:
     """Rates of hosts together, in the order of `RATES`."""
     ledgers = [host.ledger for host in hosts if host.ledger is not None]
     return [sum((rate_of(ledger, what) for ledger in ledgers), RateSum()) for what in RATES]
-
-
-def gravest(words: Mapping[str, int]) -> str:
-    """The verdict of most hosts, the graver one where two are equally common."""
-    known = {word: count for word, count in words.items() if word != "not_enough_data" and count}
-    if not known:
-        return "not_enough_data"
-    return max(known, key=lambda word: (known[word], -_gravity(word)))
-
-
-def _gravity(word: str) -> int:
-    return GRAVITY.index(word) if word in GRAVITY else len(GRAVITY)
 
 
 def _one_tier(host: Summarised) -> bool:

@@ -4,6 +4,7 @@ The rules stand here, each threshold once, over the ratios of `evidence.py`; doc
 The first rule that fits decides.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -460,3 +461,27 @@ def _known(*signs: tuple[str, float | None, str]) -> list[Sign]:
 
 def _pages(count: float) -> str:
     return f"{int(count):,}"
+
+
+_GRAVITY = (
+    "promotion_failing",
+    "futile_ping_pong",
+    "swap_pressure",
+    "limiter_bound",
+    "limit_reclaim",
+    "stalled",
+    "spill",
+    "following_phases",
+    "harmless_demotion",
+    "healthy",
+    "fits",
+)
+
+
+def commonest_verdict(words: Mapping[str, int]) -> str:
+    """The verdict of most hosts, from how many have each; the graver one where two are equally common."""
+    known = {word: count for word, count in words.items() if word != "not_enough_data" and count}
+    if not known:
+        return "not_enough_data"
+    gravity = {word: place for place, word in enumerate(_GRAVITY)}
+    return max(known, key=lambda word: (known[word], -gravity.get(word, len(gravity))))

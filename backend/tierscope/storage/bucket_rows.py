@@ -1,0 +1,21 @@
+"""Rows of whole buckets of a time table."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import text
+
+from tierscope.core.database import WriteTransaction
+
+
+def delete_buckets(
+    transaction: WriteTransaction, table: str, host_id: int, service_id: int, starts: Sequence[datetime]
+) -> None:
+    """Remove the rows of whole buckets before they are written anew. `service_id` 0 = a table without services."""
+    by_service = " AND service_id = :service" if service_id else ""
+    statement = text(
+        f'DELETE FROM "{table}" WHERE host_id = :host{by_service}'  # noqa: S608 - a table's own name
+        " AND ts >= :first AND ts <= :last AND ts = ANY(CAST(:starts AS timestamptz[]))"
+    )
+    values = {"host": host_id, "service": service_id, "starts": list(starts), "first": min(starts), "last": max(starts)}
+    transaction.execute(statement, values)
