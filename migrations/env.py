@@ -1,4 +1,4 @@
-"""Runs revisions on the connection that `tierscope.storage.schema.upgrade` hands over.
+"""Runs revisions on the connection that `tierscope.storage.base.schema.upgrade` hands over.
 
 A revision never waits longer than 5 s for a lock: it fails and is tried again, so that ingest never queues behind it.
 """

@@ -9,8 +9,8 @@ from alembic import context, op
 from sqlalchemy import Connection, text
 
 from tierscope.core.errors import ConfigurationError
-from tierscope.storage.making import drop_tables, make_table
-from tierscope.storage.partitions import Mode
+from tierscope.storage.base.ddl import drop_tables, make_table
+from tierscope.storage.base.partitions import Mode
 from tierscope.storage.tables import metadata
 
 revision = "0001"

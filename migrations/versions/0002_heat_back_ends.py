@@ -4,8 +4,8 @@ from alembic import op
 
 from tierscope.core.database import WriteTransaction
 from tierscope.storage import tables
-from tierscope.storage.making import add_missing_columns, drop_columns, drop_tables, make_missing_table
-from tierscope.storage.partitions import storage_mode
+from tierscope.storage.base.ddl import add_missing_columns, drop_columns, drop_tables, make_missing_table
+from tierscope.storage.base.partitions import storage_mode
 
 revision = "0002"
 down_revision = "0001"

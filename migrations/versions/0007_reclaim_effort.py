@@ -3,7 +3,7 @@
 from alembic import op
 
 from tierscope.storage import tables
-from tierscope.storage.making import add_missing_columns, drop_columns
+from tierscope.storage.base.ddl import add_missing_columns, drop_columns
 
 revision = "0007"
 down_revision = "0006"

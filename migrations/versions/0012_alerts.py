@@ -4,8 +4,8 @@ from alembic import op
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.storage.making import drop_tables, make_missing_table
-from tierscope.storage.partitions import storage_mode
+from tierscope.storage.base.ddl import drop_tables, make_missing_table
+from tierscope.storage.base.partitions import storage_mode
 from tierscope.storage.tables.alerts import ALERTS
 
 revision = "0012"

@@ -3,8 +3,8 @@
 from alembic import op
 
 from tierscope.core.database import WriteTransaction
-from tierscope.storage.making import drop_tables, make_missing_table
-from tierscope.storage.partitions import storage_mode
+from tierscope.storage.base.ddl import drop_tables, make_missing_table
+from tierscope.storage.base.partitions import storage_mode
 from tierscope.storage.tables.notifications import NOTIFICATIONS
 
 revision = "0013"

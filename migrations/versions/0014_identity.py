@@ -4,8 +4,8 @@ from alembic import op
 from sqlalchemy import inspect, text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.storage.making import add_missing_columns, make_missing_table
-from tierscope.storage.partitions import storage_mode
+from tierscope.storage.base.ddl import add_missing_columns, make_missing_table
+from tierscope.storage.base.partitions import storage_mode
 from tierscope.storage.tables import IDENTITY, services, tokens
 
 revision = "0014"

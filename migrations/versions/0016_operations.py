@@ -5,8 +5,8 @@ from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
 from tierscope.storage import tables
-from tierscope.storage.making import add_missing_columns, make_missing_table
-from tierscope.storage.partitions import storage_mode
+from tierscope.storage.base.ddl import add_missing_columns, make_missing_table
+from tierscope.storage.base.partitions import storage_mode
 
 revision = "0016"
 down_revision = "0015"

@@ -4,8 +4,8 @@ from alembic import op
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.storage.making import make_missing_table
-from tierscope.storage.partitions import storage_mode
+from tierscope.storage.base.ddl import make_missing_table
+from tierscope.storage.base.partitions import storage_mode
 from tierscope.storage.tables.telemetry import TELEMETRY
 
 revision = "0019"

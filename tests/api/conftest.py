@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 _SECONDS = 1_750_000_000.0
-_CLOCKS = ("limits.aio.storage.memory.time", "limits.aio.strategies.time", "tierscope.api.rate_limits.time")
+_CLOCKS = ("limits.aio.storage.memory.time", "limits.aio.strategies.time", "tierscope.api.base.rate_limits.time")
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,9 @@ import pytest
 from factories.services import running
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.storage.schema import upgrade
-from tierscope.usecases.access import Access
-from tierscope.usecases.subjects import encode_cursor
+from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.base.subjects import encode_cursor
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 

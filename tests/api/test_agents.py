@@ -16,10 +16,10 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import UnknownCredential
 from tierscope.core.settings import Settings
-from tierscope.domain.heat_plan import HEAT_HOSTS, SAMPLE_HOSTS
-from tierscope.usecases.access import Access
-from tierscope.usecases.agent_plans import AgentPlans
-from tierscope.usecases.agents import Agents
+from tierscope.domain.heat.plan import HEAT_HOSTS, SAMPLE_HOSTS
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.fleet.agent_plans import AgentPlans
+from tierscope.usecases.fleet.agents import Agents
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 

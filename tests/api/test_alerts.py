@@ -12,7 +12,7 @@ from factories.services import running
 from factories.watched import Watched
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
+from tierscope.usecases.access.tokens import Access
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 KEYS = ("host|vmstat|pgdemote_kswapd", "host|vmstat|pgfault", "host|vmstat|pgpromote_success")

@@ -19,11 +19,11 @@ from factories.installations import Enrolled, enrol
 from factories.people import make_owned, session_of
 from factories.services import running
 from tierscope.api.app import create_app
-from tierscope.api.permissions import declared_permissions
+from tierscope.api.base.permissions import declared_permissions
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
+from tierscope.usecases.access.tokens import Access
 
 NOT_A_CHANGE = {
     "POST /v1/ingest/batches": "data of hosts, by the million",

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS
 from tierscope.api.app import build_openapi, create_app
-from tierscope.api.body_limits import DEFAULT_BYTES, body_limits
-from tierscope.api.permissions import declared_permissions
+from tierscope.api.base.body_limits import DEFAULT_BYTES, body_limits
+from tierscope.api.base.permissions import declared_permissions
 from tierscope.core.errors import PROBLEM_BASE
 from tierscope.core.settings import Settings
 

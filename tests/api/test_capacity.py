@@ -17,7 +17,7 @@ from tierscope.cli.main import app as command
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
+from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.capacity.update import UpdateCapacity
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

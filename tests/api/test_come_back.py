@@ -2,7 +2,7 @@
 
 import pytest
 
-from tierscope.api.problems import problem_response
+from tierscope.api.base.problems import problem_response
 from tierscope.core.errors import TierscopeError, all_errors
 
 AWAY = [error for error in all_errors() if error.status in (429, 503)]

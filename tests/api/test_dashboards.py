@@ -25,7 +25,7 @@ from fixtures.shifted_clock import need_machine_clock
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.telemetry.runs import WorkerRuns
+from tierscope.usecases.operate.telemetry.runs import WorkerRuns
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 BOARDS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (DEPLOY / "grafana").glob("*.json")}

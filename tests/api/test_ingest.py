@@ -15,7 +15,7 @@ from factories.services import batch_headers, running
 from tierscope.core.database import Database
 from tierscope.core.errors import PROBLEM_BASE
 from tierscope.core.settings import Limits, Settings
-from tierscope.usecases.agents import Agents
+from tierscope.usecases.fleet.agents import Agents
 from tierscope.wire._generated import batch_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

@@ -12,7 +12,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
 from tierscope.core.machine_accounts import other_people
 from tierscope.core.settings import Settings
-from tierscope.usecases.loopback_trust import LoopbackTrust
+from tierscope.usecases.access.loopback_trust import LoopbackTrust
 
 PASSWD = """root:x:0:0:root:/root:/bin/bash
 daemon:x:1:1::/usr/sbin:/usr/sbin/nologin
@@ -82,7 +82,7 @@ def test_the_start_says_it_and_the_service_follows(
     database_url: str, others: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "tierscope.usecases.loopback_trust.LoopbackTrust.__init__.__kwdefaults__", {"people": lambda: others}
+        "tierscope.usecases.access.loopback_trust.LoopbackTrust.__init__.__kwdefaults__", {"people": lambda: others}
     )
     (said,) = say_loopback_trust(database_url, None)
     assert ("needs a login" in said) is bool(others)

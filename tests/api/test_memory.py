@@ -10,9 +10,9 @@ from bench.memory_watch import Cost, measure_costs
 from factories.hostile_requests import hostile_requests
 from factories.installations import enrol
 from tierscope.core.database import Database
-from tierscope.domain.json_text import MAX_PARTS, has_too_many_parts
-from tierscope.domain.yaml_text import MAX_DEPTH, YamlTooMuch, check_yaml
-from tierscope.usecases.access import Access
+from tierscope.domain.base.json_text import MAX_PARTS, has_too_many_parts
+from tierscope.domain.base.yaml_text import MAX_DEPTH, YamlTooMuch, check_yaml
+from tierscope.usecases.access.tokens import Access
 
 
 @pytest.fixture

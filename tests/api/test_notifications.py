@@ -15,7 +15,7 @@ from factories.services import running
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
+from tierscope.usecases.access.tokens import Access
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SECRET = "https://hooks.example.org/T0/B0/very-secret"

@@ -20,8 +20,8 @@ from factories.prometheus import answers
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Caller
-from tierscope.usecases.users import UserChange, Users
+from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.access.users import UserChange, Users
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -248,7 +248,7 @@ def test_teams_follow_the_claim_and_what_the_token_lacks_is_asked_for(database_u
 
 
 def _team(name: str) -> Any:  # noqa: ANN401 - a use case's value
-    from tierscope.usecases.teams import TeamChange  # noqa: PLC0415 - used here alone
+    from tierscope.usecases.access.teams import TeamChange  # noqa: PLC0415 - used here alone
 
     return TeamChange(name, [], [])
 

@@ -14,12 +14,12 @@ from fastapi import APIRouter, FastAPI
 from factories.people import Owned, make_owned, session_of
 from factories.services import running
 from tierscope.api.app import create_app
-from tierscope.api.permissions import ANONYMOUS, ROLES, Permission, check_declared, declared, declared_permissions
+from tierscope.api.base.permissions import ANONYMOUS, ROLES, Permission, check_declared, declared, declared_permissions
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.core.settings import Settings
-from tierscope.domain.permissions import NEVER_A_SCOPE, OWNER, Role
-from tierscope.usecases.access import Access
+from tierscope.domain.access.permissions import NEVER_A_SCOPE, OWNER, Role
+from tierscope.usecases.access.tokens import Access
 
 ENDPOINTS: dict[str, Permission] = {
     "GET /healthz": "public",

@@ -12,8 +12,8 @@ from starlette.types import Scope
 from factories.people import session_of
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS
-from tierscope.api import rate_limits
-from tierscope.api.peers import client_address
+from tierscope.api.base import rate_limits
+from tierscope.api.base.peers import client_address
 from tierscope.core.settings import Settings
 
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

@@ -17,7 +17,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import PROBLEM_BASE
 from tierscope.core.settings import RemoteWriteSettings, Settings
-from tierscope.usecases.access import Access
+from tierscope.usecases.access.tokens import Access
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 LIMITS = RemoteWriteSettings(body_bytes=100_000, inflated_bytes=400_000, samples_per_request=1000, series=50)

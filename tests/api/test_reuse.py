@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from tierscope.api.reuse import LONGEST_SECONDS, Answers, reuse_seconds
+from tierscope.api.base.reuse import LONGEST_SECONDS, Answers, reuse_seconds
 
 
 class Made:

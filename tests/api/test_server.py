@@ -8,8 +8,8 @@ import signal
 import pytest
 import uvicorn
 
-from tierscope.api import server as server_module
-from tierscope.api.server import QuietServer
+from tierscope.api.base import server as server_module
+from tierscope.api.base.server import QuietServer
 
 
 async def _nothing(*_: object) -> None:

@@ -16,11 +16,11 @@ from factories.services import running
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
-from tierscope.usecases.context import ReadContext
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.notifications.deliver import DeliverNotifications
 from tierscope.usecases.reports.deliver import DeliverReports
-from tierscope.usecases.sweeps.work import SweepWork
+from tierscope.usecases.simulate.work import SweepWork
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SHAPES = ["[]", "5", "null", '"x"', "{}", '{"bogus": 1}', "[[]]", '[{"name": 1}]']

@@ -12,10 +12,10 @@ from factories.services import running
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
-from tierscope.usecases.ratio import find_by_name
-from tierscope.usecases.sweeps.uploads import MAX_UPLOAD_BYTES
-from tierscope.usecases.sweeps.work import SweepWork
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.ratio.reads import find_by_name
+from tierscope.usecases.simulate.uploads import MAX_UPLOAD_BYTES
+from tierscope.usecases.simulate.work import SweepWork
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

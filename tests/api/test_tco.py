@@ -13,8 +13,8 @@ from factories.services import running
 from factories.spreadsheets import PROGRAM, REASON, Recalculated, recalculate, stored_results
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
-from tierscope.usecases.scenario_files import read_scenario
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.tco.scenario_files import read_scenario
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "half-reused.yaml"

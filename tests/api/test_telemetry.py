@@ -18,7 +18,7 @@ from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.telemetry.runs import WorkerRuns
+from tierscope.usecases.operate.telemetry.runs import WorkerRuns
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 PROMTOOL = shutil.which("promtool")

@@ -13,8 +13,8 @@ from factories.people import ADMIN, make_owned, session_of
 from factories.services import running
 from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
-from tierscope.usecases.users import UserChange
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.access.users import UserChange
 
 pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 

@@ -87,7 +87,7 @@ def test_any_setting_reaches_every_role(compose: dict[str, Any], role: str) -> N
 
 
 def test_health_checks_name_parts_that_doctor_looks_at(compose: dict[str, Any]) -> None:
-    doctor = (ROOT / "backend" / "tierscope" / "usecases" / "doctor.py").read_text(encoding="utf-8")
+    doctor = (ROOT / "backend" / "tierscope" / "usecases" / "operate" / "doctor.py").read_text(encoding="utf-8")
     words = [compose["services"][role]["healthcheck"]["test"] for role in ("worker", "beat")]
     parts = {part for test in words for word, part in pairwise(test) if word == "--part"}
     assert parts == {"workers", "schedule"}

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from tierscope.api.app import build_openapi, create_app
-from tierscope.api.permissions import Permission, declared_permissions
+from tierscope.api.base.permissions import Permission, declared_permissions
 from tierscope.core.settings import Settings
 
 

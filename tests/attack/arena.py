@@ -24,9 +24,9 @@ from fixtures.servers import running_cluster
 from tierscope.core.database import Database
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.queue import open_queue
-from tierscope.domain.permissions import Role
-from tierscope.storage.schema import upgrade
-from tierscope.usecases.access import Access
+from tierscope.domain.access.permissions import Role
+from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.access.tokens import Access
 
 LONG_NAME = "x" * 28
 """Of a host: what expressions that explode are tried on."""

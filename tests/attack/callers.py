@@ -11,10 +11,10 @@ from attack import application
 from attack.arena import Arena
 from attack.assault import Assault
 from factories.people import ADMIN, make_user, session_of
-from tierscope.api.permissions import ANONYMOUS, ROLES, Permission
-from tierscope.domain.permissions import NEVER_A_SCOPE, Role
-from tierscope.usecases.own_tokens import OwnTokens
-from tierscope.usecases.users import UserChange, Users
+from tierscope.api.base.permissions import ANONYMOUS, ROLES, Permission
+from tierscope.domain.access.permissions import NEVER_A_SCOPE, Role
+from tierscope.usecases.access.own_tokens import OwnTokens
+from tierscope.usecases.access.users import UserChange, Users
 
 ODD: Mapping[str, str] = {
     "a forged token": "Bearer tsa_x",

@@ -9,8 +9,8 @@ import httpx
 
 from attack.assault import Assault
 from factories.people import ADMIN, make_user, session_of
-from tierscope.usecases.own_tokens import OwnTokens
-from tierscope.usecases.users import UserChange, Users
+from tierscope.usecases.access.own_tokens import OwnTokens
+from tierscope.usecases.access.users import UserChange, Users
 
 _REFUSED = (401, 403, 404, 422)
 

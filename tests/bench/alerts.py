@@ -16,14 +16,14 @@ from fixtures.servers import running_cluster
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.alerts.rules import Rule
 from tierscope.domain.alerts.vocabulary import STORED
-from tierscope.storage.binary import copy_out
-from tierscope.storage.layouts import ensure_layout
-from tierscope.storage.partitions import ensure_partitions
-from tierscope.storage.rule_inputs import InputRows, replace_packed_day
-from tierscope.storage.schema import upgrade
+from tierscope.storage.alerts.rule_inputs import InputRows, replace_packed_day
+from tierscope.storage.base.binary import copy_out
+from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.base.schema import upgrade
+from tierscope.storage.counters.schemas import ensure_layout
 from tierscope.usecases.alerts.backtest import BacktestRequest, Backtests
 from tierscope.usecases.alerts.evaluate import EvaluateRules
-from tierscope.usecases.rules import Rules, shipped_rules
+from tierscope.usecases.alerts.rules import Rules, shipped_rules
 
 LIVE_HOSTS, RULES = 10_000, 20
 BACKTEST_HOSTS, DAYS = 1000, 30

@@ -20,7 +20,7 @@ from typing import Any
 from bench.figures import Row, Section, machine
 from cli.commands import Tierscope, fresh_tierscope
 from fixtures.servers import running_cluster
-from tierscope.usecases.load_figures import KEPT_DAYS, size_fleets
+from tierscope.usecases.operate.load_figures import KEPT_DAYS, size_fleets
 
 GOAL_HOSTS = 5_000
 STORED_HOSTS = 20

@@ -15,16 +15,16 @@ import psycopg
 from bench.service_store import EPOCH_2000_US, METHOD, cells_of, row_of
 from factories.heat_rows import MINUTE_US, STRATA
 from tierscope.core.database import Database
-from tierscope.domain.fleet_statistics import Quantiles
 from tierscope.domain.heat.columns import FULL, HeatColumns
 from tierscope.domain.heat.rows import KINDS
-from tierscope.domain.tier_moves import COLUMN_KEYS
-from tierscope.domain.tier_moves.gathered import Gathered, add, nothing
-from tierscope.storage import copy
-from tierscope.storage.fleet_statistics import SketchRow, replace_sketches
-from tierscope.storage.service_heat import replace_service_heat
-from tierscope.storage.service_moves import MovesHour, replace_moves_hour
-from tierscope.usecases.fleet_statistics.hour import FLEET_METRICS
+from tierscope.domain.ledger import COLUMN_KEYS
+from tierscope.domain.ledger.gathered import Gathered, add, nothing
+from tierscope.domain.statistics import Quantiles
+from tierscope.storage.base import copy
+from tierscope.storage.heat.services import replace_service_heat
+from tierscope.storage.ledger.services import MovesHour, replace_moves_hour
+from tierscope.storage.statistics.rows import SketchRow, replace_sketches
+from tierscope.usecases.statistics.hour import FLEET_METRICS
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _ROWS_AT_ONCE = 100_000

@@ -29,12 +29,12 @@ from factories import batches
 from factories.heat_rows import MINUTE_US, draw_row
 from factories.installations import enrol, store
 from tierscope.core.database import Database, libpq_url
-from tierscope.domain.tier_moves import Tiers, plan_host
-from tierscope.domain.tier_moves.ledger import Ledger
-from tierscope.storage.fleet_moves import TEN_MINUTES, replace_fleet_moves
-from tierscope.storage.heat import replace_rollups
-from tierscope.storage.partitions import ensure_partitions
-from tierscope.storage.tier_moves import replace_ledger
+from tierscope.domain.ledger import Tiers, plan_host
+from tierscope.domain.ledger.ledger import Ledger
+from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.heat.rows import replace_rollups
+from tierscope.storage.ledger.fleet import TEN_MINUTES, replace_fleet_moves
+from tierscope.storage.ledger.rows import replace_ledger
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.wire._generated import batch_pb2
 

@@ -25,8 +25,8 @@ from bench.recorded import Recorded
 from factories.loopback import free_port
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database, libpq_url
-from tierscope.storage.schema import upgrade
-from tierscope.usecases.access import Access
+from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.access.tokens import Access
 
 HOSTS = 16
 SENDERS = 4

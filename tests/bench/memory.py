@@ -12,8 +12,8 @@ from factories.hostile_requests import hostile_requests
 from factories.installations import enrol
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database
-from tierscope.storage.schema import upgrade
-from tierscope.usecases.access import Access
+from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.access.tokens import Access
 
 _MIB = 1 << 20
 

@@ -22,7 +22,7 @@ from bench.service_store import newest
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database
 from tierscope.core.embedded.postgres import PostgresCluster
-from tierscope.storage.schema import upgrade
+from tierscope.storage.base.schema import upgrade
 
 HOSTS, DAYS = 10_000, 7
 MOST_MS = 200

@@ -33,10 +33,10 @@ from factories.snapshot_trees import unpack
 from factories.waiting import until
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database, libpq_url
-from tierscope.domain.jobs import SAMPLES_PACK
-from tierscope.storage.marks import claim, due_subjects
-from tierscope.storage.schema import upgrade
-from tierscope.usecases.access import Access
+from tierscope.domain.base.jobs import SAMPLES_PACK
+from tierscope.storage.base.dirty_buckets import claim, due_subjects
+from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.rebuild.samples import pack_samples
 

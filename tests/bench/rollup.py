@@ -22,17 +22,17 @@ from bench.processes import cpu_seconds
 from factories.heat_rows import MINUTE_US, STRATA, draw_row
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database, libpq_url
-from tierscope.domain.buckets import HOUR_US
+from tierscope.domain.base.buckets import HOUR_US
 from tierscope.domain.heat.classes import CLASSES, WINDOWS, Rule, Scheme, make_rule
 from tierscope.domain.heat.column_source import ColumnSource
 from tierscope.domain.heat.columns import make_columns
 from tierscope.domain.heat.packs import pack_rows
 from tierscope.domain.heat.rows import HeatRow, Method, coarsen
-from tierscope.storage import copy
-from tierscope.storage.heat import read_folded_packs
-from tierscope.storage.partitions import ensure_partitions
-from tierscope.storage.schema import upgrade
-from tierscope.storage.service_heat import replace_service_heat
+from tierscope.storage.base import copy
+from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.base.schema import upgrade
+from tierscope.storage.heat.rows import read_folded_packs
+from tierscope.storage.heat.services import replace_service_heat
 
 HOSTS, DAYS, CORES = 1000, 10, 2
 TEMPLATES = 12

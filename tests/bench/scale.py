@@ -13,10 +13,10 @@ from factories.derived import day_before, send_counters
 from factories.installations import enrol
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database
-from tierscope.domain.jobs import COUNTERS
-from tierscope.storage.marks import append
-from tierscope.storage.schema import upgrade
-from tierscope.storage.subjects import hosts_by_id
+from tierscope.domain.base.jobs import COUNTERS
+from tierscope.storage.base.dirty_buckets import append
+from tierscope.storage.base.schema import upgrade
+from tierscope.storage.base.subjects import hosts_by_id
 
 HOSTS = 60
 MINUTES = range(1, 361)

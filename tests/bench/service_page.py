@@ -25,7 +25,7 @@ from bench.service_store import Seeded, make_rollups, newest, seed_hosts, seed_h
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database, libpq_url
 from tierscope.core.embedded.postgres import PostgresCluster
-from tierscope.storage.schema import upgrade
+from tierscope.storage.base.schema import upgrade
 
 HOSTS = 1000
 DAYS = 7

@@ -15,17 +15,17 @@ from factories import batches
 from factories.heat_rows import MINUTE_US, STRATA, draw_row
 from factories.installations import enrol, store
 from tierscope.core.database import Database
+from tierscope.domain.base.jobs import SERVICE_HEAT_1H, SERVICE_MOVES_1H
 from tierscope.domain.heat.beside import zeros_beside
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, Folded
 from tierscope.domain.heat.rows import KINDS, HeatRow, HeatSeries, Method
-from tierscope.domain.jobs import SERVICE_HEAT_1H, SERVICE_MOVES_1H
-from tierscope.domain.tier_moves import COLUMNS, Tiers, plan_host
-from tierscope.domain.tier_moves.ledger import Ledger
-from tierscope.storage import copy, marks
-from tierscope.storage.heat import replace_rollups
-from tierscope.storage.partitions import ensure_partitions
-from tierscope.storage.subjects import newest_inventories
-from tierscope.storage.tier_moves import replace_ledger
+from tierscope.domain.ledger import COLUMNS, Tiers, plan_host
+from tierscope.domain.ledger.ledger import Ledger
+from tierscope.storage.base import copy, dirty_buckets
+from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.base.subjects import newest_inventories
+from tierscope.storage.heat.rows import replace_rollups
+from tierscope.storage.ledger.rows import replace_ledger
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.rebuild.recent import rebuild_recent
 from tierscope.wire._generated import batch_pb2, heat_pb2
@@ -186,7 +186,7 @@ def make_rollups(database: Database, seeded: Seeded, *, days: int) -> None:
         # Ingest's own marks would rebuild what was seeded without its raw samples.
         transaction.execute(text("DELETE FROM marks"))
         for job in (SERVICE_HEAT_1H, SERVICE_MOVES_1H):
-            marks.append(transaction, job.kind, 0, seeded.service_id, hours)
+            dirty_buckets.append(transaction, job.kind, 0, seeded.service_id, hours)
     done = DrainMarks(database, lambda: datetime.now(UTC)).run(at_most=timedelta(hours=1))
     assert not done.failures
     with database.write() as transaction:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bench import examples
 from bench.figures import Row, Section
 from tierscope.domain.simulate import POLICY_NAMES, make_policy, of_recording, replay, split_machine
-from tierscope.storage.traces import read_page_trace
+from tierscope.storage.curve.page_traces import read_page_trace
 
 if TYPE_CHECKING:
     from tierscope_simcore import SimulationTrace

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.figures import record_between, render
 from bench.fleet_load import section_of
-from tierscope.usecases.load_figures import BUSY_RATIO, FLEETS
+from tierscope.usecases.operate.load_figures import BUSY_RATIO, FLEETS
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE_CORES = 16

@@ -14,8 +14,8 @@ import numpy as np
 from bench.figures import Row, Section, median
 from bench.ingest import serving
 from fixtures.servers import running_cluster
-from tierscope.storage.schema import upgrade
-from tierscope.usecases.scenarios import starting_point
+from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.tco.scenarios import starting_point
 
 CALLS = 60
 SHEETS = 3

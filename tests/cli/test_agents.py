@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from factories.installations import Enrolled, enrol
 from tierscope.cli.main import app
 from tierscope.core.database import Database
-from tierscope.usecases.agent_plans import AgentPlans
+from tierscope.usecases.fleet.agent_plans import AgentPlans
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 

@@ -20,7 +20,7 @@ from tierscope.api.app import create_app
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.storage.schema import schema_state
+from tierscope.storage.base.schema import schema_state
 from tierscope.storage.tables import metadata
 
 

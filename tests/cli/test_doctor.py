@@ -15,7 +15,7 @@ from factories import batches
 from factories.installations import enrol, store
 from factories.workers import Worker
 from tierscope.core.database import Database
-from tierscope.storage.schema import downgrade
+from tierscope.storage.base.schema import downgrade
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 

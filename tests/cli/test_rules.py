@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cli.commands import call
-from tierscope.usecases.rules import shipped_rules
+from tierscope.usecases.alerts.rules import shipped_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "tests" / "data" / "rules" / "shipped.yaml"

@@ -198,7 +198,7 @@ def test_the_account_runs_a_copy_of_a_program_that_is_closed_to_it(reachable: Pa
     answers = [subprocess.run(ask, env=env, capture_output=True, check=True, text=True).stdout for _ in range(2)]
     assert answers[0] == answers[1]
     python, given = json.loads(answers[0])
-    imports = "import tierscope.cli.main, tierscope.storage.schema as s; print(s.__file__, s.migrations_dir())"
+    imports = "import tierscope.cli.main, tierscope.storage.base.schema as s; print(s.__file__, s.migrations_dir())"
     words = ["/usr/bin/env", *(f"{name}={value}" for name, value in given.items()), python, "-c", imports]
     done = run_as(account, words, cwd=Path("/"))
     assert done.returncode == 0, done.stdout

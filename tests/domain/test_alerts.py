@@ -23,7 +23,7 @@ from tierscope.domain.alerts.rules import LabelMatcher, Rule, Scope, check_rule,
 from tierscope.domain.alerts.templates import check_template, fill
 from tierscope.domain.alerts.units import parse_literal, parse_seconds, write_seconds, write_value
 from tierscope.domain.alerts.vocabulary import DERIVED
-from tierscope.usecases.rules import shipped_rules
+from tierscope.usecases.alerts.rules import shipped_rules
 
 HOLE = math.nan
 

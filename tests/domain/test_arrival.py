@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tierscope.domain.arrival import ArrivalRules, Clocks, boottime_of, place_times
+from tierscope.domain.ingest.arrival import ArrivalRules, Clocks, boottime_of, place_times
 
 SECOND = 10**9
 ARRIVAL = 1_795_221_600 * SECOND

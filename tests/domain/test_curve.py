@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tierscope.domain.curve import (
+from tierscope.domain.curve.hit_ratio import (
     DRAM_SHARES,
     Pages,
     cross_fitted_curve,

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tierscope.domain.curve import DRAM_SHARES, Pages, cross_fitted_curve, density_curve
-from tierscope.domain.curve_bands import (
+from tierscope.domain.curve.bands import (
     MIN_PAGE_DRAWS,
     HostPages,
     ServedBand,
@@ -16,6 +15,7 @@ from tierscope.domain.curve_bands import (
     serve_by_sample,
     serve_exactly,
 )
+from tierscope.domain.curve.hit_ratio import DRAM_SHARES, Pages, cross_fitted_curve, density_curve
 
 
 def host(halves: np.ndarray, *, weight: float | None = None, unseen: float = 0.0) -> HostPages:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tierscope.domain.curve_bands import HostPages
-from tierscope.domain.density import densities
+from tierscope.domain.curve.bands import HostPages
+from tierscope.domain.curve.density import densities
 
 ANON, FILE = 1, 2
 

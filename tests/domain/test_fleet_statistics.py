@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tierscope.domain.fleet_statistics import (
+from tierscope.domain.statistics import (
     Quantiles,
     cluster_services,
     find_changes,

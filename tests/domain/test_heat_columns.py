@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from factories.heat_rows import HOUR_US, METHOD, STRATA, draw_hours
-from tierscope.domain.axis import make_grid
-from tierscope.domain.figures import Window
+from tierscope.domain.base.axis import make_grid
+from tierscope.domain.base.figures import Window
 from tierscope.domain.heat.beside import BESIDE_FIELDS
 from tierscope.domain.heat.classes import Rule, make_rule
 from tierscope.domain.heat.column_joins import join_columns, take_buckets

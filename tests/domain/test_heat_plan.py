@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierscope.domain.heat_plan import HEAT_HOSTS, NO_PLAN, SAMPLE_HOSTS, choose_hosts, plan_host
+from tierscope.domain.heat.plan import HEAT_HOSTS, NO_PLAN, SAMPLE_HOSTS, choose_hosts, plan_host
 
 DAY = date(2026, 11, 21)
 HOSTS = range(1, 201)

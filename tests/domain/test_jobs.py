@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tierscope.domain.jobs import (
+from tierscope.domain.base.jobs import (
     COUNTERS,
     HEAT_1D,
     HEAT_1H,

@@ -12,7 +12,7 @@ from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, NUMA_BALANCING, R
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Levels, Samples, wanted_keys
 from tierscope.domain.knobs.machine import list_subtracted, read_host, read_knobs
-from tierscope.domain.tier_moves import COLUMN_KEYS, Ledger, Verdict
+from tierscope.domain.ledger import COLUMN_KEYS, Ledger, Verdict
 
 MIB = 1 << 20
 PAGE = 4096

@@ -21,7 +21,7 @@ from tierscope.domain.knobs.facts import (
 )
 from tierscope.domain.knobs.rules_headroom import watermark_factor
 from tierscope.domain.knobs.rules_moves import promotion_limit
-from tierscope.domain.tier_moves import Word
+from tierscope.domain.ledger import Word
 
 GIB = float(1 << 30)
 KNOBS: dict[str, str | None] = {

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tierscope.domain.tier_moves import COLUMN_INDEX, COLUMN_KEYS, Context, Ledger, Verdict
-from tierscope.domain.tier_moves.states import (
+from tierscope.domain.ledger import COLUMN_INDEX, COLUMN_KEYS, Context, Ledger, Verdict
+from tierscope.domain.ledger.states import (
     Beside,
     Judgement,
     Spans,

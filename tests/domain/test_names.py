@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tierscope.domain.names import escaped_name, problem_of_name
+from tierscope.domain.base.names import escaped_name, problem_of_name
 
 PLAIN = ["node-1", "db.example.org", "räck 7", "节点", "a..b", "...", "/system.slice/x", "v1.2..3"]
 DECEIVING = ["a\nb", "a\r", "\x00", "\x1b[2J", "\x7f", "a\x85", "a\u202eb", "\u200f", "\u2069", "\u2028", "\u061c"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tierscope.domain.objectives import Ratio, TierLoads, idle_intervals, meets_target, slow_accesses
+from tierscope.domain.sensitivity.objectives import Ratio, TierLoads, idle_intervals, meets_target, slow_accesses
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from hypothesis.extra import numpy as npst
 
 from factories.heat_rows import METHOD as DRAWN
 from factories.heat_rows import STRATA, draw_rows
+from tierscope.domain.counters.packing import Block, empty_block, pack_block, unpack_block
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS
 from tierscope.domain.heat.packs import fold_packs, pack_rows, unpack_rows
 from tierscope.domain.heat.rows import HeatRow, Method, fold_rows
-from tierscope.domain.packing import Block, empty_block, pack_block, unpack_block
 
 METHOD = Method(9, 1, 60_000_000_000)
 ANY_INT = st.integers(-(2**63), 2**63 - 1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tierscope.domain.page_samples import (
+from tierscope.domain.curve.page_samples import (
     GroupSample,
     HostSample,
     PageCounts,
@@ -12,7 +12,7 @@ from tierscope.domain.page_samples import (
     join_blocks,
     join_groups,
 )
-from tierscope.domain.traces import SampledPages
+from tierscope.domain.curve.sample_blocks import SampledPages
 
 MINUTE_NS = 60 * 10**9
 HOUR_US = 3600 * 10**6

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tierscope.domain.passwords import MAX_LENGTH, MIN_LENGTH, normal_form, refused_because
+from tierscope.domain.access.passwords import MAX_LENGTH, MIN_LENGTH, normal_form, refused_because
 
 
 @pytest.mark.parametrize(

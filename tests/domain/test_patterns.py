@@ -7,15 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tierscope.domain.alerts.rules import LabelMatcher, Rule, Scope, check_rule
+from tierscope.domain.base.patterns import MAX_PATTERN_BYTES, MAX_PATTERN_LENGTH, BadPattern, read_pattern
 from tierscope.domain.notifications.matchers import Matcher
 from tierscope.domain.notifications.routing import read_routing
 from tierscope.domain.notifications.stored_routing import read_stored
-from tierscope.domain.patterns import (
-    MAX_PATTERN_BYTES,
-    MAX_PATTERN_LENGTH,
-    BadPattern,
-    read_pattern,
-)
 
 # An engine that tries one way after the other needs longer than the universe is old for each of these.
 EXPLODING = {

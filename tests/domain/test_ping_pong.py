@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierscope.domain.tier_moves import (
+from tierscope.domain.ledger import (
     bound_churn,
     cpu_core_ratio,
     follow_states,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tierscope.domain.samples.containers import workload_of_pod
-from tierscope.domain.samples.counters import MappedCounter, map_series
-from tierscope.domain.samples.inventory import make_inventory
-from tierscope.domain.samples.selector import Condition, parse_selector
-from tierscope.domain.samples.targets import TargetName, find_target, strip_port
-from tierscope.domain.tier_moves.machine import read_machine
+from tierscope.domain.ingest.prometheus.containers import workload_of_pod
+from tierscope.domain.ingest.prometheus.counters import MappedCounter, map_series
+from tierscope.domain.ingest.prometheus.inventory import make_inventory
+from tierscope.domain.ingest.prometheus.selector import Condition, parse_selector
+from tierscope.domain.ingest.prometheus.targets import TargetName, find_target, strip_port
+from tierscope.domain.ledger.machine import read_machine
 
 
 def container(metric: str, **labels: str) -> dict[str, str]:

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierscope.domain.curve_bands import HostPages
-from tierscope.domain.ratio import (
+from tierscope.domain.curve.bands import HostPages
+from tierscope.domain.ratio import RATIOS, Choice, Demand, Evidence, choose, classify_service, refusals
+from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, are_alike, model_memory
+from tierscope.domain.ratio.slow_share import share_on_slow
+from tierscope.domain.slowdown import (
     PRIOR,
-    RATIOS,
     Belief,
-    Choice,
-    Demand,
-    Evidence,
     LoadedLatency,
     Point,
     Posterior,
@@ -26,18 +25,13 @@ from tierscope.domain.ratio import (
     balanced_share,
     bandwidth_loss,
     best_share,
-    choose,
-    classify_service,
     deliverable,
     equal_latency_share,
     gain_bound,
     interleave_weights,
     physical_loss,
-    refusals,
     updated,
 )
-from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, are_alike, model_memory
-from tierscope.domain.ratio.slow_share import share_on_slow
 
 GIVEN = dict(zip([share for _, share in RATIOS], [0.005, 0.015, 0.04, 0.10, 0.25, 0.50], strict=True))
 

@@ -19,9 +19,10 @@ import pytest
 from scipy import stats
 
 from fixtures.draws import drawn
-from tierscope.domain.curve_bands import HostPages
-from tierscope.domain.ratio import HEADROOM, PRIOR, RATIOS, UPPER_LEVEL, Belief, Point, ShareOnSlow
+from tierscope.domain.curve.bands import HostPages
+from tierscope.domain.ratio import HEADROOM, RATIOS
 from tierscope.domain.ratio.slow_share import LEVEL, share_on_slow
+from tierscope.domain.slowdown import PRIOR, UPPER_LEVEL, Belief, Point, ShareOnSlow
 
 pytestmark = pytest.mark.rates
 Floats = npt.NDArray[np.float64]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tierscope.domain.revisit import (
+from tierscope.domain.curve.reaccess import (
     LENGTHS,
     Gaps,
     cold_start,

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from tierscope.domain.buckets import HOUR_US, TEN_MINUTES_US, bucket_start
-from tierscope.domain.counters import differences
-from tierscope.domain.packing import Block, join_blocks, pack_block, unpack_block
-from tierscope.domain.rollups import OBSERVED_KEY, merge_rollups, roll_up, widen
+from tierscope.domain.base.buckets import HOUR_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.counters.monotonic import differences
+from tierscope.domain.counters.packing import Block, join_blocks, pack_block, unpack_block
+from tierscope.domain.counters.rollups import OBSERVED_KEY, merge_rollups, roll_up, widen
 
 MINUTE_US = 60_000_000
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fixtures.draws import drawn
+from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.domain.knobs.facts import (
     DEMOTE_SCALE,
     DEMOTION,
@@ -15,12 +16,11 @@ from tierscope.domain.knobs.facts import (
     WATERMARK_SCALE,
     Host,
 )
+from tierscope.domain.knobs.policy import HostPolicy, policy_of_host, policy_of_hosts
 from tierscope.domain.simulate import Costs, TraceColumns, compile_trace, make_policy, split_machine, workload_columns
-from tierscope.domain.simulate.host_policy import HostPolicy, policy_of_host, policy_of_hosts
 from tierscope.domain.simulate.sampled import LEAD_INTERVALS, RatedBlock, SampledTrace, join_sampled, take_pages
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, oracle_ratio, replay_run, run_series
-from tierscope.domain.traces import SampledPages
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 

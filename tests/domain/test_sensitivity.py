@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tierscope.domain.sensitivity import (
+from tierscope.domain.sensitivity.estimate import (
     Panel,
     density_index,
     effective_size,

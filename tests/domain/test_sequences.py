@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierscope.domain.sequences import MAX_GAPS, Sequence
+from tierscope.domain.ingest.sequences import MAX_GAPS, Sequence
 
 
 @given(seqs=st.lists(st.integers(0, 40), max_size=80))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tierscope.domain.service_metrics import LOAD, P50, P99, RATE, TOTAL, HostMetrics, combine, count_reporting
+from tierscope.domain.counters.service_metrics import LOAD, P50, P99, RATE, TOTAL, HostMetrics, combine, count_reporting
 
 NAN = float("nan")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.domain.simulate import (
     POLICIES,
     POLICY_NAMES,
@@ -26,8 +27,7 @@ from tierscope.domain.simulate import (
     split_machine,
     stall_time,
 )
-from tierscope.domain.traces import SampledPages
-from tierscope.storage.traces import read_page_trace, read_recorded
+from tierscope.storage.curve.page_traces import read_page_trace, read_recorded
 
 core = pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 

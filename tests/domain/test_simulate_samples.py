@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pytest
 
 from fixtures.page_traces import TRACES
+from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.domain.simulate import Costs, PolicyName, TraceColumns, of_page_trace
 from tierscope.domain.simulate.sampled import LEAD_INTERVALS, RatedBlock, join_sampled
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, RunOutcome, replay_run
-from tierscope.domain.traces import SampledPages
-from tierscope.storage.traces import read_recorded
+from tierscope.storage.curve.page_traces import read_recorded
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tierscope.domain.stability import (
+from tierscope.domain.sensitivity.stability import (
     interquartile_range,
     is_stable,
     jaccard,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from factories.kernel_lab import load
-from tierscope.domain.counters import Cause, differences, nominal_step
-from tierscope.domain.tier_moves import (
+from tierscope.domain.counters.monotonic import Cause, differences, nominal_step
+from tierscope.domain.ledger import (
     COLUMN_INDEX,
     Context,
     Ledger,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from tierscope.domain.tiles import (
+from tierscope.domain.tiles.levels import (
     NOT_COLLECTED,
     NOT_RESIDENT,
     Scale,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierscope.domain.traces import SampledPages, find_fault, pack_sample, unpack_sample
+from tierscope.domain.curve.sample_blocks import SampledPages, find_fault, pack_sample, unpack_sample
 
 
 def make_sample(intervals: int, pages: int, active: list[tuple[int, int]]) -> SampledPages:

@@ -5,6 +5,7 @@ import pytest
 
 from fixtures.draws import drawn
 from fixtures.page_traces import TRACES
+from tierscope.domain.curve.sampled_traces import fold_sampled, sum_windows
 from tierscope.domain.heat.unseen import (
     CLAIMS,
     PageCounts,
@@ -17,8 +18,7 @@ from tierscope.domain.heat.unseen import (
     seen_probability_in_a_burst,
     traffic_coverage,
 )
-from tierscope.domain.sampled_traces import fold_sampled, sum_windows
-from tierscope.storage.traces import read_page_trace
+from tierscope.storage.curve.page_traces import read_page_trace
 
 PERIOD_EVENTS = 200.0
 SEEDS = drawn(200)

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pytest
 
 from factories.kernel_lab import load
-from tierscope.domain.counters import nominal_step
-from tierscope.domain.tier_moves import COLUMN_INDEX, COLUMN_KEYS, Context, Ledger, Tiers, build_ledger, judge
-from tierscope.domain.tier_moves.evidence import gather
-from tierscope.domain.tier_moves.plan import plan_host, plan_service
+from tierscope.domain.counters.monotonic import nominal_step
+from tierscope.domain.ledger import COLUMN_INDEX, COLUMN_KEYS, Context, Ledger, Tiers, build_ledger, judge
+from tierscope.domain.ledger.evidence import gather
+from tierscope.domain.ledger.plan import plan_host, plan_service
 
 TIERS = Tiers(frozenset({0}), known=True)
 MIB = 2**20

@@ -12,12 +12,12 @@ from sqlalchemy import text
 from factories.heat_rows import draw_hours
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
+from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup
 from tierscope.domain.heat.columns import make_columns
-from tierscope.domain.rollups import OBSERVED_KEY, Rollup
-from tierscope.storage.partitions import ensure_partitions
-from tierscope.storage.rollups import replace_metrics
-from tierscope.storage.service_heat import replace_service_heat
-from tierscope.usecases.context import ReadContext
+from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.counters.rollups import replace_metrics
+from tierscope.storage.heat.services import replace_service_heat
+from tierscope.usecases.base.context import ReadContext
 
 GIB = 1 << 30
 TOTAL, DRAM = 512 * GIB, 384 * GIB

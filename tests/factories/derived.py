@@ -9,7 +9,7 @@ from factories import batches
 from factories.installations import Enrolled, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.storage.subjects import find_host
+from tierscope.storage.base.subjects import find_host
 from tierscope.usecases.rebuild.drain import Drained, DrainMarks
 
 KEYS = (

@@ -12,7 +12,7 @@ from factories.installations import Enrolled, enrol, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
+from tierscope.usecases.base.context import ReadContext
 
 STEP_MINUTES = 5
 KEYS = (

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.domain.arrival import Clocks
-from tierscope.storage.agents import HostIdentity
+from tierscope.domain.ingest.arrival import Clocks
+from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.storage.ingest import Incoming, Outcome, Registry, StoreLimits, store_group
-from tierscope.usecases.access import Access
-from tierscope.usecases.agents import Agents
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.fleet.agents import Agents
 from tierscope.wire._generated import batch_pb2
 from tierscope.wire.decode import DecodeLimits, decode_message
 

@@ -9,10 +9,10 @@ from sqlalchemy import text
 from factories.alert_changes import SetClock, change_alert
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.notifications.deliver import Delivered, DeliverNotifications
 from tierscope.usecases.notifications.reads import NotificationLog, NotificationView
-from tierscope.usecases.routes import AlertRoutes
+from tierscope.usecases.notifications.routes import AlertRoutes
 
 
 def route(receiver: str | None, *matchers: tuple[str, str, str], **fields: Any) -> dict[str, Any]:  # noqa: ANN401

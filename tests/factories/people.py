@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from tierscope.api.callers import SESSION_COOKIE
+from tierscope.api.base.callers import SESSION_COOKIE
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.domain.permissions import Role
-from tierscope.storage.users import find_user
-from tierscope.usecases.access import Access, Caller, csrf_token, start_session
-from tierscope.usecases.teams import TeamChange, Teams
-from tierscope.usecases.users import NewUser, UserRow, Users
+from tierscope.domain.access.permissions import Role
+from tierscope.storage.access.users import find_user
+from tierscope.usecases.access.teams import TeamChange, Teams
+from tierscope.usecases.access.tokens import Access, Caller, csrf_token, start_session
+from tierscope.usecases.access.users import NewUser, UserRow, Users
 
 ADMIN = Caller(kind="session", name="test", role="admin")
 

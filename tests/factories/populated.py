@@ -20,13 +20,13 @@ from factories.watched import recording
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.domain.arrival import Clocks
-from tierscope.usecases.access import Access
-from tierscope.usecases.advice_refresh import RefreshAdvice
+from tierscope.domain.ingest.arrival import Clocks
+from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.capacity.update import UpdateCapacity
-from tierscope.usecases.fleet_statistics.update import UpdateFleetStatistics
-from tierscope.usecases.scenario_files import read_scenario
-from tierscope.usecases.sweeps.work import SweepWork
+from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
+from tierscope.usecases.simulate.work import SweepWork
+from tierscope.usecases.statistics.update import UpdateFleetStatistics
+from tierscope.usecases.tco.scenario_files import read_scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = ROOT / "docs" / "examples" / "half-reused.yaml"

@@ -10,7 +10,7 @@ from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from factories.page_samples import HOUR_NS, Memory, add_samples, make_memory
 from tierscope.core.database import Database
-from tierscope.domain.arrival import Clocks
+from tierscope.domain.ingest.arrival import Clocks
 from tierscope.wire._generated import batch_pb2, heat_pb2
 
 GIB = 1 << 30

@@ -9,7 +9,7 @@ from factories import batches
 from factories.installations import Enrolled, enrol, store
 from factories.page_samples import HOUR_NS, Memory, add_samples, make_memory
 from tierscope.core.database import Database
-from tierscope.domain.arrival import Clocks
+from tierscope.domain.ingest.arrival import Clocks
 from tierscope.wire._generated import batch_pb2, heat_pb2
 
 TRACE = heat_pb2.HEAT_BACKEND_TRACE

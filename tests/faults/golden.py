@@ -12,10 +12,10 @@ from factories.installations import enrol
 from faults.oracle import Sent
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, libpq_url
-from tierscope.domain.arrival import Clocks
-from tierscope.domain.batch import Batch
-from tierscope.domain.jobs import JOBS
-from tierscope.storage.agents import HostIdentity
+from tierscope.domain.base.jobs import JOBS
+from tierscope.domain.ingest.arrival import Clocks
+from tierscope.domain.ingest.batch import Batch
+from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.storage.ingest import Incoming, Registry, Stored, StoreLimits, store_group
 from tierscope.usecases.rebuild.drain import DrainMarks
 

@@ -13,7 +13,7 @@ import psycopg
 from factories.waiting import NeverHappenedError, until
 from faults.tap import Key, Tap
 from tierscope.core.database import libpq_url
-from tierscope.domain.batch import Batch
+from tierscope.domain.ingest.batch import Batch
 from tierscope.wire.decode import DecodeLimits, decode_body
 
 FLAG_CLOCK_CORRECTED = 1

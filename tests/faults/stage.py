@@ -24,8 +24,8 @@ from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.places import find_places, prepare
 from tierscope.core.embedded.postgres import PostgresCluster, open_cluster
 from tierscope.core.embedded.queue import QueueServer, open_queue
-from tierscope.storage.schema import upgrade
-from tierscope.usecases.access import Access
+from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.access.tokens import Access
 
 DISK_MIB = 700
 GOLDEN = "golden"

@@ -20,8 +20,8 @@ from faults.programs import shipped_agent
 from faults.spools import waiting
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.domain.agent_versions import oldest_supported, standing
-from tierscope.usecases.access import Access
+from tierscope.domain.fleet.agent_versions import oldest_supported, standing
+from tierscope.usecases.access.tokens import Access
 from tierscope.wire import decode
 from tierscope.wire.decode import DecodeLimits, decode_body
 

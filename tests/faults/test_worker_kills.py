@@ -14,8 +14,8 @@ from factories.workers import Worker
 from faults.processes import Api, api
 from faults.senders import Senders
 from tierscope.core.database import Database
-from tierscope.domain.jobs import COUNTERS
-from tierscope.storage.marks import append, claim_subjects
+from tierscope.domain.base.jobs import COUNTERS
+from tierscope.storage.base.dirty_buckets import append, claim_subjects
 
 HOSTS = 24
 MINUTES = range(1, 181)

@@ -14,11 +14,11 @@ import yaml
 from factories import batches
 from factories.remote_writes import named, write_body
 from tierscope.core.errors import TierscopeError
-from tierscope.domain.json_text import has_too_many_parts
-from tierscope.domain.labels import read_label_file
-from tierscope.domain.patterns import BadPattern, read_pattern
-from tierscope.domain.yaml_text import YamlTooMuch, check_yaml
-from tierscope.storage.sample_core import load_core
+from tierscope.domain.base.json_text import has_too_many_parts
+from tierscope.domain.base.patterns import BadPattern, read_pattern
+from tierscope.domain.base.yaml_text import YamlTooMuch, check_yaml
+from tierscope.domain.fleet.labels import read_label_file
+from tierscope.storage.ingest.sample_core import load_core
 from tierscope.wire._generated import batch_pb2
 from tierscope.wire.bounds import MAX_FIELDS, MAX_MESSAGES, check_bounds
 from tierscope.wire.decode import DecodeLimits, decode_message

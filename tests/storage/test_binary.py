@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from tierscope.storage.binary import columns_of
+from tierscope.storage.base.binary import columns_of
 
 HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 TRAILER = struct.pack("!h", -1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from tierscope.core.database import Database
-from tierscope.storage import copy
+from tierscope.storage.base import copy
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 

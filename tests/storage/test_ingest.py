@@ -14,8 +14,8 @@ from factories import batches
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import ClonedHost, UnknownCredential, UnknownLayout, Unreadable
-from tierscope.domain.arrival import Clocks
-from tierscope.domain.traces import unpack_sample
+from tierscope.domain.curve.sample_blocks import unpack_sample
+from tierscope.domain.ingest.arrival import Clocks
 from tierscope.storage.ingest import Stored, StoreLimits
 
 SECOND_NS = batches.SECOND_NS

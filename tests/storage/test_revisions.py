@@ -11,7 +11,7 @@ from sqlalchemy import inspect, text
 from factories.populated import populate
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
-from tierscope.storage.schema import downgrade, migrations_dir, schema_state, upgrade
+from tierscope.storage.base.schema import downgrade, migrations_dir, schema_state, upgrade
 from tierscope.storage.tables import metadata
 
 Digest = tuple[int, str]

@@ -13,14 +13,14 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.storage import tables
-from tierscope.storage.partitions import (
+from tierscope.storage.base.partitions import (
     drop_old,
     ensure_partitions,
     ensure_usual_partitions,
     partition_start,
     storage_mode,
 )
-from tierscope.storage.schema import schema_state, upgrade
+from tierscope.storage.base.schema import schema_state, upgrade
 
 
 @pytest.fixture

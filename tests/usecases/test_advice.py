@@ -15,10 +15,10 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound
 from tierscope.core.settings import Settings
-from tierscope.storage.advice import Subject
-from tierscope.usecases.advice import Advice, AdviceCard
-from tierscope.usecases.advice_cards import Made
-from tierscope.usecases.advice_refresh import EXPIRES, RefreshAdvice, Refreshed
+from tierscope.storage.knobs.advice import Subject
+from tierscope.usecases.knobs.advice import Advice, AdviceCard
+from tierscope.usecases.knobs.advice_cards import Made
+from tierscope.usecases.knobs.advice_refresh import EXPIRES, RefreshAdvice, Refreshed
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -208,7 +208,7 @@ def test_a_round_over_a_large_fleet_takes_several_runs(database: Database) -> No
 
 
 def test_one_run_at_a_time(database: Database) -> None:
-    from tierscope.storage.advice import lock_refresh  # noqa: PLC0415 - the lock that another worker would hold
+    from tierscope.storage.knobs.advice import lock_refresh  # noqa: PLC0415 - the lock that another worker would hold
 
     with database.write() as other:
         assert lock_refresh(other)

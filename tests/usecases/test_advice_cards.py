@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tierscope.usecases.advice_cards import is_material
+from tierscope.usecases.knobs.advice_cards import is_material
 
 
 @pytest.mark.parametrize(

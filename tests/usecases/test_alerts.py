@@ -21,8 +21,8 @@ from tierscope.domain.alerts.rules import LabelMatcher, MatchOperator, Rule, Sco
 from tierscope.usecases.alerts.backtest import BacktestRequest, Backtests, LateData
 from tierscope.usecases.alerts.evaluate import EvaluateRules
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.rules import Rules
+from tierscope.usecases.alerts.rules import Rules
+from tierscope.usecases.base.context import ReadContext
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 KEYS = ("host|vmstat|pgdemote_kswapd", "host|vmstat|pgpromote_success")

@@ -14,7 +14,7 @@ import pytest
 
 from fixtures.page_traces import TRACES
 from tierscope.core.errors import Unprocessable
-from tierscope.usecases.analyze import TraceAnalysis, analyze_page_trace
+from tierscope.usecases.recordings.page_traces import TraceAnalysis, analyze_page_trace
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 

@@ -15,12 +15,12 @@ from factories.capacity import DRAM, GIB, NOW, TODAY, TOTAL, CapacityFleet, add_
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
 from tierscope.domain.capacity.skus import Sku
-from tierscope.storage.capacity import try_lock
+from tierscope.storage.capacity.rows import try_lock
 from tierscope.usecases.capacity.export import export_capacity, export_forecast, export_plan
 from tierscope.usecases.capacity.plan import Asked, CapacityPlans
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.capacity.update import AT_ONCE, UpdateCapacity
-from tierscope.usecases.events import Events, NewEvent
+from tierscope.usecases.fleet.events import Events, NewEvent
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SKU = Sku("2s", 16, (32 * GIB,), 8, 8, 4, 128 * GIB, None, None)

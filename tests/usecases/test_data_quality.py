@@ -17,10 +17,10 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest
 from tierscope.core.settings import Settings
-from tierscope.domain.arrival import Clocks
-from tierscope.domain.data_quality import Gap, HostFacts, explain, find_gaps, increases, minute_of
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.data_quality import DataQualityReads, DataQualityView
+from tierscope.domain.ingest.arrival import Clocks
+from tierscope.domain.operate.data_quality import Gap, HostFacts, explain, find_gaps, increases, minute_of
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.operate.data_quality import DataQualityReads, DataQualityView
 
 MINUTE = timedelta(minutes=1)
 HOUR = datetime(2026, 5, 1, 10, tzinfo=UTC)

@@ -13,8 +13,8 @@ from factories.installations import Enrolled, enrol
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Unavailable
-from tierscope.domain.jobs import COUNTERS
-from tierscope.storage.marks import Claim, append, claim
+from tierscope.domain.base.jobs import COUNTERS
+from tierscope.storage.base.dirty_buckets import Claim, append, claim
 from tierscope.usecases.rebuild import drain as drains
 from tierscope.usecases.rebuild.drain import Drained, DrainMarks
 

@@ -11,9 +11,9 @@ from factories.experiments import Fleet, full_hour, make_fleet
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
-from tierscope.usecases.events import Events
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites, NewExperiment, NewMetric
+from tierscope.usecases.fleet.events import Events
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 HOURS = 36

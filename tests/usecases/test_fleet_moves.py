@@ -12,12 +12,12 @@ from factories.derived import day_before, drain, send_counters
 from factories.installations import enrol
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.domain.axis import make_grid
-from tierscope.domain.figures import Window
-from tierscope.storage.fleet_moves import read_fleet_moves, sum_minutes
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.fleet import FleetReads
-from tierscope.usecases.fleet_moves import move_series, read_fleet_minutes
+from tierscope.domain.base.axis import make_grid
+from tierscope.domain.base.figures import Window
+from tierscope.storage.ledger.fleet import read_fleet_moves, sum_minutes
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.fleet.overview import FleetReads
+from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 START = day_before()

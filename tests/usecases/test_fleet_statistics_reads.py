@@ -12,11 +12,11 @@ from factories.derived import dump
 from factories.experiments import Fleet, full_hour, make_fleet
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
-from tierscope.domain.fleet_statistics import Quantiles
-from tierscope.storage.fleet_statistics import SketchRow, ensure_groups, replace_sketches, store_features, try_lock
-from tierscope.usecases.events import Events, NewEvent
-from tierscope.usecases.fleet_statistics.reads import FleetStatisticsReads
-from tierscope.usecases.fleet_statistics.update import UpdateFleetStatistics, merge_hours
+from tierscope.domain.statistics import Quantiles
+from tierscope.storage.statistics.rows import SketchRow, ensure_groups, replace_sketches, store_features, try_lock
+from tierscope.usecases.fleet.events import Events, NewEvent
+from tierscope.usecases.statistics.reads import FleetStatisticsReads
+from tierscope.usecases.statistics.update import UpdateFleetStatistics, merge_hours
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 MADE = ("fleet_sketches", "fleet_changes")

@@ -11,10 +11,10 @@ from factories.derived import day_before, drain, sample, send_counters
 from factories.installations import enrol
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases import tier_moves
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.ledger_view import LedgerView
-from tierscope.usecases.tier_moves import LedgerReads
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.ledger import reads as tier_moves
+from tierscope.usecases.ledger.answers import LedgerView
+from tierscope.usecases.ledger.reads import LedgerReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 START = day_before()

@@ -12,8 +12,8 @@ import pytest
 from factories.heat_rows import HOUR_US, METHOD, draw_hours
 from tierscope.core.database import ReadSession
 from tierscope.domain.heat.columns import HeatColumns, Packed, make_columns, pack_columns
-from tierscope.storage.service_heat import Bucket
-from tierscope.usecases import heat_columns
+from tierscope.storage.heat.services import Bucket
+from tierscope.usecases.heat import columns as heat_columns
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HOURS = 5

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tierscope.storage.hosts import SelfReportRow
-from tierscope.usecases.agent_plans import PauseState
-from tierscope.usecases.host_agent import view_agent
+from tierscope.storage.fleet.hosts import SelfReportRow
+from tierscope.usecases.fleet.agent_plans import PauseState
+from tierscope.usecases.fleet.host_agent import view_agent
 
 RUNNING = PauseState(paused=False, heat_paused=False, everywhere=False, since=None, actor=None)
 

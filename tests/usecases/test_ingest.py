@@ -16,7 +16,7 @@ from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Busy, TierscopeError, TooLarge, TooMany, Unavailable, UnknownLayout, WrongHost
 from tierscope.core.settings import Limits
 from tierscope.storage.ingest import Incoming, Outcome, Registry, StoreLimits, store_group
-from tierscope.usecases.ingest import Acknowledged, Ingest
+from tierscope.usecases.ingest.batches import Acknowledged, Ingest
 from tierscope.wire.decode import Decoded, DecodeLimits, decode_body
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -66,7 +66,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, lis
         opened.wait(DEADLINE_SECONDS)
         return store_group(transaction, group, registry=registry, limits=limits)
 
-    monkeypatch.setattr("tierscope.usecases.ingest.store_group", held)
+    monkeypatch.setattr("tierscope.usecases.ingest.batches.store_group", held)
     yield opened, sizes
     opened.set()
 
@@ -128,7 +128,7 @@ def test_a_batch_that_breaks_the_transaction_is_stored_apart_from_the_others(
             raise ValueError("broken")
         return outcomes
 
-    monkeypatch.setattr("tierscope.usecases.ingest.store_group", breaking)
+    monkeypatch.setattr("tierscope.usecases.ingest.batches.store_group", breaking)
 
     async def work(ingest: Ingest) -> None:
         tasks = [ingest.submit(host.identity, body(host, 0)) for host in (good, bad)]
@@ -148,7 +148,7 @@ def test_batches_that_wait_to_be_decoded_are_bounded_too(database: Database, mon
         assert opened.wait(DEADLINE_SECONDS)
         return decode_body(data, limits)
 
-    monkeypatch.setattr("tierscope.usecases.ingest.decode_body", slow)
+    monkeypatch.setattr("tierscope.usecases.ingest.batches.decode_body", slow)
 
     async def work(ingest: Ingest) -> None:
         tasks = [asyncio.create_task(ingest.submit(host.identity, body(host, 0))) for host in hosts]

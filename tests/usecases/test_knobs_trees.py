@@ -11,8 +11,8 @@ import pytest
 from factories.kernel_lab import RECORDINGS
 from factories.snapshot_trees import Tree, unpack
 from tierscope.cli.instance.source_tree import find_agent
-from tierscope.usecases.analyze_moves import MovesAnalysis, analyze_snapshots
-from tierscope.usecases.knob_views import KnobAdvice
+from tierscope.usecases.knobs.answers import KnobAdvice
+from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis, analyze_snapshots
 
 AGENT = find_agent()
 pytestmark = pytest.mark.skipif(AGENT is None, reason="the agent's program is not built: run `make agent`")

@@ -10,9 +10,9 @@ from factories import batches
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound, Unprocessable
-from tierscope.usecases.access import Access
-from tierscope.usecases.agents import Agents
-from tierscope.usecases.labels import Labels, LabelUpload
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.fleet.agents import Agents
+from tierscope.usecases.fleet.labels import Labels, LabelUpload
 from tierscope.wire._generated import inventory_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

@@ -10,7 +10,7 @@ from factories.derived import drain, send_counters
 from factories.installations import enrol
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.usecases.load_figures import LoadFigures, judge, per_host_day, size_fleets
+from tierscope.usecases.operate.load_figures import LoadFigures, judge, per_host_day, size_fleets
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tierscope.core.database import Database
 from tierscope.domain.notifications.content import MAX_ALERTS
 from tierscope.usecases.notifications.deliver import DeliverNotifications
 from tierscope.usecases.notifications.reads import NotificationLog
-from tierscope.usecases.silences import MatcherView, NewSilence, Silences
+from tierscope.usecases.notifications.silences import MatcherView, NewSilence, Silences
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 

@@ -29,13 +29,13 @@ from tierscope.core.database import Database
 from tierscope.core.errors import ObjectMissing, OutgoingRefused, Unavailable
 from tierscope.core.objects import DirectoryStore, ObjectStore, open_store
 from tierscope.core.settings import Objects, Outgoing, Settings
-from tierscope.domain.traces import SampledPages
-from tierscope.storage.page_samples import list_samples, read_samples
-from tierscope.storage.tiles import StoredTile, read_tiles
-from tierscope.usecases.objects import PUT_WITHIN, MoveObjects
-from tierscope.usecases.purge_work import PurgeWork
-from tierscope.usecases.purges import Purges
-from tierscope.usecases.retention import KeepPartitions
+from tierscope.domain.curve.sample_blocks import SampledPages
+from tierscope.storage.curve.page_samples import list_samples, read_samples
+from tierscope.storage.tiles.rows import StoredTile, read_tiles
+from tierscope.usecases.objects.mover import PUT_WITHIN, MoveObjects
+from tierscope.usecases.operate.purge_work import PurgeWork
+from tierscope.usecases.operate.purges import Purges
+from tierscope.usecases.operate.retention import KeepPartitions
 
 HOUR = timedelta(hours=1)
 EPOCH = 7
@@ -215,7 +215,7 @@ def test_a_kill_between_put_and_commit_loses_nothing(
     script = (
         "import sys; from datetime import datetime; from tierscope.core.database import Database;"
         "from tierscope.core.objects import open_store; from tierscope.core.settings import Settings;"
-        "from tierscope.usecases.objects import MoveObjects; from test_objects import _Killer;"
+        "from tierscope.usecases.objects.mover import MoveObjects; from test_objects import _Killer;"
         "store = open_store(Settings.model_validate_json(sys.argv[2]));"
         "MoveObjects(Database(sys.argv[1], objects=store), _Killer(store),"
         " lambda: datetime.fromisoformat(sys.argv[3])).run()"

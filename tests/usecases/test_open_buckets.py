@@ -11,7 +11,7 @@ from factories import batches
 from factories.derived import day_before, internal_id, to_ns
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
-from tierscope.storage.marks import Waiting, waiting_subjects
+from tierscope.storage.base.dirty_buckets import Waiting, waiting_subjects
 from tierscope.usecases.rebuild import drain as drains
 from tierscope.usecases.rebuild import open_buckets
 from tierscope.usecases.rebuild.counters import rebuild_counters

@@ -18,7 +18,7 @@ from factories.waiting import until
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
+from tierscope.usecases.access.tokens import Access
 
 pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 RECORDING = "04-pingpong"

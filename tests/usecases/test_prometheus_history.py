@@ -18,10 +18,10 @@ from factories.waiting import DEADLINE_SECONDS
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.storage.sample_series import match_series
-from tierscope.storage.tier_moves import read_ledger
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.series import Series
+from tierscope.storage.ingest.series import match_series
+from tierscope.storage.ledger.rows import read_ledger
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.ingest.series import Series
 
 pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 STEP_S = 60

@@ -19,13 +19,13 @@ from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, UnknownCredential, Unprocessable
 from tierscope.core.settings import Settings
 from tierscope.domain.heat.columns import unpack_columns
-from tierscope.storage.purge_steps import KEPT, ChunkStep, RowStep, make_steps
-from tierscope.storage.service_heat import list_buckets, read_bodies
-from tierscope.storage.service_moves import read_since_midnight
+from tierscope.storage.heat.services import list_buckets, read_bodies
+from tierscope.storage.ledger.services import read_since_midnight
+from tierscope.storage.operate.purge_steps import KEPT, ChunkStep, RowStep, make_steps
 from tierscope.storage.tables import metadata
-from tierscope.usecases.agents import Agents
-from tierscope.usecases.purge_work import PurgeWork
-from tierscope.usecases.purges import Purges
+from tierscope.usecases.fleet.agents import Agents
+from tierscope.usecases.operate.purge_work import PurgeWork
+from tierscope.usecases.operate.purges import Purges
 
 LONG = timedelta(minutes=10)
 NAMES_A_SUBJECT = re.compile(r"host|service|subject|target_id|alert_id")
@@ -113,7 +113,7 @@ def test_every_table_with_a_host_or_service_is_gone_through(kind: str) -> None:
             names_rows = isinstance(column.type, BigInteger) or column.name in ("subject", "subject_id")
             if mine and names_rows and not is_covered(table, column.name):
                 missing.append(name)
-    assert missing == [], "say in storage/purge_steps.py how a purge removes these"
+    assert missing == [], "say in storage/operate/purge_steps.py how a purge removes these"
 
 
 @pytest.fixture

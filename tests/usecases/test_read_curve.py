@@ -16,17 +16,17 @@ from factories.page_samples import HOUR_NS, Memory, add_samples, make_memory
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.domain.curve import DRAM_SHARES, Pages, cross_fitted_curve, density_curve
-from tierscope.domain.curve_bands import ServedBand
-from tierscope.domain.figures import Window
+from tierscope.domain.base.figures import Window
+from tierscope.domain.curve.bands import ServedBand
+from tierscope.domain.curve.hit_ratio import DRAM_SHARES, Pages, cross_fitted_curve, density_curve
 from tierscope.domain.ratio import RATIOS
-from tierscope.storage import page_samples
-from tierscope.storage.subjects import find_service
-from tierscope.usecases import curve_sources
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.curve import CurveReads, ServedView, serve
-from tierscope.usecases.curve_pages import NoCurve, PagesOfHosts, scale_hosts
-from tierscope.usecases.curve_sources import read_curve_samples
+from tierscope.storage.base.subjects import find_service
+from tierscope.storage.curve import page_samples
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.curve import sources as curve_sources
+from tierscope.usecases.curve.pages import NoCurve, PagesOfHosts, scale_hosts
+from tierscope.usecases.curve.reads import CurveReads, ServedView, serve
+from tierscope.usecases.curve.sources import read_curve_samples
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

@@ -13,10 +13,10 @@ from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest
 from tierscope.core.settings import Settings
-from tierscope.usecases import heat_sources
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.heat import HeatReads
-from tierscope.usecases.heat_view import HeatView
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.heat import sources as heat_sources
+from tierscope.usecases.heat.answers import HeatView
+from tierscope.usecases.heat.reads import HeatReads
 from tierscope.wire._generated import batch_pb2, heat_pb2
 
 MINUTE = batches.MINUTE_NS

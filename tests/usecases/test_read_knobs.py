@@ -13,9 +13,9 @@ from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, RATE_LIMIT, SWAPPINESS, ZONE_RECLAIM
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.knob_groups import compare
-from tierscope.usecases.knobs import KnobReads, KnobView
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.knobs.groups import compare
+from tierscope.usecases.knobs.reads import KnobReads, KnobView
 from tierscope.wire._generated import batch_pb2, heat_pb2
 
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

@@ -14,8 +14,8 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.objectives import ObjectiveReads, ObjectivesView
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.sensitivity.objectives import ObjectiveReads, ObjectivesView
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

@@ -13,8 +13,8 @@ from factories.kernel_lab import load
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.ping_pong_reads import PingPongHistoryView, PingPongReads
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.ledger.ping_pong_reads import PingPongHistoryView, PingPongReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 MINUTE, SECOND = batches.MINUTE_NS, batches.SECOND_NS

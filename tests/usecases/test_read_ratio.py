@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from factories.ratio_services import GIB, now, send_history
-from tierscope.api.ratio import Ratio
+from tierscope.api.ratio.endpoints import Ratio
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.ratio import RatioReads, find_by_name
-from tierscope.usecases.ratio_views import RatioView
-from tierscope.usecases.slowdown_points import NewPoint, SlowdownPoints
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.ratio.answers import RatioView
+from tierscope.usecases.ratio.reads import RatioReads, find_by_name
+from tierscope.usecases.slowdown.points import NewPoint, SlowdownPoints
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 

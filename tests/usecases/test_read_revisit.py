@@ -14,8 +14,8 @@ from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.revisit import RevisitReads, RevisitView
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.curve.reaccess import RevisitReads, RevisitView
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

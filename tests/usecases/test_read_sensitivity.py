@@ -13,9 +13,9 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.events import Events, NewEvent
-from tierscope.usecases.sensitivity import SensitivityReads, SensitivityView
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.fleet.events import Events, NewEvent
+from tierscope.usecases.sensitivity.reads import SensitivityReads, SensitivityView
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

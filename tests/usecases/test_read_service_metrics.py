@@ -12,8 +12,8 @@ from factories.installations import enrol, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.service_metrics import ServiceMetricReads, ServiceMetrics
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.counters.service_metrics import ServiceMetricReads, ServiceMetrics
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 KEYS = (

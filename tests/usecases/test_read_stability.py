@@ -14,9 +14,9 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.storage.heat import read_packs
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.stability import StabilityReads, StabilityView
+from tierscope.storage.heat.rows import read_packs
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.sensitivity.stability import StabilityReads, StabilityView
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

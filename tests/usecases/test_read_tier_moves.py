@@ -11,11 +11,11 @@ from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.storage.subjects import hosts_of_service
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.ledger_view import LedgerView
+from tierscope.storage.base.subjects import hosts_of_service
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.ledger.answers import LedgerView
+from tierscope.usecases.ledger.reads import LedgerReads
 from tierscope.usecases.rebuild.drain import DrainMarks
-from tierscope.usecases.tier_moves import LedgerReads
 
 KEYS = (
     "host|vmstat|numa_hint_faults",

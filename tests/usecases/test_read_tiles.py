@@ -12,9 +12,9 @@ from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.rebuild.drain import DrainMarks
-from tierscope.usecases.tiles import TileReads, TileView
+from tierscope.usecases.tiles.reads import TileReads, TileView
 from tierscope.wire._generated import heat_pb2
 
 MINUTE = batches.MINUTE_NS

@@ -20,13 +20,13 @@ from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Objects, Settings
 from tierscope.domain._generated.catalogue import METRICS
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.counters import CounterAnswer, CounterReads
-from tierscope.usecases.fleet import FleetReads
-from tierscope.usecases.hosts import HostPage, HostReads
-from tierscope.usecases.services import ServiceReads
-from tierscope.usecases.status import StatusReads
-from tierscope.usecases.telemetry.runs import WorkerRuns
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.counters.reads import CounterAnswer, CounterReads
+from tierscope.usecases.fleet.hosts import HostPage, HostReads
+from tierscope.usecases.fleet.overview import FleetReads
+from tierscope.usecases.fleet.services import ServiceReads
+from tierscope.usecases.operate.status import StatusReads
+from tierscope.usecases.operate.telemetry.runs import WorkerRuns
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 

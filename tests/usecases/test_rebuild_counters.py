@@ -11,13 +11,13 @@ from sqlalchemy import text
 from factories.derived import PROMOTED, day_before, drain, dump, internal_id, sample, send_counters
 from factories.installations import Enrolled, enrol
 from tierscope.core.database import Database
-from tierscope.domain.buckets import DAY_US, HOUR_US
-from tierscope.domain.counters import Cause
-from tierscope.domain.rollups import OBSERVED_KEY, Rollup, merge_rollups
-from tierscope.domain.tier_moves import Ledger
-from tierscope.storage.counters import read_block, read_live, read_packed
-from tierscope.storage.rollups import MetricsTable, read_metrics
-from tierscope.storage.tier_moves import read_ledger
+from tierscope.domain.base.buckets import DAY_US, HOUR_US
+from tierscope.domain.counters.monotonic import Cause
+from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup, merge_rollups
+from tierscope.domain.ledger import Ledger
+from tierscope.storage.counters.rollups import MetricsTable, read_metrics
+from tierscope.storage.counters.rows import read_block, read_live, read_packed
+from tierscope.storage.ledger.rows import read_ledger
 
 HOURS = 3
 MINUTES = range(1, 60 * HOURS + 1)

@@ -15,9 +15,9 @@ from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.domain.heat.classes import Folded
 from tierscope.domain.heat.rows import HeatRow, HeatSeries, fold_rows
-from tierscope.domain.tiles import LEVEL_INTERVALS, NOT_COLLECTED, Scale, merge
-from tierscope.storage.heat import RollupTable, read_live, read_packs, read_rollups
-from tierscope.storage.tiles import StoredTile, read_tiles
+from tierscope.domain.tiles.levels import LEVEL_INTERVALS, NOT_COLLECTED, Scale, merge
+from tierscope.storage.heat.rows import RollupTable, read_live, read_packs, read_rollups
+from tierscope.storage.tiles.rows import StoredTile, read_tiles
 
 DAY = timedelta(days=1)
 EPOCH_ID = 7

@@ -11,17 +11,11 @@ from factories.ratio_services import now, send_history
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.knobs.facts import DEMOTE_SCALE, DEMOTION, NUMA_BALANCING
-from tierscope.usecases.advice_refresh import RefreshAdvice
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.ratio import RatioReads, find_by_name
-from tierscope.usecases.ratio_views import RatioView
-from tierscope.usecases.replayed_placements import (
-    EVERY,
-    HOLDS,
-    FoundPlacement,
-    ReplayPlacements,
-    find_replay,
-)
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
+from tierscope.usecases.ratio.answers import RatioView
+from tierscope.usecases.ratio.reads import RatioReads, find_by_name
+from tierscope.usecases.simulate.placements import EVERY, HOLDS, FoundPlacement, ReplayPlacements, find_replay
 from tierscope.wire._generated import heat_pb2
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")

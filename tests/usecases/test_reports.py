@@ -17,8 +17,8 @@ from factories.waiting import DEADLINE_SECONDS
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound, OutgoingRefused, Unprocessable
 from tierscope.core.settings import Mail, Outgoing, Settings
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.update import UpdateCapacity
-from tierscope.usecases.context import ReadContext
 from tierscope.usecases.reports.content import SECTIONS
 from tierscope.usecases.reports.deliver import MAX_ATTEMPTS, RETRY, DeliverReports
 from tierscope.usecases.reports.schedules import NewReport, Reports

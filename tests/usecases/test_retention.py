@@ -9,10 +9,10 @@ from sqlalchemy import text
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.storage.partitions import ensure_partitions
-from tierscope.storage.partitions import storage_mode as mode_of
+from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.base.partitions import storage_mode as mode_of
 from tierscope.storage.tables import TIME_TABLES
-from tierscope.usecases.retention import KeepPartitions
+from tierscope.usecases.operate.retention import KeepPartitions
 
 KEEP_DAYS = {entry.table.name: entry.keep_days for entry in TIME_TABLES}
 _METRICS = "(host_id, ts, keys_layout_id, first, last, min, max, sum, n) VALUES (1, :at, 1" + ", '{}'" * 6 + ")"

@@ -15,14 +15,14 @@ from factories.remote_writes import Series, named, write_body
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import RemoteWriteSettings, Settings
-from tierscope.domain.packing import Block
-from tierscope.storage.counters import read_live
-from tierscope.storage.partitions import drop_old, ensure_usual_partitions
+from tierscope.domain.counters.packing import Block
+from tierscope.storage.base.partitions import drop_old, ensure_usual_partitions
+from tierscope.storage.counters.rows import read_live
 from tierscope.usecases.alerts.evaluate import EvaluateRules
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.capacity.update import UpdateCapacity
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.remote_write import RemoteWrite
+from tierscope.usecases.ingest.remote_write import RemoteWrite
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 Send = Callable[..., int]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tierscope.core.errors import UnreadableScenario
-from tierscope.usecases.scenario_documents import NumberLoss, ScenarioDocument, ServiceLoss, SweepLoss
-from tierscope.usecases.scenario_files import MAX_CHARACTERS, read_scenario, write_scenario
-from tierscope.usecases.scenarios import starting_point
+from tierscope.usecases.tco.scenario_documents import NumberLoss, ScenarioDocument, ServiceLoss, SweepLoss
+from tierscope.usecases.tco.scenario_files import MAX_CHARACTERS, read_scenario, write_scenario
+from tierscope.usecases.tco.scenarios import starting_point
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "half-reused.yaml"
 SMALL = """

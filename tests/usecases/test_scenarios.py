@@ -7,8 +7,8 @@ import pytest
 
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, Unprocessable, UnreadableScenario
-from tierscope.usecases.scenario_files import write_scenario
-from tierscope.usecases.scenarios import Scenarios, starting_point
+from tierscope.usecases.tco.scenario_files import write_scenario
+from tierscope.usecases.tco.scenarios import Scenarios, starting_point
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SPEC = starting_point().spec

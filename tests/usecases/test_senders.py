@@ -1,6 +1,6 @@
 """How often batches come by themselves."""
 
-from tierscope.usecases.senders import Senders
+from tierscope.usecases.ingest.senders import Senders
 
 
 def test_hosts_count_once_a_minute_however_often_they_send() -> None:

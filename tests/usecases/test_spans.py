@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US
-from tierscope.usecases.rebuild.spans import coarser, join_spans
+from tierscope.domain.base.buckets import DAY_US, HOUR_US, TEN_MINUTES_US
+from tierscope.usecases.base.spans import coarser, join_spans
 
 START = datetime(2026, 3, 1, 23, 40, tzinfo=UTC)
 STEP = timedelta(minutes=10)

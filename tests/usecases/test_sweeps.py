@@ -18,17 +18,17 @@ from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.core.settings import Settings
 from tierscope.domain.simulate.sweep_replay import replay_run
-from tierscope.storage import sweeps as stored
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.ratio import find_by_name
-from tierscope.usecases.retention import SWEEPS_KEPT, KeepPartitions
-from tierscope.usecases.sweeps.reads import SweepReads
-from tierscope.usecases.sweeps.sources import SimulatorReads
-from tierscope.usecases.sweeps.spec import AskedSource, NewSweep, Prices
-from tierscope.usecases.sweeps.uploads import TraceUploads
-from tierscope.usecases.sweeps.views import SweepView
-from tierscope.usecases.sweeps.work import MAX_TAKES, SweepWork
-from tierscope.usecases.sweeps.writes import MAX_OPEN, SweepWrites
+from tierscope.storage.simulate import sweeps as stored
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.operate.retention import SWEEPS_KEPT, KeepPartitions
+from tierscope.usecases.ratio.reads import find_by_name
+from tierscope.usecases.simulate.reads import SweepReads
+from tierscope.usecases.simulate.sources import SimulatorReads
+from tierscope.usecases.simulate.spec import AskedSource, NewSweep, Prices
+from tierscope.usecases.simulate.uploads import TraceUploads
+from tierscope.usecases.simulate.views import SweepView
+from tierscope.usecases.simulate.work import MAX_TAKES, SweepWork
+from tierscope.usecases.simulate.writes import MAX_OPEN, SweepWrites
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -339,11 +339,11 @@ def test_what_is_no_parquet_and_more_rows_than_the_limit_are_refused(
     for body in (b"", b"PAR1 but not really", b"\0" * 1000):
         with pytest.raises(Unprocessable):
             upload(database, body)
-    monkeypatch.setattr("tierscope.usecases.sweeps.uploads.MAX_UPLOAD_ROWS", 10)
+    monkeypatch.setattr("tierscope.usecases.simulate.uploads.MAX_UPLOAD_ROWS", 10)
     with pytest.raises(Unprocessable, match="rows"):
         upload(database, TRACE.read_bytes())
     monkeypatch.undo()
-    monkeypatch.setattr("tierscope.usecases.sweeps.uploads.MAX_UPLOADS", 1)
+    monkeypatch.setattr("tierscope.usecases.simulate.uploads.MAX_UPLOADS", 1)
     upload(database, TRACE.read_bytes())
     with pytest.raises(Conflict, match="the most there may be"):
         upload(database, TRACE.read_bytes())
@@ -362,7 +362,7 @@ def test_cancel_takes_effect_between_runs_and_resume_repeats_none(
             assert writes.cancel(view.id, actor="ann").status == "cancelled"
         return replay_run(traces, run, *rest, **named)
 
-    monkeypatch.setattr("tierscope.usecases.sweeps.work.replay_run", cancel_at_the_second)
+    monkeypatch.setattr("tierscope.usecases.simulate.work.replay_run", cancel_at_the_second)
     work_through(database)
     assert replayed == [0, 1]
     shown = reads(database).show(view.id)

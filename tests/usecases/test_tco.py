@@ -13,10 +13,16 @@ from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
 from tierscope.core.settings import Settings
 from tierscope.domain.simulate.frontier import Prices as ByteRatios
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.prices import NewPrice, Prices
-from tierscope.usecases.ratio import RatioReads
-from tierscope.usecases.scenario_documents import (
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.ratio.reads import RatioReads
+from tierscope.usecases.simulate.reads import SweepReads
+from tierscope.usecases.simulate.spec import AskedSource, NewSweep
+from tierscope.usecases.simulate.work import SweepWork
+from tierscope.usecases.simulate.writes import SweepWrites
+from tierscope.usecases.tco.losses import GIB, ServiceFacts
+from tierscope.usecases.tco.prices import NewPrice, Prices
+from tierscope.usecases.tco.reads import TcoReads
+from tierscope.usecases.tco.scenario_documents import (
     LossDocument,
     PriceDocument,
     ScenarioDocument,
@@ -24,13 +30,7 @@ from tierscope.usecases.scenario_documents import (
     ServiceNeed,
     SweepLoss,
 )
-from tierscope.usecases.scenarios import Scenarios, starting_point
-from tierscope.usecases.sweeps.reads import SweepReads
-from tierscope.usecases.sweeps.spec import AskedSource, NewSweep
-from tierscope.usecases.sweeps.work import SweepWork
-from tierscope.usecases.sweeps.writes import SweepWrites
-from tierscope.usecases.tco import TcoReads
-from tierscope.usecases.tco_losses import GIB, ServiceFacts
+from tierscope.usecases.tco.scenarios import Scenarios, starting_point
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 START = starting_point().spec

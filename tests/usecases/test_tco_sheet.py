@@ -10,8 +10,8 @@ from factories.scenarios import random_scenario, worked_example
 from factories.spreadsheets import PROGRAM, REASON, Recalculated, recalculate, stored_results, texts
 from tierscope.domain.tco.results import BaselineResult, Evaluation, FleetResult, OptionResult, PerHost, evaluate
 from tierscope.domain.tco.scenario import Scenario
-from tierscope.usecases.tco_sheet import write_sheet
-from tierscope.usecases.tco_views import EvaluationView
+from tierscope.usecases.tco.answers import EvaluationView
+from tierscope.usecases.tco.workbook import write_sheet
 
 needs_program = pytest.mark.skipif(PROGRAM is None, reason=REASON)
 DRAWS = 300

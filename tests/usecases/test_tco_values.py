@@ -2,10 +2,10 @@
 
 import math
 
-from tierscope.usecases.scenario_documents import ExpanderDocument
-from tierscope.usecases.scenarios import starting_point
-from tierscope.usecases.tco import find_differences
-from tierscope.usecases.tco_losses import believed
+from tierscope.usecases.tco.losses import believed
+from tierscope.usecases.tco.reads import find_differences
+from tierscope.usecases.tco.scenario_documents import ExpanderDocument
+from tierscope.usecases.tco.scenarios import starting_point
 
 START = starting_point().spec
 

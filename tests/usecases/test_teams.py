@@ -9,9 +9,9 @@ from factories.installations import enrol
 from factories.people import make_owned
 from tierscope.core.database import Database
 from tierscope.domain.alerts.rules import Scope
-from tierscope.usecases.access import Caller
+from tierscope.usecases.access.teams import Teams
+from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.alerts.subjects import Fleet
-from tierscope.usecases.teams import Teams
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from factories import batches
 from tierscope.core.errors import TierscopeError, UnknownVersion, Unreadable
-from tierscope.domain.batch import ServiceKey
+from tierscope.domain.ingest.batch import ServiceKey
 from tierscope.wire._generated import batch_pb2
 from tierscope.wire.counters import layout_hash
 from tierscope.wire.decode import DecodeLimits, decode_body, decode_message

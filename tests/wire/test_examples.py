@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import zstandard
 
-from tierscope.domain.batch import HEAT_WIDTHS, SIGNED_COLUMNS, Batch, GapBlock, HeatBlock, Method, PageSample
+from tierscope.domain.curve.sample_blocks import unpack_sample
 from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS
-from tierscope.domain.traces import unpack_sample
+from tierscope.domain.ingest.batch import HEAT_WIDTHS, SIGNED_COLUMNS, Batch, GapBlock, HeatBlock, Method, PageSample
 from tierscope.wire.decode import DecodeLimits, decode_body, decode_message
 
 EXAMPLES = Path(__file__).parents[2] / "contract" / "examples" / "batch"

@@ -11,11 +11,11 @@ from factories.workers import Worker
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.sweeps.reads import SweepReads
-from tierscope.usecases.sweeps.spec import AskedSource, NewSweep, Prices
-from tierscope.usecases.sweeps.work import SweepWork
-from tierscope.usecases.sweeps.writes import SweepWrites
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.simulate.reads import SweepReads
+from tierscope.usecases.simulate.spec import AskedSource, NewSweep, Prices
+from tierscope.usecases.simulate.work import SweepWork
+from tierscope.usecases.simulate.writes import SweepWrites
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]

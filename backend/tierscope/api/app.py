@@ -10,93 +10,70 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 
 import tierscope
-from tierscope.api import (
-    access,
-    advice,
-    agent_versions,
-    agents,
-    alerts,
-    audit,
-    capacity,
-    counters,
-    curve,
-    data_quality,
-    events,
-    experiments,
-    fleet,
-    fleet_statistics,
-    frontend,
-    health,
-    heat,
-    hosts,
-    ingest,
-    knobs,
-    labels,
-    login,
-    me,
-    notifications,
-    objectives,
-    oidc,
-    passwords,
-    ping_pong,
-    prices,
-    purges,
-    ratio,
-    remote_write,
-    reports,
-    revisit,
-    routes,
-    rules,
-    scenarios,
-    sensitivity,
-    series,
-    service_metrics,
-    services,
-    silences,
-    simulator,
-    slowdown_points,
-    stability,
-    status,
-    sweeps,
-    tco,
-    teams,
-    telemetry,
-    tier_moves,
-    tiles,
-    users,
-)
-from tierscope.api.body_limits import BodyLimitMiddleware
-from tierscope.api.json_bounds import JsonBoundsMiddleware
-from tierscope.api.openapi import Application
-from tierscope.api.permissions import check_declared
-from tierscope.api.problems import install_handlers
-from tierscope.api.rate_limits import RateLimiter, RateLimitMiddleware
-from tierscope.api.request_meters import RequestMetersMiddleware
-from tierscope.api.reuse import Answers
-from tierscope.api.security import SecurityMiddleware
+from tierscope.api.access import audit, login, me, oidc, passwords, teams, users
+from tierscope.api.access import endpoints as access
+from tierscope.api.alerts import endpoints as alerts
+from tierscope.api.alerts import rules
+from tierscope.api.base import frontend
+from tierscope.api.base.body_limits import BodyLimitMiddleware
+from tierscope.api.base.json_bounds import JsonBoundsMiddleware
+from tierscope.api.base.openapi import Application
+from tierscope.api.base.permissions import check_declared
+from tierscope.api.base.problems import install_handlers
+from tierscope.api.base.rate_limits import RateLimiter, RateLimitMiddleware
+from tierscope.api.base.request_meters import RequestMetersMiddleware
+from tierscope.api.base.reuse import Answers
+from tierscope.api.base.security import SecurityMiddleware
+from tierscope.api.capacity import endpoints as capacity
+from tierscope.api.counters import endpoints as counters
+from tierscope.api.counters import service_metrics
+from tierscope.api.curve import endpoints as curve
+from tierscope.api.curve import reaccess
+from tierscope.api.experiments import endpoints as experiments
+from tierscope.api.fleet import agent_versions, agents, events, hosts, labels, services
+from tierscope.api.fleet import overview as fleet
+from tierscope.api.heat import endpoints as heat
+from tierscope.api.ingest import batches as ingest
+from tierscope.api.ingest import remote_write, series
+from tierscope.api.knobs import advice
+from tierscope.api.knobs import endpoints as knobs
+from tierscope.api.ledger import ping_pong, tier_moves
+from tierscope.api.notifications import log as notifications
+from tierscope.api.notifications import routes, silences
+from tierscope.api.operate import data_quality, health, purges, status, telemetry
+from tierscope.api.ratio import endpoints as ratio
+from tierscope.api.reports import endpoints as reports
+from tierscope.api.sensitivity import endpoints as sensitivity
+from tierscope.api.sensitivity import objectives, stability
+from tierscope.api.simulate import simulator, sweeps
+from tierscope.api.slowdown import points as slowdown_points
+from tierscope.api.statistics import endpoints as fleet_statistics
+from tierscope.api.tco import endpoints as tco
+from tierscope.api.tco import prices, scenarios
+from tierscope.api.tiles import endpoints as tiles
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.core.objects import open_store
 from tierscope.core.settings import Settings
-from tierscope.usecases.access import Access
-from tierscope.usecases.advice import Advice
-from tierscope.usecases.agent_plans import AgentPlans
-from tierscope.usecases.agents import Agents
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.events import Events
-from tierscope.usecases.ingest import Ingest
-from tierscope.usecases.oidc.login import make_oidc_login
-from tierscope.usecases.own_tokens import OwnTokens
-from tierscope.usecases.password_work import PasswordWork
-from tierscope.usecases.passwords import Passwords
-from tierscope.usecases.remote_write import RemoteWrite
-from tierscope.usecases.slowdown_points import SlowdownPoints
-from tierscope.usecases.status import StatusReads
-from tierscope.usecases.tco import TcoReads
-from tierscope.usecases.tco_losses import ServiceFacts
-from tierscope.usecases.teams import Teams
-from tierscope.usecases.users import Users
+from tierscope.usecases.access.oidc.login import make_oidc_login
+from tierscope.usecases.access.own_tokens import OwnTokens
+from tierscope.usecases.access.password_work import PasswordWork
+from tierscope.usecases.access.passwords import Passwords
+from tierscope.usecases.access.teams import Teams
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.access.users import Users
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.fleet.agent_plans import AgentPlans
+from tierscope.usecases.fleet.agents import Agents
+from tierscope.usecases.fleet.events import Events
+from tierscope.usecases.ingest.batches import Ingest
+from tierscope.usecases.ingest.remote_write import RemoteWrite
+from tierscope.usecases.knobs.advice import Advice
+from tierscope.usecases.operate.status import StatusReads
+from tierscope.usecases.slowdown.points import SlowdownPoints
+from tierscope.usecases.tco.losses import ServiceFacts
+from tierscope.usecases.tco.reads import TcoReads
 
 # The dashboard's catch-all comes last.
 ROUTERS = (
@@ -126,7 +103,7 @@ ROUTERS = (
     counters.router,
     tier_moves.router,
     heat.router,
-    revisit.router,
+    reaccess.router,
     objectives.router,
     curve.router,
     sensitivity.router,

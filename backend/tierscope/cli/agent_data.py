@@ -109,7 +109,7 @@ def write_join_token(
 ) -> None:
     """Leave a join token for so many hosts in a file that only its owner reads."""
     from tierscope.cli.database import actor, open_database
-    from tierscope.usecases.access import Access
+    from tierscope.usecases.access.tokens import Access
 
     with open_database(settings, demo=demo) as database:
         token = Access(database).create_join_token(

@@ -12,7 +12,7 @@ from tierscope.core.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tierscope.usecases.agent_plans import PauseRow, Switched
+    from tierscope.usecases.fleet.agent_plans import PauseRow, Switched
 
 app = typer.Typer(help="Pause the fleet's agents, and let them go on.", no_args_is_help=True)
 
@@ -43,7 +43,7 @@ def resume(
 def list_pauses(demo: Demo = False, as_json: AsJson = False) -> None:
     """List the pauses that hold."""
     from tierscope.cli.database import open_database
-    from tierscope.usecases.agent_plans import AgentPlans
+    from tierscope.usecases.fleet.agent_plans import AgentPlans
 
     with open_database(Settings(), demo=demo) as database:
         rows = AgentPlans(database).pauses()
@@ -61,7 +61,7 @@ def _subject(host: str | None, *, every: bool) -> str | None:
 
 def _switch(verb: str, host: str | None, *, heat_only: bool, demo: bool, as_json: bool) -> None:
     from tierscope.cli.database import actor, open_database
-    from tierscope.usecases.agent_plans import AgentPlans
+    from tierscope.usecases.fleet.agent_plans import AgentPlans
 
     with open_database(Settings(), demo=demo) as database:
         plans = AgentPlans(database)

@@ -11,7 +11,7 @@ from tierscope.cli.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json, sa
 from tierscope.cli.instance.source_tree import find_agent
 
 if TYPE_CHECKING:
-    from tierscope.usecases.analyze_moves import MovesAnalysis
+    from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis
 
 Kind = Literal["page-trace", "vmstat-dir"]
 
@@ -65,7 +65,7 @@ def _tell_kind(path: Path) -> Kind:
 
 def _analyze_trace(path: Path, sample: int | None, seed: int, *, as_json: bool) -> None:
     from tierscope.cli.analyze_reports import describe_trace, trace_document
-    from tierscope.usecases.analyze import analyze_page_trace
+    from tierscope.usecases.recordings.page_traces import analyze_page_trace
 
     found = analyze_page_trace(path, one_in=sample, seed=seed)
     _answer(trace_document(path, found), describe_trace(found), as_json=as_json)
@@ -76,7 +76,7 @@ def _analyze_trace(path: Path, sample: int | None, seed: int, *, as_json: bool) 
 
 def _analyze_moves(path: Path, *, as_json: bool) -> None:
     from tierscope.cli.analyze_reports import describe_moves, moves_document
-    from tierscope.usecases.analyze_moves import analyze_snapshots
+    from tierscope.usecases.recordings.snapshot_trees import analyze_snapshots
 
     agent = find_agent()
     if agent is None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tierscope.cli.knob_reports import advice_document, describe_advice
-from tierscope.domain.figures import Interval
-from tierscope.domain.tier_moves import Verdict
-from tierscope.usecases.analyze import (
+from tierscope.domain.base.figures import Interval
+from tierscope.domain.ledger import Verdict
+from tierscope.usecases.recordings.page_traces import (
     ALL,
     CLASSES,
     COLD_MEANS,
@@ -23,7 +23,7 @@ from tierscope.usecases.analyze import (
     TraceAnalysis,
     Value,
 )
-from tierscope.usecases.analyze_moves import MovesAnalysis, Total
+from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis, Total
 
 TRACE_SCHEMA = "tierscope.analyze-page-trace/1"
 MOVES_SCHEMA = "tierscope.analyze-vmstat-dir/1"

@@ -70,7 +70,7 @@ def _restore_beside(settings: Settings, path: Path, *, demo: bool) -> None:
     The extension's catalogue cannot be replaced inside a database that uses it.
     """
     from tierscope.cli.database import resolve_url
-    from tierscope.storage.replacing import replaced_database
+    from tierscope.storage.base.restore import replaced_database
 
     with replaced_database(resolve_url(settings, demo=demo)) as name:
         command = ["pg_restore", "--no-owner", "--exit-on-error", "--dbname", name, str(path)]

@@ -47,9 +47,9 @@ def capacity(
 def _ask(service: str, metric: str, horizon_days: int, *, demo: bool) -> tuple[SubjectView, ForecastView]:
     from tierscope.cli.database import open_database
     from tierscope.core.clock import utc_now
+    from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.capacity.reads import CapacityReads
-    from tierscope.usecases.context import ReadContext
-    from tierscope.usecases.ratio import find_by_name
+    from tierscope.usecases.ratio.reads import find_by_name
 
     settings = Settings()
     with open_database(settings, demo=demo) as database:
@@ -64,7 +64,7 @@ def _document(subject: SubjectView, forecast: ForecastView) -> Any:  # noqa: ANN
     """Both answers as the API gives them."""
     from pydantic import TypeAdapter
 
-    from tierscope.api.capacity_answers import CapacityForecast, CapacitySubject
+    from tierscope.api.capacity.answers import CapacityForecast, CapacitySubject
 
     shown = TypeAdapter(CapacitySubject).validate_python(subject, from_attributes=True)
     ahead = TypeAdapter(CapacityForecast).validate_python(forecast, from_attributes=True)

@@ -20,7 +20,7 @@ from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.doctor import Check
+    from tierscope.usecases.operate.doctor import Check
 
 _LEAST_FREE_BYTES = 2 << 30
 
@@ -69,7 +69,7 @@ def doctor(
 def _service_checks(settings: Settings, url: str | None) -> list[Check]:
     """Of the service itself, where one is configured or runs here."""
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.doctor import ServiceDoctor
+    from tierscope.usecases.operate.doctor import ServiceDoctor
     from tierscope.worker.schedule import EVERY_SECONDS
 
     if url is None:
@@ -85,7 +85,7 @@ def _running(instance: Instance) -> str | None:
 
 def _check_programs(instance: Instance) -> Check:
     from tierscope.core.embedded.postgres import recorded_major
-    from tierscope.usecases.doctor import Check
+    from tierscope.usecases.operate.doctor import Check
 
     try:
         found = find_postgres(major=recorded_major(instance.places))
@@ -95,7 +95,7 @@ def _check_programs(instance: Instance) -> Check:
 
 
 def _check_queue() -> Check:
-    from tierscope.usecases.doctor import Check
+    from tierscope.usecases.operate.doctor import Check
 
     binary = find_queue_server()
     if binary is not None:
@@ -106,7 +106,7 @@ def _check_queue() -> Check:
 
 
 def _check_data_dir(settings: Settings, instance: Instance) -> Check:
-    from tierscope.usecases.doctor import Check
+    from tierscope.usecases.operate.doctor import Check
 
     existing = next(path for path in (instance.places.data, *instance.places.data.parents) if path.exists())
     account = choose_account(settings.account, create=False)
@@ -122,8 +122,8 @@ def _check_data_dir(settings: Settings, instance: Instance) -> Check:
 
 
 def _check_frontend(settings: Settings) -> Check:
-    from tierscope.api.frontend import frontend_dir
-    from tierscope.usecases.doctor import Check
+    from tierscope.api.base.frontend import frontend_dir
+    from tierscope.usecases.operate.doctor import Check
 
     found = frontend_dir(settings.frontend_dir)
     if found is None:
@@ -132,7 +132,7 @@ def _check_frontend(settings: Settings) -> Check:
 
 
 def _check_agent() -> Check:
-    from tierscope.usecases.doctor import Check
+    from tierscope.usecases.operate.doctor import Check
 
     binary = find_agent()
     if binary is None:
@@ -142,7 +142,7 @@ def _check_agent() -> Check:
 
 
 def _check_instance(instance: Instance) -> Check:
-    from tierscope.usecases.doctor import Check
+    from tierscope.usecases.operate.doctor import Check
 
     state = examine(instance)
     if state is None:

@@ -29,7 +29,7 @@ def event(
 ) -> None:
     """Mark a deploy or another change; it shows on the charts."""
     from tierscope.cli.database import actor, open_database
-    from tierscope.usecases.events import Events, NewEvent
+    from tierscope.usecases.fleet.events import Events, NewEvent
 
     new = NewEvent(kind=kind, text=text, at=_parse_time(at), host_id=host, service_id=service)
     with open_database(Settings(), demo=demo) as database:

@@ -14,8 +14,8 @@ from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.domain.figures import Figure
-    from tierscope.usecases.context import ReadContext
+    from tierscope.domain.base.figures import Figure
+    from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.experiments.views import ExperimentView
     from tierscope.usecases.experiments.writes import NewMetric
 
@@ -109,8 +109,8 @@ def start(
 ) -> None:
     """Register an experiment and mark its change. Making the change itself stays with you."""
     from tierscope.cli.database import actor
+    from tierscope.usecases.base.windows import parse_instant
     from tierscope.usecases.experiments.writes import ExperimentWrites, NewExperiment
-    from tierscope.usecases.windows import parse_instant
 
     now = utc_now()
     at = now if change_at is None else parse_instant(change_at, now=now)
@@ -155,7 +155,7 @@ def end(
 @contextmanager
 def _context(*, demo: bool) -> Iterator[ReadContext]:
     from tierscope.cli.database import open_database
-    from tierscope.usecases.context import ReadContext
+    from tierscope.usecases.base.context import ReadContext
 
     settings = Settings()
     with open_database(settings, demo=demo) as database:

@@ -30,8 +30,8 @@ def first_link(database_url: str, address: str, *, private: bool) -> list[str]:
     them gets it. In a log it is how to get one. A database that cannot be reached yet, or has no schema, is left to
     those who wait for it.
     """
-    from tierscope.usecases.access import Access
-    from tierscope.usecases.readiness import Readiness
+    from tierscope.usecases.access.tokens import Access
+    from tierscope.usecases.operate.readiness import Readiness
 
     database = Database(database_url, pool_size=1)
     try:

@@ -11,7 +11,7 @@ from tierscope.cli.exits import FAILED, print_json
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.labels import LabelUpload
+    from tierscope.usecases.fleet.labels import LabelUpload
 
 app = typer.Typer(help="Labels of hosts.", no_args_is_help=True)
 
@@ -30,7 +30,7 @@ def labels(
 ) -> None:
     """Set labels of the hosts that a file names by id or name; exit with 1 when a row could not be used."""
     from tierscope.cli.database import actor, open_database
-    from tierscope.usecases.labels import Labels
+    from tierscope.usecases.fleet.labels import Labels
 
     with open_database(Settings(), demo=demo) as database:
         done = Labels(database).upload(file.read_bytes(), dry_run=dry_run, actor=actor())

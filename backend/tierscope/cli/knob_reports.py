@@ -8,11 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tierscope.domain.figures import Figure
+from tierscope.domain.base.figures import Figure
 from tierscope.domain.knobs.machine import Subtracted
-from tierscope.usecases.analyze_moves import MovesAnalysis
-from tierscope.usecases.knob_views import GivenView, KnobAdvice, UnknownView, WaitingView, first_of
-from tierscope.usecases.knobs import KnobView
+from tierscope.usecases.knobs.answers import GivenView, KnobAdvice, UnknownView, WaitingView, first_of
+from tierscope.usecases.knobs.reads import KnobView
+from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis
 
 SCHEMA = "tierscope.knobs/1"
 _NO_HEAT = "A snapshot tree has counters and no heat."

@@ -12,7 +12,7 @@ from tierscope.cli.instance.source_tree import find_agent
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.knob_views import GivenView
+    from tierscope.usecases.knobs.answers import GivenView
 
 Format = Literal["sysctl", "tmpfiles", "systemd", "ansible", "commands", "rollback"]
 FORMATS: dict[str, str] = {
@@ -65,7 +65,7 @@ def knobs(
 
 def _of_tree(path: Path) -> tuple[dict[str, Any], str, GivenView, str]:
     from tierscope.cli.knob_reports import describe_tree, tree_document
-    from tierscope.usecases.analyze_moves import analyze_snapshots
+    from tierscope.usecases.recordings.snapshot_trees import analyze_snapshots
 
     if not path.exists():
         fail(f"{path} does not exist", next_step="name a snapshot tree, or a host with --host", status=BAD_USAGE)
@@ -80,8 +80,8 @@ def _of_host(host: str, from_: str | None, to: str | None, *, demo: bool) -> tup
     from tierscope.cli.database import open_database
     from tierscope.cli.knob_reports import describe_host, given_of, host_document
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.context import ReadContext
-    from tierscope.usecases.knobs import KnobReads
+    from tierscope.usecases.base.context import ReadContext
+    from tierscope.usecases.knobs.reads import KnobReads
 
     settings = Settings()
     with open_database(settings, demo=demo) as database:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tierscope.core.embedded.process import stat_fields
 
 if TYPE_CHECKING:
-    from tierscope.usecases.load_figures import LoadFigures
+    from tierscope.usecases.operate.load_figures import LoadFigures
 
 EVERY_SECONDS = 5.0
 _PPID, _TICKS, _RSS = 1, slice(11, 15), 21

@@ -25,7 +25,7 @@ from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
     from tierscope.core.database import Database
-    from tierscope.usecases.load_figures import LoadFigures
+    from tierscope.usecases.operate.load_figures import LoadFigures
 
 _SETTLE_SECONDS = 60.0
 """How long the report waits after the last batch for what is due to be worked off."""
@@ -140,7 +140,7 @@ def _send_watched(
     CPU per batch is of the load once all hosts have begun; `cpu_seconds` of all, with enrolment and what follows.
     """
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.load_figures import LoadFigures, judge, per_host_day, size_fleets
+    from tierscope.usecases.operate.load_figures import LoadFigures, judge, per_host_day, size_fleets
 
     figures = LoadFigures(database, utc_now)
     sizes, stages = figures.sizes(), _stages(state, figures)

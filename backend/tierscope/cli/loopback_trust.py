@@ -7,7 +7,7 @@ from tierscope.core.database import Database
 
 def say_loopback_trust(database_url: str, setting: bool | None) -> list[str]:
     """Return what was decided just now; nothing where it is set, or was decided at an earlier start."""
-    from tierscope.usecases.loopback_trust import LoopbackTrust
+    from tierscope.usecases.access.loopback_trust import LoopbackTrust
 
     database = Database(database_url, pool_size=1)
     try:

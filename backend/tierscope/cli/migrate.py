@@ -28,7 +28,7 @@ def migrate(
 ) -> None:
     """Bring the database to the newest revision; safe to run again and from several places at once."""
     from tierscope.cli.database import resolve_url
-    from tierscope.storage.schema import downgrade, upgrade
+    from tierscope.storage.base.schema import downgrade, upgrade
 
     settings = Settings()
     if down_to is not None:

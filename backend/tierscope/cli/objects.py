@@ -21,7 +21,7 @@ Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 def status(demo: Demo = False) -> None:
     """Print how many objects there are and their size, and how many wait to be deleted."""
     from tierscope.cli.database import open_database
-    from tierscope.storage.objects import count_objects
+    from tierscope.storage.objects.rows import count_objects
 
     settings = Settings()
     with open_database(settings, demo=demo) as database, database.read() as session:
@@ -36,7 +36,7 @@ def move(demo: Demo = False) -> None:
 
     from tierscope.cli.database import open_database
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.objects import MoveObjects
+    from tierscope.usecases.objects.mover import MoveObjects
 
     settings = Settings()
     store = _store(settings)
@@ -50,7 +50,7 @@ def bring_back(demo: Demo = False) -> None:
     """Move all bodies back into rows, before the store is switched off. Stop the workers meanwhile."""
     from tierscope.cli.database import open_database
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.objects import MoveObjects
+    from tierscope.usecases.objects.mover import MoveObjects
 
     settings = Settings()
     store = _store(settings)

@@ -35,8 +35,8 @@ def serve(
         import uvicorn
 
         from tierscope.api.app import create_app
-        from tierscope.api.heads import BoundedProtocol
-        from tierscope.api.server import serve as run_server
+        from tierscope.api.base.heads import BoundedProtocol
+        from tierscope.api.base.server import serve as run_server
         from tierscope.core.logs import configure_logging
 
         changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}

@@ -17,7 +17,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.prometheus_history import Imported
+    from tierscope.usecases.ingest.prometheus_history import Imported
 
 TOKEN_VARIABLE = "PROMETHEUS_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -48,8 +48,8 @@ def import_prometheus(
     from tierscope.cli.database import open_database
     from tierscope.cli.instance.find import find_instance
     from tierscope.core.prometheus_api import PrometheusApi
-    from tierscope.usecases.prometheus_history import PrometheusHistory
-    from tierscope.usecases.remote_write import RemoteWrite
+    from tierscope.usecases.ingest.prometheus_history import PrometheusHistory
+    from tierscope.usecases.ingest.remote_write import RemoteWrite
 
     settings = Settings()
     now = utc_now()

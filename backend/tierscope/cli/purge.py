@@ -10,8 +10,8 @@ from tierscope.cli.exits import print_json
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.storage.purges import PurgeKind
-    from tierscope.usecases.purges import PurgeView
+    from tierscope.storage.operate.purges import PurgeKind
+    from tierscope.usecases.operate.purges import PurgeView
 
 app = typer.Typer(help="Remove all data of a host or a service. There is no way back.", no_args_is_help=True)
 
@@ -46,7 +46,7 @@ def service(
 def list_purges(demo: Demo = False, as_json: AsJson = False) -> None:
     """List the newest jobs with what they removed."""
     from tierscope.cli.database import open_database
-    from tierscope.usecases.purges import Purges
+    from tierscope.usecases.operate.purges import Purges
 
     with open_database(Settings(), demo=demo) as database:
         page = Purges(database).list(limit=20, cursor=None)
@@ -61,7 +61,7 @@ def list_purges(demo: Demo = False, as_json: AsJson = False) -> None:
 
 def _start(kind: PurgeKind, public_id: str, confirm: str, *, demo: bool, as_json: bool) -> None:
     from tierscope.cli.database import actor, open_database
-    from tierscope.usecases.purges import Purges
+    from tierscope.usecases.operate.purges import Purges
 
     with open_database(Settings(), demo=demo) as database:
         job = Purges(database).start(kind, public_id, confirm=confirm, actor=actor())

@@ -10,7 +10,7 @@ from tierscope.cli.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.ratio_views import RatioView
+    from tierscope.usecases.ratio.answers import RatioView
 
 MOST_LOSS = 0.5
 
@@ -50,8 +50,8 @@ def recommend(
 def _ask(service: str, loss_target: float, *, stressed: bool, growth: float, to: str | None, demo: bool) -> RatioView:
     from tierscope.cli.database import open_database
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.context import ReadContext
-    from tierscope.usecases.ratio import RatioReads, find_by_name
+    from tierscope.usecases.base.context import ReadContext
+    from tierscope.usecases.ratio.reads import RatioReads, find_by_name
 
     settings = Settings()
     with open_database(settings, demo=demo) as database:
@@ -64,6 +64,6 @@ def _document(view: RatioView) -> Any:  # noqa: ANN401 - JSON
     """The answer as the API gives it."""
     from pydantic import TypeAdapter
 
-    from tierscope.api.ratio import Ratio
+    from tierscope.api.ratio.endpoints import Ratio
 
     return TypeAdapter(Ratio).validate_python(view, from_attributes=True).model_dump(mode="json")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tierscope.usecases.ratio_sentence import percent
+from tierscope.usecases.ratio.sentence import percent
 
 if TYPE_CHECKING:
-    from tierscope.domain.figures import Figure
-    from tierscope.usecases.ratio_views import CandidateView, RatioView
+    from tierscope.domain.base.figures import Figure
+    from tierscope.usecases.ratio.answers import CandidateView, RatioView
 
 _GIB = float(1 << 30)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tierscope.domain.alerts.problems import RuleProblem
     from tierscope.domain.alerts.rule_tests import Failure
     from tierscope.domain.alerts.rules import Rule
-    from tierscope.usecases.rules import Rules
+    from tierscope.usecases.alerts.rules import Rules
 
 app = typer.Typer(help="Alert rules as files: test, check, export, import.", no_args_is_help=True)
 
@@ -62,7 +62,7 @@ def check(file: RuleFile, as_json: AsJson = False) -> None:
     from tierscope.domain.alerts.files import read_rules
     from tierscope.domain.alerts.problems import RuleError
     from tierscope.domain.alerts.prometheus import why_not_exported
-    from tierscope.usecases.rules import check_view
+    from tierscope.usecases.alerts.rules import check_view
 
     try:
         rules = read_rules(_read(file))
@@ -90,7 +90,7 @@ def export_rules(
     """Print the rules of the service as a file."""
     from tierscope.domain.alerts.files import write_rules
     from tierscope.domain.alerts.prometheus import export_rules as to_prometheus
-    from tierscope.usecases.rules import shipped_rules
+    from tierscope.usecases.alerts.rules import shipped_rules
 
     if shipped:
         rules = shipped_rules()
@@ -116,7 +116,7 @@ def import_rules(file: RuleFile, demo: Demo = False, as_json: AsJson = False) ->
 
 @contextmanager
 def _stored(*, demo: bool) -> Iterator[Rules]:
-    from tierscope.usecases.rules import Rules
+    from tierscope.usecases.alerts.rules import Rules
 
     with open_database(Settings(), demo=demo) as database:
         yield Rules(database)
@@ -125,7 +125,7 @@ def _stored(*, demo: bool) -> Iterator[Rules]:
 def _rules_of(document: dict[str, Any], file: Path) -> list[Rule]:
     """The rules that a file of tests is about: its own, those of the files it names, and the shipped ones."""
     from tierscope.domain.alerts.files import read_entries, read_rules
-    from tierscope.usecases.rules import shipped_rules
+    from tierscope.usecases.alerts.rules import shipped_rules
 
     rules = read_entries(document["rules"]) if document.get("rules") else []
     for name in document.get("rule_files") or ():

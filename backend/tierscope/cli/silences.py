@@ -15,7 +15,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.silences import MatcherView, Silences, SilenceView
+    from tierscope.usecases.notifications.silences import MatcherView, Silences, SilenceView
 
 app = typer.Typer(help="Hold back notifications of alerts for a time.", no_args_is_help=True)
 
@@ -35,7 +35,7 @@ def add(
 ) -> None:
     """Silence alerts that meet all matchers, from now on."""
     from tierscope.cli.database import actor
-    from tierscope.usecases.silences import NewSilence
+    from tierscope.usecases.notifications.silences import NewSilence
 
     new = NewSilence(tuple(_parse(text) for text in matchers), None, utc_now() + timedelta(hours=hours), comment)
     with _silences(demo=demo) as silences:
@@ -75,14 +75,14 @@ def expire(
 @contextmanager
 def _silences(*, demo: bool) -> Iterator[Silences]:
     from tierscope.cli.database import open_database
-    from tierscope.usecases.silences import Silences
+    from tierscope.usecases.notifications.silences import Silences
 
     with open_database(Settings(), demo=demo) as database:
         yield Silences(database)
 
 
 def _parse(text: str) -> MatcherView:
-    from tierscope.usecases.silences import MatcherView
+    from tierscope.usecases.notifications.silences import MatcherView
 
     found = _MATCHER.fullmatch(text)
     if found is None:

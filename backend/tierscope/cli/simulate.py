@@ -10,7 +10,7 @@ import typer
 from tierscope.cli.exits import BAD_USAGE, fail, print_json
 
 if TYPE_CHECKING:
-    from tierscope.usecases.simulate import Replays, Run, Wanted
+    from tierscope.usecases.recordings.replay import Replays, Run, Wanted
 
 SCHEMA = "tierscope.simulate/1"
 MAX_THREADS = 64
@@ -49,7 +49,7 @@ def simulate(
     """
     from tierscope.core.errors import BadRequest
     from tierscope.domain.simulate import SettingsError, parse_settings
-    from tierscope.usecases.simulate import Wanted
+    from tierscope.usecases.recordings.replay import Wanted
 
     if (dram_share is None) == (dram_pages is None):
         fail("the size of DRAM is not said", next_step="add --dram-share X or --dram-pages N", status=BAD_USAGE)
@@ -71,7 +71,7 @@ def simulate(
 def _replay(path: str, wanted: Wanted, pages: int | None, intervals: int | None) -> Replays:
     """The replays of a file or a workload. Only a workload has a size to choose."""
     from tierscope.domain.simulate import WORKLOAD_INTERVALS, WORKLOAD_PAGES
-    from tierscope.usecases.simulate import simulate_recording, simulate_workload
+    from tierscope.usecases.recordings.replay import simulate_recording, simulate_workload
 
     if path.startswith(WORKLOAD):
         name = path.removeprefix(WORKLOAD)

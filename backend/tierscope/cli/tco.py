@@ -10,8 +10,8 @@ import typer
 from tierscope.cli.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json, say
 
 if TYPE_CHECKING:
-    from tierscope.usecases.scenario_documents import ScenarioDocument
-    from tierscope.usecases.tco_views import EvaluationView
+    from tierscope.usecases.tco.answers import EvaluationView
+    from tierscope.usecases.tco.scenario_documents import ScenarioDocument
 
 SCHEMA = "tierscope.tco/1"
 FEWEST_DRAWS = 100
@@ -41,7 +41,7 @@ def tco(
     from tierscope.cli.tco_reports import describe_missing, describe_tco
     from tierscope.core.clock import utc_now
     from tierscope.core.errors import Unprocessable
-    from tierscope.usecases.tco import MOST_SHEET_DRAWS, cost_document, sheet_of
+    from tierscope.usecases.tco.reads import MOST_SHEET_DRAWS, cost_document, sheet_of
 
     document = _read(path)
     if sheet is not None and draws > MOST_SHEET_DRAWS:
@@ -63,7 +63,7 @@ def tco(
 
 def _read(path: Path) -> ScenarioDocument:
     from tierscope.core.errors import UnreadableScenario
-    from tierscope.usecases.scenario_files import MAX_CHARACTERS, read_scenario
+    from tierscope.usecases.tco.scenario_files import MAX_CHARACTERS, read_scenario
 
     try:
         if path.stat().st_size > 4 * MAX_CHARACTERS:
@@ -92,7 +92,7 @@ def _document(view: EvaluationView) -> dict[str, Any]:
     """The answer as the API gives it, with the name of its form."""
     from pydantic import TypeAdapter
 
-    from tierscope.api.tco_answers import TcoAnswer
+    from tierscope.api.tco.answers import TcoAnswer
 
     answer = TypeAdapter(TcoAnswer).validate_python(view, from_attributes=True)
     return {"schema": SCHEMA, **answer.model_dump(mode="json")}

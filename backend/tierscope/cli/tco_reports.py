@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tierscope.usecases.tco_views import EvaluationView, OptionView
+    from tierscope.usecases.tco.answers import EvaluationView, OptionView
 
 _WIDEST_BARS = 3
 

@@ -12,9 +12,9 @@ from tierscope.cli.exits import fail, print_json
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.access import Caller
-    from tierscope.usecases.teams import TeamRow, Teams
-    from tierscope.usecases.users import Users
+    from tierscope.usecases.access.teams import TeamRow, Teams
+    from tierscope.usecases.access.tokens import Caller
+    from tierscope.usecases.access.users import Users
 
 app = typer.Typer(help="Teams, their members and the services that they own.", no_args_is_help=True)
 
@@ -28,7 +28,7 @@ Services = Annotated[list[str] | None, typer.Option("--service", help="A service
 @app.command()
 def add(name: Name, member: Members = None, service: Services = None, demo: Demo = False) -> None:
     """Make a team."""
-    from tierscope.usecases.teams import TeamChange
+    from tierscope.usecases.access.teams import TeamChange
 
     with _teams(demo=demo) as (teams, users, caller):
         members = [users.find_by_name(one).public_id for one in member or []]
@@ -54,7 +54,7 @@ def list_teams(demo: Demo = False, as_json: AsJson = False) -> None:
 @app.command("set")
 def set_team(name: Name, member: Members = None, service: Services = None, demo: Demo = False) -> None:
     """Replace the members of a team, its services, or both: what is not named stays."""
-    from tierscope.usecases.teams import TeamChange
+    from tierscope.usecases.access.teams import TeamChange
 
     with _teams(demo=demo) as (teams, users, caller):
         found = _find(teams, name)
@@ -83,9 +83,9 @@ def _find(teams: Teams, name: str) -> TeamRow:
 def _teams(*, demo: bool) -> Iterator[tuple[Teams, Users, Caller]]:
     """Yield teams and users of an instance, and who changes them: whoever has a shell here may do what admins may."""
     from tierscope.cli.database import actor, open_database
-    from tierscope.usecases.access import Caller
-    from tierscope.usecases.teams import Teams
-    from tierscope.usecases.users import Users
+    from tierscope.usecases.access.teams import Teams
+    from tierscope.usecases.access.tokens import Caller
+    from tierscope.usecases.access.users import Users
 
     with open_database(Settings(), demo=demo) as database:
         yield Teams(database), Users(database), Caller(kind="session", name=actor(), role="admin")

@@ -14,7 +14,7 @@ from tierscope.cli.first_link import dashboard_address
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.access import Access, NewToken
+    from tierscope.usecases.access.tokens import Access, NewToken
 
 app = typer.Typer(help="Join tokens for agents, API tokens for programs, login links for people.", no_args_is_help=True)
 
@@ -121,7 +121,7 @@ def revoke(token_id: Annotated[str, typer.Argument(help="As `token list` shows i
 def _access(*, demo: bool) -> Iterator[tuple[Access, str]]:
     """Yield the tokens of an instance and the name that goes into the audit trail."""
     from tierscope.cli.database import actor, open_database
-    from tierscope.usecases.access import Access
+    from tierscope.usecases.access.tokens import Access
 
     with open_database(Settings(), demo=demo) as database:
         yield Access(database), actor()

@@ -12,8 +12,8 @@ from tierscope.cli.exits import print_json
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.access import Caller
-    from tierscope.usecases.users import UserRow, Users
+    from tierscope.usecases.access.tokens import Caller
+    from tierscope.usecases.access.users import UserRow, Users
 
 app = typer.Typer(help="People who log in here, and links that set their passwords.", no_args_is_help=True)
 
@@ -33,7 +33,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make a local user and print a one-time link that sets its password, valid for a day."""
-    from tierscope.usecases.users import NewUser
+    from tierscope.usecases.access.users import NewUser
 
     with _users(demo=demo) as (users, caller):
         user = users.create(NewUser(name=name, display_name=display_name, email=email, role=role), by=caller)
@@ -97,7 +97,7 @@ def password_link(name: Name, demo: Demo = False, as_json: AsJson = False) -> No
 def _change(
     users: Users, name: str, caller: Caller, *, role: RoleName | None = None, disabled: bool | None = None
 ) -> UserRow:
-    from tierscope.usecases.users import UserChange
+    from tierscope.usecases.access.users import UserChange
 
     found = users.find_by_name(name)
     change = UserChange(
@@ -135,8 +135,8 @@ def _document(row: UserRow) -> dict[str, object]:
 def _users(*, demo: bool) -> Iterator[tuple[Users, Caller]]:
     """Yield the users of an instance, and who changes them: whoever has a shell here may do what admins may."""
     from tierscope.cli.database import actor, open_database
-    from tierscope.usecases.access import Caller
-    from tierscope.usecases.users import Users
+    from tierscope.usecases.access.tokens import Caller
+    from tierscope.usecases.access.users import Users
 
     with open_database(Settings(), demo=demo) as database:
         yield Users(database), Caller(kind="session", name=actor(), role="admin")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tierscope.core.errors import Unreadable
-from tierscope.domain.batch import Int64, Method, ServiceKey
-from tierscope.domain.names import escaped_name
+from tierscope.domain.base.names import escaped_name
+from tierscope.domain.ingest.batch import Int64, Method, ServiceKey
 
 MAX_TEXT_BYTES = 1024
 MAX_STRINGS = 65_536

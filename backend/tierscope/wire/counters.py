@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from tierscope.core.errors import Unreadable
-from tierscope.domain.batch import Bits, CounterBlock, Int64, Layout
-from tierscope.domain.names import escaped_name, escaped_text
+from tierscope.domain.base.names import escaped_name, escaped_text
+from tierscope.domain.ingest.batch import Bits, CounterBlock, Int64, Layout
 from tierscope.wire import checks
 from tierscope.wire._generated import counters_pb2
 

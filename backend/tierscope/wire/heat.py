@@ -1,7 +1,7 @@
 """Heat and gap blocks."""
 
 from tierscope.core.errors import Unreadable
-from tierscope.domain.batch import GAP_BINS, HEAT_WIDTHS, SIGNED_COLUMNS, GapBlock, HeatBlock, Int64
+from tierscope.domain.ingest.batch import GAP_BINS, HEAT_WIDTHS, SIGNED_COLUMNS, GapBlock, HeatBlock, Int64
 from tierscope.wire import checks
 from tierscope.wire._generated import heat_pb2
 

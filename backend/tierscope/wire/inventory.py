@@ -6,8 +6,8 @@ from typing import Any
 from google.protobuf.message import Message
 
 from tierscope.core.errors import Unreadable
-from tierscope.domain.batch import Finding, Inventory, InventoryService, SelfReport
-from tierscope.domain.names import escaped_name, escaped_text
+from tierscope.domain.base.names import escaped_name, escaped_text
+from tierscope.domain.ingest.batch import Finding, Inventory, InventoryService, SelfReport
 from tierscope.wire import checks
 from tierscope.wire._generated import batch_pb2, inventory_pb2
 

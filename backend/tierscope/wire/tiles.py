@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tierscope.core.errors import Unreadable
-from tierscope.domain.batch import TileColumn, TileEpoch
+from tierscope.domain.ingest.batch import TileColumn, TileEpoch
 from tierscope.wire import checks
 from tierscope.wire._generated import tiles_pb2
 

@@ -7,8 +7,8 @@ import numpy as np
 import zstandard
 
 from tierscope.core.errors import Unreadable
-from tierscope.domain.batch import Int64, PageSample
-from tierscope.domain.traces import MAX_BODY_BYTES, MAX_PAGES, SampledPages, find_fault, pack_sample
+from tierscope.domain.curve.sample_blocks import MAX_BODY_BYTES, MAX_PAGES, SampledPages, find_fault, pack_sample
+from tierscope.domain.ingest.batch import Int64, PageSample
 from tierscope.wire import checks
 from tierscope.wire._generated import traces_pb2
 

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
-from tierscope.usecases.advice_refresh import RefreshAdvice
+from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
 from tierscope.worker.resources import worker_database
 
 

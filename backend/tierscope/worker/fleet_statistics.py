@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from tierscope.core.clock import utc_now
-from tierscope.usecases.fleet_statistics.update import UpdateFleetStatistics
+from tierscope.usecases.statistics.update import UpdateFleetStatistics
 from tierscope.worker.resources import worker_database
 
 

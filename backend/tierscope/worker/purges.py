@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from tierscope.core.clock import utc_now
-from tierscope.usecases.purge_work import PurgeWork
+from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.worker.resources import worker_database
 
 

@@ -3,9 +3,9 @@
 from celery import shared_task
 
 from tierscope.core.clock import utc_now
+from tierscope.usecases.operate.telemetry.runs import WorkerRuns
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
-from tierscope.usecases.telemetry.runs import WorkerRuns
 from tierscope.worker.resources import worker_database
 
 _OPEN = OpenBuckets()

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
-from tierscope.usecases.context import ReadContext
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.reports.deliver import DeliverReports
 from tierscope.worker.resources import worker_database
 

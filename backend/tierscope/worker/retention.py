@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from tierscope.core.clock import utc_now
-from tierscope.usecases.retention import KeepPartitions
+from tierscope.usecases.operate.retention import KeepPartitions
 from tierscope.worker.resources import worker_database
 
 

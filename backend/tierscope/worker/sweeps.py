@@ -6,7 +6,7 @@ from threading import Lock
 from celery import shared_task
 
 from tierscope.core.clock import utc_now
-from tierscope.usecases.sweeps.work import SweepWork
+from tierscope.usecases.simulate.work import SweepWork
 from tierscope.worker.resources import worker_database
 
 _AT_WORK = Lock()

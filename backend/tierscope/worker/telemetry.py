@@ -8,7 +8,7 @@ from celery import Celery
 from celery.signals import task_postrun, task_prerun
 
 from tierscope.core.clock import utc_now
-from tierscope.usecases.telemetry.runs import WorkerRuns
+from tierscope.usecases.operate.telemetry.runs import WorkerRuns
 from tierscope.worker.resources import worker_database
 
 _FAILED = "FAILURE"

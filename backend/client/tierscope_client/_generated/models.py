@@ -1340,7 +1340,7 @@ class HostKnobAdvice(TypedDict):
     explanation: str
     host_id: str
     knobs: list[KnobState]
-    leading: tierscope__api__knobs__LeadingFigures
+    leading: KnobLeadingFigures
     notes: list[str]
     nothing_to_do: KnobAdvice | None
     origin: Literal["live", "import", "simulated"]
@@ -1646,6 +1646,13 @@ class KnobInfo(TypedDict):
     path: str
     unavailable: str | None
     value: str | None
+
+
+class KnobLeadingFigures(TypedDict):
+    """The two figures that people act on."""
+
+    cold_in_dram_bytes: Figure
+    hot_outside_dram_bytes: Figure
 
 
 class KnobState(TypedDict):
@@ -2543,7 +2550,7 @@ class Ratio(TypedDict):
     growth: float
     headroom_ratio: float
     interleave: InterleaveWeights | None
-    leading: tierscope__api__ratio__LeadingFigures
+    leading: RatioLeadingFigures
     loss_target: float
     notes: list[str]
     origin: Literal["live", "import", "simulated"]
@@ -2586,6 +2593,13 @@ class RatioCandidate(TypedDict):
     share_on_slow_best_static: Figure | None
     slow_bytes: float | None
     why_not: list[str]
+
+
+class RatioLeadingFigures(TypedDict):
+    """The two figures people act on."""
+
+    cold_in_dram_bytes: Figure
+    hot_outside_dram_bytes: Figure
 
 
 class RatioPlacement(TypedDict):
@@ -4097,17 +4111,3 @@ class ZswapDocument(TypedDict):
     compression_ratio: float
     cpu_ratio: float
     pool_gb: float
-
-
-class tierscope__api__knobs__LeadingFigures(TypedDict):
-    """The two figures that people act on."""
-
-    cold_in_dram_bytes: Figure
-    hot_outside_dram_bytes: Figure
-
-
-class tierscope__api__ratio__LeadingFigures(TypedDict):
-    """The two figures people act on."""
-
-    cold_in_dram_bytes: Figure
-    hot_outside_dram_bytes: Figure

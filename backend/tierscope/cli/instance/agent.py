@@ -13,7 +13,7 @@ from tierscope.cli.instance.find import Instance
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.embedded.service import ServiceProcess
-from tierscope.usecases.access import Access
+from tierscope.usecases.access.tokens import Access
 
 INTERVAL_SECONDS = 60
 _STATUS_FRESH = timedelta(seconds=3 * INTERVAL_SECONDS)

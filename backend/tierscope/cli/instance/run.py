@@ -13,13 +13,7 @@ from pathlib import Path
 from tierscope.cli.first_link import first_link
 from tierscope.cli.instance.agent import make_agent
 from tierscope.cli.instance.claim import find_port, hold_lock
-from tierscope.cli.instance.components import (
-    ConfiguredServer,
-    Runtime,
-    make_api,
-    make_worker,
-    write_heat_pids,
-)
+from tierscope.cli.instance.components import ConfiguredServer, Runtime, make_api, make_worker, write_heat_pids
 from tierscope.cli.instance.find import Instance
 from tierscope.cli.instance.fleet import FleetLog, fleet_spec, make_fleet
 from tierscope.cli.instance.reach import check_settings_readable
@@ -38,8 +32,8 @@ from tierscope.core.embedded.state import ComponentState, InstanceState, Phase
 from tierscope.core.embedded.supervisor import Supervisor
 from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
-from tierscope.storage.schema import upgrade
-from tierscope.usecases.readiness import Readiness
+from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.operate.readiness import Readiness
 
 _READY_SECONDS = 120.0
 _BUSY_SECONDS = 0.5

@@ -11,7 +11,7 @@ from tierscope.domain._generated.catalogue import METRICS, Metric
 from tierscope.domain.alerts.tree import Matcher
 from tierscope.domain.alerts.units import unit_of
 from tierscope.domain.alerts.vocabulary import ScopeKind, Series
-from tierscope.domain.counters import parse_key
+from tierscope.domain.counters.monotonic import parse_key
 
 _PICKS = ("node", "tier")
 _TIERS = ("top", "slow")

@@ -10,7 +10,7 @@ from tierscope.domain.alerts.problems import RuleError, RuleProblem
 from tierscope.domain.alerts.rules import LabelMatcher, MatchOperator, Rule, Scope, Severity
 from tierscope.domain.alerts.units import parse_seconds, write_seconds
 from tierscope.domain.alerts.vocabulary import ScopeKind
-from tierscope.domain.yaml_text import YamlTooMuch, check_yaml
+from tierscope.domain.base.yaml_text import YamlTooMuch, check_yaml
 
 MAX_FILE_BYTES = 1 << 20
 MAX_FILE_EVENTS = 32_768

@@ -1,7 +1,7 @@
 """What rules judge of one host, interval by interval, from its ledger and its raw counters.
 
-Differences follow the one set of rules for reboots, wraps and holes (domain/counters.py): where one cannot be had, the
-value is absent, so that neither a reset nor a lost sample is ever an amount.
+Differences follow the one set of rules for reboots, wraps and holes (domain/counters/monotonic.py): where one cannot be
+had, the value is absent, so that neither a reset nor a lost sample is ever an amount.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ import numpy as np
 from tierscope.domain.alerts.catalogue import is_flow, pick_keys
 from tierscope.domain.alerts.frame import Bools, Floats
 from tierscope.domain.alerts.vocabulary import BUDGET_WORDS, PING_PONG_WORDS, VERDICT_WORDS
-from tierscope.domain.counters import differences, nominal_step
-from tierscope.domain.packing import Block
-from tierscope.domain.tier_moves import COLUMN_KEYS, COLUMNS, Ledger, Tiers
+from tierscope.domain.counters.monotonic import differences, nominal_step
+from tierscope.domain.counters.packing import Block
+from tierscope.domain.ledger import COLUMN_KEYS, COLUMNS, Ledger, Tiers
 
 _MEMINFO = {
     "memory_total_bytes": "host|meminfo|MemTotal",

@@ -12,7 +12,7 @@ from tierscope.domain.alerts.problems import RuleError, RuleProblem
 from tierscope.domain.alerts.templates import check_template
 from tierscope.domain.alerts.units import parse_literal
 from tierscope.domain.alerts.vocabulary import ScopeKind
-from tierscope.domain.patterns import BadPattern, read_pattern
+from tierscope.domain.base.patterns import BadPattern, read_pattern
 
 Severity = Literal["info", "warning", "critical"]
 MatchOperator = Literal["=", "!=", "=~", "!~"]

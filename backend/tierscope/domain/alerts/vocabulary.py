@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from tierscope.domain.alerts.units import Unit, unit_of
-from tierscope.domain.tier_moves import COLUMNS, Word
+from tierscope.domain.ledger import COLUMNS, Word
 
 SeriesKind = Literal["flow", "gauge", "words", "derived", "age"]
 ScopeKind = Literal["host", "service", "fleet"]

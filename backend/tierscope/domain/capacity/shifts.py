@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.fleet_statistics import find_changes
+from tierscope.domain.statistics import find_changes
 
 Floats = npt.NDArray[np.float64]
 

@@ -2,12 +2,7 @@
 
 from tierscope.domain.experiments.effect import Arm, Effect, difference_in_differences, measure_effect
 from tierscope.domain.experiments.host_means import Design, HostMeans, HostSeries, host_means, split_before
-from tierscope.domain.experiments.power import (
-    correlate,
-    detectable_effect,
-    hosts_per_arm,
-    planned_hosts_per_arm,
-)
+from tierscope.domain.experiments.power import correlate, detectable_effect, hosts_per_arm, planned_hosts_per_arm
 from tierscope.domain.experiments.verdict import (
     MIN_CANARY,
     MIN_CONTROL,
@@ -19,7 +14,7 @@ from tierscope.domain.experiments.verdict import (
     trends_are_parallel,
     within_margin,
 )
-from tierscope.domain.host_metrics import Direction
+from tierscope.domain.statistics.host_metrics import Direction
 
 __all__ = [
     "MIN_CANARY",

@@ -7,7 +7,7 @@ from typing import Literal
 from scipy import special
 
 from tierscope.domain.experiments.effect import Arm, Effect, measure_effect
-from tierscope.domain.host_metrics import Direction
+from tierscope.domain.statistics.host_metrics import Direction
 
 Verdict = Literal["improved", "no_difference", "worse", "inconclusive"]
 

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.axis import Grid
+from tierscope.domain.base.axis import Grid
 from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Rule
 from tierscope.domain.heat.column_parts import MeanColumns, Parts, mean_columns, median_over_time, parts_over_time
 from tierscope.domain.heat.columns import HeatColumns, take_groups, take_hosts

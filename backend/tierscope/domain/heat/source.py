@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.axis import Grid
+from tierscope.domain.base.axis import Grid
 from tierscope.domain.heat.classes import ClassBytes, Rule
 from tierscope.domain.heat.panel import Margins
 from tierscope.domain.heat.placement import Misplaced

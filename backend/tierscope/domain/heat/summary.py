@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.axis import Grid
+from tierscope.domain.base.axis import Grid
 from tierscope.domain.heat.aggregate import Estimate, capacity_weighted, estimate_median, host_value
 from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Folded, Rule, classify
 from tierscope.domain.heat.panel import Margins, find_margins, join_margins, widen

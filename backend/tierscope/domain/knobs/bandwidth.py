@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tierscope.domain.counters import Floats, differences, nominal_step
+from tierscope.domain.counters.monotonic import Floats, differences, nominal_step
 from tierscope.domain.knobs.facts import ServiceClass
 from tierscope.domain.knobs.levels import Samples
 from tierscope.domain.ratio.choice import classify_service

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tierscope.domain.tier_moves import Word
+from tierscope.domain.ledger import Word
 
 PingPong = Literal["ok", "warn", "crit"]
 ServiceClass = Literal["latency", "bandwidth", "mixed", "insensitive"]

@@ -6,20 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tierscope.domain.counters import Bools
+from tierscope.domain.counters.monotonic import Bools
 from tierscope.domain.knobs.bandwidth import classify_host
 from tierscope.domain.knobs.facts import RATE_LIMIT, Facts, Flows, Heat, Host, PingPong
 from tierscope.domain.knobs.levels import Levels, Samples, median_of
 from tierscope.domain.knobs.machine import read_host
-from tierscope.domain.tier_moves import (
-    Ledger,
-    Verdict,
-    follow_states,
-    move_bytes_per_s,
-    steady_intervals,
-    traffic_holds,
-)
-from tierscope.domain.tier_moves.ping_pong import FAULT_SECONDS, PAGE_BYTES
+from tierscope.domain.ledger import Ledger, Verdict, follow_states, move_bytes_per_s, steady_intervals, traffic_holds
+from tierscope.domain.ledger.ping_pong import FAULT_SECONDS, PAGE_BYTES
 
 GB = 1e9
 MIB = 1 << 20

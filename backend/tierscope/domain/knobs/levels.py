@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tierscope.domain.counters import Bools, Floats, Ints, differences, nominal_step
+from tierscope.domain.counters.monotonic import Bools, Floats, Ints, differences, nominal_step
 from tierscope.domain.knobs.facts import Flows, Host
-from tierscope.domain.tier_moves import Ledger
-from tierscope.domain.tier_moves.ping_pong import PAGE_BYTES
+from tierscope.domain.ledger import Ledger
+from tierscope.domain.ledger.ping_pong import PAGE_BYTES
 
 BURST_PERCENTILE = 99.0
 RECURS = 0.10

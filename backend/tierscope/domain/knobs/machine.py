@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tierscope.domain.host_facts import HostFacts, read_facts
+from tierscope.domain.fleet.host_facts import HostFacts, read_facts
 from tierscope.domain.knobs.facts import DEMOTE_SCALE, Host
 from tierscope.domain.knobs.files import selected
 

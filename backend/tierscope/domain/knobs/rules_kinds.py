@@ -2,7 +2,7 @@
 
 from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, SWAPPINESS, Facts
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
-from tierscope.domain.ratio.bandwidth import balanced_share, gain_bound, interleave_weights
+from tierscope.domain.slowdown.bandwidth import balanced_share, gain_bound, interleave_weights
 
 DENSITY_RATIO = 4.0
 FILE_SHARE_MIN = 0.20

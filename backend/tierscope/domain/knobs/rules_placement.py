@@ -2,7 +2,7 @@
 
 from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, TIERING_BIT, ZONE_RECLAIM, Facts
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
-from tierscope.domain.tier_moves import Word
+from tierscope.domain.ledger import Word
 
 GAIN_MIN = 0.02
 SLOW_ANON_MIN = 0.20

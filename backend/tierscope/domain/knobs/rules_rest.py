@@ -3,7 +3,7 @@
 from tierscope.domain.knobs.facts import DEMOTION, Facts
 from tierscope.domain.knobs.rules_placement import GAIN_MIN, gap
 from tierscope.domain.knobs.shapes import Advice, Evidence
-from tierscope.domain.tier_moves import Word
+from tierscope.domain.ledger import Word
 
 WAF_MAX = 2.0
 SWAP_USED_MAX = 0.5

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from tierscope.domain.patterns import BadPattern, Pattern, read_pattern
+from tierscope.domain.base.patterns import BadPattern, Pattern, read_pattern
 
 Operator = Literal["=", "!=", "=~", "!~"]
 OPERATORS: tuple[str, ...] = get_args(Operator)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from tierscope.domain.base.stored_documents import WRONG_SHAPE, describe_problem
 from tierscope.domain.notifications.content import MAX_ALERTS
 from tierscope.domain.notifications.matchers import Matcher
 from tierscope.domain.notifications.receivers import Receiver
 from tierscope.domain.notifications.routes import Route
 from tierscope.domain.notifications.routing import Document, Routing, read_inhibition, read_receiver, read_route
 from tierscope.domain.notifications.silences import Inhibition
-from tierscope.domain.stored_documents import WRONG_SHAPE, describe_problem
 
 T = TypeVar("T")
 

@@ -1,17 +1,5 @@
-"""DRAM:CXL ratio advice: slowdown by share of accesses on CXL, bandwidth, the class of a service, and the choice."""
+"""DRAM:CXL ratio advice: the class of a service, and the choice."""
 
-from tierscope.domain.ratio.bandwidth import (
-    LoadedLatency,
-    Tier,
-    balanced_share,
-    bandwidth_loss,
-    best_share,
-    deliverable,
-    equal_latency_share,
-    gain_bound,
-    interleave_weights,
-)
-from tierscope.domain.ratio.belief import EXPONENT_SD, Belief, ShareOnSlow
 from tierscope.domain.ratio.choice import (
     COVERAGE_MIN,
     HEADROOM,
@@ -28,54 +16,20 @@ from tierscope.domain.ratio.choice import (
     judge,
     refusals,
 )
-from tierscope.domain.ratio.slowdown import (
-    PREDICTION_STANDARD_ERROR,
-    PRIOR,
-    REFERENCE_RHO,
-    UPPER_LEVEL,
-    Point,
-    Posterior,
-    loss_of,
-    odds_of,
-    physical_loss,
-    updated,
-)
 
 __all__ = [
     "COVERAGE_MIN",
-    "EXPONENT_SD",
     "HEADROOM",
-    "PREDICTION_STANDARD_ERROR",
-    "PRIOR",
     "RATIOS",
-    "REFERENCE_RHO",
     "SWEEP",
-    "UPPER_LEVEL",
-    "Belief",
     "Candidate",
     "Choice",
     "Demand",
     "Evidence",
-    "LoadedLatency",
     "Placement",
-    "Point",
-    "Posterior",
     "ServiceClass",
-    "ShareOnSlow",
-    "Tier",
-    "balanced_share",
-    "bandwidth_loss",
-    "best_share",
     "choose",
     "classify_service",
-    "deliverable",
-    "equal_latency_share",
-    "gain_bound",
-    "interleave_weights",
     "judge",
-    "loss_of",
-    "odds_of",
-    "physical_loss",
     "refusals",
-    "updated",
 ]

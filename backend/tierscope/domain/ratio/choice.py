@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from tierscope.domain.ratio.belief import ShareOnSlow
+from tierscope.domain.slowdown.posterior import ShareOnSlow
 
 ServiceClass = Literal["latency", "bandwidth", "mixed", "insensitive"]
 

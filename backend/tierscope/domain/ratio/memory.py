@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from tierscope.domain.ratio.bandwidth import LoadedLatency, Tier
+from tierscope.domain.slowdown.bandwidth import LoadedLatency, Tier
 
 ALIKE = 1.05
 """Hosts whose memory differs by no more than this factor are of one kind: firmware keeps some for itself."""

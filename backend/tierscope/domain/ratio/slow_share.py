@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from tierscope.domain.curve import Pages, cross_fitted_curve, density_curve
-from tierscope.domain.curve_bands import HostPages
-from tierscope.domain.ratio.belief import ShareOnSlow
+from tierscope.domain.curve.bands import HostPages
+from tierscope.domain.curve.hit_ratio import Pages, cross_fitted_curve, density_curve
+from tierscope.domain.slowdown.posterior import ShareOnSlow
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.page_traces import KINDS
+from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.trace import TraceColumns
 
 Floats = npt.NDArray[np.float64]

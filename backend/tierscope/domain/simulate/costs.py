@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tierscope.domain.ratio import PRIOR, Posterior, loss_of
 from tierscope.domain.simulate.replay import Totals
+from tierscope.domain.slowdown import PRIOR, Posterior, loss_of
 
 LOWER_LEVEL, UPPER_LEVEL = 0.05, 0.95
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from tierscope.domain.page_traces import KINDS
-from tierscope.domain.ratio import ShareOnSlow
+from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.replay import Outcome, Totals
+from tierscope.domain.slowdown import ShareOnSlow
 
 Floats = npt.NDArray[np.float64]
 

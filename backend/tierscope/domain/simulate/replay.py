@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.page_traces import KINDS
+from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.machine import Machine
 from tierscope.domain.simulate.policies import Policy
 

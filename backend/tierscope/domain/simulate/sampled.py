@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.domain.simulate.trace import BASE_PAGE_BYTES, TimedSample, TraceColumns, of_sampled_pages
-from tierscope.domain.traces import SampledPages
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.page_traces import KINDS
-from tierscope.domain.ratio import PRIOR, Posterior, ShareOnSlow
+from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.costs import LOWER_LEVEL, UPPER_LEVEL, Costs, Loss, Stall, estimate_loss, stall_time
 from tierscope.domain.simulate.pooling import HostReplay, pool_totals, share_away
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS, Outcome, Totals, replay
 from tierscope.domain.simulate.sampled import SampledTrace, random_groups
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.domain.simulate.trace import compile_trace
+from tierscope.domain.slowdown import PRIOR, Posterior, ShareOnSlow
 
 if TYPE_CHECKING:
     from tierscope_simcore import SimulationTrace

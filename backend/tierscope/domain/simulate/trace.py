@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.page_traces import PageTrace
-from tierscope.domain.traces import SampledPages
+from tierscope.domain.curve.page_traces import PageTrace
+from tierscope.domain.curve.sample_blocks import SampledPages
 
 if TYPE_CHECKING:
     from tierscope_simcore import PageTrace as RecordedPages

@@ -11,13 +11,7 @@ from tierscope.domain.tco.analysis import (
     find_break_evens,
     rank_inputs,
 )
-from tierscope.domain.tco.costs import (
-    KILOHOURS_PER_YEAR,
-    HostCost,
-    PartName,
-    capacity_factor,
-    cost_host,
-)
+from tierscope.domain.tco.costs import KILOHOURS_PER_YEAR, HostCost, PartName, capacity_factor, cost_host
 from tierscope.domain.tco.draws import as_given, own_as_given
 from tierscope.domain.tco.published import SUSPICIOUS_SAVING
 from tierscope.domain.tco.scenario import Design, Scenario

@@ -11,8 +11,8 @@ import numpy as np
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.buckets import HOUR_US
-from tierscope.domain.data_quality import LATE_SECONDS, minute_of
+from tierscope.domain.base.buckets import HOUR_US
+from tierscope.domain.operate.data_quality import LATE_SECONDS, minute_of
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.ingest.rows import Tally
 

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.batch import Finding, Inventory
+from tierscope.domain.ingest.batch import Finding, Inventory
+from tierscope.storage.fleet.labels import refresh_labels
 from tierscope.storage.ingest.boots import HostState, sealed_at
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.ingest.registry import Registry
 from tierscope.storage.ingest.rows import Tally
-from tierscope.storage.labels import refresh_labels
 
 HostService = tuple[int, int]
 

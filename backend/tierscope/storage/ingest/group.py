@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
 from tierscope.core.errors import TierscopeError, TooManyGaps, UnknownLayout, Unreadable
-from tierscope.domain.sequences import Sequence as StreamState
+from tierscope.domain.ingest.sequences import Sequence as StreamState
 from tierscope.storage.ingest import boots, facts, notes, streams
 from tierscope.storage.ingest.arrivals import Arrivals
 from tierscope.storage.ingest.incoming import Incoming, Outcome, Stored, StoreLimits

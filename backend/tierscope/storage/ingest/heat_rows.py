@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierscope.domain.batch import GapBlock, HeatBlock, Method, PageSample, TileEpoch
-from tierscope.storage import copy
+from tierscope.domain.ingest.batch import GapBlock, HeatBlock, Method, PageSample, TileEpoch
+from tierscope.storage.base import copy
 
 _AFTER_TIERS = (
     "validity",

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tierscope.core.errors import TierscopeError
-from tierscope.domain.arrival import ArrivalRules, Clocks
-from tierscope.domain.batch import Batch
-from tierscope.storage.agents import HostIdentity
+from tierscope.domain.ingest.arrival import ArrivalRules, Clocks
+from tierscope.domain.ingest.batch import Batch
+from tierscope.storage.fleet.agents import HostIdentity
 
 
 @dataclass(frozen=True, slots=True)

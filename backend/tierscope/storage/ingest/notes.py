@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from tierscope.domain.batch import Finding
+from tierscope.domain.ingest.batch import Finding
 from tierscope.storage.ingest.boots import HostState
 from tierscope.storage.ingest.facts import OwnFinding
 from tierscope.storage.ingest.incoming import Incoming, StoreLimits

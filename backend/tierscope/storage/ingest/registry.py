@@ -15,7 +15,7 @@ from sqlalchemy import text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import Database, WriteTransaction
-from tierscope.domain.batch import Layout, ServiceKey
+from tierscope.domain.ingest.batch import Layout, ServiceKey
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.tables import host_layouts, layouts, service_aliases, services
 

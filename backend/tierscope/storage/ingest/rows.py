@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.arrival import Int64, Placed, boottime_of, place_times
-from tierscope.domain.batch import CounterBlock, HeatBlock, SelfReport
-from tierscope.domain.buckets import HOUR_US, TEN_MINUTES_US, bucket_start
-from tierscope.storage import copy, tables
+from tierscope.domain.base.buckets import HOUR_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.ingest.arrival import Int64, Placed, boottime_of, place_times
+from tierscope.domain.ingest.batch import CounterBlock, HeatBlock, SelfReport
+from tierscope.storage import tables
+from tierscope.storage.base import copy
 from tierscope.storage.ingest.boots import HostState
 from tierscope.storage.ingest.heat_rows import gap_row, heat_row, tile_epoch_row, trace_row
 from tierscope.storage.ingest.incoming import Incoming, StoreLimits

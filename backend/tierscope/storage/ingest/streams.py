@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.sequences import Sequence
+from tierscope.domain.ingest.sequences import Sequence
 
 StreamKey = tuple[int, bytes]
 

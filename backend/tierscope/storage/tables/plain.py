@@ -75,7 +75,7 @@ hosts = Table(
     _text("name"),
     _text("origin"),  # live | import | simulated
     Column("labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),
-    # What `labels` is made of, the later one wins: storage/labels.py
+    # What `labels` is made of, the later one wins: storage/fleet/labels.py
     Column("kubernetes_labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),
     Column("agent_labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),  # of the agent's file
     Column("set_labels", JSONB, nullable=False, server_default=_EMPTY_OBJECT),  # set in the service

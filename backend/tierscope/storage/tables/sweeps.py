@@ -48,7 +48,7 @@ sweeps = Table(
     Column("service_id", BigInteger, ForeignKey("services.id", ondelete="CASCADE"), index=True),
     Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="CASCADE"), index=True),  # null = all sampled ones
     Column("upload_id", BigInteger, ForeignKey("trace_uploads.id"), index=True),
-    Column("spec", JSONB, nullable=False),  # what was asked: usecases/sweeps/spec.py
+    Column("spec", JSONB, nullable=False),  # what was asked: usecases/simulate/spec.py
     Column("facts", JSONB),  # what its traces are, and the bound; null until a worker has read them
     Column("heat", LargeBinary),  # bands of pages over time, packed
     Column("author", Text, nullable=False),

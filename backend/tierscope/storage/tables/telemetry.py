@@ -12,7 +12,7 @@ task_runs = Table(
     Column("runs", BigInteger, nullable=False),
     Column("failures", BigInteger, nullable=False),
     Column("seconds", Double, nullable=False),  # of all runs together
-    Column("buckets", ARRAY(BigInteger), nullable=False),  # runs by domain/telemetry.py's bounds, the last above all
+    Column("buckets", ARRAY(BigInteger), nullable=False),  # by domain/operate/telemetry.py's bounds, the last above all
     Column("last_at", Instant, nullable=False),
     Column("failed_at", Instant),  # of the newest failure; null where none failed
 )

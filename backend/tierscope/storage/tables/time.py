@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Double, Index, Integer, Larg
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.types import TypeEngine
 
-from tierscope.domain.tier_moves import COLUMN_KEYS
+from tierscope.domain.ledger import COLUMN_KEYS
 from tierscope.storage.tables.fleet_moves import fleet_moves
 from tierscope.storage.tables.plain import Instant, metadata
 from tierscope.storage.tables.samples import samples_live, samples_packed
@@ -218,7 +218,7 @@ service_heat_1h = _service_heat("service_heat_1h")
 service_heat_1d = _service_heat("service_heat_1d")
 
 service_moves_1h = Table(
-    # The ledger of all hosts of a service: body holds what each counted since midnight (domain/tier_moves/gathered.py).
+    # The ledger of all hosts of a service: body holds what each counted since midnight (domain/ledger/gathered.py).
     "service_moves_1h",
     metadata,
     Column("service_id", BigInteger, nullable=False),
@@ -262,7 +262,7 @@ tile_epochs = _table(
 tile_columns = _table("tile_columns", _int("epoch_id"), _bytes("cells"), service=True)
 
 traces = _table(
-    "traces",  # ts = the end of the block; body: domain/traces.py, zstd
+    "traces",  # ts = the end of the block; body: domain/curve/sample_blocks.py, zstd
     Column("group_name", Text, nullable=False),
     *_method(),
     _float("sampled_ratio"),  # share of the group's pages that the hash selects
@@ -312,7 +312,7 @@ self_reports = _table(
 )
 
 fleet_sketches = Table(
-    # Values of like hosts by hour, and by day for long windows: domain/fleet_statistics/sketches.py. ts = the start.
+    # Values of like hosts by hour, and by day for long windows: domain/statistics/sketches.py. ts = the start.
     "fleet_sketches",
     metadata,
     _int("group_id"),  # fleet_groups.id
@@ -379,7 +379,7 @@ capacity_days = Table(
 
 quality_1h = Table(
     # What arrived of a host's intervals, by the hour in which they lie; what was sent again or left out, by the hour of
-    # arrival. domain/data_quality.py
+    # arrival. domain/operate/data_quality.py
     "quality_1h",
     metadata,
     Column("host_id", BigInteger, nullable=False),

@@ -17,10 +17,10 @@ from tierscope.domain.alerts.machine import LEVEL_NAMES, Level, Levels, follow, 
 from tierscope.domain.alerts.rules import CheckedRule, Rule, check_rule
 from tierscope.domain.alerts.spans import Span, bucket_levels, bucket_values, firing_minutes, levels_of, list_spans
 from tierscope.domain.alerts.vocabulary import AGE, all_series
-from tierscope.domain.figures import Resolution, TimeAxis, Window, gaps_to_none
+from tierscope.domain.base.figures import Resolution, TimeAxis, Window, gaps_to_none
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, read_frame
 from tierscope.usecases.alerts.subjects import Fleet, Subject
-from tierscope.usecases.windows import parse_window
+from tierscope.usecases.base.windows import parse_window
 
 KEPT = timedelta(days=35)
 MAX_SUBJECTS = 1000

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from tierscope.core.database import WriteTransaction
-from tierscope.storage.alerts import AlertRow, ChangeRow, append_changes, open_alerts_of, update_alert
+from tierscope.storage.alerts.rows import AlertRow, ChangeRow, append_changes, open_alerts_of, update_alert
 
 
 def close_alerts(transaction: WriteTransaction, rule_id: int, *, now: datetime, reason: str) -> None:

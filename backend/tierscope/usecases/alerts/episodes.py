@@ -16,15 +16,8 @@ from tierscope.domain.alerts.machine import LEVEL_NAMES, Changes, Level, States
 from tierscope.domain.alerts.rules import CheckedRule, Rule
 from tierscope.domain.alerts.templates import fill
 from tierscope.domain.alerts.units import write_value
-from tierscope.storage.alerts import (
-    AlertRow,
-    ChangeRow,
-    append_changes,
-    insert_alert,
-    touch_alerts,
-    update_alert,
-)
-from tierscope.storage.rules import RuleRow
+from tierscope.storage.alerts.rows import AlertRow, ChangeRow, append_changes, insert_alert, touch_alerts, update_alert
+from tierscope.storage.alerts.rules import RuleRow
 from tierscope.usecases.alerts.subjects import Subject
 
 GONE = "subject is no longer watched"

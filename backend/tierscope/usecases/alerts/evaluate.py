@@ -17,15 +17,15 @@ from tierscope.domain.alerts.frame import MINUTE_S, Frame, Ints
 from tierscope.domain.alerts.machine import LEVEL_NAMES, Level, States, follow, start_states
 from tierscope.domain.alerts.rules import CheckedRule, Scope, check_rule
 from tierscope.domain.alerts.vocabulary import AGE, DAYS_EARLY, DAYS_MEDIAN, ScopeKind
-from tierscope.storage.alerts import StoredStates, lock_alerts, open_alerts_of, read_states, store_states
-from tierscope.storage.rule_sources import read_subject_services
-from tierscope.storage.rules import RuleRow, list_rules
+from tierscope.storage.alerts.rows import StoredStates, lock_alerts, open_alerts_of, read_states, store_states
+from tierscope.storage.alerts.rule_sources import read_subject_services
+from tierscope.storage.alerts.rules import RuleRow, list_rules
 from tierscope.usecases.alerts.episodes import RuleEpisodes, fingerprint_of
 from tierscope.usecases.alerts.forecasts import record_forecasts
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, read_frame
+from tierscope.usecases.alerts.rules import store_shipped
 from tierscope.usecases.alerts.standing import pack_states, unpack_states
 from tierscope.usecases.alerts.subjects import Fleet, Subject
-from tierscope.usecases.rules import store_shipped
 
 SETTLING_SECONDS = 15.0
 """Rows of the last moment may still be in a transaction that has not ended."""

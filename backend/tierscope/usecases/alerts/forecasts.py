@@ -8,13 +8,13 @@ import numpy as np
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.alerts.frame import MINUTE_S
 from tierscope.domain.alerts.vocabulary import DAYS_EARLY, DAYS_MEDIAN
-from tierscope.domain.buckets import DAY_US, bucket_start
-from tierscope.domain.jobs import RULE_DAYS
-from tierscope.storage import marks
-from tierscope.storage.binary import from_us
-from tierscope.storage.capacity import read_forecasts
-from tierscope.storage.rule_inputs import InputRows, append_inputs, newest_forecast
-from tierscope.storage.rule_sources import SubjectServiceRow
+from tierscope.domain.base.buckets import DAY_US, bucket_start
+from tierscope.domain.base.jobs import RULE_DAYS
+from tierscope.storage.alerts.rule_inputs import InputRows, append_inputs, newest_forecast
+from tierscope.storage.alerts.rule_sources import SubjectServiceRow
+from tierscope.storage.base import dirty_buckets
+from tierscope.storage.base.binary import from_us
+from tierscope.storage.capacity.rows import read_forecasts
 from tierscope.usecases.capacity.forecasts import Outlook
 
 NAMES = (DAYS_MEDIAN, DAYS_EARLY)
@@ -56,7 +56,7 @@ def record_forecasts(
     )
     append_inputs(transaction, rows)
     days = {from_us(bucket_start(round(end * 1e6), DAY_US)) for end in ends.tolist()}
-    marks.append(transaction, RULE_DAYS.kind, NO_HOST, 0, days)
+    dirty_buckets.append(transaction, RULE_DAYS.kind, NO_HOST, 0, days)
 
 
 def _says_something(found: Outlook) -> bool:

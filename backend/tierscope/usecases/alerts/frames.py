@@ -8,7 +8,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.frame import MINUTE_S, Bools, Floats, Frame, Ints, Rows, gather, lay_out, minute_of
 from tierscope.domain.alerts.vocabulary import ScopeKind
-from tierscope.storage.rule_inputs import PackedDay, Unpacker, pair_id, read_inputs, read_packed_days
+from tierscope.storage.alerts.rule_inputs import PackedDay, Unpacker, pair_id, read_inputs, read_packed_days
 from tierscope.usecases.alerts.subjects import Subject
 
 ARRIVAL_SECONDS = 120.0

@@ -10,13 +10,13 @@ import numpy as np
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.alerts.frame import Floats
 from tierscope.domain.alerts.inputs import Judged, state_number, verdict_number
-from tierscope.domain.counters import nominal_step
-from tierscope.domain.figures import Window
-from tierscope.domain.host_facts import HostFacts, read_facts
-from tierscope.domain.tier_moves import Ledger, concatenate
-from tierscope.domain.tier_moves.machine import Machine, read_machine
-from tierscope.domain.tier_moves.ping_pong import State
-from tierscope.domain.tier_moves.states import (
+from tierscope.domain.base.figures import Window
+from tierscope.domain.counters.monotonic import nominal_step
+from tierscope.domain.fleet.host_facts import HostFacts, read_facts
+from tierscope.domain.ledger import Ledger, concatenate
+from tierscope.domain.ledger.machine import Machine, read_machine
+from tierscope.domain.ledger.ping_pong import State
+from tierscope.domain.ledger.states import (
     Beside,
     Judgement,
     follow_judged,
@@ -26,11 +26,11 @@ from tierscope.domain.tier_moves.states import (
     scale_spans,
     some_rows,
 )
-from tierscope.domain.tier_moves.verdict import Verdict
-from tierscope.storage.subjects import hosts_by_id
-from tierscope.storage.tier_moves import read_ledger, recorded_seconds
-from tierscope.usecases.ping_pong_beside import BesideReads
-from tierscope.usecases.recent_moves import RECENT_ROWS, judge_recent
+from tierscope.domain.ledger.verdict import Verdict
+from tierscope.storage.base.subjects import hosts_by_id
+from tierscope.storage.ledger.rows import read_ledger, recorded_seconds
+from tierscope.usecases.ledger.ping_pong_beside import BesideReads
+from tierscope.usecases.ledger.recent import RECENT_ROWS, judge_recent
 
 LEAD = timedelta(hours=2)
 """How long before the new intervals the fold of states begins: as long as that of the host's page."""

@@ -5,7 +5,7 @@ import time
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.rules import check_rule
 from tierscope.domain.alerts.vocabulary import ScopeKind, all_series
-from tierscope.storage.rules import list_rules
+from tierscope.storage.alerts.rules import list_rules
 
 _SECONDS = 15.0
 _known: dict[str, tuple[float, dict[ScopeKind, list[str]]]] = {}

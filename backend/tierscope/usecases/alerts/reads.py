@@ -10,18 +10,23 @@ from tierscope.domain.alerts.evaluating import measure
 from tierscope.domain.alerts.frame import MINUTE_S, Floats, Ints
 from tierscope.domain.alerts.rules import CheckedRule, check_rule
 from tierscope.domain.alerts.vocabulary import AGE
-from tierscope.domain.figures import Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.base.figures import Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.notifications.silences import FiringAlert, Muted, Muting
-from tierscope.storage import alerts as stored
-from tierscope.storage.alerts import AlertFilter, AlertRow, ChangeRow
-from tierscope.storage.routes import read_stored_routing
-from tierscope.storage.rules import list_rules
-from tierscope.storage.silences import Acknowledgement, acknowledgements_of, open_alerts, silences_in_force
+from tierscope.storage.alerts import rows as stored
+from tierscope.storage.alerts.rows import AlertFilter, AlertRow, ChangeRow
+from tierscope.storage.alerts.rules import list_rules
+from tierscope.storage.notifications.routes import read_stored_routing
+from tierscope.storage.notifications.silences import (
+    Acknowledgement,
+    acknowledgements_of,
+    open_alerts,
+    silences_in_force,
+)
 from tierscope.usecases.alerts.frames import read_frame
 from tierscope.usecases.alerts.subjects import Fleet
-from tierscope.usecases.context import ReadContext
-from tierscope.usecases.subjects import decode_position
-from tierscope.usecases.windows import parse_window
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import decode_position
+from tierscope.usecases.base.windows import parse_window
 
 __all__ = ["AlertFilter", "AlertReads", "AlertView", "TimelineSpan"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.rules import Scope
 from tierscope.domain.alerts.vocabulary import ScopeKind
-from tierscope.storage.rule_sources import (
+from tierscope.storage.alerts.rule_sources import (
     SubjectHostRow,
     SubjectServiceRow,
     read_subject_hosts,

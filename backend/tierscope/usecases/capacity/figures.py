@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
+from tierscope.domain.base.figures import AbsentStatus, Figure, Window, absent
 from tierscope.domain.capacity.days import MIN_HOURS, CapacityDay
 from tierscope.domain.capacity.forecast import MIN_DAYS
 from tierscope.domain.capacity.need import Advised, dram_need
-from tierscope.domain.figures import AbsentStatus, Figure, Window, absent
-from tierscope.storage.capacity import StoredDay
+from tierscope.storage.capacity.rows import StoredDay
 from tierscope.usecases.capacity.forecasts import Outlook, exhaustion_view, growth_figure
 from tierscope.usecases.capacity.views import SubjectRef, SubjectView
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.capacity.exhaustion import THRESHOLD_RATIO, Exhaustion
 from tierscope.domain.capacity.forecast import Forecast, Refused, forecast_days
-from tierscope.domain.figures import Figure, Window, absent
-from tierscope.storage.capacity import StoredDay
+from tierscope.storage.capacity.rows import StoredDay
 from tierscope.usecases.capacity.history import History
 from tierscope.usecases.capacity.views import ExhaustionView, ForecastDay, Metric
 

@@ -10,8 +10,8 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.capacity.need import Advised, dram_need
 from tierscope.domain.capacity.shifts import Shift, find_shifts
-from tierscope.storage.capacity import Kind, StoredDay
-from tierscope.storage.events import EventRow, list_events
+from tierscope.storage.capacity.rows import Kind, StoredDay
+from tierscope.storage.fleet.events import EventRow, list_events
 from tierscope.usecases.capacity.views import ChangeView, Excluded, HistoryDay, Metric
 
 DAY = timedelta(days=1)

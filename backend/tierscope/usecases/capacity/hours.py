@@ -10,17 +10,17 @@ import numpy.typing as npt
 from tierscope.core.database import ReadSession
 from tierscope.domain.capacity.days import HOURS, HeatHours, HostHours
 from tierscope.domain.capacity.residency import Name, resident_terms
-from tierscope.domain.counters import parse_key
+from tierscope.domain.counters.monotonic import parse_key
+from tierscope.domain.fleet.host_facts import HostFacts, read_facts
+from tierscope.domain.fleet.peer_hosts import LikeKey, like_key
 from tierscope.domain.heat.classes import EDGES
 from tierscope.domain.heat.columns import FULL, HeatColumns, unpack_columns
 from tierscope.domain.heat.rows import Method
-from tierscope.domain.host_facts import HostFacts, read_facts
-from tierscope.domain.like_hosts import LikeKey, like_key
-from tierscope.storage.capacity import HourBlock, read_hours
-from tierscope.storage.hosts import HostFilter, list_hosts, read_inventories
-from tierscope.storage.service_heat import Bucket, list_buckets, read_bodies
-from tierscope.storage.services import list_services, read_aliases
-from tierscope.storage.subjects import service_members
+from tierscope.storage.base.subjects import service_members
+from tierscope.storage.capacity.rows import HourBlock, read_hours
+from tierscope.storage.fleet.hosts import HostFilter, list_hosts, read_inventories
+from tierscope.storage.fleet.services import list_services, read_aliases
+from tierscope.storage.heat.services import Bucket, list_buckets, read_bodies
 
 Floats = npt.NDArray[np.float64]
 

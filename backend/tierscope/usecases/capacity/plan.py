@@ -9,8 +9,9 @@ from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.domain.capacity.need import Advised, dram_need
 from tierscope.domain.capacity.plan import Demand, Packed, PackedHost, plan_fleet
 from tierscope.domain.capacity.skus import Sku
-from tierscope.storage.capacity import StoredDay, newest_days, read_advised
-from tierscope.storage.services import ServiceRow, list_services
+from tierscope.storage.capacity.rows import StoredDay, newest_days, read_advised
+from tierscope.storage.fleet.services import ServiceRow, list_services
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.forecasts import Outlook
 from tierscope.usecases.capacity.reads import FRESH, read_outlooks
 from tierscope.usecases.capacity.views import (
@@ -23,7 +24,6 @@ from tierscope.usecases.capacity.views import (
     SkuCount,
     UnplacedView,
 )
-from tierscope.usecases.context import ReadContext
 
 NOW = "now"
 MONTHS = 3

@@ -6,11 +6,12 @@ from typing import cast
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, NotFound
+from tierscope.domain.base.figures import Window
 from tierscope.domain.capacity.days import MIN_HOURS
 from tierscope.domain.capacity.forecast import Forecast, Refused
 from tierscope.domain.capacity.need import Advised
-from tierscope.domain.figures import Window
-from tierscope.storage.capacity import (
+from tierscope.storage.base.subjects import find_service
+from tierscope.storage.capacity.rows import (
     Kind,
     StoredDay,
     count_days,
@@ -20,8 +21,8 @@ from tierscope.storage.capacity import (
     read_days,
     read_forecasts,
 )
-from tierscope.storage.services import list_services
-from tierscope.storage.subjects import find_service
+from tierscope.storage.fleet.services import list_services
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.figures import subject_view
 from tierscope.usecases.capacity.forecasts import (
     Outlook,
@@ -36,15 +37,7 @@ from tierscope.usecases.capacity.forecasts import (
 )
 from tierscope.usecases.capacity.history import SPAN, make_history, read_events
 from tierscope.usecases.capacity.hours import DAY
-from tierscope.usecases.capacity.views import (
-    BacktestView,
-    CapacityView,
-    ForecastView,
-    Metric,
-    SubjectRef,
-    SubjectView,
-)
-from tierscope.usecases.context import ReadContext
+from tierscope.usecases.capacity.views import BacktestView, CapacityView, ForecastView, Metric, SubjectRef, SubjectView
 
 FRESH = timedelta(days=8)
 MAX_HORIZON_DAYS = 400

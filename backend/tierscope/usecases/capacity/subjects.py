@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierscope.storage.capacity import GroupRow
+from tierscope.storage.capacity.rows import GroupRow
 from tierscope.usecases.capacity.hours import KnownHost
 
 RACK_LABELS = ("rack", "topology.kubernetes.io/rack")

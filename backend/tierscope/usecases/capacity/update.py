@@ -11,7 +11,7 @@ from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession
 from tierscope.domain.capacity.days import HOURS, CapacityDay, group_day, service_day
 from tierscope.domain.capacity.need import Advised
-from tierscope.storage.capacity import (
+from tierscope.storage.capacity.rows import (
     ForecastRow,
     GroupRow,
     Kind,

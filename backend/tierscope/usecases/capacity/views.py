@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 
-from tierscope.domain.figures import Figure, Window
+from tierscope.domain.base.figures import Figure, Window
 
 Metric = Literal["resident", "hot", "dram_need"]
 Kind = Literal["service", "host_group"]

@@ -8,13 +8,13 @@ import numpy as np
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import ReadSession
-from tierscope.domain.axis import Grid, make_grid
+from tierscope.domain.base.axis import Grid, make_grid
+from tierscope.domain.base.figures import Grade, Series, Window, gaps_to_none
 from tierscope.domain.experiments import Design, adjust_for_many
-from tierscope.domain.figures import Grade, Series, Window, gaps_to_none
-from tierscope.domain.host_metrics import HostMetric, find_host_metric
-from tierscope.storage.experiments import ArmHost, ExperimentRow, StoredMetric
-from tierscope.storage.hosts import HostFilter, list_hosts
-from tierscope.storage.subjects import SubjectService
+from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
+from tierscope.storage.base.subjects import SubjectService
+from tierscope.storage.experiments.rows import ArmHost, ExperimentRow, StoredMetric
+from tierscope.storage.fleet.hosts import HostFilter, list_hosts
 from tierscope.usecases.experiments.analysis import Comparison
 from tierscope.usecases.experiments.arms import describe_unlike, like_keys
 from tierscope.usecases.experiments.sentences import (
@@ -27,7 +27,7 @@ from tierscope.usecases.experiments.sentences import (
     unique,
 )
 from tierscope.usecases.experiments.views import ArmName, ArmView, ExperimentView, HostRef, MetricView, State
-from tierscope.usecases.host_series import HostSeriesReads, Measured, bucket_seconds
+from tierscope.usecases.statistics.host_series import HostSeriesReads, Measured, bucket_seconds
 
 GOOD_HOSTS = 20
 

@@ -8,10 +8,10 @@ from datetime import datetime
 import numpy as np
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.host_facts import find_state
-from tierscope.domain.like_hosts import LikeKey, like_key
-from tierscope.storage.experiments import busy_hosts
-from tierscope.storage.hosts import HostFilter, HostRow, list_hosts, read_inventories
+from tierscope.domain.fleet.host_facts import find_state
+from tierscope.domain.fleet.peer_hosts import LikeKey, like_key
+from tierscope.storage.experiments.rows import busy_hosts
+from tierscope.storage.fleet.hosts import HostFilter, HostRow, list_hosts, read_inventories
 from tierscope.usecases.experiments.views import Excluded
 
 

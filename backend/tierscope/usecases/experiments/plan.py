@@ -4,6 +4,7 @@ import numpy as np
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.experiments import (
     Design,
     correlate,
@@ -12,12 +13,11 @@ from tierscope.domain.experiments import (
     planned_hosts_per_arm,
     split_before,
 )
-from tierscope.domain.figures import Figure, Window, absent
-from tierscope.domain.host_metrics import HOST_METRICS, HostMetric
-from tierscope.storage.subjects import SubjectService, hosts_of_service
+from tierscope.domain.statistics.host_metrics import HOST_METRICS, HostMetric
+from tierscope.storage.base.subjects import SubjectService, hosts_of_service
 from tierscope.usecases.experiments.arms import find_candidates
 from tierscope.usecases.experiments.views import MetricChoice, PlanView, PowerPoint
-from tierscope.usecases.host_series import HostSeriesReads, Measured
+from tierscope.usecases.statistics.host_series import HostSeriesReads, Measured
 
 BASELINE, SPREAD = "experiment.baseline/1", "experiment.spread_ratio/1"
 SIZES = (5, 8, 12, 20, 30, 50, 100, 200, 500)

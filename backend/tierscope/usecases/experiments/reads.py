@@ -7,15 +7,15 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from tierscope.core.errors import BadRequest, NotFound
-from tierscope.domain.host_metrics import HostMetric, find_host_metric
-from tierscope.storage.experiments import ArmHost, ExperimentRow, arm_hosts, find_experiment, list_experiments
-from tierscope.storage.subjects import find_service
-from tierscope.usecases.context import ReadContext
+from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
+from tierscope.storage.base.subjects import find_service
+from tierscope.storage.experiments.rows import ArmHost, ExperimentRow, arm_hosts, find_experiment, list_experiments
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import decode_position
+from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.experiments.answer import make_answer, state_of
 from tierscope.usecases.experiments.plan import make_plan
 from tierscope.usecases.experiments.views import ExperimentPage, ExperimentSummary, ExperimentView, PlanView
-from tierscope.usecases.subjects import decode_position
-from tierscope.usecases.windows import parse_window
 
 FROZEN = TypeAdapter(ExperimentView)
 PLAN_WINDOW = timedelta(days=7)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tierscope.domain.base.figures import Figure, Grade, Interval, Window, absent
 from tierscope.domain.experiments import (
     SIGNIFICANCE,
     Direction,
@@ -13,7 +14,6 @@ from tierscope.domain.experiments import (
     judge,
     within_margin,
 )
-from tierscope.domain.figures import Figure, Grade, Interval, Window, absent
 
 EFFECT, EFFECT_ABSOLUTE = "experiment.effect_ratio/1", "experiment.effect/1"
 INTERIM = "Not final: who looks early and stops on a good day finds effects that are not there."

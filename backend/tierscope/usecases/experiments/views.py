@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window
 from tierscope.domain.experiments import Direction, Verdict
-from tierscope.domain.figures import Figure, Series, TimeAxis, Window
 
 State = Literal["planned", "running", "ended"]
 ArmName = Literal["canary", "control"]

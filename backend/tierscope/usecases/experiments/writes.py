@@ -9,11 +9,11 @@ from typing import Any
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.figures import Window
 from tierscope.domain.experiments import Design, Direction, host_means
-from tierscope.domain.figures import Window
-from tierscope.storage import access as stored_access
-from tierscope.storage import events as stored_events
-from tierscope.storage.experiments import (
+from tierscope.storage.access import credentials as stored_access
+from tierscope.storage.base.subjects import SubjectHost, SubjectService, find_service, hosts_of_service
+from tierscope.storage.experiments.rows import (
     ArmName,
     ExperimentRow,
     arm_hosts,
@@ -25,12 +25,12 @@ from tierscope.storage.experiments import (
     lock_experiment,
     store_result,
 )
-from tierscope.storage.subjects import SubjectHost, SubjectService, find_service, hosts_of_service
+from tierscope.storage.fleet import events as stored_events
 from tierscope.usecases.experiments.answer import freeze, make_answer
 from tierscope.usecases.experiments.arms import draw_canary, find_candidates
 from tierscope.usecases.experiments.reads import FROZEN, require_metric
 from tierscope.usecases.experiments.views import Excluded, ExperimentView, Started
-from tierscope.usecases.host_series import HostSeriesReads
+from tierscope.usecases.statistics.host_series import HostSeriesReads
 
 GRACE = timedelta(minutes=15)
 """After the planned end, so that late data is counted before the answer is frozen."""

@@ -17,10 +17,10 @@ from tierscope.core.settings import Settings
 from tierscope.domain.notifications.backoff import Failure, retry_at
 from tierscope.domain.notifications.content import Notification
 from tierscope.domain.notifications.receivers import Receiver
-from tierscope.storage import notifications as outbox
-from tierscope.storage.notification_groups import lock_notifier
-from tierscope.storage.notifications import NotificationRow
-from tierscope.storage.routes import read_stored_routing
+from tierscope.storage.notifications import outbox
+from tierscope.storage.notifications.groups import lock_notifier
+from tierscope.storage.notifications.outbox import NotificationRow
+from tierscope.storage.notifications.routes import read_stored_routing
 from tierscope.usecases.notifications.channels import Channels, NotTaken
 from tierscope.usecases.notifications.plan import plan_notifications
 

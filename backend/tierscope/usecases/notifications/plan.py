@@ -27,11 +27,11 @@ from tierscope.domain.notifications.receivers import Receiver
 from tierscope.domain.notifications.routes import Destination
 from tierscope.domain.notifications.routing import Routing
 from tierscope.domain.notifications.silences import FiringAlert, Muting
-from tierscope.storage import notification_groups as stored
-from tierscope.storage.notification_groups import AlertEvent, NotifierState, StoredGroup
-from tierscope.storage.notifications import NewNotification, insert_notification, waiting_groups
-from tierscope.storage.routes import StoredRouting, read_stored_routing
-from tierscope.storage.silences import acknowledged_alerts, silences_in_force
+from tierscope.storage.notifications import groups as stored
+from tierscope.storage.notifications.groups import AlertEvent, NotifierState, StoredGroup
+from tierscope.storage.notifications.outbox import NewNotification, insert_notification, waiting_groups
+from tierscope.storage.notifications.routes import StoredRouting, read_stored_routing
+from tierscope.storage.notifications.silences import acknowledged_alerts, silences_in_force
 
 BATCH = 5000
 """Changes that are taken in at once; the rest follows in the next run."""

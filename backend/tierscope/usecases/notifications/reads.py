@@ -6,10 +6,10 @@ from datetime import datetime
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound
-from tierscope.storage import notifications as outbox
-from tierscope.storage.access import AuditRow, append_audit
-from tierscope.storage.notifications import NotificationRow, Status
-from tierscope.usecases.subjects import decode_cursor, encode_cursor
+from tierscope.storage.access.credentials import AuditRow, append_audit
+from tierscope.storage.notifications import outbox
+from tierscope.storage.notifications.outbox import NotificationRow, Status
+from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
 
 @dataclass(frozen=True, slots=True)

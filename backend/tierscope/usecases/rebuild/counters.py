@@ -9,10 +9,8 @@ import numpy as np
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
-from tierscope.domain.counter_names import find_metric
-from tierscope.domain.counters import nominal_step, parse_key
-from tierscope.domain.jobs import (
+from tierscope.domain.base.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.base.jobs import (
     COUNTERS,
     COUNTERS_CLOSED,
     COUNTERS_PACK,
@@ -22,21 +20,23 @@ from tierscope.domain.jobs import (
     RULE_DAYS,
     SERVICE_MOVES_1H,
 )
-from tierscope.domain.packing import Block
-from tierscope.domain.rollups import merge_rollups, roll_up
-from tierscope.domain.tier_moves import Ledger, Plan, Tiers, build_ledger, plan_host, plan_service
-from tierscope.domain.tier_moves.flows import cut
-from tierscope.domain.tier_moves.machine import read_machine
-from tierscope.storage import marks
-from tierscope.storage.binary import from_us, to_us
-from tierscope.storage.counters import find_after, find_before, read_block, replace_packed
-from tierscope.storage.marks import Claim
-from tierscope.storage.rollups import MetricsTable, read_metrics, replace_metrics
-from tierscope.storage.subjects import newest_inventories, service_scopes
-from tierscope.storage.tier_moves import first_after, holds_ledger, replace_ledger
+from tierscope.domain.counters.monotonic import nominal_step, parse_key
+from tierscope.domain.counters.names import find_metric
+from tierscope.domain.counters.packing import Block
+from tierscope.domain.counters.rollups import merge_rollups, roll_up
+from tierscope.domain.ledger import Ledger, Plan, Tiers, build_ledger, plan_host, plan_service
+from tierscope.domain.ledger.flows import cut
+from tierscope.domain.ledger.machine import read_machine
+from tierscope.storage.base import dirty_buckets
+from tierscope.storage.base.binary import from_us, to_us
+from tierscope.storage.base.dirty_buckets import Claim
+from tierscope.storage.base.subjects import newest_inventories, service_scopes
+from tierscope.storage.counters.rollups import MetricsTable, read_metrics, replace_metrics
+from tierscope.storage.counters.rows import find_after, find_before, read_block, replace_packed
+from tierscope.storage.ledger.rows import first_after, holds_ledger, replace_ledger
+from tierscope.usecases.base.spans import Span, coarser, join_spans
 from tierscope.usecases.rebuild.recent import rebuild_recent
 from tierscope.usecases.rebuild.rule_inputs import RuleInputs
-from tierscope.usecases.rebuild.spans import Span, coarser, join_spans
 
 _HOUR = timedelta(hours=1)
 _SAME_SECONDS = 0.001
@@ -52,7 +52,7 @@ def rebuild_counters(transaction: WriteTransaction, claimed: Claim) -> None:
     rebuild_recent(transaction, claimed.subject_id, inventory)
     closed = COUNTERS_CLOSED.due_before(claimed.now or utc_now())
     opened = [bucket for bucket in claimed.buckets if bucket >= closed]
-    marks.append(transaction, COUNTERS_CLOSED.kind, claimed.subject_id, 0, opened)
+    dirty_buckets.append(transaction, COUNTERS_CLOSED.kind, claimed.subject_id, 0, opened)
 
 
 def rebuild_closed_counters(transaction: WriteTransaction, claimed: Claim) -> None:
@@ -60,7 +60,7 @@ def rebuild_closed_counters(transaction: WriteTransaction, claimed: Claim) -> No
     changed, inventory = _rebuild(transaction, claimed)
     if changed:
         rebuild_recent(transaction, claimed.subject_id, inventory)
-    marks.append(transaction, RULE_DAYS.kind, claimed.subject_id, 0, coarser(claimed.buckets, DAY_US))
+    dirty_buckets.append(transaction, RULE_DAYS.kind, claimed.subject_id, 0, coarser(claimed.buckets, DAY_US))
 
 
 def _rebuild(transaction: WriteTransaction, claimed: Claim) -> tuple[bool, Mapping[str, Any] | None]:
@@ -74,12 +74,12 @@ def _rebuild(transaction: WriteTransaction, claimed: Claim) -> tuple[bool, Mappi
     changed = [_rebuild_span(transaction, host_id, span, tiers, services, inputs) for span in spans]
     inputs.store()
     broken = [bucket for _, end in spans for bucket in _find_broken(transaction, host_id, end)]
-    marks.append(transaction, COUNTERS.kind, host_id, 0, broken)
-    marks.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
-    marks.append(transaction, COUNTERS_PACK.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
-    marks.append(transaction, FLEET_MOVES.kind, 0, 0, claimed.buckets)
+    dirty_buckets.append(transaction, COUNTERS.kind, host_id, 0, broken)
+    dirty_buckets.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
+    dirty_buckets.append(transaction, COUNTERS_PACK.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
+    dirty_buckets.append(transaction, FLEET_MOVES.kind, 0, 0, claimed.buckets)
     for service_id in services:
-        marks.append(transaction, SERVICE_MOVES_1H.kind, 0, service_id, coarser(claimed.buckets, HOUR_US))
+        dirty_buckets.append(transaction, SERVICE_MOVES_1H.kind, 0, service_id, coarser(claimed.buckets, HOUR_US))
     return any(changed), inventory
 
 
@@ -158,7 +158,7 @@ def _store_ledger(
 def rebuild_metrics_1h(transaction: WriteTransaction, claimed: Claim) -> None:
     """Merge 10-minute metrics to hours, and mark their days."""
     _merge(transaction, claimed, fine="metrics_10m", coarse="metrics_1h", width_us=HOUR_US)
-    marks.append(transaction, METRICS_1D.kind, claimed.subject_id, 0, coarser(claimed.buckets, DAY_US))
+    dirty_buckets.append(transaction, METRICS_1D.kind, claimed.subject_id, 0, coarser(claimed.buckets, DAY_US))
 
 
 def rebuild_metrics_1d(transaction: WriteTransaction, claimed: Claim) -> None:

@@ -13,7 +13,7 @@ import structlog
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, WriteTransaction
-from tierscope.domain.jobs import (
+from tierscope.domain.base.jobs import (
     COUNTERS,
     COUNTERS_CLOSED,
     COUNTERS_PACK,
@@ -33,7 +33,7 @@ from tierscope.domain.jobs import (
     TILES,
     Job,
 )
-from tierscope.storage.marks import Claim, claim, claim_subjects, due_kinds, due_subjects, waiting_subjects
+from tierscope.storage.base.dirty_buckets import Claim, claim, claim_subjects, due_kinds, due_subjects, waiting_subjects
 from tierscope.usecases.rebuild.counters import (
     pack_hours,
     rebuild_closed_counters,

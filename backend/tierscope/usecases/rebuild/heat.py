@@ -3,13 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.base.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.base.jobs import HEAT, HEAT_1D, HEAT_1H, SERVICE_HEAT_1D, SERVICE_HEAT_1H
 from tierscope.domain.heat.rows import HeatRow, coarsen, join_series
-from tierscope.domain.jobs import HEAT, HEAT_1D, HEAT_1H, SERVICE_HEAT_1D, SERVICE_HEAT_1H
-from tierscope.storage import marks
-from tierscope.storage.heat import read_folded_packs, read_live, read_rollups, replace_packs, replace_rollups
-from tierscope.storage.marks import Claim
-from tierscope.usecases.rebuild.spans import coarser, join_spans
+from tierscope.storage.base import dirty_buckets
+from tierscope.storage.base.dirty_buckets import Claim
+from tierscope.storage.heat.rows import read_folded_packs, read_live, read_rollups, replace_packs, replace_rollups
+from tierscope.usecases.base.spans import coarser, join_spans
 
 
 def rebuild_heat(transaction: WriteTransaction, claimed: Claim) -> None:
@@ -22,7 +22,7 @@ def rebuild_heat(transaction: WriteTransaction, claimed: Claim) -> None:
             block = datetime.fromtimestamp(bucket_start(row.end_us, TEN_MINUTES_US) // 1_000_000, tz=UTC)
             blocks.setdefault(block, []).append(row)
         replace_packs(transaction, host_id, service_id, sorted(blocks.items()))
-    marks.append(transaction, HEAT_1H.kind, host_id, service_id, coarser(claimed.buckets, HOUR_US))
+    dirty_buckets.append(transaction, HEAT_1H.kind, host_id, service_id, coarser(claimed.buckets, HOUR_US))
 
 
 def rebuild_heat_1h(transaction: WriteTransaction, claimed: Claim) -> None:
@@ -33,8 +33,8 @@ def rebuild_heat_1h(transaction: WriteTransaction, claimed: Claim) -> None:
         hours = [bucket for bucket in claimed.buckets if start <= bucket < end]
         series = [coarsen(part, HOUR_US) for part in packs]
         replace_rollups(transaction, "heat_1h", (host_id, service_id), hours, series)
-    marks.append(transaction, SERVICE_HEAT_1H.kind, 0, service_id, claimed.buckets)
-    marks.append(transaction, HEAT_1D.kind, host_id, service_id, coarser(claimed.buckets, DAY_US))
+    dirty_buckets.append(transaction, SERVICE_HEAT_1H.kind, 0, service_id, claimed.buckets)
+    dirty_buckets.append(transaction, HEAT_1D.kind, host_id, service_id, coarser(claimed.buckets, DAY_US))
 
 
 def rebuild_heat_1d(transaction: WriteTransaction, claimed: Claim) -> None:
@@ -46,4 +46,4 @@ def rebuild_heat_1d(transaction: WriteTransaction, claimed: Claim) -> None:
         joined = [join_series([part for part in hours if part.method == method]) for method in methods]
         series = [coarsen(part, DAY_US) for part in joined if part is not None]
         replace_rollups(transaction, "heat_1d", (host_id, service_id), [day], series)
-    marks.append(transaction, SERVICE_HEAT_1D.kind, 0, service_id, claimed.buckets)
+    dirty_buckets.append(transaction, SERVICE_HEAT_1D.kind, 0, service_id, claimed.buckets)

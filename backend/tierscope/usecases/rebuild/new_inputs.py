@@ -19,12 +19,12 @@ from tierscope.domain.alerts.inputs import (
     placement_columns,
     to_matrix,
 )
-from tierscope.domain.packing import NO_BOOTTIME, Block
-from tierscope.domain.tier_moves import Ledger, concatenate
-from tierscope.domain.tier_moves.states import some_rows
-from tierscope.storage.layouts import read_layouts
-from tierscope.storage.rule_inputs import InputRows, append_inputs
-from tierscope.storage.rule_sources import read_placed_loads, read_reports
+from tierscope.domain.counters.packing import NO_BOOTTIME, Block
+from tierscope.domain.ledger import Ledger, concatenate
+from tierscope.domain.ledger.states import some_rows
+from tierscope.storage.alerts.rule_inputs import InputRows, append_inputs
+from tierscope.storage.alerts.rule_sources import read_placed_loads, read_reports
+from tierscope.storage.counters.schemas import read_layouts
 from tierscope.usecases.alerts.judging import LEAD, IntervalJudge
 from tierscope.usecases.alerts.named_metrics import named_metrics
 from tierscope.usecases.rebuild.new_rows import NewRows

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.buckets import TEN_MINUTES_US, bucket_start
-from tierscope.domain.counters import GAP_INTERVALS, Bools, Floats, nominal_step
-from tierscope.domain.tier_moves import Ledger, Plan, Tiers, plan_host, plan_service
-from tierscope.domain.tier_moves.machine import Machine
-from tierscope.domain.tier_moves.plan import Likeness, PickedPlan, pick
-from tierscope.domain.tier_moves.stacked import Pairs, build_stacked
-from tierscope.domain.tier_moves.states import some_rows
-from tierscope.storage.layouts import read_layouts
-from tierscope.storage.newest_samples import Sample
+from tierscope.domain.base.buckets import TEN_MINUTES_US, bucket_start
+from tierscope.domain.counters.monotonic import GAP_INTERVALS, Bools, Floats, nominal_step
+from tierscope.domain.ledger import Ledger, Plan, Tiers, plan_host, plan_service
+from tierscope.domain.ledger.machine import Machine
+from tierscope.domain.ledger.plan import Likeness, PickedPlan, pick
+from tierscope.domain.ledger.stacked import Pairs, build_stacked
+from tierscope.domain.ledger.states import some_rows
+from tierscope.storage.counters.newest import Sample
+from tierscope.storage.counters.schemas import read_layouts
 
 _LOOKED_AT = 32
 """Newest rows that can lie in the buckets of new samples, and one before."""

@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.buckets import TEN_MINUTES_US, bucket_start
-from tierscope.domain.host_facts import read_facts
-from tierscope.domain.jobs import COUNTERS, COUNTERS_CLOSED
-from tierscope.domain.tier_moves import Ledger, concatenate
-from tierscope.domain.tier_moves.machine import Machine, read_machine
-from tierscope.domain.tier_moves.states import WHOLE_RECORDING_SECONDS, some_rows
-from tierscope.storage import marks
-from tierscope.storage.binary import from_us, to_us
-from tierscope.storage.host_recent import HostRecent, replace_recent
-from tierscope.storage.marks import Claim
-from tierscope.storage.newest_samples import (
+from tierscope.domain.base.buckets import TEN_MINUTES_US, bucket_start
+from tierscope.domain.base.jobs import COUNTERS, COUNTERS_CLOSED
+from tierscope.domain.fleet.host_facts import read_facts
+from tierscope.domain.ledger import Ledger, concatenate
+from tierscope.domain.ledger.machine import Machine, read_machine
+from tierscope.domain.ledger.states import WHOLE_RECORDING_SECONDS, some_rows
+from tierscope.storage.base import dirty_buckets
+from tierscope.storage.base.binary import from_us, to_us
+from tierscope.storage.base.dirty_buckets import Claim
+from tierscope.storage.base.subjects import newest_inventories, scopes_of_hosts
+from tierscope.storage.counters.newest import (
     Made,
     Sample,
     count_samples_after,
@@ -36,14 +36,14 @@ from tierscope.storage.newest_samples import (
     read_made,
     read_samples_from,
 )
-from tierscope.storage.subjects import newest_inventories, scopes_of_hosts
-from tierscope.storage.tier_moves import append_ledgers, read_ledger, read_newest, recorded_seconds
+from tierscope.storage.fleet.recent import HostRecent, replace_recent
+from tierscope.storage.ledger.rows import append_ledgers, read_ledger, read_newest, recorded_seconds
 from tierscope.usecases.alerts.judging import LEAD, IntervalJudge, Judgements
+from tierscope.usecases.ledger.recent import LEDGER_SPAN, RECENT_ROWS, judge_recent
 from tierscope.usecases.rebuild.counters import rebuild_counters
 from tierscope.usecases.rebuild.new_inputs import NewInputs
 from tierscope.usecases.rebuild.new_rows import NewRows, Plans, make_rows
 from tierscope.usecases.rebuild.recent import recent_row
-from tierscope.usecases.recent_moves import LEDGER_SPAN, RECENT_ROWS, judge_recent
 
 _MOST_NEW = 20
 """More new samples of a host than these were not sent minute by minute: its bucket is rebuilt."""
@@ -276,7 +276,7 @@ def _ask_to_close(transaction: WriteTransaction, new: Sequence[NewRows]) -> None
         wanted += [(part.host_id, from_us(after)) for before, after in pairwise(ends) if after != before]
         if not len(part.rows.times_s):
             wanted.append((part.host_id, from_us(ends[0])))
-    marks.append_all(transaction, COUNTERS_CLOSED.kind, wanted)
+    dirty_buckets.append_all(transaction, COUNTERS_CLOSED.kind, wanted)
 
 
 def _after(kept: KeptHost, rows: Ledger, last: Sample, judge: IntervalJudge, *, built_at: datetime) -> KeptHost:

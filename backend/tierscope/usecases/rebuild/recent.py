@@ -6,13 +6,13 @@ from typing import Any
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.host_facts import read_facts
-from tierscope.domain.move_figures import RATES, RateSum, rate_of
-from tierscope.domain.tier_moves import Ledger, Verdict
-from tierscope.domain.tier_moves.machine import read_machine
-from tierscope.storage.host_recent import HostRecent, replace_recent
-from tierscope.storage.tier_moves import read_newest
-from tierscope.usecases.recent_moves import LEDGER_SPAN, RECENT_ROWS, judge_recent
+from tierscope.domain.fleet.host_facts import read_facts
+from tierscope.domain.ledger import Ledger, Verdict
+from tierscope.domain.ledger.figures import RATES, RateSum, rate_of
+from tierscope.domain.ledger.machine import read_machine
+from tierscope.storage.fleet.recent import HostRecent, replace_recent
+from tierscope.storage.ledger.rows import read_newest
+from tierscope.usecases.ledger.recent import LEDGER_SPAN, RECENT_ROWS, judge_recent
 
 
 def rebuild_recent(transaction: WriteTransaction, host_id: int, inventory: Mapping[str, Any] | None) -> None:

@@ -25,16 +25,13 @@ from tierscope.domain.alerts.inputs import (
     uncovered,
 )
 from tierscope.domain.alerts.vocabulary import ScopeKind
-from tierscope.domain.buckets import DAY_US, bucket_start
-from tierscope.domain.jobs import RULE_DAYS
-from tierscope.domain.packing import Block
-from tierscope.domain.tier_moves import Ledger
-from tierscope.domain.tier_moves.flows import cut
-from tierscope.domain.tier_moves.machine import read_machine
-from tierscope.storage import marks
-from tierscope.storage.binary import from_us
-from tierscope.storage.marks import Claim
-from tierscope.storage.rule_inputs import (
+from tierscope.domain.base.buckets import DAY_US, bucket_start
+from tierscope.domain.base.jobs import RULE_DAYS
+from tierscope.domain.counters.packing import Block
+from tierscope.domain.ledger import Ledger
+from tierscope.domain.ledger.flows import cut
+from tierscope.domain.ledger.machine import read_machine
+from tierscope.storage.alerts.rule_inputs import (
     InputRows,
     append_inputs,
     join_rows,
@@ -44,10 +41,13 @@ from tierscope.storage.rule_inputs import (
     stored_spans,
     unpack_days,
 )
-from tierscope.storage.rule_sources import read_placed_loads, read_reports
+from tierscope.storage.alerts.rule_sources import read_placed_loads, read_reports
+from tierscope.storage.base import dirty_buckets
+from tierscope.storage.base.binary import from_us
+from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.usecases.alerts.judging import judge_intervals
 from tierscope.usecases.alerts.named_metrics import named_metrics
-from tierscope.usecases.rebuild.spans import Span
+from tierscope.usecases.base.spans import Span
 
 _KEPT = timedelta(days=8)
 _DAY = timedelta(days=1)
@@ -115,7 +115,7 @@ class RuleInputs:
             ends += ledger.times_s.tolist()
         self._found = []
         days = {from_us(bucket_start(round(end * 1e6), DAY_US)) for end in ends}
-        marks.append(self._transaction, RULE_DAYS.kind, self._host_id, 0, days)
+        dirty_buckets.append(self._transaction, RULE_DAYS.kind, self._host_id, 0, days)
 
     def _fresh(self, span: Span, ledger: Ledger, service_id: int) -> Ledger:
         """Intervals of a span that are not recorded, and young enough for their table."""

@@ -11,28 +11,21 @@ import numpy as np
 from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
 from tierscope.core.settings import RemoteWriteSettings, Settings
-from tierscope.domain.batch import Finding
-from tierscope.domain.buckets import HOUR_US, MINUTE_US, TEN_MINUTES_US, bucket_start
-from tierscope.domain.jobs import COUNTERS
-from tierscope.domain.packing import Block, Bools, Ints, empty_block, join_blocks
-from tierscope.domain.samples.counters import BOOT_TIME_KEY
-from tierscope.domain.samples.inventory import make_inventory
-from tierscope.storage import access as stored_access
-from tierscope.storage import marks
-from tierscope.storage.binary import from_us, to_us
-from tierscope.storage.counters import read_live
+from tierscope.domain.base.buckets import HOUR_US, MINUTE_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.base.jobs import COUNTERS
+from tierscope.domain.counters.packing import Block, Bools, Ints, empty_block, join_blocks
+from tierscope.domain.ingest.batch import Finding
+from tierscope.domain.ingest.prometheus.counters import BOOT_TIME_KEY
+from tierscope.domain.ingest.prometheus.inventory import make_inventory
+from tierscope.storage.access import credentials as stored_access
+from tierscope.storage.base import dirty_buckets
+from tierscope.storage.base.binary import from_us, to_us
+from tierscope.storage.base.dirty_buckets import Claim
+from tierscope.storage.base.partitions import BEHIND_DAYS, ensure_partitions
+from tierscope.storage.counters.rows import read_live
 from tierscope.storage.ingest.facts import OwnFinding, write_own_findings
-from tierscope.storage.marks import Claim
-from tierscope.storage.partitions import BEHIND_DAYS, ensure_partitions
-from tierscope.storage.sample_core import load_core
-from tierscope.storage.sample_series import (
-    StoredTarget,
-    assign_target,
-    count_sampled_hosts,
-    find_target,
-    targets_of_host,
-)
-from tierscope.storage.sampled_hosts import (
+from tierscope.storage.ingest.sample_core import load_core
+from tierscope.storage.ingest.sampled_hosts import (
     SampledHost,
     add_boot,
     boots_of,
@@ -45,9 +38,16 @@ from tierscope.storage.sampled_hosts import (
     replace_rows,
     write_inventory,
 )
-from tierscope.storage.samples import NewBody, newest_arrival, read_bodies, replace_packed
-from tierscope.usecases.counter_series import CounterSeries, counter_series
-from tierscope.usecases.rebuild.spans import Span, join_spans
+from tierscope.storage.ingest.samples import NewBody, newest_arrival, read_bodies, replace_packed
+from tierscope.storage.ingest.series import (
+    StoredTarget,
+    assign_target,
+    count_sampled_hosts,
+    find_target,
+    targets_of_host,
+)
+from tierscope.usecases.base.spans import Span, join_spans
+from tierscope.usecases.ingest.counter_series import CounterSeries, counter_series
 
 AGENT_SILENT = timedelta(hours=1)
 """An agent that was heard of within it reports the host; what Prometheus sends of it is kept, its counters are not."""
@@ -82,7 +82,7 @@ def rebuild_samples(transaction: WriteTransaction, claimed: Claim) -> None:
         changed.update(_rebuild_span(transaction, host, targets, series, span, now))
     if changed:
         buckets = {bucket_start(at, TEN_MINUTES_US) for at in changed}
-        marks.append(transaction, COUNTERS.kind, host.id, 0, [from_us(bucket) for bucket in sorted(buckets)])
+        dirty_buckets.append(transaction, COUNTERS.kind, host.id, 0, [from_us(bucket) for bucket in sorted(buckets)])
 
 
 def _find_host(

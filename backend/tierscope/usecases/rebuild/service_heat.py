@@ -6,10 +6,10 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.heat.columns import HeatColumns, make_columns
 from tierscope.domain.heat.rows import HeatSeries, Method
-from tierscope.storage.heat import RollupTable, read_rollups
-from tierscope.storage.marks import Claim
-from tierscope.storage.service_heat import WIDTH_US, ServiceTable, replace_service_heat
-from tierscope.storage.subjects import hosts_of_service
+from tierscope.storage.base.dirty_buckets import Claim
+from tierscope.storage.base.subjects import hosts_of_service
+from tierscope.storage.heat.rows import RollupTable, read_rollups
+from tierscope.storage.heat.services import WIDTH_US, ServiceTable, replace_service_heat
 
 FROM_TABLES: dict[ServiceTable, RollupTable] = {"service_heat_1h": "heat_1h", "service_heat_1d": "heat_1d"}
 

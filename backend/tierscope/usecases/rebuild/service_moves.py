@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.tier_moves import COLUMN_KEYS
-from tierscope.domain.tier_moves.gathered import Gathered, add, nothing, subtract
-from tierscope.storage.marks import Claim
-from tierscope.storage.service_moves import (
+from tierscope.domain.ledger import COLUMN_KEYS
+from tierscope.domain.ledger.gathered import Gathered, add, nothing, subtract
+from tierscope.storage.base.dirty_buckets import Claim
+from tierscope.storage.base.subjects import hosts_of_service
+from tierscope.storage.ledger.services import (
     MovesHour,
     list_resets,
     read_moves_hours,
@@ -16,7 +17,6 @@ from tierscope.storage.service_moves import (
     replace_moves_hour,
     sum_hour,
 )
-from tierscope.storage.subjects import hosts_of_service
 
 _DAY = timedelta(days=1)
 

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.tiles import LEVEL_INTERVALS, NOT_COLLECTED, Cells, Scale, merge
-from tierscope.storage.marks import Claim
-from tierscope.storage.tiles import EpochColumns, StoredTile, read_epoch_columns, replace_tiles
+from tierscope.domain.tiles.levels import LEVEL_INTERVALS, NOT_COLLECTED, Cells, Scale, merge
+from tierscope.storage.base.dirty_buckets import Claim
+from tierscope.storage.tiles.rows import EpochColumns, StoredTile, read_epoch_columns, replace_tiles
 
 _HOUR = timedelta(hours=1)
 _HOUR_NS = 3600 * 10**9

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from tierscope.domain.reports.charts import Chart, ChartDay, draw_forecast
-from tierscope.usecases.advice import Advice, AdviceCard
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads, AlertView
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.capacity.views import ForecastView, SubjectView
-from tierscope.usecases.context import ReadContext
+from tierscope.usecases.knobs.advice import Advice, AdviceCard
 
 Section = Literal["capacity", "advice", "alerts"]
 SECTIONS: tuple[Section, ...] = ("capacity", "advice", "alerts")

@@ -18,9 +18,9 @@ import structlog
 from tierscope.core.errors import OutgoingFailed, TierscopeError
 from tierscope.core.mail import Attachment, Letter, MailSender
 from tierscope.core.outgoing import OutgoingCalls
-from tierscope.storage import reports as stored
-from tierscope.storage.reports import ReportRow, RunRow
-from tierscope.usecases.context import ReadContext
+from tierscope.storage.reports import rows as stored
+from tierscope.storage.reports.rows import ReportRow, RunRow
+from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.reports.content import ReportContent, gather_report
 from tierscope.usecases.reports.html import moment_text, render_html
 from tierscope.usecases.reports.pdf import render_pdf

@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.core.outgoing import OutgoingCalls
+from tierscope.domain.base.stored_documents import WRONG_SHAPE, describe_problem
 from tierscope.domain.reports.schedule import Cron, Daily, Schedule, parse_cron, parse_time
-from tierscope.domain.stored_documents import WRONG_SHAPE, describe_problem
-from tierscope.storage import reports as stored
-from tierscope.storage.access import AuditRow, append_audit
-from tierscope.storage.reports import ReportRow, RunRow
-from tierscope.usecases.context import ReadContext
+from tierscope.storage.access.credentials import AuditRow, append_audit
+from tierscope.storage.reports import rows as stored
+from tierscope.storage.reports.rows import ReportRow, RunRow
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 from tierscope.usecases.reports.content import SECTIONS, Section, gather_report
 from tierscope.usecases.reports.html import render_html
 from tierscope.usecases.reports.pdf import render_pdf
-from tierscope.usecases.subjects import decode_cursor, encode_cursor
 
 Format = Literal["html", "pdf", "both"]
 MAX_REPORTS = 100

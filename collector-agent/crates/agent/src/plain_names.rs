@@ -1,5 +1,5 @@
 //! Names as the service knows them: what could deceive a reader or a path is written out at its door. A plan names
-//! services so, and the agent compares in the same form. `domain/names.py` is the other side; both are held against
+//! services so, and the agent compares in the same form. `domain/base/names.py` is the other side; both are held against
 //! `contract/examples/escaped_names.json`.
 
 use std::borrow::Cow;

@@ -5270,7 +5270,7 @@ export interface components {
             host_id: string;
             /** Knobs */
             knobs: components["schemas"]["KnobState"][];
-            leading: components["schemas"]["tierscope__api__knobs__LeadingFigures"];
+            leading: components["schemas"]["KnobLeadingFigures"];
             /** Notes */
             notes: string[];
             nothing_to_do: components["schemas"]["KnobAdvice"] | null;
@@ -5830,6 +5830,14 @@ export interface components {
             unavailable: string | null;
             /** Value */
             value: string | null;
+        };
+        /**
+         * KnobLeadingFigures
+         * @description The two figures that people act on.
+         */
+        KnobLeadingFigures: {
+            cold_in_dram_bytes: components["schemas"]["Figure"];
+            hot_outside_dram_bytes: components["schemas"]["Figure"];
         };
         /**
          * KnobState
@@ -7506,7 +7514,7 @@ export interface components {
             /** Headroom Ratio */
             headroom_ratio: number;
             interleave: components["schemas"]["InterleaveWeights"] | null;
-            leading: components["schemas"]["tierscope__api__ratio__LeadingFigures"];
+            leading: components["schemas"]["RatioLeadingFigures"];
             /** Loss Target */
             loss_target: number;
             /** Notes */
@@ -7596,6 +7604,14 @@ export interface components {
             slow_bytes: number | null;
             /** Why Not */
             why_not: string[];
+        };
+        /**
+         * RatioLeadingFigures
+         * @description The two figures people act on.
+         */
+        RatioLeadingFigures: {
+            cold_in_dram_bytes: components["schemas"]["Figure"];
+            hot_outside_dram_bytes: components["schemas"]["Figure"];
         };
         /**
          * RatioPlacement
@@ -10602,22 +10618,6 @@ export interface components {
             /** Pool Gb */
             pool_gb: number;
         };
-        /**
-         * LeadingFigures
-         * @description The two figures that people act on.
-         */
-        tierscope__api__knobs__LeadingFigures: {
-            cold_in_dram_bytes: components["schemas"]["Figure"];
-            hot_outside_dram_bytes: components["schemas"]["Figure"];
-        };
-        /**
-         * LeadingFigures
-         * @description The two figures people act on.
-         */
-        tierscope__api__ratio__LeadingFigures: {
-            cold_in_dram_bytes: components["schemas"]["Figure"];
-            hot_outside_dram_bytes: components["schemas"]["Figure"];
-        };
     };
     responses: {
         /** @description The request is not understood, or its Host header is not on the list */
@@ -10865,6 +10865,7 @@ export type KnobChange = components['schemas']['KnobChange'];
 export type KnobEvidence = components['schemas']['KnobEvidence'];
 export type KnobFiles = components['schemas']['KnobFiles'];
 export type KnobInfo = components['schemas']['KnobInfo'];
+export type KnobLeadingFigures = components['schemas']['KnobLeadingFigures'];
 export type KnobState = components['schemas']['KnobState'];
 export type LabelChange = components['schemas']['LabelChange'];
 export type LabelMatcher = components['schemas']['LabelMatcher'];
@@ -10960,6 +10961,7 @@ export type RangeDocument = components['schemas']['RangeDocument'];
 export type Ratio = components['schemas']['Ratio'];
 export type RatioAssumption = components['schemas']['RatioAssumption'];
 export type RatioCandidate = components['schemas']['RatioCandidate'];
+export type RatioLeadingFigures = components['schemas']['RatioLeadingFigures'];
 export type RatioPlacement = components['schemas']['RatioPlacement'];
 export type RatioPoint = components['schemas']['RatioPoint'];
 export type RatioPosterior = components['schemas']['RatioPosterior'];
@@ -11089,8 +11091,6 @@ export type WindowHeat = components['schemas']['WindowHeat'];
 export type Workload = components['schemas']['Workload'];
 export type WrittenWindow = components['schemas']['WrittenWindow'];
 export type ZswapDocument = components['schemas']['ZswapDocument'];
-export type TierscopeApiKnobsLeadingFigures = components['schemas']['tierscope__api__knobs__LeadingFigures'];
-export type TierscopeApiRatioLeadingFigures = components['schemas']['tierscope__api__ratio__LeadingFigures'];
 export type ResponseProblem400 = components['responses']['Problem400'];
 export type ResponseProblem401 = components['responses']['Problem401'];
 export type ResponseProblem403 = components['responses']['Problem403'];

@@ -1,0 +1,120 @@
+"""Ways to log in, and the pages behind one-time links. Opening a link uses nothing up: only the button does."""
+
+import html
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import Field
+
+from tierscope.api.access.endpoints import passwords_of, set_session_cookie
+from tierscope.api.base.callers import access_of, settings_of
+from tierscope.api.base.figures import Model
+from tierscope.api.base.frontend import dashboard_index
+from tierscope.api.base.permissions import requires
+from tierscope.core.errors import UnknownToken, WeakPassword
+from tierscope.domain.access.passwords import MIN_LENGTH
+
+router = APIRouter(dependencies=[Depends(requires("public"))], tags=["access"])
+
+OIDC_START = "/v1/login/oidc/start"
+_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title} · Tierscope</title>
+<style>body{{font:16px system-ui;margin:20vh auto;padding:0 1rem;max-width:24rem;text-align:center}}
+html{{color-scheme:light dark}}
+button,input{{font:inherit;padding:.6em 1em;margin:.3em 0;box-sizing:border-box}}input{{width:100%}}
+p[role=alert]{{color:#b3261e;color:light-dark(#b3261e,#ffb4ab)}}</style>
+<h1>Tierscope</h1>{body}</html>"""
+_LOG_IN = """<form method="post" action="/login"><input type="hidden" name="link" value="{link}">
+<button type="submit" autofocus>Log in</button></form>"""
+_FORM_OF_LINK = """{problem}<form method="post" action="/login/password">
+<input type="hidden" name="link" value="{link}">
+<input type="hidden" name="username" autocomplete="username" value="{name}">
+<p><label for="new">A password for <b>{name}</b>, of at least {length} characters.
+Several unrelated words do well.</label></p>
+<input id="new" type="password" name="password" autocomplete="new-password" minlength="{length}" maxlength="256"
+ required autofocus><button type="submit">Set password and log in</button></form>"""
+
+
+class OidcMethod(Model):
+    """The button of the OpenID provider."""
+
+    label: str
+    start_url: str = Field(description="A page address, with `?next=` where to go afterwards.")
+
+
+class LoginMethods(Model):
+    """How people log in here. One-time links (`tierscope token link`) always do."""
+
+    password: bool
+    oidc: OidcMethod | None
+
+
+@router.get("/v1/login/methods", summary="How people log in here")
+def read_login_methods(request: Request) -> LoginMethods:
+    """Tell the login page what to offer."""
+    settings = settings_of(request)
+    oidc = None if settings.oidc.issuer is None else OidcMethod(label=settings.oidc.label, start_url=OIDC_START)
+    return LoginMethods(password=settings.password_login, oidc=oidc)
+
+
+@router.get("/login", include_in_schema=False)
+def show_login(request: Request, link: Annotated[str | None, Query(max_length=256)] = None) -> Response:
+    """Show the button that uses the link; without one, the dashboard's own login page."""
+    if link is None:
+        return dashboard_index(request)
+    return _page("Log in", _LOG_IN.format(link=html.escape(link, quote=True)))
+
+
+@router.post("/login", include_in_schema=False)
+async def use_link(request: Request) -> Response:
+    """Trade the link for a session cookie and go to the dashboard."""
+    form = await _read_form(request)
+    if not form.get("link"):
+        raise UnknownToken("the form carries no login link")
+    token, _ = await run_in_threadpool(access_of(request).redeem_link, form["link"])
+    return await run_in_threadpool(_enter, request, token.secret)
+
+
+@router.get("/login/password", include_in_schema=False)
+def show_set_password(request: Request, link: Annotated[str, Query(max_length=256)]) -> Response:
+    """Show the form that sets a password with a one-time link."""
+    return _password_page(link, passwords_of(request).user_of_link(link).name)
+
+
+@router.post("/login/password", include_in_schema=False)
+async def set_password(request: Request) -> Response:
+    """Set the password, log in and go to the dashboard; a password that is not accepted is asked for again."""
+    form = await _read_form(request)
+    link = form.get("link", "")
+    try:
+        token, _ = await passwords_of(request).set_by_link(link, form.get("password", ""))
+    except WeakPassword as error:
+        user = await run_in_threadpool(passwords_of(request).user_of_link, link)
+        return _password_page(link, user.name, problem=error)
+    return await run_in_threadpool(_enter, request, token.secret)
+
+
+def _password_page(link: str, name: str, *, problem: WeakPassword | None = None) -> Response:
+    said = "" if problem is None else f'<p role="alert">{html.escape(problem.detail)}</p>'
+    body = _FORM_OF_LINK.format(
+        problem=said, link=html.escape(link, quote=True), name=html.escape(name, quote=True), length=MIN_LENGTH
+    )
+    return _page("Set a password", body, status=200 if problem is None else problem.status)
+
+
+def _page(title: str, body: str, *, status: int = 200) -> Response:
+    content = _PAGE.format(title=title, body=body)
+    return Response(content, status_code=status, media_type="text/html", headers={"Cache-Control": "no-store"})
+
+
+def _enter(request: Request, secret: str) -> Response:
+    response = Response(status_code=303, headers={"Location": "/", "Cache-Control": "no-store"})
+    set_session_cookie(request, response, secret)
+    return response
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    body = (await request.body()).decode("utf-8", errors="replace")
+    return {name: values[0] for name, values in parse_qs(body).items()}

@@ -1,0 +1,111 @@
+"""Users, as administrators manage them."""
+
+from datetime import datetime
+from typing import Annotated, Literal, cast
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import Field
+
+from tierscope.api.base.figures import Model
+from tierscope.api.base.permissions import requires
+from tierscope.domain.access.permissions import Role
+from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.access.users import NewUser, UserChange, UserRow, Users
+
+router = APIRouter(prefix="/v1/users", tags=["users"])
+
+Writer = Annotated[Caller, Depends(requires("write:users"))]
+
+
+class UserRequest(Model):
+    """A local user to make. It logs in once its password was set by a link."""
+
+    name: str = Field(max_length=100, description="What is typed to log in; letters, digits and . _ @ + -.")
+    display_name: str = Field(default="", max_length=200)
+    email: str | None = Field(default=None, max_length=200)
+    role: Role
+
+
+class UserUpdate(Model):
+    """What a user is from now on. Disabling ends all its sessions at once."""
+
+    display_name: str = Field(default="", max_length=200)
+    email: str | None = Field(default=None, max_length=200)
+    role: Role
+    disabled: bool = False
+
+
+class User(Model):
+    """A user."""
+
+    id: str
+    name: str
+    display_name: str
+    email: str | None
+    role: Role
+    source: Literal["local", "oidc"] = Field(description="`oidc`: made at the first login through the provider.")
+    disabled: bool
+    teams: list[str] = Field(description="Ids of teams.")
+    created_at: datetime
+    last_login_at: datetime | None
+
+
+class PasswordLink(Model):
+    """A one-time link that sets a password, shown this once."""
+
+    path: str = Field(description="To be put behind the dashboard's address.")
+    expires_at: datetime
+
+
+def users_of(request: Request) -> Users:
+    """The application's users."""
+    return cast("Users", request.app.state.users)
+
+
+@router.get("", summary="Users by name")
+def list_users(request: Request, caller: Writer) -> list[User]:
+    """List all users."""
+    del caller
+    return [_user(row) for row in users_of(request).list()]
+
+
+@router.post("", status_code=201, summary="Make a local user")
+def create_user(body: UserRequest, request: Request, caller: Writer) -> User:
+    """Make a user; a password link lets it in."""
+    new = NewUser(name=body.name, display_name=body.display_name, email=body.email, role=body.role)
+    return _user(users_of(request).create(new, by=caller))
+
+
+@router.put("/{user_id}", summary="Change or disable a user")
+def update_user(user_id: str, body: UserUpdate, request: Request, caller: Writer) -> User:
+    """Change a user. A changed role counts from the next request on."""
+    change = UserChange(display_name=body.display_name, email=body.email, role=body.role, disabled=body.disabled)
+    return _user(users_of(request).update(user_id, change, by=caller))
+
+
+@router.delete("/{user_id}", status_code=204, summary="Remove a user")
+def delete_user(user_id: str, request: Request, caller: Writer) -> None:
+    """Remove a user with its sessions and tokens; what it did stays in the audit trail."""
+    users_of(request).delete(user_id, by=caller)
+
+
+@router.post("/{user_id}/password-link", status_code=201, summary="Make a link that sets a password")
+def create_password_link(user_id: str, request: Request, caller: Writer) -> PasswordLink:
+    """Make a one-time link, valid for a day. Links made before it are void."""
+    made = users_of(request).password_link(user_id, by=caller)
+    return PasswordLink(path=f"/login/password?link={made.secret}", expires_at=cast("datetime", made.expires_at))
+
+
+def _user(row: UserRow) -> User:
+    return User(
+        id=row.public_id,
+        name=row.name,
+        display_name=row.display_name,
+        email=row.email,
+        role=row.role,
+        source=row.source,
+        disabled=row.disabled_at is not None,
+        teams=list(row.team_ids),
+        created_at=row.created_at,
+        last_login_at=row.last_login_at,
+    )

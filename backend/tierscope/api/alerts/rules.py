@@ -1,0 +1,110 @@
+"""Alert rules: list, check, try on history, change, files in and out."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tierscope.api.alerts.backtest_answers import Backtest, BacktestRequest
+from tierscope.api.alerts.rule_answers import (
+    CheckRequest,
+    Imported,
+    ImportRequest,
+    Rule,
+    RuleCheck,
+    RuleList,
+    RuleRequest,
+    Vocabulary,
+)
+from tierscope.api.alerts.rule_views import describe_vocabulary, rule_answer
+from tierscope.api.base.answers import answer, answer_bytes
+from tierscope.api.base.permissions import requires
+from tierscope.api.base.reads import backtests, rules_of
+from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.alerts.backtest import BacktestRequest as Asked
+from tierscope.usecases.alerts.backtest import Backtests
+from tierscope.usecases.alerts.rules import Rules
+
+router = APIRouter(prefix="/v1/rules", tags=["alerts"])
+
+Use = Annotated[Rules, Depends(rules_of)]
+Writer = Annotated[Caller, Depends(requires("write:rules"))]
+_YAML: dict[int | str, dict[str, Any]] = {200: {"content": {"application/yaml": {"schema": {}}}}}
+_READ = [Depends(requires("read:fleet"))]
+
+
+@router.get("", response_model=RuleList, dependencies=_READ, summary="Alert rules")
+def list_rules(request: Request, rules: Use) -> Response:
+    """All rules, by group and name, with how many subjects are in each state."""
+    return answer(request, RuleList, {"items": [rule_answer(view) for view in rules.list()]})
+
+
+@router.post("", status_code=201, summary="Add a rule")
+def create_rule(body: RuleRequest, rules: Use, caller: Writer) -> Rule:
+    """Store a rule. It is judged from the next complete minute on."""
+    return rule_answer(rules.create(body.to_rule(), actor=caller.name))
+
+
+@router.get("/vocabulary", response_model=Vocabulary, dependencies=_READ, summary="What conditions can name")
+def read_vocabulary(request: Request) -> Response:
+    """Series with their units and scopes, functions, units and placeholders."""
+    return answer(request, Vocabulary, describe_vocabulary())
+
+
+@router.post("/check", response_model=RuleCheck, dependencies=_READ, summary="Check a rule")
+def check_rule(body: CheckRequest, request: Request, rules: Use) -> Response:
+    """All that is wrong with a rule, with column, cause and next step; nothing is stored."""
+    return answer(request, RuleCheck, rules.check(body.rule.to_rule()))
+
+
+@router.post("/backtest", response_model=Backtest, dependencies=_READ, summary="What a rule would have done")
+def run_backtest(
+    body: BacktestRequest,
+    request: Request,
+    runs: Annotated[Backtests, Depends(backtests)],
+) -> Response:
+    """Run a rule over stored minutes, with the same condition and states as live evaluation. Nothing is stored."""
+    asked = Asked(
+        rule=body.rule.to_rule(),
+        from_=body.from_,
+        to=body.to,
+        hosts=tuple(body.hosts),
+        services=tuple(body.services),
+        late_data=body.late_data,
+        max_points=body.max_points,
+        max_subjects=body.max_subjects,
+    )
+    return answer(request, Backtest, runs.run(asked))
+
+
+@router.get("/export", response_class=Response, responses=_YAML, dependencies=_READ, summary="Rules as a file")
+def export_rules(
+    request: Request, rules: Use, format_: Annotated[Literal["yaml", "prometheus"], Query(alias="format")] = "yaml"
+) -> Response:
+    """All rules as YAML, or the enabled ones as Prometheus has them; what it cannot express is named there."""
+    text = rules.export_yaml() if format_ == "yaml" else rules.export_prometheus()
+    return answer_bytes(request, text.encode(), "application/yaml")
+
+
+@router.post("/import", summary="Rules from a file")
+def import_rules(body: ImportRequest, rules: Use, caller: Writer) -> Imported:
+    """Add the rules of a file and change those that have the name of one of them; all or none."""
+    done = rules.import_file(body.yaml, actor=caller.name)
+    return Imported(added=list(done.added), changed=list(done.changed), unchanged=list(done.unchanged))
+
+
+@router.get("/{rule_id}", response_model=Rule, dependencies=_READ, summary="One rule")
+def read_rule(request: Request, rules: Use, rule_id: str) -> Response:
+    """A rule with where it stands."""
+    return answer(request, Rule, rule_answer(rules.get(rule_id)))
+
+
+@router.put("/{rule_id}", summary="Change a rule")
+def update_rule(body: RuleRequest, rules: Use, caller: Writer, rule_id: str) -> Rule:
+    """Put another rule in its place. Of a shipped rule only `enabled` can change."""
+    return rule_answer(rules.update(rule_id, body.to_rule(), actor=caller.name))
+
+
+@router.delete("/{rule_id}", status_code=204, summary="Remove a rule")
+def delete_rule(rules: Use, caller: Writer, rule_id: str) -> None:
+    """Remove a rule; its open alerts are resolved, its history stays."""
+    rules.delete(rule_id, actor=caller.name)

@@ -1,0 +1,118 @@
+"""The description of the API: FastAPI's, with the problems that each operation can answer written once for all.
+
+An operation's problems follow from what it is: whether it names something, takes a body, changes something, and which
+permission it needs. An operation that can answer another one names it in its own `responses`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+
+from tierscope.api.base.figures import Problem
+from tierscope.api.base.permissions import SELF_CHECKED, Permission, declared_permissions
+from tierscope.api.base.problems import PROBLEM_TYPE
+
+_METHODS = ("get", "put", "post", "delete", "patch")
+_SAFE = frozenset({"get"})
+_MEANINGS: Mapping[int, str] = {
+    400: "The request is not understood, or its Host header is not on the list",
+    401: "Login or a valid token is needed",
+    403: "The caller may not do this, or the CSRF token of its session is missing",
+    404: "There is no such thing",
+    409: "The request contradicts what is stored",
+    413: "The body is too large",
+    415: "The content type or encoding is another than the operation takes",
+    422: "Values are not acceptable",
+    429: "Too many requests: wait as long as Retry-After says",
+    502: "Another service did not take the call",
+    503: "The service cannot answer now: try again as Retry-After says",
+}
+_RETRIED = frozenset({429, 503})
+_RETRY_AFTER = {"schema": {"type": "string"}, "description": "Seconds to wait before the request is sent again."}
+
+
+class Application(FastAPI):
+    """FastAPI with a complete description of what it answers."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document; made once."""
+        made = self.openapi_schema is not None
+        document = super().openapi()
+        if not made:
+            _complete(document, {(m.lower(), path): needed for m, path, needed in declared_permissions(self)})
+        return document
+
+
+def problem_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """`responses` of a route that can answer these problems beside those that follow from what it is."""
+    return {status: _problem(status) for status in statuses}
+
+
+def _complete(document: dict[str, Any], permissions: Mapping[tuple[str, str], Permission | None]) -> None:
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    schemas["Problem"] = Problem.model_json_schema()
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    components["responses"] = {f"Problem{status}": _problem(status) for status in _MEANINGS}
+    components["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer", "description": "An API token, or the credential of a host."},
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": "tierscope_session_<instance>",
+            "description": "Set by logging in; its name ends with what tells this instance from others.",
+        },
+    }
+    for method, path, operation in _operations(document):
+        needed = permissions.get((method, path))
+        _document(operation, method=method, path=path, needed=needed)
+        if needed == "agent":
+            operation["security"] = [{"token": []}]
+        elif needed not in SELF_CHECKED:
+            operation["security"] = [{"token": []}, {"session": []}]
+
+
+def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document.get("paths", {}).items():
+        for method in _METHODS:
+            if method in methods:
+                yield method, path, methods[method]
+
+
+def _document(operation: dict[str, Any], *, method: str, path: str, needed: Permission | None) -> None:
+    responses = operation["responses"]
+    if "HTTPValidationError" in str(responses.get("422", "")):
+        del responses["422"]
+    for status in _statuses(operation, method=method, path=path, needed=needed):
+        responses.setdefault(str(status), {"$ref": f"#/components/responses/Problem{status}"})
+    if method in _SAFE and path.startswith("/v1/"):
+        responses.setdefault("304", {"description": "Unchanged since the answer whose ETag was sent"})
+
+
+def _statuses(operation: Mapping[str, Any], *, method: str, path: str, needed: Permission | None) -> Iterator[int]:
+    yield 400
+    if needed != "public":
+        yield from (401, 403)
+    elif method not in _SAFE:
+        yield from (401, 403)  # sessions and tokens are checked by the operation itself
+    if "parameters" in operation or "requestBody" in operation:
+        yield 422
+    if "{" in path or "parameters" in operation or method not in _SAFE:
+        yield 404
+    if method not in _SAFE:
+        yield 409
+    if "requestBody" in operation:
+        yield from (413, 415)
+    yield from (429, 503)
+
+
+def _problem(status: int) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "description": _MEANINGS[status],
+        "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    if status in _RETRIED:
+        described["headers"] = {"Retry-After": _RETRY_AFTER}
+    return described

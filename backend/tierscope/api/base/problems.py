@@ -1,0 +1,110 @@
+"""Errors as problem details (RFC 9457): the cause and the next step, never a stack trace."""
+
+from collections.abc import Awaitable, Callable
+
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from tierscope.api.base.figures import Problem
+from tierscope.core.errors import (
+    BadRequest,
+    Forbidden,
+    MethodNotAllowed,
+    NotFound,
+    TierscopeError,
+    TooLarge,
+    TooMany,
+    Unauthenticated,
+    Unavailable,
+    Unprocessable,
+    UnsupportedMedia,
+)
+
+PROBLEM_TYPE = "application/problem+json"
+_BY_STATUS: dict[int, type[TierscopeError]] = {
+    401: Unauthenticated,
+    403: Forbidden,
+    404: NotFound,
+    405: MethodNotAllowed,
+    413: TooLarge,
+    415: UnsupportedMedia,
+    422: Unprocessable,
+    503: Unavailable,
+}
+RETRY_SECONDS = 5
+"""Whoever is sent away for a while is told for how long, also where the cause does not know."""
+_COME_BACK = (TooMany.status, Unavailable.status)
+_log = structlog.get_logger(__name__)
+
+
+def problem_response(error: TierscopeError, instance: str | None = None) -> Response:
+    """Returns the answer that tells a caller of `error`."""
+    body = Problem(
+        type=error.type,
+        title=error.title,
+        status=error.status,
+        detail=error.detail,
+        next_step=error.next_step,
+        instance=instance,
+    )
+    headers = {"Cache-Control": "no-store"}
+    if error.retry_after_seconds is not None:
+        headers["Retry-After"] = str(error.retry_after_seconds)
+    elif error.status in _COME_BACK:
+        headers["Retry-After"] = str(RETRY_SECONDS)
+    if error.status == Unauthenticated.status:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(body.model_dump_json(), status_code=error.status, media_type=PROBLEM_TYPE, headers=headers)
+
+
+def install_handlers(app: FastAPI) -> None:
+    """Makes every error of `app` a problem."""
+    handlers: list[tuple[type[Exception], Callable[[Request, Exception], Awaitable[Response]]]] = [
+        (TierscopeError, _known),
+        (RequestValidationError, _invalid),
+        (HTTPException, _http),
+        (ClientDisconnect, _gone),
+        (Exception, _unknown),
+    ]
+    for kind, handler in handlers:
+        app.add_exception_handler(kind, handler)
+
+
+async def _known(request: Request, error: Exception) -> Response:
+    if not isinstance(error, TierscopeError):
+        return await _unknown(request, error)
+    if error.status >= TierscopeError.status:
+        _log.warning("request failed", path=request.url.path, status=error.status, detail=error.detail)
+    return problem_response(error, request.url.path)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    errors = error.errors() if isinstance(error, RequestValidationError) else []
+    places = [f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in errors[:5]]
+    return problem_response(Unprocessable("; ".join(places) or "the request is not valid"), request.url.path)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    detail = str(error.detail) if isinstance(error, HTTPException) else "unknown"
+    if status == MethodNotAllowed.status:
+        detail = f"{request.method} is not offered here"
+    known = _BY_STATUS.get(status, BadRequest if status < TierscopeError.status else TierscopeError)
+    response = problem_response(known(f"{request.url.path}: {detail}"), request.url.path)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)
+    return response
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Nobody reads this answer, and nothing is wrong here: a connection broke before the body had come."""
+    del error
+    return problem_response(BadRequest("the connection ended in the middle of the body"), request.url.path)
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    _log.error("request failed", path=request.url.path, exc_info=error)
+    return problem_response(TierscopeError("an unexpected error; the log has it"), request.url.path)

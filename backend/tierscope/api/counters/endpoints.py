@@ -1,0 +1,111 @@
+"""Counters: raw kernel values of one host as series, and the names it offers."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tierscope.api.base.answers import From, MaxPoints, To, answer
+from tierscope.api.base.figures import Model, Origin, TimeAxis, Window
+from tierscope.api.base.permissions import requires
+from tierscope.api.base.reads import counter_reads
+from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.usecases.counters.reads import CounterReads
+
+CounterKind = Literal["counter", "gauge", "unknown"]
+
+
+class CounterName(Model):
+    """A counter that a host sends, with what the catalogue knows of it."""
+
+    scope: str
+    source: str
+    name: str
+    kind: CounterKind
+    unit: str
+    help: str | None
+    trust: str | None
+    in_catalogue: bool
+
+
+class CounterNames(Model):
+    """All counters of a host at its newest layout."""
+
+    host_id: str
+    items: list[CounterName]
+    truncated: bool
+
+
+class CounterSeries(Model):
+    """One counter of one scope. For a monotonic counter `per_s` holds reset-safe rates; for a gauge it is null."""
+
+    scope: str
+    source: str
+    name: str
+    kind: CounterKind
+    unit: str
+    values: list[float | None]
+    per_s: list[float | None] | None
+    resets: int
+    trust: str | None
+
+
+class CounterAnswer(Model):
+    """Answer of /v1/hosts/{id}/counters. `status` tells an absent counter from an empty window."""
+
+    host_id: str
+    origin: Origin
+    name: str
+    window: Window
+    axis: TimeAxis
+    status: Literal["ok", "not_supported", "not_collected"]
+    reason: str | None
+    series: list[CounterSeries]
+    points: int
+
+
+router = APIRouter(
+    prefix="/v1/hosts/{host_id}/counters", tags=["counters"], dependencies=[Depends(requires("read:fleet"))]
+)
+
+Reads = Annotated[CounterReads, Depends(counter_reads)]
+
+
+@router.get("", response_model=CounterAnswer, responses=FILES, summary="One counter of a host as series")
+def read_counter(
+    request: Request,
+    reads: Reads,
+    host_id: str,
+    name: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=512,
+            description="A bare name (`pgpromote_success`: host scope and every node) "
+            "or a whole key (`host|vmstat|pgfault`).",
+        ),
+    ],
+    scope: Annotated[
+        str | None, Query(description="Only this scope: `host`, `node:0`, `zone:0/Normal`, `cgroup:/x`.")
+    ] = None,
+    source: Annotated[str | None, Query(description="Only this source, such as `vmstat`.")] = None,
+    from_: From = None,
+    to: To = None,
+    max_points: MaxPoints = 500,
+    format: Format = "json",
+) -> Response:
+    """Series of one counter name: raw values, and reset-safe rates for monotonic counters."""
+    view = reads.series(host_id, name=name, scope=scope, source=source, from_=from_, to=to, max_points=max_points)
+    return answer_or_file(request, CounterAnswer, view, name="counters", format=format)
+
+
+@router.get("/names", response_model=CounterNames, summary="Counters that a host sends")
+def read_names(
+    request: Request,
+    reads: Reads,
+    host_id: str,
+    scope: Annotated[str | None, Query(description="Only this scope.")] = None,
+    contains: Annotated[str | None, Query(max_length=100, description="Only names that contain this text.")] = None,
+    limit: Annotated[int, Query(ge=1, le=10000)] = 5000,
+) -> Response:
+    """All counters of the host's newest layout, with what the catalogue knows of each."""
+    return answer(request, CounterNames, reads.names(host_id, scope=scope, contains=contains, limit=limit))

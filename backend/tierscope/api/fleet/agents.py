@@ -1,0 +1,214 @@
+"""Agents: enrolment, credential rotation and revocation, the host's own settings, the kill switch."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Literal, cast
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import Field
+
+from tierscope.api.base.callers import access_of, bearer_of
+from tierscope.api.base.figures import MAX_COUNT, Model, Origin
+from tierscope.api.base.limited import limit_agent
+from tierscope.api.base.permissions import Requirement, requires
+from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.fleet.agent_plans import AgentPlans, Switched
+from tierscope.usecases.fleet.agents import Agents, HostIdentity
+
+router = APIRouter(tags=["agents"])
+
+MAX_JOIN_HOURS = 24 * 30
+WriteAgents: Requirement = requires("write:agents")
+
+
+class EnrolRequest(Model):
+    """What a new host says of itself. `origin` and labels give way to what the join token fixes."""
+
+    join_token: str = Field(max_length=256)
+    hostname: str = Field(min_length=1, max_length=255)
+    labels: dict[str, str] = Field(default_factory=dict)
+    origin: Origin = "live"
+
+
+class EnrolAnswer(Model):
+    """The host's id and its credential, shown this once."""
+
+    host_id: str
+    credential: str
+
+
+class JoinTokenRequest(Model):
+    """How many hosts may join with the token, how long, and what it fixes."""
+
+    uses: int | None = Field(default=1, ge=1, le=MAX_COUNT, description="Null = any number.")
+    hours: float = Field(default=24, gt=0, le=MAX_JOIN_HOURS)
+    origin: Origin | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+    note: str = Field(default="", max_length=200)
+
+
+class JoinToken(Model):
+    """A join token, shown this once."""
+
+    id: str
+    token: str
+    expires_at: datetime | None
+
+
+class HeatConfig(Model):
+    """Whether this host measures heat, and of which services (`namespace/name`).
+
+    Null = no plan: what the host's own file lists. A host measures only what both name.
+    """
+
+    enabled: bool
+    services: list[str] | None
+    sample_services: list[str] | None
+
+
+class AgentConfigAnswer(Model):
+    """What a host is asked to do. It never names a URL, a path or a command."""
+
+    interval_seconds: int
+    paused: bool
+    heat: HeatConfig
+    version: int
+
+
+class SwitchRequest(Model):
+    """Whose agent: one host's, or with null every host's. `heat_only` leaves counters alone."""
+
+    host_id: str | None = Field(max_length=64)
+    heat_only: bool = False
+
+
+class Pause(Model):
+    """A pause that holds; `host_id` null = every host."""
+
+    host_id: str | None
+    scope: Literal["all", "heat"]
+    since: datetime
+    actor: str
+
+
+class SwitchAnswer(Model):
+    """How many pauses began or ended, and those that hold now."""
+
+    changed: int
+    pauses: list[Pause]
+
+
+async def plans_of(request: Request) -> AgentPlans:
+    """The application's plans of agents."""
+    return cast("AgentPlans", request.app.state.agent_plans)
+
+
+async def agents_of(request: Request) -> Agents:
+    """The application's agents use case."""
+    return cast("Agents", request.app.state.agents)
+
+
+async def authenticate(request: Request) -> HostIdentity:
+    """Returns which host is sending; asks the database only for a credential not seen in the last seconds."""
+    agents = await agents_of(request)
+    bearer = bearer_of(request)
+    known = agents.known(bearer) if bearer else None
+    host = known if known is not None else await run_in_threadpool(agents.authenticate, bearer)
+    await limit_agent(request, host.public_id)
+    return host
+
+
+AgentsOf = Annotated[Agents, Depends(agents_of)]
+PlansOf = Annotated[AgentPlans, Depends(plans_of)]
+Operator = Annotated[Caller, Depends(requires("operate:agents"))]
+
+
+@router.post(
+    "/v1/agents/enrol", status_code=201, dependencies=[Depends(requires("public"))], summary="Trade a join token"
+)
+def enrol(body: EnrolRequest, agents: AgentsOf) -> EnrolAnswer:
+    """Make a new host: always a new one, whatever its name. The join token is what authorises it."""
+    enrolled = agents.enrol(join_token=body.join_token, hostname=body.hostname, labels=body.labels, origin=body.origin)
+    return EnrolAnswer(host_id=enrolled.host_id, credential=enrolled.credential)
+
+
+@router.post("/v1/agents/join-tokens", status_code=201, summary="Make a join token")
+def create_join_token(
+    body: JoinTokenRequest, request: Request, caller: Annotated[Caller, Depends(WriteAgents)]
+) -> JoinToken:
+    """Make a token that lets hosts enrol."""
+    token = access_of(request).create_join_token(
+        uses=body.uses,
+        lifetime=timedelta(hours=body.hours),
+        origin=body.origin,
+        labels=body.labels,
+        note=body.note,
+        actor=caller.name,
+    )
+    return JoinToken(id=token.id, token=token.secret, expires_at=token.expires_at)
+
+
+@router.post("/v1/agents/{host_id}/revoke", status_code=204, summary="End a host's access at once")
+def revoke(host_id: str, agents: AgentsOf, caller: Annotated[Caller, Depends(WriteAgents)]) -> None:
+    """Revoke a host's credentials. What it sent stays."""
+    agents.revoke(host_id, actor=caller.name)
+
+
+@router.post("/v1/agent/rotate", dependencies=[Depends(requires("agent"))], summary="Get a new credential")
+def rotate(request: Request, agents: AgentsOf) -> EnrolAnswer:
+    """Give the calling host a new credential; the one it used stays valid for 24 h."""
+    enrolled = agents.rotate(bearer_of(request))
+    return EnrolAnswer(host_id=enrolled.host_id, credential=enrolled.credential)
+
+
+@router.get(
+    "/v1/agent/config",
+    dependencies=[Depends(requires("agent"))],
+    response_model=AgentConfigAnswer,
+    summary="The calling host's settings",
+)
+def read_config(request: Request, host: Annotated[HostIdentity, Depends(authenticate)], plans: PlansOf) -> Response:
+    """What the calling host is asked to do; 304 while it does not change."""
+    config = plans.config(host)
+    headers = {"ETag": config.etag, "Cache-Control": "private, no-cache"}
+    sent = request.headers.get("if-none-match", "")
+    if config.etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
+        return Response(status_code=304, headers=headers)
+    body = AgentConfigAnswer(
+        interval_seconds=config.interval_seconds,
+        paused=config.paused,
+        heat=HeatConfig(
+            enabled=config.heat_enabled,
+            services=_list(config.plan.services),
+            sample_services=_list(config.plan.sample_services),
+        ),
+        version=config.version,
+    )
+    return Response(body.model_dump_json(), media_type="application/json", headers=headers)
+
+
+@router.post("/v1/agents/pause", summary="The kill switch: stop agents")
+def pause(body: SwitchRequest, plans: PlansOf, caller: Operator) -> SwitchAnswer:
+    """Ask one agent or all to collect and send nothing, or no heat. They obey at their next look, within minutes."""
+    return _switched(plans.pause(body.host_id, heat_only=body.heat_only, actor=caller.name))
+
+
+@router.post("/v1/agents/resume", summary="Let agents go on")
+def resume(body: SwitchRequest, plans: PlansOf, caller: Operator) -> SwitchAnswer:
+    """End the pauses of one host, or all of them."""
+    return _switched(plans.resume(body.host_id, heat_only=body.heat_only, actor=caller.name))
+
+
+@router.get("/v1/agents/pauses", dependencies=[Depends(requires("read:fleet"))], summary="Who is paused, and by whom")
+def list_pauses(plans: PlansOf) -> list[Pause]:
+    """Pauses that hold, oldest first."""
+    return [Pause.model_validate(row, from_attributes=True) for row in plans.pauses()]
+
+
+def _switched(done: Switched) -> SwitchAnswer:
+    rows = [Pause.model_validate(row, from_attributes=True) for row in done.pauses]
+    return SwitchAnswer(changed=done.changed, pauses=rows)
+
+
+def _list(names: tuple[str, ...] | None) -> list[str] | None:
+    return None if names is None else list(names)

@@ -1,0 +1,1 @@
+"""The ledger of tier moves, and ping-pong."""

@@ -1,0 +1,1 @@
+"""DRAM:CXL ratio advice."""

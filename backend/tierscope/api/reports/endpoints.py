@@ -1,0 +1,138 @@
+"""Scheduled reports of capacity, advice and alerts, by mail or to a webhook."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
+
+from tierscope.api.base.answers import Cursor, Limit, answer
+from tierscope.api.base.figures import Model, Page
+from tierscope.api.base.permissions import requires
+from tierscope.api.base.reads import reports_of
+from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.reports.content import SECTIONS
+from tierscope.usecases.reports.schedules import DEFAULT_NAME, NewReport, Reports
+
+ReportSection = Literal["capacity", "advice", "alerts"]
+ReportFormat = Literal["html", "pdf", "both"]
+Sections = Annotated[list[ReportSection], Field(min_length=1, max_length=3)]
+
+
+class ReportDestination(Model):
+    """Where a report goes. Answers show of a webhook the place alone: the rest of its address is often a secret."""
+
+    mail: list[Annotated[str, Field(max_length=254)]] = Field(default=[], max_length=50)
+    webhook: str | None = Field(default=None, max_length=2000)
+
+
+class ReportRequest(Model):
+    """A report: either `cron` (five fields) or every so many days at a time of day. All times are UTC."""
+
+    name: str = Field(min_length=1, max_length=120)
+    cron: str | None = Field(default=None, max_length=200)
+    every_days: int | None = Field(default=None, ge=1, le=366)
+    at: str = Field(default="07:00", max_length=5)
+    format: ReportFormat = "html"
+    to: ReportDestination
+    sections: Sections = Field(default=list(SECTIONS))
+
+
+class ReportRun(Model):
+    """One sending. `running` between attempts: those in `sent` have it, the others get it with the next one."""
+
+    due_at: datetime
+    started_at: datetime
+    finished_at: datetime | None
+    state: Literal["running", "sent", "failed"]
+    attempts: int
+    sent: list[str]
+    error: str | None
+
+
+class Report(Model):
+    """A scheduled report."""
+
+    id: str
+    name: str
+    cron: str | None
+    every_days: int | None
+    at: str
+    format: ReportFormat
+    to: ReportDestination
+    sections: list[ReportSection]
+    enabled: bool
+    created_by: str
+    created_at: datetime
+    next_at: datetime
+    last_run: ReportRun | None
+
+
+class PreviewRequest(Model):
+    """What to show."""
+
+    name: str = Field(default=DEFAULT_NAME, min_length=1, max_length=120)
+    sections: Sections = Field(default=list(SECTIONS))
+
+
+router = APIRouter(prefix="/v1/reports", tags=["reports"])
+
+Schedules = Annotated[Reports, Depends(reports_of)]
+Writer = Annotated[Caller, Depends(requires("write:reports"))]
+_WRITE = [Depends(requires("write:reports"))]
+
+
+@router.get("", response_model=list[Report], dependencies=_WRITE, summary="Scheduled reports")
+def list_reports(request: Request, reports: Schedules) -> Response:
+    """All reports by name, with their newest sending. Addresses of people are for operators."""
+    return answer(request, list[Report], reports.list())
+
+
+@router.post("", status_code=201, response_model=Report, summary="Schedule a report")
+def create_report(body: ReportRequest, request: Request, reports: Schedules, caller: Writer) -> Response:
+    """It is sent for the first time when it is due next. A webhook to an internal address is refused."""
+    new = NewReport(
+        name=body.name,
+        cron=body.cron,
+        every_days=body.every_days,
+        at=body.at,
+        format=body.format,
+        mail=tuple(body.to.mail),
+        webhook=body.to.webhook,
+        sections=tuple(body.sections),
+    )
+    made = answer(request, Report, reports.create(new, actor=caller.name))
+    made.status_code = 201
+    return made
+
+
+@router.delete("/{report_id}", status_code=204, summary="Delete a scheduled report")
+def delete_report(report_id: str, reports: Schedules, caller: Writer) -> None:
+    """Delete it with the log of its sendings."""
+    reports.delete(report_id, actor=caller.name)
+
+
+@router.get("/{report_id}/runs", response_model=Page[ReportRun], dependencies=_WRITE, summary="Sendings of a report")
+def list_report_runs(
+    request: Request, reports: Schedules, report_id: str, limit: Limit = 100, cursor: Cursor = None
+) -> Response:
+    """Newest first: when each was due, who has taken it, and what went wrong."""
+    return answer(request, Page[ReportRun], reports.runs(report_id, limit=limit, cursor=cursor))
+
+
+@router.post(
+    "/preview",
+    dependencies=_WRITE,
+    response_class=Response,
+    responses={200: {"content": {"text/html": {}, "application/pdf": {}}}},
+    summary="The report as it would be sent now",
+)
+def preview_report(
+    body: PreviewRequest, reports: Schedules, format: Annotated[Literal["html", "pdf"], Query()] = "html"
+) -> Response:
+    """One page of HTML, or a PDF."""
+    sections = tuple(body.sections)
+    if format == "html":
+        return Response(reports.preview_html(body.name, sections), media_type="text/html; charset=utf-8")
+    headers = {"Content-Disposition": 'inline; filename="tierscope-report.pdf"'}
+    return Response(reports.preview_pdf(body.name, sections), media_type="application/pdf", headers=headers)

@@ -1,0 +1,97 @@
+"""Sensitivity: how throughput follows the anon and file memory that DRAM serves, or why that cannot be told."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
+
+from tierscope.api.base.answers import From, To
+from tierscope.api.base.figures import Figure, Model, Origin, Window
+from tierscope.api.base.permissions import requires
+from tierscope.api.base.reads import sensitivity_reads
+from tierscope.api.base.reuse import answer_reused
+from tierscope.usecases.sensitivity.reads import SensitivityReads
+
+Kind = Literal["anon", "file"]
+
+
+class KindSensitivity(Model):
+    """The elasticity of one kind, or why the data cannot tell it."""
+
+    kind: Kind
+    elasticity: Figure = Field(description="Per cent of throughput that go with one per cent more of it in DRAM.")
+    refused: list[str] = Field(description="Every reason for which there is no elasticity; empty where there is one.")
+    partial_correlation: float | None = Field(description="Of throughput and bytes, levels, the other kind held fixed.")
+
+
+class ScatterPoint(Model):
+    """One host-interval. Levels, for looking at: the estimate is made from changes."""
+
+    host_id: str
+    at: datetime
+    anon_bytes: float
+    file_bytes: float
+    throughput: float
+
+
+class ScatterFit(Model):
+    """A straight line through the levels of one kind: throughput = intercept + slope x bytes."""
+
+    kind: Kind
+    slope: float
+    intercept: float
+
+
+class MovingLoss(Model):
+    """What moving all memory of one kind to the slow tier would cost, from heat."""
+
+    kind: Kind
+    share_of_accesses: Figure
+    loss: Figure
+
+
+class HeatIndex(Model):
+    """The fallback that needs no throughput: access density of anon against file."""
+
+    log2_density_anon_file: Figure
+    moving: list[MovingLoss]
+
+
+class Sensitivity(Model):
+    """Answer of /v1/services/{id}/sensitivity."""
+
+    service_id: str
+    origin: Origin
+    window: Window
+    label: Literal["association"] = Field(description="What the elasticities are: nothing was changed at random.")
+    residency: str | None = Field(description="Where the bytes in DRAM come from.")
+    throughput_measure: Literal["throughput", "throughput_per_cpu_second"] | None
+    interval_seconds: float | None
+    kinds: list[KindSensitivity]
+    scatter: list[ScatterPoint]
+    scatter_of: int = Field(description="Host-intervals before thinning; `scatter` is every n-th of them.")
+    fit: list[ScatterFit]
+    n_pairs: int = Field(description="Changes between neighbouring intervals of one host.")
+    n_hosts: int
+    n_effective: float | None
+    correlation: float | None = Field(description="Of the changes of anon and of file.")
+    variance_inflation: float | None
+    errors: Literal["clustered", "hac"] | None
+    heat_index: HeatIndex
+    confounders: list[str]
+    missing: Figure | None = Field(description="Why there is no panel.")
+    notes: list[str]
+
+
+router = APIRouter(
+    prefix="/v1/services/{service_id}/sensitivity", tags=["analytics"], dependencies=[Depends(requires("read:fleet"))]
+)
+
+Reads = Annotated[SensitivityReads, Depends(sensitivity_reads)]
+
+
+@router.get("", response_model=Sensitivity, summary="How throughput follows anon and file memory in DRAM")
+def read_sensitivity(request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None) -> Response:
+    """Elasticities with intervals or refusals, the scatter, and the index from heat that needs no throughput."""
+    return answer_reused(request, Sensitivity, from_, to, lambda: reads.service(service_id, from_=from_, to=to))

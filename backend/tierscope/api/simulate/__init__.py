@@ -1,0 +1,1 @@
+"""Placement policies replayed on page traces, and sweeps of them."""

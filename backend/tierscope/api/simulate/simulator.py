@@ -1,0 +1,150 @@
+"""The placement-policy simulator: policies, what can be replayed, and uploaded page traces."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import ConfigDict, Field
+
+from tierscope.api.base.answers import answer
+from tierscope.api.base.bodies import spooled_body
+from tierscope.api.base.figures import Model, Origin
+from tierscope.api.base.permissions import requires
+from tierscope.api.base.reads import simulator_reads, trace_uploads
+from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.simulate.sources import SimulatorReads
+from tierscope.usecases.simulate.uploads import TraceUploads
+
+
+class Setting(Model):
+    """Something that can be set. Switches are 0 and 1."""
+
+    name: str
+    default: float
+    lowest: float
+    highest: float
+    unit: str
+    source: str = Field(description="kernel, S source paper, R not re-checked, A assumption.")
+
+
+class SimulatorPolicy(Model):
+    """A placement policy."""
+
+    name: str
+    label: str
+    has_slow_tier: bool
+    settings: list[Setting]
+
+
+class SimulatorPolicies(Model):
+    """All policies, and the settings that all of them share."""
+
+    policies: list[SimulatorPolicy]
+    machine_settings: list[Setting]
+    cost_settings: list[Setting]
+
+
+class SampledHost(Model):
+    """A host that uploaded samples of a service's pages."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+
+    host_id: str
+    name: str
+    n_pages: int
+    n_intervals: int
+    sampled_ratio: float = Field(description="Share of the service's pages that is in the sample.")
+    from_: datetime = Field(validation_alias="from_", serialization_alias="from")
+    to: datetime
+
+
+class SampledService(Model):
+    """A service with page samples of the last seven days."""
+
+    service_id: str
+    name: str
+    origin: Origin
+    hosts: list[SampledHost]
+
+
+class Workload(Model):
+    """A synthetic workload: seeded, and labelled as simulated wherever it shows."""
+
+    name: str
+    label: str
+    source: str
+    simulated: Literal[True]
+
+
+class TraceUpload(Model):
+    """An uploaded page trace."""
+
+    id: str
+    name: str
+    bytes: int
+    pages: int
+    intervals: int
+    accesses: int
+    created_by: str
+    created_at: datetime
+
+
+class SimulatorSources(Model):
+    """What can be replayed."""
+
+    services: list[SampledService]
+    workloads: list[Workload]
+    uploads: list[TraceUpload]
+
+
+router = APIRouter(prefix="/v1/simulator", tags=["simulator"])
+
+Reads = Annotated[SimulatorReads, Depends(simulator_reads)]
+Uploads = Annotated[TraceUploads, Depends(trace_uploads)]
+Writer = Annotated[Caller, Depends(requires("write:sweeps"))]
+_READ = [Depends(requires("read:fleet"))]
+
+
+@router.get("/policies", response_model=SimulatorPolicies, dependencies=_READ, summary="Policies and settings")
+def list_policies(request: Request, reads: Reads) -> Response:
+    """Placement policies with their settings, defaults and where these come from."""
+    return answer(request, SimulatorPolicies, reads.policies())
+
+
+@router.get("/sources", response_model=SimulatorSources, dependencies=_READ, summary="What can be replayed")
+def list_sources(request: Request, reads: Reads) -> Response:
+    """Services with page samples, synthetic workloads and uploaded traces."""
+    return answer(request, SimulatorSources, reads.sources())
+
+
+@router.post(
+    "/uploads",
+    status_code=201,
+    response_model=TraceUpload,
+    summary="Upload a page trace",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def upload_trace(
+    request: Request,
+    uploads: Uploads,
+    caller: Writer,
+    name: Annotated[str, Query(min_length=1, max_length=200)],
+) -> Response:
+    """Store a page trace (Parquet, at most 64 MiB). A bad one is refused, and the row named."""
+    async with spooled_body(request) as file:
+        view = await run_in_threadpool(uploads.create, name, file, actor=caller.name)
+    made = answer(request, TraceUpload, view)
+    made.status_code = 201
+    return made
+
+
+@router.delete("/uploads/{upload_id}", status_code=204, summary="Remove an uploaded trace")
+def delete_upload(uploads: Uploads, caller: Writer, upload_id: str) -> None:
+    """Remove a trace that no sweep replays."""
+    uploads.delete(upload_id, actor=caller.name)

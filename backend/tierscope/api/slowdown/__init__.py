@@ -1,0 +1,1 @@
+"""How much slower a service runs by its share of accesses on slow memory."""

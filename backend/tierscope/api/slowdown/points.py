@@ -1,0 +1,92 @@
+"""Owners' own measurements of the slowdown: loss of throughput at a share of accesses on slow memory."""
+
+from datetime import datetime
+from typing import Annotated, Literal, cast
+
+from fastapi import APIRouter, Depends, Header, Request
+from pydantic import AwareDatetime, Field
+
+from tierscope.api.base.figures import Model
+from tierscope.api.base.ownership import in_path
+from tierscope.api.base.permissions import requires
+from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.slowdown.points import NewPoint, SlowdownPoint, SlowdownPoints
+
+router = APIRouter(prefix="/v1", tags=["ratio"])
+
+
+class SlowdownPointRequest(Model):
+    """A measurement. A prediction of the slowdown on slow memory alone is one at share 1; its error may be left out."""
+
+    share_on_slow: float = Field(description="Share of memory accesses on slow memory, above 0, at most 1.")
+    loss: float = Field(description="Loss of throughput, below 1; zero or less is kept and not used.")
+    loss_standard_error: float | None = None
+    source: Literal["ab_test", "prediction"] = "ab_test"
+    measured_at: AwareDatetime | None = Field(default=None, description="Absent = now.")
+    note: str = Field(default="", max_length=500)
+
+
+class SlowdownPointItem(Model):
+    """A stored measurement."""
+
+    id: str
+    service_id: str
+    source: Literal["ab_test", "prediction"]
+    share_on_slow: float
+    loss: float
+    loss_standard_error: float
+    measured_at: datetime
+    author: str
+    note: str
+
+
+async def points_of(request: Request) -> SlowdownPoints:
+    """The application's use case of measurements."""
+    return cast("SlowdownPoints", request.app.state.slowdown_points)
+
+
+Points = Annotated[SlowdownPoints, Depends(points_of)]
+
+
+@router.get(
+    "/services/{service_id}/slowdown-points",
+    dependencies=[Depends(requires("read:fleet"))],
+    summary="Owners' measurements of the slowdown, newest first",
+)
+def list_slowdown_points(points: Points, service_id: str) -> list[SlowdownPointItem]:
+    """List what was measured of a service."""
+    return [_item(point) for point in points.list(service_id)]
+
+
+@router.post("/services/{service_id}/slowdown-points", status_code=201, summary="Add a measurement of the slowdown")
+def create_slowdown_point(
+    points: Points,
+    service_id: str,
+    body: SlowdownPointRequest,
+    caller: Annotated[Caller, Depends(requires("write:advice", owned=in_path("service", "service_id")))],
+    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+) -> SlowdownPointItem:
+    """Store a measurement. The same Idempotency-Key with the same body stores it once."""
+    new = NewPoint(
+        share_on_slow=body.share_on_slow,
+        loss=body.loss,
+        loss_standard_error=body.loss_standard_error,
+        source=body.source,
+        measured_at=body.measured_at,
+        note=body.note,
+    )
+    return _item(points.create(service_id, new, actor=caller.name, idempotency_key=idempotency_key))
+
+
+@router.delete("/slowdown-points/{point_id}", status_code=204, summary="Remove a measurement of the slowdown")
+def delete_slowdown_point(
+    points: Points,
+    point_id: str,
+    caller: Annotated[Caller, Depends(requires("write:advice", owned=in_path("slowdown_point", "point_id")))],
+) -> None:
+    """Remove a measurement; the audit trail keeps what it said."""
+    points.delete(point_id, actor=caller.name)
+
+
+def _item(point: SlowdownPoint) -> SlowdownPointItem:
+    return SlowdownPointItem.model_validate(point, from_attributes=True)

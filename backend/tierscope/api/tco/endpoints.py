@@ -1,0 +1,81 @@
+"""What-if of cost: evaluate a scenario, compare stored ones."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
+
+from tierscope.api.base.answers import answer
+from tierscope.api.base.figures import Model
+from tierscope.api.base.permissions import requires
+from tierscope.api.base.reads import tco_reads
+from tierscope.api.tco.answers import TcoAnswer, TcoComparison
+from tierscope.usecases.tco.reads import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS, MOST_SHEET_DRAWS, TcoReads
+from tierscope.usecases.tco.scenario_documents import ScenarioDocument
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+class TcoRequest(Model):
+    """A scenario to cost. The same seed gives the same draws."""
+
+    spec: ScenarioDocument
+    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63)
+    draws: int = Field(default=DEFAULT_DRAWS, ge=100, le=MOST_DRAWS)
+
+
+class SheetRequest(Model):
+    """A scenario to write as a workbook."""
+
+    spec: ScenarioDocument
+    seed: int = Field(default=DEFAULT_SEED, ge=0, lt=2**63)
+    draws: int = Field(default=DEFAULT_DRAWS, ge=100, le=MOST_SHEET_DRAWS)
+
+
+router = APIRouter(prefix="/v1/tco", tags=["tco"], dependencies=[Depends(requires("read:fleet"))])
+
+Reads = Annotated[TcoReads, Depends(tco_reads)]
+
+
+@router.post("/evaluate", response_model=TcoAnswer, summary="Cost a scenario")
+def evaluate_scenario(
+    request: Request,
+    reads: Reads,
+    body: TcoRequest,
+    parts: Annotated[
+        Literal["all", "fast"], Query(description="`fast` leaves the random draws out: for sliders.")
+    ] = "all",
+) -> Response:
+    """Cost per host and for the fleet, savings, break-even points, what matters most, and how sure it is.
+
+    Nothing is stored. A missing price or loss is no error: `missing` says what, where it belongs, and what to do.
+    """
+    draws = 0 if parts == "fast" else body.draws
+    return answer(request, TcoAnswer, reads.evaluate(body.spec, draws=draws, seed=body.seed))
+
+
+@router.post(
+    "/sheet",
+    response_class=Response,
+    responses={200: {"content": {XLSX: {}}, "description": "A workbook."}},
+    summary="A costed scenario as a workbook",
+)
+def download_sheet(reads: Reads, body: SheetRequest) -> Response:
+    """A workbook in which every total is a formula over named inputs, the random draws included.
+
+    The same seed and number of draws give the numbers of the evaluation. 422 while something is missing.
+    """
+    workbook = reads.sheet(body.spec, draws=body.draws, seed=body.seed)
+    headers = {"Content-Disposition": 'attachment; filename="tierscope-tco.xlsx"', "Cache-Control": "no-store"}
+    return Response(content=workbook, media_type=XLSX, headers=headers)
+
+
+@router.get("/compare", response_model=TcoComparison, summary="Stored scenarios side by side")
+def compare_scenarios(
+    request: Request,
+    reads: Reads,
+    scenario: Annotated[list[str], Query(description="Ids of 2 to 8 stored scenarios.")],
+    seed: Annotated[int, Query(ge=0, lt=2**63)] = DEFAULT_SEED,
+) -> Response:
+    """Answers of stored scenarios in one currency, and where the scenarios differ."""
+    return answer(request, TcoComparison, reads.compare(scenario, seed=seed))

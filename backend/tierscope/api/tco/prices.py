@@ -1,0 +1,93 @@
+"""The price book."""
+
+from datetime import date, datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+from pydantic import Field
+
+from tierscope.api.base.answers import answer
+from tierscope.api.base.figures import Model, Page
+from tierscope.api.base.permissions import requires
+from tierscope.api.base.reads import price_book
+from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.tco.prices import NewPrice, Prices
+
+Item = Literal["dram", "cxl_media", "ddr4_reused", "cxl_controller", "ssd", "electricity"]
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="ISO 4217, such as USD.")]
+
+
+class Price(Model):
+    """A price with source and date. Scenarios that state none take the one in force, in their currency."""
+
+    id: str
+    item: Item
+    label: str
+    value: float
+    low: float = Field(description="Low end of its range; equal to the value where it is certain.")
+    high: float
+    currency: Currency
+    unit: str = Field(description="`per GB` (memory: 2^30 bytes, SSD: 10^9), `per device`, `per kWh`.")
+    source: str
+    date: date
+    grounding: str = Field(
+        description="L literature, A assumption, `owner` where people of this installation state it."
+    )
+    preset: bool = Field(description="Published; it counts once somebody confirms it.")
+    confirmed_by: str | None
+    confirmed_at: datetime | None
+    in_force: bool = Field(description="Whether scenarios take it.")
+
+
+class PriceRequest(Model):
+    """A price to add."""
+
+    item: Item
+    value: float = Field(ge=0, le=1e12, allow_inf_nan=False)
+    low: float | None = Field(default=None, ge=0, le=1e12, allow_inf_nan=False)
+    high: float | None = Field(default=None, ge=0, le=1e12, allow_inf_nan=False)
+    currency: Currency
+    source: str = Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", description="Such as a contract.")
+    date: date
+    confirm: bool = Field(default=True, description="Whether you stand for it at once.")
+
+
+router = APIRouter(prefix="/v1/prices", tags=["tco"])
+
+Book = Annotated[Prices, Depends(price_book)]
+Writer = Annotated[Caller, Depends(requires("write:scenarios"))]
+
+
+@router.get("", response_model=Page[Price], dependencies=[Depends(requires("read:fleet"))], summary="The price book")
+def list_prices(request: Request, book: Book) -> Response:
+    """All prices by item: those of this installation, then published presets. The book is small: one page."""
+    return answer(request, Page[Price], {"items": book.list(), "next_cursor": None})
+
+
+@router.post("", status_code=201, summary="Add a price")
+def create_price(
+    book: Book,
+    body: PriceRequest,
+    caller: Writer,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> Price:
+    """Add a price; the same Idempotency-Key with the same body adds it once.
+
+    Confirmed, it replaces the one in force for its item and currency.
+    """
+    new = NewPrice(**{name: getattr(body, name) for name in PriceRequest.model_fields})
+    return Price.model_validate(
+        book.create(new, actor=caller.name, idempotency_key=idempotency_key), from_attributes=True
+    )
+
+
+@router.post("/{price_id}/confirm", summary="Stand for a price")
+def confirm_price(book: Book, price_id: str, caller: Writer) -> Price:
+    """Confirm a price, published ones too: from now on it is the one in force for its item and currency."""
+    return Price.model_validate(book.confirm(price_id, actor=caller.name), from_attributes=True)
+
+
+@router.delete("/{price_id}", status_code=204, summary="Remove a price")
+def delete_price(book: Book, price_id: str, caller: Writer) -> None:
+    """Remove a price; a published one is only no longer confirmed."""
+    book.delete(price_id, actor=caller.name)

@@ -1,0 +1,141 @@
+"""Stored scenarios of cost."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Request, Response
+from pydantic import Field
+
+from tierscope.api.base.answers import Cursor, Limit, answer
+from tierscope.api.base.figures import MAX_COUNT, Model, Page
+from tierscope.api.base.permissions import requires
+from tierscope.api.base.reads import scenario_store
+from tierscope.api.tco.prices import Price
+from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.tco.scenario_documents import ScenarioDocument
+from tierscope.usecases.tco.scenarios import Scenarios, starting_point
+
+
+class ScenarioItem(Model):
+    """A stored scenario in the list."""
+
+    id: str
+    name: str
+    version: int
+    currency: str
+    options: list[str] = Field(description="Names of its options.")
+    created_at: datetime
+    created_by: str
+    changed_at: datetime
+    changed_by: str
+
+
+class StoredScenario(Model):
+    """A stored scenario."""
+
+    id: str
+    name: str
+    version: int = Field(description="Send it with a change: a change made from an older version is refused.")
+    spec: ScenarioDocument
+    yaml: str = Field(description="The file as it was written, or one that says the same.")
+    created_at: datetime
+    created_by: str
+    changed_at: datetime
+    changed_by: str
+
+
+class NewScenario(Model):
+    """A scenario to store: `spec`, or `yaml`. `name`, where given, replaces the one inside."""
+
+    name: str | None = Field(default=None, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+    spec: ScenarioDocument | None = None
+    yaml: str | None = Field(default=None, max_length=200_000)
+
+
+class ScenarioChange(Model):
+    """A change: the version that was read, and `spec` or `yaml` as they are to be."""
+
+    version: int = Field(ge=1, le=MAX_COUNT)
+    spec: ScenarioDocument | None = None
+    yaml: str | None = Field(default=None, max_length=200_000)
+
+
+class InputRange(Model):
+    """What an input may sensibly be, by its path in a scenario (`[]` = of each option)."""
+
+    path: str
+    label: str
+    lowest: float
+    highest: float
+    step: float
+    unit: str
+
+
+class ScenarioDefaults(Model):
+    """A complete scenario to start from. It has no price of DRAM: one must be stated or confirmed."""
+
+    spec: ScenarioDocument
+    yaml: str
+    ranges: list[InputRange]
+    dram_presets: list[Price]
+
+
+router = APIRouter(prefix="/v1/scenarios", tags=["tco"])
+
+Store = Annotated[Scenarios, Depends(scenario_store)]
+Writer = Annotated[Caller, Depends(requires("write:scenarios"))]
+_READ = [Depends(requires("read:fleet"))]
+
+
+@router.get("", response_model=Page[ScenarioItem], dependencies=_READ, summary="Scenarios, newest first")
+def list_scenarios(request: Request, store: Store, limit: Limit = 100, cursor: Cursor = None) -> Response:
+    """List stored scenarios."""
+    return answer(request, Page[ScenarioItem], store.list(limit=limit, cursor=cursor))
+
+
+@router.get("/defaults", response_model=ScenarioDefaults, dependencies=_READ, summary="A scenario to start from")
+def read_defaults(request: Request) -> Response:
+    """A complete scenario with published defaults, and the ranges of its inputs."""
+    return answer(request, ScenarioDefaults, starting_point())
+
+
+@router.get("/schema", dependencies=_READ, summary="JSON schema of scenario files")
+def read_schema() -> dict[str, Any]:
+    """The schema that editors check scenario files against."""
+    return ScenarioDocument.model_json_schema()
+
+
+@router.post("", status_code=201, summary="Store a scenario")
+def create_scenario(
+    store: Store,
+    body: NewScenario,
+    caller: Writer,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> StoredScenario:
+    """Store a scenario; the same Idempotency-Key with the same body stores it once.
+
+    A file that cannot be read answers 422 with the path of every fault.
+    """
+    made = store.create(
+        name=body.name, spec=body.spec, yaml=body.yaml, actor=caller.name, idempotency_key=idempotency_key
+    )
+    return StoredScenario.model_validate(made, from_attributes=True)
+
+
+@router.get("/{scenario_id}", response_model=StoredScenario, dependencies=_READ, summary="One scenario")
+def read_scenario(request: Request, store: Store, scenario_id: str) -> Response:
+    """One scenario as values and as a file."""
+    return answer(request, StoredScenario, store.show(scenario_id))
+
+
+@router.put("/{scenario_id}", summary="Change a scenario")
+def change_scenario(store: Store, scenario_id: str, body: ScenarioChange, caller: Writer) -> StoredScenario:
+    """Replace a scenario. 409 where somebody changed it since it was read."""
+    changed = store.change(scenario_id, version=body.version, spec=body.spec, yaml=body.yaml, actor=caller.name)
+    return StoredScenario.model_validate(changed, from_attributes=True)
+
+
+@router.delete("/{scenario_id}", status_code=204, summary="Delete a scenario")
+def delete_scenario(store: Store, scenario_id: str, caller: Writer) -> None:
+    """Delete a scenario; the audit trail keeps what it said."""
+    store.delete(scenario_id, actor=caller.name)

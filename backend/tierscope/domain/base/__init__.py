@@ -1,0 +1,1 @@
+"""What every district stands on: figures, windows of time, subjects."""

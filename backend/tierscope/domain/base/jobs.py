@@ -1,0 +1,79 @@
+"""What is rebuilt from what, how wide its buckets are, and when a bucket is due.
+
+A mark names a kind, a subject and a bucket. The ledger's kind is rebuilt while its bucket is still open, because people
+look at it now; all others wait until their bucket has closed, since reads take the newest stretch from live rows.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tierscope.domain.base.buckets import DAY_US, HOUR_US, MINUTE_US, TEN_MINUTES_US
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One kind of rebuilding."""
+
+    kind: str
+    width_us: int
+    open_buckets: bool
+    """Whether a bucket is worked on before it has closed."""
+    claim_limit: int
+    """Most buckets of one subject in one transaction."""
+    wait: timedelta = timedelta(seconds=90)
+    """How long after its end a bucket is due: uploads are spread over a minute."""
+
+    def due_before(self, now: datetime) -> datetime:
+        """Buckets that start before this moment are due."""
+        if self.open_buckets:
+            return now
+        return now - timedelta(microseconds=self.width_us) - self.wait
+
+
+_AFTER_HOSTS = timedelta(minutes=5)
+"""What is made of all hosts waits for their own buckets, so that it is made once and not once per host."""
+
+COUNTERS = Job("counters", TEN_MINUTES_US, open_buckets=True, claim_limit=144)
+COUNTERS_CLOSED = Job("counters_closed", TEN_MINUTES_US, open_buckets=False, claim_limit=144)
+"""Of open buckets only new rows are made: each is rebuilt whole once it has closed."""
+HEAT = Job("heat", TEN_MINUTES_US, open_buckets=False, claim_limit=144)
+TILES = Job("tiles", HOUR_US, open_buckets=False, claim_limit=60)
+METRICS_1H = Job("metrics_1h", HOUR_US, open_buckets=False, claim_limit=168)
+METRICS_1D = Job("metrics_1d", DAY_US, open_buckets=False, claim_limit=31)
+HEAT_1H = Job("heat_1h", HOUR_US, open_buckets=False, claim_limit=48)
+HEAT_1D = Job("heat_1d", DAY_US, open_buckets=False, claim_limit=31)
+SERVICE_HEAT_1H = Job("service_heat_1h", HOUR_US, open_buckets=False, claim_limit=24, wait=_AFTER_HOSTS)
+SERVICE_HEAT_1D = Job("service_heat_1d", DAY_US, open_buckets=False, claim_limit=8, wait=_AFTER_HOSTS)
+SERVICE_MOVES_1H = Job("service_moves_1h", HOUR_US, open_buckets=False, claim_limit=24, wait=_AFTER_HOSTS)
+FLEET_MOVES = Job("fleet_moves", TEN_MINUTES_US, open_buckets=False, claim_limit=36)
+COUNTERS_PACK = Job("counters_pack", HOUR_US, open_buckets=False, claim_limit=24)
+
+SAMPLES = Job("samples", MINUTE_US, open_buckets=False, claim_limit=1440, wait=timedelta(seconds=5))
+"""Samples of Prometheus: a minute is taken when the scrapes that end in it have usually come."""
+SAMPLES_PACK = Job("samples_pack", HOUR_US, open_buckets=False, claim_limit=24)
+RULE_DAYS = Job("rule_days", DAY_US, open_buckets=False, claim_limit=8)
+
+JOBS = (
+    SAMPLES,
+    COUNTERS,
+    COUNTERS_CLOSED,
+    HEAT,
+    HEAT_1H,
+    SERVICE_HEAT_1H,
+    SERVICE_MOVES_1H,
+    FLEET_MOVES,
+    TILES,
+    METRICS_1H,
+    METRICS_1D,
+    HEAT_1D,
+    SERVICE_HEAT_1D,
+    COUNTERS_PACK,
+    SAMPLES_PACK,
+    RULE_DAYS,
+)
+"""In the order in which they are worked: what people look at first comes first, and fine before coarse."""
+
+
+def due_table(now: datetime) -> dict[str, datetime]:
+    """For each kind, the moment before which buckets are due."""
+    return {job.kind: job.due_before(now) for job in JOBS}

@@ -1,0 +1,1 @@
+"""Counters of kernels and services, their schemas and rollups."""

@@ -1,0 +1,91 @@
+"""What an inventory says about a host's memory and tiering, in the terms that figures need.
+
+The body is the contract's Inventory with its field names; every part of it may be missing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from tierscope.domain.ledger import Tiers
+from tierscope.domain.ledger.machine import read_machine
+
+HostState = Literal["reporting", "late", "silent", "retired"]
+
+FAST_CLASSES = ("hbm", "dram")
+NOT_MEMORY = ("zswap", "swap")
+LATE_INTERVALS = 3.0
+SILENT_SECONDS = 600.0
+NOMINAL_SECONDS = 60.0
+_TIERING_BIT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What a host has. None where its inventory does not say."""
+
+    memory_bytes: int | None
+    dram_bytes: int | None
+    tier_classes: tuple[str, ...]
+    tiers: Tiers
+    n_tiers: int
+    page_bytes: int
+    demotion: bool | None
+    balancing: int | None
+    promote_limit_mib_per_s: float | None
+
+    @property
+    def tiering_off(self) -> bool | None:
+        """Whether slower tiers exist and the kernel is told not to use them; None where it does not say."""
+        if self.n_tiers <= 1:
+            return False
+        if self.demotion is False or (self.balancing is not None and not self.balancing & _TIERING_BIT):
+            return True
+        return None if self.demotion is None or self.balancing is None else False
+
+
+def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
+    """Read an inventory; None reads as one that says nothing."""
+    body = body or {}
+    nodes = list(body.get("nodes") or ())
+    sizes = [node.get("memory_bytes") for node in nodes]
+    known = [size for size in sizes if size is not None]
+    fast = [node.get("memory_bytes") for node in nodes if node.get("tier_class") in FAST_CLASSES]
+    classes = dict.fromkeys(str(node.get("tier_class") or "unknown") for node in nodes if node.get("memory_bytes") != 0)
+    machine = read_machine(body)
+    return HostFacts(
+        memory_bytes=sum(known) if known else None,
+        dram_bytes=sum(size for size in fast if size is not None) if fast else None,
+        tier_classes=tuple(sorted(classes, key=_speed)),
+        tiers=machine.tiers,
+        n_tiers=_count_tiers(nodes, list(body.get("tiers") or ())),
+        page_bytes=machine.page_bytes,
+        demotion=machine.demotion,
+        balancing=machine.balancing,
+        promote_limit_mib_per_s=machine.promote_limit_mib_per_s,
+    )
+
+
+def find_state(now: datetime, last_seen: datetime | None, retired: datetime | None) -> HostState:
+    """Whether a host reports: late after three intervals without a batch, silent after ten minutes."""
+    if retired is not None:
+        return "retired"
+    if last_seen is None:
+        return "silent"
+    silence = (now - last_seen).total_seconds()
+    if silence > SILENT_SECONDS:
+        return "silent"
+    return "late" if silence > LATE_INTERVALS * NOMINAL_SECONDS else "reporting"
+
+
+def _count_tiers(nodes: list[Any], tiers: list[Any]) -> int:
+    """Tiers as the kernel ranks them, or by the classes of nodes where those tell more apart."""
+    slow = {str(node.get("tier_class") or "unknown") for node in nodes} - {"unknown", *FAST_CLASSES, *NOT_MEMORY}
+    fast = any(node.get("tier_class") in FAST_CLASSES for node in nodes)
+    return max(len(tiers), len(slow) + fast, 1)
+
+
+def _speed(tier_class: str) -> tuple[int, str]:
+    order = ("hbm", "dram", "cxl", "pmem", "zswap", "swap")
+    return (order.index(tier_class) if tier_class in order else len(order), tier_class)

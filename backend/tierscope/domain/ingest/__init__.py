@@ -1,0 +1,1 @@
+"""What agents and Prometheus send, on its way in."""

@@ -1,0 +1,133 @@
+"""Rates of the ledger as figures: promotions, demotions and memory pressure of one host or of several."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from tierscope.domain.base.figures import Figure, Grade, Window, absent
+from tierscope.domain.counters.monotonic import Cause
+from tierscope.domain.ledger import Ledger
+
+GOOD_INTERVALS = 60
+_BEGAN_ANEW = {int(Cause.REBOOT), int(Cause.WENT_BACKWARDS), int(Cause.FIRST)}
+
+
+@dataclass(frozen=True, slots=True)
+class RateDefinition:
+    """A rate of one ledger column: `factor` turns its unit per second into `unit`."""
+
+    definition: str
+    column: str
+    unit: str
+    factor: float
+    needs_tiers: bool
+
+
+PROMOTION = RateDefinition("tier_moves.promoted_pages_per_s/1", "promoted_pages", "pages_per_s", 1.0, needs_tiers=True)
+DEMOTION = RateDefinition("tier_moves.demoted_pages_per_s/1", "demoted_pages", "pages_per_s", 1.0, needs_tiers=True)
+PSI_SOME = RateDefinition("psi.memory_some_ratio/1", "psi_some_us", "ratio", 1e-6, needs_tiers=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFigures:
+    """The three rates that lists show."""
+
+    promotion: Figure
+    demotion: Figure
+    psi: Figure
+
+
+RATES = (PROMOTION, DEMOTION, PSI_SOME)
+
+
+@dataclass(frozen=True, slots=True)
+class RateSum:
+    """A rate of several hosts together; sums of two are the sums of both their hosts.
+
+    `n_hosts` have ledger rows, of which `n_known` count this; `per_s` adds up their own rates. `start_s` and `end_s`
+    bound their rows, in Unix seconds. `broken`: counters of some began anew.
+    """
+
+    n_hosts: int = 0
+    n_known: int = 0
+    per_s: float = 0.0
+    total: float = 0.0
+    seconds: float = 0.0
+    intervals: int = 0
+    start_s: float = math.inf
+    end_s: float = -math.inf
+    broken: bool = False
+
+    def __add__(self, other: "RateSum") -> "RateSum":
+        return RateSum(
+            self.n_hosts + other.n_hosts,
+            self.n_known + other.n_known,
+            self.per_s + other.per_s,
+            self.total + other.total,
+            self.seconds + other.seconds,
+            self.intervals + other.intervals,
+            min(self.start_s, other.start_s),
+            max(self.end_s, other.end_s),
+            self.broken or other.broken,
+        )
+
+
+def rate_of(ledger: Ledger, what: RateDefinition) -> RateSum:
+    """A rate of one host over its newest rows."""
+    if not len(ledger.times_s):
+        return RateSum()
+    broken = bool({int(cause) for cause in ledger.cause} & _BEGAN_ANEW)
+    total, seconds = ledger.total(what.column), ledger.seconds(what.column)
+    if total is None or seconds <= 0:
+        return RateSum(n_hosts=1, broken=broken)
+    start = float(ledger.times_s[0] - ledger.dt_seconds[0])
+    intervals = int(np.isfinite(ledger.column(what.column)).sum())
+    per_s = max(total / seconds, 0.0)
+    return RateSum(1, 1, per_s, float(total), seconds, intervals, start, float(ledger.times_s[-1]), broken)
+
+
+def figures_of(ledgers: Sequence[Ledger], *, one_tier: bool) -> MoveFigures:
+    """Rates over the newest rows of hosts. `one_tier` says that no host has a second tier to move pages to."""
+    sums = [sum((rate_of(ledger, what) for ledger in ledgers), RateSum()) for what in RATES]
+    return figures_of_sums(sums, one_tier=one_tier)
+
+
+def figures_of_sums(sums: Sequence[RateSum], *, one_tier: bool) -> MoveFigures:
+    """The same from sums, in the order of `RATES`."""
+    return MoveFigures(*(_figure(found, what, one_tier=one_tier) for found, what in zip(sums, RATES, strict=True)))
+
+
+def _figure(found: RateSum, what: RateDefinition, *, one_tier: bool) -> Figure:
+    """Pages per second add up over hosts; pressure is the mean over observed seconds."""
+    if what.needs_tiers and one_tier:
+        return absent(what.definition, what.unit, "not_supported", "One memory tier: there is nowhere to move pages.")
+    if not found.n_hosts:
+        return absent(what.definition, what.unit, "not_collected", "No two samples of counters arrived recently.")
+    if not found.n_known:
+        return _unknown(found, what)
+    mean = found.total / found.seconds * what.factor
+    value = min(max(mean, 0.0), 1.0) if what.unit == "ratio" else found.per_s
+    start, end = found.start_s, found.end_s
+    grade: Grade = "good" if found.intervals >= GOOD_INTERVALS * found.n_known else "early"
+    return Figure(
+        what.definition,
+        "ok",
+        value,
+        what.unit,
+        method="counters",
+        window=Window(datetime.fromtimestamp(start, UTC), datetime.fromtimestamp(end, UTC)),
+        n_hosts=found.n_known,
+        n_intervals=found.intervals,
+        coverage=min(found.seconds / ((end - start) * found.n_hosts), 1.0) if end > start else None,
+        grade=grade,
+        grounding="L",
+    )
+
+
+def _unknown(found: RateSum, what: RateDefinition) -> Figure:
+    if found.broken:
+        return absent(what.definition, what.unit, "not_enough_data", "The counters began anew: no interval to compare.")
+    return absent(what.definition, what.unit, "not_supported", "This kernel does not count it.")

@@ -1,0 +1,77 @@
+"""What a host's inventory says that the ledger and its verdict need: tiers, the size of the top one, settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tierscope.domain.ledger.plan import Tiers
+from tierscope.domain.ledger.verdict import Context
+
+FAST_TIERS = frozenset({"dram", "hbm"})
+_BALANCING = "kernel/numa_balancing"
+_PROMOTE_LIMIT = "kernel/numa_balancing_promote_rate_limit_MBps"
+_DEMOTION = "mm/numa/demotion_enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """None where the inventory does not say."""
+
+    tiers: Tiers
+    top_bytes: float | None
+    promote_limit_mib_per_s: float | None
+    balancing: int | None
+    demotion: bool | None
+    page_bytes: int
+
+    def context(self, limit_events: int | None) -> Context:
+        """What a verdict on the host's ledger needs to know beside it."""
+        return Context(
+            self.top_bytes,
+            self.promote_limit_mib_per_s,
+            limit_events,
+            balancing=self.balancing,
+            demotion=self.demotion,
+            page_bytes=self.page_bytes,
+        )
+
+
+def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
+    """Read an inventory (field names of the contract). Without one the top tier is not known."""
+    body = inventory or {}
+    nodes = [node for node in body.get("nodes", ()) if node.get("id") is not None]
+    top = _top_nodes(body, nodes)
+    sizes = [float(node.get("memory_bytes") or 0) for node in nodes if int(node["id"]) in top]
+    demotion = _knob(body, _DEMOTION)
+    return Machine(
+        tiers=Tiers(top, bool(top)),
+        top_bytes=sum(sizes) or None,
+        promote_limit_mib_per_s=_whole(_knob(body, _PROMOTE_LIMIT)),
+        balancing=_whole(_knob(body, _BALANCING)),
+        demotion=None if demotion is None else demotion.strip().lower() in ("1", "true", "y", "on"),
+        page_bytes=int(body.get("page_size_bytes") or 4096),
+    )
+
+
+def _top_nodes(body: Mapping[str, Any], nodes: list[Mapping[str, Any]]) -> frozenset[int]:
+    """The nodes of the fastest tier that the kernel ranks, else those whose class is fast, else the only one."""
+    ranked = sorted(body.get("tiers", ()), key=lambda tier: int(tier.get("rank") or 0))
+    if ranked and ranked[0].get("nodes"):
+        return frozenset(int(node) for node in ranked[0]["nodes"])
+    fast = frozenset(int(node["id"]) for node in nodes if node.get("tier_class") in FAST_TIERS)
+    return fast or (frozenset({int(nodes[0]["id"])}) if len(nodes) == 1 else frozenset())
+
+
+def _knob(body: Mapping[str, Any], path_end: str) -> str | None:
+    for knob in body.get("knobs") or ():
+        if str(knob.get("path", "")).endswith(path_end):
+            value = knob.get("value")
+            return None if value is None else str(value)
+    return None
+
+
+def _whole(text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None

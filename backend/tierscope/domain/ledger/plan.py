@@ -1,0 +1,184 @@
+"""From a counter layout to a plan: which places of the layout make each column, in which dialect, with which trust.
+
+Dialects are told by the names that exist, never by a version: distributions backport counters.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tierscope.domain.counters.monotonic import Ints
+from tierscope.domain.ledger.columns import COLUMNS, Column, Dialect, Terms, Trust
+
+_LRU = ("nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file")
+NO_GAUGE = "No node of this tier, or no counters of its LRU lists."
+_NUMA_STAT = re.compile(r"^(anon|file)\[N(\d+)\]$")
+_TPP_MARKS = (
+    "pgpromote_candidate_demoted",
+    "pgpromote_tried",
+    "pgmigrate_fail_dst_node_full",
+    "pgmigrate_dst_node_full_fail",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """Which NUMA nodes form the top tier. `known` is False where the host did not say and all nodes count as top."""
+
+    top_nodes: frozenset[int]
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPlan:
+    """How one column is made of places in a layout. No `plus` means that the column is not supported there."""
+
+    column: Column
+    plus: tuple[int, ...]
+    minus: tuple[int, ...]
+    counters: tuple[str, ...]
+    trust: Trust
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the ledger of one scope is made of one layout."""
+
+    dialect: Dialect
+    variant: str
+    columns: tuple[ColumnPlan, ...]
+    page_bytes: int
+
+
+Likeness = tuple[object, ...]
+"""Equal for plans that make the same columns of the same places of what they pick."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickedPlan:
+    """A plan over the places that it picks out of a layout: `columns` counts places within `places` [k]."""
+
+    plan: Plan
+    places: Ints
+    columns: tuple[ColumnPlan, ...]
+    likeness: Likeness
+
+
+def pick(plan: Plan) -> PickedPlan:
+    """What a plan needs of its layout."""
+    wanted = sorted({place for column in plan.columns for place in (*column.plus, *column.minus)})
+    at = {place: position for position, place in enumerate(wanted)}
+    columns = tuple(
+        replace(column, plus=tuple(at[p] for p in column.plus), minus=tuple(at[p] for p in column.minus))
+        for column in plan.columns
+    )
+    made = tuple((column.plus, column.minus, column.counters[:1]) for column in columns)
+    return PickedPlan(plan, np.array(wanted, np.int64), columns, (len(wanted), plan.page_bytes, made))
+
+
+def find_dialect(keys: Sequence[str]) -> tuple[Dialect, str]:
+    """Return the dialect and, in words, what sets this kernel's counters apart."""
+    host = {key.removeprefix("host|vmstat|") for key in keys if key.startswith("host|vmstat|")}
+    if any(mark in host for mark in _TPP_MARKS):
+        return "tpp", "TPP patches: moves by kind, events instead of pages"
+    if "pgdemote_kswapd" not in host and "pgpromote_success" not in host:
+        return "none", "no counters of tier moves"
+    traits = []
+    if "pgdemote_khugepaged" not in host:
+        traits.append("no pgdemote_khugepaged")
+    if not any("|vmstat|pgdemote_" in key and key.startswith("node:") for key in keys):
+        traits.append("demotions for the whole host only")
+    if "pgdemote_proactive" in host:
+        traits.append("proactive demotions apart")
+    if "pgpromote_candidate_nrl" in host:
+        traits.append("candidates without rate limit apart")
+    return "mainline", "mainline" + (": " + ", ".join(traits) if traits else "")
+
+
+def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int = 4096) -> Plan:
+    """Plan the ledger of the whole host over a layout's `keys`."""
+    dialect, variant = find_dialect(keys)
+    index = {key: place for place, key in enumerate(keys)}
+    columns = []
+    for column in COLUMNS:
+        if column.gauge:
+            columns.append(_plan_host_gauge(column, index, tiers))
+            continue
+        terms = column.tpp if dialect == "tpp" and column.tpp is not None else column.host
+        columns.append(_plan_terms(column, terms, index, ("host",)))
+    return Plan(dialect, variant, tuple(columns), page_bytes)
+
+
+def plan_service(keys: Sequence[str], scopes: Sequence[str], tiers: Tiers, *, page_bytes: int = 4096) -> Plan:
+    """Plan the ledger of a service over the cgroup `scopes` that belong to it (`cgroup:<path>`)."""
+    dialect, variant = find_dialect(keys)
+    index = {key: place for place, key in enumerate(keys)}
+    columns = []
+    for column in COLUMNS:
+        if column.gauge:
+            columns.append(_plan_service_gauge(column, index, scopes, tiers))
+        elif column.service is None:
+            note = "The kernel keeps no such counter per cgroup."
+            columns.append(ColumnPlan(column, (), (), (), "not_supported", note))
+        else:
+            columns.append(_plan_terms(column, column.service, index, scopes))
+    return Plan(dialect, variant, tuple(columns), page_bytes)
+
+
+def _plan_terms(column: Column, terms: Terms, index: dict[str, int], scopes: Sequence[str]) -> ColumnPlan:
+    plus: list[int] = []
+    minus: list[int] = []
+    used: list[str] = []
+    for scope in scopes:
+        found = [(name, index.get(f"{scope}|{terms.source}|{name}")) for name in terms.names]
+        needed = found[:1] if terms.any_of else found
+        if not found or any(place is None for _, place in needed):
+            continue
+        plus += [place for _, place in found if place is not None]
+        used += [name for name, place in found if place is not None]
+        taken = [(name, index.get(f"{scope}|{terms.source}|{name}")) for name in terms.minus]
+        minus += [place for _, place in taken if place is not None]
+        used += [f"-{name}" for name, place in taken if place is not None]
+    if not plus:
+        wanted = ", ".join(terms.names)
+        note = terms.note if terms.trust == "not_supported" else f"This kernel has no {wanted}."
+        return ColumnPlan(column, (), (), terms.names, "not_supported", note)
+    return ColumnPlan(column, tuple(plus), tuple(minus), tuple(dict.fromkeys(used)), terms.trust, terms.note)
+
+
+def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers) -> ColumnPlan:
+    top = column.key.startswith("top_")
+    plus, counters = [], []
+    for key, place in index.items():
+        scope, _, rest = key.partition("|")
+        source, _, name = rest.partition("|")
+        if source == "vmstat" and name in _LRU and scope.startswith("node:"):
+            node = scope.removeprefix("node:")
+            if node.isdigit() and (int(node) in tiers.top_nodes) == top:
+                plus.append(place)
+                counters.append(name)
+    return _gauge(column, plus, counters, tiers)
+
+
+def _plan_service_gauge(column: Column, index: dict[str, int], scopes: Sequence[str], tiers: Tiers) -> ColumnPlan:
+    top = column.key.startswith("top_")
+    plus, counters = [], []
+    for key, place in index.items():
+        scope, _, rest = key.partition("|")
+        source, _, name = rest.partition("|")
+        found = _NUMA_STAT.match(name) if source == "memory.numa_stat" and scope in scopes else None
+        if found and (int(found[2]) in tiers.top_nodes) == top:
+            plus.append(place)
+            counters.append(name)
+    return _gauge(column, plus, counters, tiers)
+
+
+def _gauge(column: Column, plus: list[int], counters: list[str], tiers: Tiers) -> ColumnPlan:
+    if not tiers.known:
+        return ColumnPlan(column, (), (), (), "not_supported", "The host did not say which node is in which tier.")
+    if not plus:
+        return ColumnPlan(column, (), (), (), "not_supported", NO_GAUGE)
+    return ColumnPlan(column, tuple(plus), (), tuple(dict.fromkeys(counters)), "exact", column.host.note)

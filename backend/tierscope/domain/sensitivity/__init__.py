@@ -1,0 +1,1 @@
+"""How services react to where their memory lies: anon against file, stability, objectives."""

@@ -1,0 +1,26 @@
+"""Statistics over many hosts: mergeable quantiles, outliers, change points, groups of like hosts."""
+
+from tierscope.domain.statistics.changes import Alarm, Change, find_changes, level_changes, match_events, watch
+from tierscope.domain.statistics.groups import SMALL_GROUP, Cluster, cluster_services, shrink, standardise
+from tierscope.domain.statistics.outliers import Outlier, find_outliers, flag_hosts, persisting, robust_scores
+from tierscope.domain.statistics.sketches import Quantiles
+
+__all__ = [
+    "SMALL_GROUP",
+    "Alarm",
+    "Change",
+    "Cluster",
+    "Outlier",
+    "Quantiles",
+    "cluster_services",
+    "find_changes",
+    "find_outliers",
+    "flag_hosts",
+    "level_changes",
+    "match_events",
+    "persisting",
+    "robust_scores",
+    "shrink",
+    "standardise",
+    "watch",
+]

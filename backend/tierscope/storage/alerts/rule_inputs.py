@@ -1,0 +1,286 @@
+"""Minutes that rules judge, as stored: rows of the last days, and packed days of the last weeks."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.alerts.frame import Rows
+from tierscope.domain.alerts.packs import pack_column, unpack_column
+from tierscope.storage.base import copy
+from tierscope.storage.base.binary import copy_out
+from tierscope.storage.counters.schemas import ensure_layout, read_layouts
+
+_COLUMNS = ("host_id", "service_id", "ts", "layout_id", "dt_seconds", "lag_seconds", "vals")
+_SPAN = ("extract(epoch FROM ts)", "dt_seconds", "lag_seconds")
+_HEADS = 3
+"""Packed columns before those of the names: ends, lengths, lags."""
+_JOIN_BYTES = "coalesce(string_agg({}, ''::bytea), ''::bytea)"
+_JOIN_NUMBERS = "coalesce(string_agg(int8send({}), ''::bytea), ''::bytea)"
+_LEVEL = 3
+_SMALL_BYTES = 64
+"""Columns that are packed so small are regular: many are the same."""
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class InputRows:
+    """n intervals of several hosts under one layout. `values` [n, names]."""
+
+    host_ids: Ints
+    service_ids: Ints
+    ends_s: Floats
+    seconds: Floats
+    lags_s: Floats
+    names: tuple[str, ...]
+    values: Floats
+
+
+def append_inputs(transaction: WriteTransaction, rows: InputRows) -> None:
+    """Store intervals. What is stored already is never changed: the caller leaves out what is there."""
+    if not len(rows.host_ids):
+        return
+    layout = copy.int8(ensure_layout(transaction, rows.names))
+    fields = len(_COLUMNS).to_bytes(2, "big")
+    out = []
+    for place in range(len(rows.host_ids)):
+        at_us = round(float(rows.ends_s[place]) * 1e6)
+        head = [copy.int8(int(rows.host_ids[place])), copy.int8(int(rows.service_ids[place]))]
+        head += [copy.instant(at_us * 1000), layout]
+        head += [copy.float8(float(rows.seconds[place])), copy.float8(float(rows.lags_s[place]))]
+        out.append(b"".join([fields, *head, copy.float8_array(rows.values[place])]))
+    copy.copy_rows(transaction, "rule_inputs", _COLUMNS, out)
+
+
+def newest_forecast(session: ReadSession, since: datetime) -> datetime | None:
+    """The end of the newest minute after `since` for which forecasts are recorded: rows without a host."""
+    found: datetime | None = session.execute(
+        text("SELECT max(ts) FROM rule_inputs WHERE host_id = 0 AND ts > :since"), {"since": since}
+    ).scalar_one()
+    return found
+
+
+def stored_spans(
+    session: ReadSession, host_id: int, service_id: int, start: datetime, end: datetime
+) -> list[tuple[float, float]]:
+    """(start, end] in seconds of the stored intervals that touch a span."""
+    statement = text(
+        "SELECT extract(epoch FROM ts)::float8 AS end_s, dt_seconds FROM rule_inputs WHERE host_id = :host"
+        " AND service_id = :service AND ts > :start AND ts - make_interval(secs => dt_seconds) < :end"
+        " AND ts <= CAST(:end AS timestamptz) + interval '1 day' ORDER BY ts"
+    )
+    values = {"host": host_id, "service": service_id, "start": start, "end": end}
+    return [(row.end_s - row.dt_seconds, row.end_s) for row in session.execute(statement, values)]
+
+
+def read_inputs(
+    session: ReadSession,
+    start: datetime,
+    end: datetime,
+    names: Iterable[str],
+    *,
+    services: bool = False,
+    host_ids: Sequence[int] | None = None,
+) -> list[Rows]:
+    """Stored rows of (start, end] with those of `names` that they have, of whole hosts or of services on hosts.
+
+    Subjects are hosts, or `pair_id` of service and host.
+    """
+    wanted = set(names)
+    where = [f"ts > '{start.isoformat()}'", f"ts <= '{end.isoformat()}'"]
+    where.append("service_id > 0" if services else "service_id = 0")
+    if host_ids is not None:
+        where.append(f"host_id IN ({', '.join(str(int(host)) for host in host_ids) or 'NULL'})")
+    condition = " AND ".join(where)
+    found = session.execute(text(f"SELECT DISTINCT layout_id FROM rule_inputs WHERE {condition}"))  # noqa: S608
+    layouts = read_layouts(session, [int(layout) for layout in found.scalars()])
+    parts = []
+    for layout_id, held in sorted(layouts.items()):
+        places = [place for place, name in enumerate(held) if name in wanted]
+        columns = ["host_id", "service_id", *_SPAN, *(f"vals[{place + 1}]" for place in places)]
+        rest = f"FROM rule_inputs WHERE layout_id = {int(layout_id)} AND {condition}"
+        table = _read_floats(session, columns, rest)
+        hosts, owners = table[0].astype(np.int64), table[1].astype(np.int64)
+        parts.append(
+            Rows(
+                pair_id(owners, hosts) if services else hosts,
+                table[2],
+                table[3],
+                table[4],
+                tuple(held[place] for place in places),
+                np.ascontiguousarray(table[5:].T),
+            )
+        )
+    return parts
+
+
+def pair_id(service_ids: Ints, host_ids: Ints) -> Ints:
+    """One number for a service on a host."""
+    return (service_ids << 32) | host_ids
+
+
+def _read_floats(session: ReadSession, columns: Sequence[str], rest: str) -> Floats:
+    """Columns of float8 without nulls [columns, rows]. The server joins each column, so that one row is sent."""
+    joined = ", ".join(
+        f"coalesce(string_agg(float8send(({column})::float8), ''::bytea), ''::bytea)" for column in columns
+    )
+    row = next(copy_out(session, f"SELECT {joined} {rest}"))
+    return np.stack([np.frombuffer(field or b"", ">f8").astype(np.float64) for field in row])
+
+
+def read_days(session: ReadSession, host_id: int, day: datetime) -> dict[tuple[int, int], InputRows]:
+    """All stored rows of a host's day (start, end], by service and layout, in order of time."""
+    end = day + timedelta(days=1)
+    found = session.execute(
+        text(
+            "SELECT DISTINCT service_id, layout_id FROM rule_inputs WHERE host_id = :host AND ts > :day AND ts <= :end"
+        ),
+        {"host": host_id, "day": day, "end": end},
+    ).all()
+    layouts = read_layouts(session, {row.layout_id for row in found})
+    days = {}
+    for service_id, layout_id in found:
+        names = layouts[layout_id]
+        rest = (
+            f"FROM (SELECT * FROM rule_inputs WHERE host_id = {int(host_id)} AND service_id = {int(service_id)}"  # noqa: S608
+            f" AND layout_id = {int(layout_id)} AND ts > '{day.isoformat()}' AND ts <= '{end.isoformat()}'"
+            " ORDER BY ts) AS r"
+        )
+        table = _read_floats(session, [*_SPAN, *(f"vals[{place + 1}]" for place in range(len(names)))], rest)
+        subject = np.full(table.shape[1], host_id), np.full(table.shape[1], service_id)
+        days[service_id, layout_id] = InputRows(
+            *subject, table[0], table[1], table[2], names, np.ascontiguousarray(table[_HEADS:].T)
+        )
+    return days
+
+
+def replace_packed_day(
+    transaction: WriteTransaction, host_id: int, day: datetime, parts: Iterable[tuple[int, InputRows]]
+) -> None:
+    """Store a host's day, packed, in place of what was there; `parts` are (service, rows)."""
+    statement = text("DELETE FROM rule_days WHERE host_id = :host AND ts = :day")
+    transaction.execute(statement, {"host": host_id, "day": day})
+    deflate = zstandard.ZstdCompressor(level=_LEVEL)
+    rows = []
+    for service_id, part in parts:
+        bodies = [deflate.compress(pack_column(column)) for column in (part.ends_s, part.seconds, part.lags_s)]
+        bodies += [deflate.compress(pack_column(column)) for column in part.values.T]
+        offsets = np.cumsum([0, *(len(body) for body in bodies)])
+        fields = [copy.int8(host_id), copy.int8(service_id), copy.instant(int(day.timestamp()) * 10**9)]
+        fields += [copy.int8(ensure_layout(transaction, part.names)), copy.int4(len(part.ends_s))]
+        rows.append(copy.row([*fields, copy.int4_array(offsets), copy.blob(b"".join(bodies))]))
+    columns = ("host_id", "service_id", "ts", "layout_id", "n", "offsets", "body")
+    copy.copy_rows(transaction, "rule_days", columns, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedDay:
+    """A packed day of one subject: `columns` are ends, lengths, lags and then the picked names, still packed."""
+
+    host_id: int
+    service_id: int
+    day_s: int
+    layout_id: int
+    names: tuple[str, ...]
+    columns: tuple[bytes, ...]
+
+
+class Unpacker:
+    """Unpacks days. Ends and lengths are the same arrays for most subjects of a day, and are unpacked once."""
+
+    def __init__(self) -> None:
+        self._inflate = zstandard.ZstdDecompressor()
+        self._known: dict[bytes, Floats] = {}
+
+    def unpack(self, day: PackedDay) -> tuple[Floats, Floats, Floats, list[Floats]]:
+        """Ends in seconds, lengths, lags, and the values of each name; not to be written to."""
+        ends_s, seconds, lags_s, *values = (self._column(column) for column in day.columns)
+        return ends_s, seconds, lags_s, values
+
+    def _column(self, packed: bytes) -> Floats:
+        if len(packed) > _SMALL_BYTES:
+            return unpack_column(self._inflate.decompress(packed))
+        found = self._known.get(packed)
+        if found is None:
+            found = self._known[packed] = unpack_column(self._inflate.decompress(packed))
+        return found
+
+
+def read_packed_days(
+    session: ReadSession,
+    first_day: datetime,
+    end: datetime,
+    names: Iterable[str] | None,
+    *,
+    services: bool | None = False,
+    host_ids: Sequence[int],
+) -> list[PackedDay]:
+    """Packed days from `first_day` on that begin before `end`: the server sends the parts of `names` alone.
+
+    `names` None = all; `services` None = of hosts and of services on them.
+    """
+    wanted = None if names is None else set(names)
+    hosts = ", ".join(str(int(host)) for host in host_ids) or "NULL"
+    whose = "" if services is None else f" AND service_id {'> 0' if services else '= 0'}"
+    condition = f"ts >= '{first_day.isoformat()}' AND ts < '{end.isoformat()}' AND host_id IN ({hosts}){whose}"
+    found = session.execute(text(f"SELECT DISTINCT layout_id FROM rule_days WHERE {condition}"))  # noqa: S608
+    layouts = read_layouts(session, [int(layout) for layout in found.scalars()])
+    days = []
+    for layout_id, held in sorted(layouts.items()):
+        places = [place for place, name in enumerate(held) if wanted is None or name in wanted]
+        at = [*range(1, _HEADS + 1), *(_HEADS + 1 + place for place in places)]
+        whats = ["host_id", "service_id", "extract(epoch FROM ts)::bigint"]
+        joined = [_JOIN_NUMBERS.format(what) for what in whats]
+        for i in at:
+            length = f"offsets[{i + 1}] - offsets[{i}]"
+            joined.append(_JOIN_NUMBERS.format(f"({length})::bigint"))
+            joined.append(_JOIN_BYTES.format(f"substring(body FROM offsets[{i}] + 1 FOR {length})"))
+        query = (
+            f"SELECT {', '.join(joined)} FROM (SELECT * FROM rule_days WHERE {condition}"  # noqa: S608 - names of ours
+            f" AND layout_id = {int(layout_id)} ORDER BY host_id, service_id, ts) AS d"
+        )
+        picked = tuple(held[place] for place in places)
+        days += _split_days(next(copy_out(session, query)), layout_id, picked)
+    return days
+
+
+def _split_days(fields: list[bytes | None], layout_id: int, names: tuple[str, ...]) -> list[PackedDay]:
+    """Days from columns that the server joined: three of numbers, then for each part its lengths and its bytes."""
+    hosts, services, starts = (np.frombuffer(field or b"", ">i8").tolist() for field in fields[:_HEADS])
+    parts = []
+    for lengths, joined in zip(fields[_HEADS::2], fields[_HEADS + 1 :: 2], strict=True):
+        ends = np.cumsum(np.frombuffer(lengths or b"", ">i8")).tolist()
+        body = joined or b""
+        parts.append([body[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)])
+    rows = zip(hosts, services, starts, zip(*parts, strict=True), strict=True)
+    return [PackedDay(host, service, start, layout_id, names, columns) for host, service, start, columns in rows]
+
+
+def unpack_days(days: Iterable[PackedDay]) -> dict[tuple[int, int], InputRows]:
+    """The rows of packed days of one host and day, by service and layout."""
+    found = {}
+    unpacker = Unpacker()
+    for day in days:
+        ends_s, seconds, lags_s, values = unpacker.unpack(day)
+        n = len(ends_s)
+        subject = np.full(n, day.host_id), np.full(n, day.service_id)
+        matrix = np.stack(values, axis=1) if values else np.zeros((n, 0))
+        found[day.service_id, day.layout_id] = InputRows(*subject, ends_s, seconds, lags_s, day.names, matrix)
+    return found
+
+
+def join_rows(one: InputRows, other: InputRows) -> InputRows:
+    """Rows of one subject and layout in order of time, each end once; those of `one` win."""
+    new = ~np.isin(other.ends_s, one.ends_s)
+    order = np.argsort(np.concatenate([one.ends_s, other.ends_s[new]]), kind="stable")
+    parts = {
+        name: np.concatenate([getattr(one, name), getattr(other, name)[new]])[order]
+        for name in ("host_ids", "service_ids", "ends_s", "seconds", "lags_s", "values")
+    }
+    return InputRows(names=one.names, **parts)

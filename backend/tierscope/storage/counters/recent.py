@@ -1,0 +1,53 @@
+"""The newest counter samples of many hosts at once, a few keys each: for figures before rollups are there."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import numpy as np
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.counters.packing import NO_BOOTTIME, Block, join_blocks
+from tierscope.storage.base.binary import to_us
+from tierscope.storage.counters.schemas import read_layouts
+
+
+def read_recent(
+    session: ReadSession, by_layout: Mapping[int, Mapping[int, datetime]], keys: Mapping[int, Sequence[str]]
+) -> dict[int, Block]:
+    """Live samples of hosts after a time of each: `by_layout` gives {layout: {host: after}}, `keys` those wanted of it.
+
+    One statement per layout. Samples of other layouts in the window are left out.
+    """
+    names = read_layouts(session, by_layout)
+    found: dict[int, list[Block]] = {}
+    for layout_id, host_ids in by_layout.items():
+        place = {name: i + 1 for i, name in enumerate(names.get(layout_id, ()))}
+        held = [key for key in keys.get(layout_id, ()) if key in place]
+        if not held:
+            continue
+        picks = ", ".join(f"vals[{place[key]}]" for key in held)
+        statement = text(
+            "SELECT c.* FROM unnest(CAST(:hosts AS bigint[]), CAST(:after AS timestamptz[])) AS w (host, after)"  # noqa: S608
+            f" CROSS JOIN LATERAL (SELECT host_id, ts, boot_ref, flags, ARRAY[{picks}] AS picked FROM counters_live"
+            "  WHERE host_id = w.host AND layout_id = :layout AND ts > w.after) AS c ORDER BY host_id, ts"
+        )
+        rows: dict[int, list[tuple[datetime, int, int, list[int | None]]]] = {}
+        values = {"hosts": list(host_ids), "after": list(host_ids.values()), "layout": layout_id}
+        for row in session.execute(statement, values):
+            rows.setdefault(row.host_id, []).append((row.ts, row.boot_ref, row.flags, row.picked))
+        for host_id, samples in rows.items():
+            found.setdefault(host_id, []).append(_to_block(samples, held))
+    return {host_id: join_blocks(blocks) for host_id, blocks in found.items()}
+
+
+def _to_block(samples: Sequence[tuple[datetime, int, int, list[int | None]]], keys: Sequence[str]) -> Block:
+    return Block(
+        np.array([to_us(ts) for ts, *_ in samples], np.int64),
+        np.array([boot for _, boot, _, _ in samples], np.int64),
+        np.full(len(samples), NO_BOOTTIME, np.int64),
+        np.array([flags for *_, flags, _ in samples], np.int64),
+        tuple(keys),
+        np.array([[value or 0 for value in values] for *_, values in samples], np.int64),
+        np.array([[value is not None for value in values] for *_, values in samples], bool),
+    )

@@ -1,0 +1,1 @@
+"""Before and after a change, canary hosts against control hosts."""

@@ -1,0 +1,130 @@
+"""Services as stored: the list, one service, its aliases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select, text, tuple_
+
+from tierscope.core.database import ReadSession
+from tierscope.storage.access.teams import TeamName
+from tierscope.storage.tables import host_services, hosts, services, teams
+
+_COLUMNS = (
+    services.c.id,
+    services.c.public_id,
+    services.c.namespace,
+    services.c.name,
+    services.c.origin,
+    services.c.last_seen_at,
+    teams.c.public_id.label("owner_id"),
+    teams.c.name.label("owner_name"),
+)
+_FROM = services.outerjoin(teams, teams.c.id == services.c.owner_team_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRow:
+    """A service."""
+
+    id: int
+    public_id: str
+    namespace: str
+    name: str
+    origin: str
+    last_seen_at: datetime | None
+    owner_id: str | None = None
+    owner_name: str | None = None
+
+    @property
+    def owner_team(self) -> TeamName | None:
+        """The team that owns it."""
+        return None if self.owner_id is None else TeamName(self.owner_id, self.owner_name or "")
+
+
+def list_services(
+    session: ReadSession,
+    *,
+    origin: str | None,
+    host: str | None,
+    after: tuple[str, str, int] | None,
+    limit: int | None,
+) -> list[ServiceRow]:
+    """Services by namespace, name, then id; `after` is that of the last one seen, `host` a public id."""
+    statement = select(*_COLUMNS).select_from(_FROM).order_by(services.c.namespace, services.c.name, services.c.id)
+    if origin is not None:
+        statement = statement.where(services.c.origin == origin)
+    if host is not None:
+        inner = select(host_services.c.service_id).join(hosts, hosts.c.id == host_services.c.host_id)
+        statement = statement.where(services.c.id.in_(inner.where(hosts.c.public_id == host)))
+    if after is not None:
+        statement = statement.where(tuple_(services.c.namespace, services.c.name, services.c.id) > after)
+    if limit is not None:
+        statement = statement.limit(limit)
+    return [ServiceRow(**row) for row in session.execute(statement).mappings()]
+
+
+def find_service(session: ReadSession, public_id: str) -> ServiceRow | None:
+    """One service by its public id."""
+    row = (
+        session.execute(select(*_COLUMNS).select_from(_FROM).where(services.c.public_id == public_id))
+        .mappings()
+        .one_or_none()
+    )
+    return None if row is None else ServiceRow(**row)
+
+
+def read_aliases(session: ReadSession, service_id: int) -> list[str]:
+    """Other names of a service, as `namespace/name`."""
+    statement = text("SELECT namespace, name FROM service_aliases WHERE service_id = :id ORDER BY namespace, name")
+    return [f"{row.namespace}/{row.name}" for row in session.execute(statement, {"id": service_id})]
+
+
+def service_names(session: ReadSession) -> dict[str, int]:
+    """Ids of services by every name that they have, as `namespace/name`."""
+    statement = text(
+        "SELECT namespace, name, service_id AS id FROM service_aliases"
+        " UNION ALL SELECT namespace, name, id FROM services"
+    )
+    return {f"{row.namespace}/{row.name}": int(row.id) for row in session.execute(statement)}
+
+
+def services_with_hosts(session: ReadSession, service_ids: Sequence[int] | None) -> list[int]:
+    """Those of these services, or of all, that were ever found on a host."""
+    some = "" if service_ids is None else " WHERE service_id = ANY(:services)"
+    statement = text(f"SELECT DISTINCT service_id FROM host_services{some}")  # noqa: S608 - a condition of our own
+    values = {} if service_ids is None else {"services": list(service_ids)}
+    return [int(found) for found in session.execute(statement, values).scalars()]
+
+
+def count_pairs(session: ReadSession) -> int:
+    """Services on hosts, each pair once."""
+    return int(session.execute(text("SELECT count(*) FROM host_services")).scalar_one())
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceHosts:
+    """On how many hosts a service was found, and the commonest reason why heat is not measured on them."""
+
+    n_hosts: int
+    heat_reason: str | None
+
+
+def count_hosts(session: ReadSession, service_ids: Sequence[int]) -> dict[int, ServiceHosts]:
+    """Hosts of each service, revoked ones left out."""
+    statement = text(
+        "SELECT hs.service_id, count(*), mode() WITHIN GROUP (ORDER BY nullif(hs.heat_reason, ''))"
+        " FROM host_services hs JOIN hosts h ON h.id = hs.host_id AND h.revoked_at IS NULL"
+        " WHERE hs.service_id = ANY(:services) GROUP BY hs.service_id"
+    )
+    rows = session.execute(statement, {"services": list(service_ids)})
+    return {int(row[0]): ServiceHosts(int(row[1]), row[2]) for row in rows}
+
+
+def hosts_with_service(session: ReadSession, service_id: int) -> list[str]:
+    """Public ids of the hosts of a service by name, revoked ones left out."""
+    statement = text(
+        "SELECT h.public_id FROM host_services hs JOIN hosts h ON h.id = hs.host_id"
+        " WHERE hs.service_id = :service AND h.revoked_at IS NULL ORDER BY h.name, h.id"
+    )
+    return [str(found) for found in session.execute(statement, {"service": service_id}).scalars()]

@@ -1,0 +1,289 @@
+"""Heat as stored: live rows, exact packs of ten minutes, and sums per hour and day."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.buckets import DAY_US, HOUR_US
+from tierscope.domain.heat.beside import BESIDE_FIELDS, BESIDE_WIDTHS, Beside
+from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS, Folded
+from tierscope.domain.heat.packs import fold_packs, pack_rows, unpack_rows
+from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS, KINDS, HeatRow, HeatSeries, Method
+from tierscope.storage.base import copy
+from tierscope.storage.base.binary import (
+    copy_out,
+    parse_float,
+    parse_int,
+    parse_int8_array,
+    parse_small_array,
+    parse_text_array,
+    parse_us,
+)
+from tierscope.storage.base.bucket_rows import delete_buckets
+from tierscope.storage.tables.time import BESIDE_COLUMNS
+
+RollupTable = Literal["heat_1h", "heat_1d"]
+ZSTD_LEVEL = 3
+
+_BIG = (
+    "validity",
+    "resident_bytes",
+    "age_bytes",
+    "never_bytes",
+    "active_count_bytes",
+    "active_lo_bytes",
+    "active_hi_bytes",
+)
+_OPTIONAL = ("load_samples", "store_samples")
+_WINDOWED = (
+    "distinct_pages",
+    "f1_pages",
+    "f2_pages",
+    "hot_intersection_bytes",
+    "hot_union_bytes",
+    "sampled_pages",
+    "written_bytes",
+    "subpage_active_bytes",
+)
+LIVE_COLUMNS = (
+    "host_id, ts, boottime_ns, backend, granularity, interval_ns, groups, kinds, page_sizes, tiers, "
+    + ", ".join((*_BIG, *_OPTIONAL))
+    + ", period_events, duty_ratio, "
+    + ", ".join(_WINDOWED)
+    + ", bits_per_interval"
+)
+_SUMS = ("resident_bytes", "age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes")
+ROLLUP_COLUMNS = ", ".join(
+    (
+        *("host_id", "ts", "backend", "granularity", "interval_ns", "n_intervals", "kinds", "tiers"),
+        *(*_SUMS, *BESIDE_COLUMNS, "page_sizes"),
+    )
+)
+"""What `rollup_series` reads, in its order."""
+_ROLLUP = (
+    "host_id",
+    "service_id",
+    "ts",
+    "backend",
+    "granularity",
+    "interval_ns",
+    "n_intervals",
+    "kinds",
+    "tiers",
+    *_SUMS,
+    *BESIDE_COLUMNS,
+    "page_sizes",
+)
+
+
+def read_live(
+    session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int] | None = None
+) -> dict[int, list[HeatRow]]:
+    """Live rows of (start, end] by host."""
+    query = (
+        f"SELECT {LIVE_COLUMNS} FROM heat_live WHERE service_id = {int(service_id)}{_hosts(host_ids)}"  # noqa: S608
+        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, ts"
+    )
+    found: dict[int, list[HeatRow]] = {}
+    for row in copy_out(session, query):
+        found.setdefault(parse_int(row[0]) or 0, []).append(live_row(row))
+    return found
+
+
+def count_live(
+    session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int] | None = None
+) -> int:
+    """How many live rows (start, end] has."""
+    statement = text(
+        f"SELECT count(*) FROM heat_live WHERE service_id = :service{_hosts(host_ids)}"  # noqa: S608 - integers alone
+        " AND ts > :start AND ts <= :end"
+    )
+    values = {"service": service_id, "start": start, "end": end}
+    return int(session.execute(statement, values).scalar_one())
+
+
+def live_row(row: Sequence[bytes | None]) -> HeatRow:
+    """A live row from the raw fields of `LIVE_COLUMNS`."""
+    big = {name: parse_int8_array(row[10 + i]) for i, name in enumerate(_BIG)}
+    at = 10 + len(_BIG)
+    optional = {
+        name: None if row[at + i] is None else parse_int8_array(row[at + i]) for i, name in enumerate(_OPTIONAL)
+    }
+    at += len(_OPTIONAL)
+    windowed = {
+        name: None if row[at + 2 + i] is None else parse_int8_array(row[at + 2 + i]) for i, name in enumerate(_WINDOWED)
+    }
+    return HeatRow(
+        end_us=parse_us(row[1]),
+        boottime_ns=parse_int(row[2]),
+        method=Method(parse_int(row[3]) or 0, parse_int(row[4]) or 0, parse_int(row[5]) or 0),
+        groups=tuple(parse_text_array(row[6])),
+        kinds=np.array(parse_small_array(row[7]), np.int64),
+        page_sizes=np.array(parse_small_array(row[8]), np.int64),
+        tiers=tuple(parse_text_array(row[9])),
+        period_events=parse_float(row[at]),
+        duty_ratio=parse_float(row[at + 1]),
+        bits_per_interval=parse_int(row[at + 2 + len(_WINDOWED)]) or 1,
+        **big,
+        **optional,  # type: ignore[arg-type]  # exactly the fields that may be None
+        **windowed,  # type: ignore[arg-type]  # the same
+    )
+
+
+def replace_packs(
+    transaction: WriteTransaction, host_id: int, service_id: int, blocks: Sequence[tuple[datetime, Sequence[HeatRow]]]
+) -> None:
+    """Store packs of ten-minute blocks, one row per method, in place of what was there."""
+    if not blocks:
+        return
+    delete_buckets(transaction, "heat", host_id, service_id, [start for start, _ in blocks])
+    deflate = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
+    out = []
+    for start, rows in blocks:
+        for method in sorted({row.method for row in rows}, key=lambda method: method.backend):
+            some = [row for row in rows if row.method == method]
+            key = (copy.int8(host_id), copy.int8(service_id), _instant(start), *_method(method))
+            body = deflate.compress(pack_rows(some))
+            out.append(copy.row([*key, copy.int4(len(some)), copy.blob(body)]))
+    columns = ("host_id", "service_id", "ts", "backend", "granularity", "interval_ns", "n", "body")
+    copy.copy_rows(transaction, "heat", columns, out)
+
+
+def read_packs(
+    session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int] | None = None
+) -> dict[tuple[int, datetime], list[HeatRow]]:
+    """Rows of all packs whose block starts in [start, end), by host and block."""
+    statement = text(
+        "SELECT host_id, ts, backend, granularity, interval_ns, body FROM heat"  # noqa: S608 - integers alone
+        f" WHERE service_id = :service{_hosts(host_ids)} AND ts >= :start AND ts < :end ORDER BY host_id, ts"
+    )
+    inflate = zstandard.ZstdDecompressor()
+    found: dict[tuple[int, datetime], list[HeatRow]] = {}
+    for row in session.execute(statement, {"service": service_id, "start": start, "end": end}):
+        method = Method(row.backend, row.granularity, row.interval_ns)
+        rows = unpack_rows(inflate.decompress(bytes(row.body)), method)
+        found.setdefault((row.host_id, row.ts), []).extend(rows)
+    return found
+
+
+def read_folded_packs(
+    session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int]
+) -> list[HeatSeries]:
+    """Single intervals of all packs whose block starts in [start, end), one series per host and method."""
+    query = (
+        "SELECT host_id, backend, granularity, interval_ns, body FROM heat"  # noqa: S608 - integers and times
+        f" WHERE service_id = {int(service_id)}{_hosts(host_ids)}"
+        f" AND ts >= '{start.isoformat()}' AND ts < '{end.isoformat()}' ORDER BY host_id, ts"
+    )
+    inflate = zstandard.ZstdDecompressor()
+    found: dict[tuple[int, Method], list[bytes]] = {}
+    for host, backend, granularity, interval_ns, body in copy_out(session, query):
+        method = Method(parse_int(backend) or 0, parse_int(granularity) or 0, parse_int(interval_ns) or 0)
+        found.setdefault((parse_int(host) or 0, method), []).append(inflate.decompress(body or b""))
+    folded = (fold_packs(host_id, bodies, method) for (host_id, method), bodies in found.items())
+    return [part for part in folded if part is not None]
+
+
+def replace_rollups(
+    transaction: WriteTransaction,
+    table: RollupTable,
+    subject: tuple[int, int],
+    starts: Sequence[datetime],
+    series: Sequence[HeatSeries],
+) -> None:
+    """Store sums per bucket of one (host, service); `series` hold one bucket width. Starts without data lose rows."""
+    host_id, service_id = subject
+    delete_buckets(transaction, table, host_id, service_id, starts)
+    width_us = _WIDTH_US[table]
+    wanted = {int(start.timestamp() * 1e6) for start in starts}
+    out = []
+    for part in series:
+        for i, end_us in enumerate(part.ends_us.tolist()):
+            if end_us - width_us not in wanted:
+                continue
+            key = (copy.int8(host_id), copy.int8(service_id), copy.instant((end_us - width_us) * 1000))
+            kinds = np.array([KINDS.index(kind) for kind in part.kinds], np.int64)
+            groups = (copy.int4(int(part.n_intervals[i])), copy.int2_array(kinds), copy.text_array(part.tiers))
+            sums = (copy.int8_array(np.ascontiguousarray(getattr(part.folded, name)[i])) for name in _FOLDED)
+            beside = (_unless_zero(getattr(part.beside, name)[i]) for name in BESIDE_FIELDS)
+            sizes = copy.int4_array(np.array(part.sizes, np.int64))
+            out.append(copy.row([*key, *_method(part.method), *groups, *sums, *beside, sizes]))
+    copy.copy_rows(transaction, table, _ROLLUP, out)
+
+
+_FOLDED = ("resident", "age", "never", "count", "lo", "hi")
+_WIDTH_US: dict[RollupTable, int] = {"heat_1h": HOUR_US, "heat_1d": DAY_US}
+_WIDTHS = (1, BUCKETS, BUCKETS, COUNTS, len(WINDOWS), len(WINDOWS))
+
+
+def read_rollups(
+    session: ReadSession,
+    table: RollupTable,
+    service_id: int,
+    start: datetime,
+    end: datetime,
+    host_ids: Sequence[int] | None = None,
+) -> list[HeatSeries]:
+    """Buckets that start in [start, end), one series per bucket row."""
+    query = (
+        f"SELECT {ROLLUP_COLUMNS} FROM {table}"  # noqa: S608 - names of our own and integers
+        f" WHERE service_id = {int(service_id)}{_hosts(host_ids)}"
+        f" AND ts >= '{start.isoformat()}' AND ts < '{end.isoformat()}' ORDER BY host_id, ts"
+    )
+    return [rollup_series(row, _WIDTH_US[table]) for row in copy_out(session, query)]
+
+
+def rollup_series(row: Sequence[bytes | None], width_us: int) -> HeatSeries:
+    """A bucket of `width_us` from the raw fields of `ROLLUP_COLUMNS`."""
+    kinds = tuple(KINDS[kind] for kind in parse_small_array(row[6]))
+    sums = []
+    for i, width in enumerate(_WIDTHS):
+        values = parse_int8_array(row[8 + i])
+        sums.append(values.reshape((1, len(kinds)) if width == 1 else (1, len(kinds), width)))
+    n = parse_int(row[5]) or 0
+    at_beside = 8 + len(_WIDTHS)
+    return HeatSeries(
+        host_id=parse_int(row[0]) or 0,
+        method=Method(parse_int(row[2]) or 0, parse_int(row[3]) or 0, parse_int(row[4]) or 0),
+        ends_us=np.array([parse_us(row[1]) + width_us], np.int64),
+        n_intervals=np.array([n], np.int64),
+        kinds=kinds,
+        tiers=tuple(parse_text_array(row[7])),
+        sizes=tuple(parse_small_array(row[-1])) or (0,) * len(kinds),
+        folded=Folded(*sums),
+        beside=_beside(row[at_beside : at_beside + len(BESIDE_FIELDS)], len(kinds)),
+        history=FULL_HISTORY if n >= FULL_INTERVALS else n,
+    )
+
+
+def _beside(cells: Sequence[bytes | None], groups: int) -> Beside:
+    """From the raw fields of `BESIDE_COLUMNS`; null is nothing of the kind."""
+    found = []
+    for cell, width in zip(cells, BESIDE_WIDTHS, strict=True):
+        shape = (1, groups) if width == 1 else (1, groups, width)
+        found.append(np.zeros(shape, np.int64) if cell is None else parse_int8_array(cell).reshape(shape))
+    return Beside(*found)
+
+
+def _unless_zero(values: npt.NDArray[np.int64]) -> bytes:
+    return copy.int8_array(np.ascontiguousarray(values)) if values.any() else copy.NULL
+
+
+def _method(method: Method) -> tuple[bytes, bytes, bytes]:
+    return copy.int2(method.backend), copy.int2(method.granularity), copy.int8(method.interval_ns)
+
+
+def _instant(at: datetime) -> bytes:
+    return copy.instant(int(at.timestamp()) * 1_000_000_000)
+
+
+def _hosts(host_ids: Iterable[int] | None) -> str:
+    if host_ids is None:
+        return ""
+    return f" AND host_id IN ({', '.join(str(int(host)) for host in host_ids) or 'NULL'})"

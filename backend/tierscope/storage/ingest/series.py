@@ -1,0 +1,196 @@
+"""Series and targets of Prometheus: stored once, then known by their ids. They are never deleted by themselves."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select, text, tuple_
+from sqlalchemy.dialects.postgresql import insert
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.patterns import Pattern, read_pattern
+from tierscope.domain.ingest.prometheus.targets import TargetName
+from tierscope.storage.tables import sample_targets
+
+Labels = Sequence[tuple[str, str]]
+"""(name, value) in order of names."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSeries:
+    """A series with its labels."""
+
+    id: int
+    target_id: int
+    labels: Mapping[str, str]
+    first_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTarget:
+    """A target; `reason` says why its counters are not taken."""
+
+    id: int
+    cluster: str
+    name: str
+    host_id: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewSeries:
+    """A series to look up or to store."""
+
+    labels: Labels
+    target: TargetName
+    digest: bytes
+    """First 16 bytes of SHA-256 over the labels in order: `digest_labels`."""
+
+
+def digest_labels(labels: Labels) -> bytes:
+    """What tells a series from all others."""
+    parts = "".join(f"{len(name)}:{name}{len(value)}:{value}" for name, value in labels)
+    return hashlib.sha256(parts.encode()).digest()[:16]
+
+
+def find_series(session: ReadSession, digests: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
+    """(series, target) of those digests that are stored."""
+    if not digests:
+        return {}
+    statement = text("SELECT hash, id, target_id FROM sample_series WHERE hash = ANY(:digests)")
+    rows = session.execute(statement, {"digests": list(digests)})
+    return {bytes(row.hash): (row.id, row.target_id) for row in rows}
+
+
+def count_series(session: ReadSession) -> int:
+    """How many series are stored."""
+    return int(session.execute(text("SELECT count(*) FROM sample_series")).scalar_one())
+
+
+def store_series(transaction: WriteTransaction, new: Sequence[NewSeries]) -> dict[bytes, tuple[int, int]]:
+    """Store series with their targets, in one order so that writers never deadlock; (series, target) by digest."""
+    targets = _store_targets(transaction, sorted({series.target for series in new}))
+    by_digest = {series.digest: series for series in new}
+    rows = [
+        {
+            "target_id": targets[series.target],
+            "hash": digest,
+            "metric": next(value for name, value in series.labels if name == "__name__"),
+            "labels": dict(series.labels),
+        }
+        for digest, series in sorted(by_digest.items())
+    ]
+    transaction.execute(
+        text(
+            "INSERT INTO sample_series (target_id, hash, metric, labels)"
+            " SELECT t, h, m, CAST(l AS jsonb) FROM unnest(CAST(:targets AS bigint[]), CAST(:hashes AS bytea[]),"
+            " CAST(:metrics AS text[]), CAST(:labels AS text[])) AS n (t, h, m, l) ON CONFLICT (hash) DO NOTHING"
+        ),
+        {
+            "targets": [row["target_id"] for row in rows],
+            "hashes": [row["hash"] for row in rows],
+            "metrics": [row["metric"] for row in rows],
+            "labels": [json.dumps(row["labels"], ensure_ascii=False) for row in rows],
+        },
+    )
+    return find_series(transaction, list(by_digest))
+
+
+def _store_targets(transaction: WriteTransaction, names: Sequence[TargetName]) -> dict[TargetName, int]:
+    rows = [{"cluster": name.cluster, "name": name.name} for name in names]
+    transaction.execute(insert(sample_targets).on_conflict_do_nothing(index_elements=["cluster", "name"]), rows)
+    c = sample_targets.c
+    wanted = [(name.cluster, name.name) for name in names]
+    statement = select(c.id, c.cluster, c.name).where(tuple_(c.cluster, c.name).in_(wanted))
+    return {TargetName(row.cluster, row.name): row.id for row in transaction.execute(statement)}
+
+
+def find_target(session: ReadSession, target_id: int) -> StoredTarget | None:
+    """A target by its id."""
+    c = sample_targets.c
+    statement = select(c.id, c.cluster, c.name, c.host_id, c.reason).where(c.id == target_id)
+    row = session.execute(statement).mappings().one_or_none()
+    return None if row is None else StoredTarget(**row)
+
+
+def assign_target(transaction: WriteTransaction, target_id: int, *, host_id: int | None, reason: str | None) -> None:
+    """Say which host a target is, or why its counters are not taken."""
+    statement = text("UPDATE sample_targets SET host_id = :host, reason = :reason WHERE id = :target")
+    transaction.execute(statement, {"host": host_id, "reason": reason, "target": target_id})
+
+
+def targets_of_host(session: ReadSession, host_id: int) -> list[int]:
+    """The targets that are this host."""
+    statement = text("SELECT id FROM sample_targets WHERE host_id = :host ORDER BY id")
+    return [int(found) for found in session.execute(statement, {"host": host_id}).scalars()]
+
+
+def count_sampled_hosts(session: ReadSession) -> int:
+    """Hosts that exist because a target was seen."""
+    statement = text(
+        "SELECT count(DISTINCT t.host_id) FROM sample_targets t JOIN hosts h ON h.id = t.host_id"
+        " WHERE h.agent_version IS NULL"
+    )
+    return int(session.execute(statement).scalar_one())
+
+
+def series_state(session: ReadSession, target_ids: Sequence[int]) -> tuple[int, int]:
+    """How many series some targets have, and the newest id: both stay until series are added or removed."""
+    statement = text("SELECT count(*), coalesce(max(id), 0) FROM sample_series WHERE target_id = ANY(:targets)")
+    n, newest = session.execute(statement, {"targets": list(target_ids)}).one()
+    return int(n), int(newest)
+
+
+def series_of_targets(session: ReadSession, target_ids: Sequence[int], metric_like: str) -> list[StoredSeries]:
+    """Series of targets whose metric matches an SQL pattern, oldest first."""
+    statement = text(
+        "SELECT id, target_id, labels, first_seen_at FROM sample_series"
+        " WHERE target_id = ANY(:targets) AND metric LIKE :pattern ORDER BY id"
+    )
+    rows = session.execute(statement, {"targets": list(target_ids), "pattern": metric_like})
+    return [StoredSeries(**row) for row in rows.mappings()]
+
+
+def match_series(
+    session: ReadSession, conditions: Sequence[tuple[str, str, str]], *, after: int, limit: int
+) -> list[StoredSeries]:
+    """Series that meet all (label, operator, value) conditions, ids above `after`, in order of id.
+
+    Operators are those of Prometheus; a label that a series lacks is the empty text. Patterns are held against the
+    different values of their label here: those of PostgreSQL can take for ever.
+
+    Raises:
+        BadPattern: a pattern cannot be read.
+    """
+    clauses: list[str] = ["id > :after"]
+    bound: dict[str, object] = {"after": after}
+    patterns: list[tuple[int, str, Pattern, bool]] = []
+    for place, (label, operator, value) in enumerate(conditions):
+        if operator in ("=~", "!~"):
+            patterns.append((place, label, read_pattern(value, dot_fits_newline=True), operator == "=~"))
+        else:
+            column = _column(label, place, bound)
+            clauses.append(f"{column} {'=' if operator == '=' else '<>'} :value{place}")
+            bound[f"value{place}"] = value
+    for place, label, pattern, fitting in patterns:
+        column = _column(label, place, bound)
+        statement = text(f"SELECT DISTINCT {column} FROM sample_series WHERE {' AND '.join(clauses)}")  # noqa: S608 - see _column
+        values = session.execute(statement, bound).scalars()
+        bound[f"values{place}"] = [value for value in values if pattern.fits(value) is fitting]
+        clauses.append(f"{column} = ANY(:values{place})")
+    statement = text(
+        "SELECT id, target_id, labels, first_seen_at FROM sample_series"  # noqa: S608 - see _column
+        f" WHERE {' AND '.join(clauses)} ORDER BY id LIMIT :limit"
+    )
+    rows = session.execute(statement, bound | {"limit": limit}).mappings()
+    return [StoredSeries(**row) for row in rows]
+
+
+def _column(label: str, place: int, bound: dict[str, object]) -> str:
+    """What a label is called in SQL; its own name is bound, never written."""
+    if label == "__name__":
+        return "metric"
+    bound[f"label{place}"] = label
+    return f"coalesce(labels ->> :label{place}, '')"

@@ -1,0 +1,109 @@
+"""Tier moves of all hosts together: summed from the ledger, and as stored by ten minutes with each of their minutes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import insert, text
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.storage.base.binary import copy_out, parse_float8_array, parse_us
+from tierscope.storage.tables import fleet_moves
+from tierscope.storage.tables.fleet_moves import RATES
+
+Floats = npt.NDArray[np.float64]
+
+TEN_MINUTES = timedelta(minutes=10)
+MINUTES = 10
+COLUMNS = {"promoted": "promoted_pages", "demoted": "demoted_pages", "psi": "psi_some_us"}
+"""The ledger's column behind each of RATES."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetMinutes:
+    """By minute [t]: `ends_s` (Unix seconds), and for each of RATES [3, t] rates added up over `hosts` hosts.
+
+    `known` [3, t]: hosts that counted it within the ten minutes that the minute is of: more, where intervals are long.
+    """
+
+    ends_s: Floats
+    per_s: Floats
+    hosts: Floats
+    known: Floats
+
+
+def replace_fleet_moves(transaction: WriteTransaction, starts: Sequence[datetime]) -> None:
+    """Sum the ledger of all hosts over these ten minutes, in place of what was there."""
+    for start in starts:
+        transaction.execute(text("DELETE FROM fleet_moves WHERE ts = :ts"), {"ts": start})
+        minutes = sum_minutes(transaction, start, start + TEN_MINUTES)
+        if not len(minutes.ends_s):
+            continue
+        place = np.rint((minutes.ends_s - start.timestamp()) / 60).astype(np.int64) - 1
+        values: dict[str, object] = {"ts": start}
+        for i, name in enumerate(RATES):
+            per_s, hosts = np.zeros(MINUTES), np.zeros(MINUTES, np.int64)
+            per_s[place], hosts[place] = minutes.per_s[i], minutes.hosts[i].astype(np.int64)
+            known = int(minutes.known[i, 0])
+            values |= {f"{name}_per_s": per_s.tolist(), f"{name}_hosts": hosts.tolist(), f"{name}_known": known}
+        transaction.execute(insert(fleet_moves), [values])
+
+
+def sum_minutes(session: ReadSession, start: datetime, end: datetime) -> FleetMinutes:
+    """The same from the ledger itself, for whole minutes of (start, end] with any row."""
+    values = {"start": start, "end": end}
+    of = "FROM tier_moves WHERE service_id = 0 AND ts > :start AND ts <= :end"
+    inner = ", ".join(
+        f"sum({key}) / nullif(sum(dt_seconds) FILTER (WHERE {key} IS NOT NULL), 0) AS {name}"
+        for name, key in COLUMNS.items()
+    )
+    outer = ", ".join(f"coalesce(sum(greatest({name}, 0)), 0), count({name})" for name in COLUMNS)
+    statement = text(
+        f"SELECT minute, {outer} FROM (SELECT ceil(extract(epoch FROM ts) / 60) * 60 AS minute, {inner} {of}"  # noqa: S608 - own names
+        " GROUP BY host_id, 1) AS m GROUP BY minute ORDER BY minute"
+    )
+    rows = session.execute(statement, values).all()
+    distinct = ", ".join(f"count(DISTINCT host_id) FILTER (WHERE {key} IS NOT NULL)" for key in COLUMNS.values())
+    counts = session.execute(text(f"SELECT {distinct} {of}"), values).one()
+    table = np.array([[float(cell) for cell in row] for row in rows], np.float64).reshape(-1, 1 + 2 * len(COLUMNS))
+    known = np.repeat(np.array([[float(count)] for count in counts]), len(table), axis=1)
+    return FleetMinutes(table[:, 0], _in_units(table[:, 1::2].T), table[:, 2::2].T, known)
+
+
+def _in_units(per_s: Floats) -> Floats:
+    """Pages per second as they are; microseconds of waiting per second as a share."""
+    scale = np.array([1e-6 if name == "psi" else 1.0 for name in RATES])
+    return np.asarray(per_s * scale[:, None], np.float64)
+
+
+def read_fleet_moves(session: ReadSession, start: datetime, end: datetime) -> FleetMinutes:
+    """Stored minutes that end in (start, end]."""
+    cells = ", ".join(f"{name}_per_s, {name}_hosts::float8[], ARRAY[{name}_known]::float8[]" for name in RATES)
+    query = (
+        f"SELECT ts, {cells} FROM fleet_moves WHERE ts > '{(start - TEN_MINUTES).isoformat()}'"  # noqa: S608 - own names
+        f" AND ts < '{end.isoformat()}' ORDER BY ts"
+    )
+    rows = list(copy_out(session, query))
+    starts = np.array([parse_us(row[0]) / 1e6 for row in rows])
+    ends = (starts[:, None] + 60.0 * np.arange(1, MINUTES + 1)).ravel()
+
+    def table(first: int) -> Floats:
+        found = [[parse_float8_array(row[at]) for row in rows] for at in range(first, 1 + 3 * len(RATES), 3)]
+        return np.array(found, np.float64).reshape(len(RATES), -1)
+
+    per_s, hosts, known = table(1), table(2), np.repeat(table(3), MINUTES, axis=1)
+    inside = (ends > start.timestamp()) & (ends <= end.timestamp()) & (hosts.sum(axis=0) > 0)
+    return FleetMinutes(ends[inside], per_s[:, inside], hosts[:, inside], known[:, inside])
+
+
+def join_minutes(earlier: FleetMinutes, later: FleetMinutes) -> FleetMinutes:
+    """Both stretches; none of their minutes is in both."""
+    return FleetMinutes(
+        np.concatenate((earlier.ends_s, later.ends_s)),
+        *(
+            np.concatenate((getattr(earlier, name), getattr(later, name)), axis=1)
+            for name in ("per_s", "hosts", "known")
+        ),
+    )

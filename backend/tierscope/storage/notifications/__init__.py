@@ -1,0 +1,1 @@
+"""Where alerts are sent, what was sent, and what is silenced."""

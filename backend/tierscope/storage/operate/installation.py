@@ -1,0 +1,58 @@
+"""What is true of the installation as a whole: storage mode, origins of its hosts, work that waits."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.base.jobs import due_table
+from tierscope.storage.base.dirty_buckets import backlog
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """One look at the installation. `oldest_mark_at` is since when the longest waiting work has been due.
+
+    `has_objects`: rows refer to bodies in an object store. `moved_at` and `move_failed_at` are of the task that moves
+    bodies there; None where it never ran, or never failed.
+    """
+
+    storage: str
+    live_hosts: int
+    simulated_hosts: int
+    imported_hosts: int
+    last_live_seen_at: datetime | None
+    marks_pending: int
+    oldest_mark_at: datetime | None
+    has_objects: bool
+    moved_at: datetime | None
+    move_failed_at: datetime | None
+
+
+def read_installation(session: ReadSession, now: datetime) -> Installation:
+    """Read all of it."""
+    waiting = backlog(session, now=now, due=due_table(now))
+    row = session.execute(
+        text(
+            "SELECT (SELECT value FROM installation WHERE key = 'storage') AS storage, h.*, m.last_at, m.failed_at,"
+            " EXISTS (SELECT FROM objects WHERE stored_at IS NOT NULL AND forgotten_at IS NULL) AS has_objects"
+            " FROM (SELECT count(*) FILTER (WHERE origin = 'live') AS live,"
+            "  count(*) FILTER (WHERE origin = 'simulated') AS simulated,"
+            "  count(*) FILTER (WHERE origin = 'import') AS imported,"
+            "  max(last_seen_at) FILTER (WHERE origin = 'live') AS seen FROM hosts WHERE revoked_at IS NULL) AS h"
+            " LEFT JOIN task_runs m ON m.task = 'objects.move'"
+        )
+    ).one()
+    return Installation(
+        storage=str(row.storage or "native"),
+        live_hosts=int(row.live),
+        simulated_hosts=int(row.simulated),
+        imported_hosts=int(row.imported),
+        last_live_seen_at=row.seen,
+        marks_pending=waiting.pending,
+        oldest_mark_at=waiting.oldest_at,
+        has_objects=bool(row.has_objects),
+        moved_at=row.last_at,
+        move_failed_at=row.failed_at,
+    )

@@ -1,0 +1,1 @@
+"""Statistics over many hosts: peer groups, outliers, change points."""

@@ -1,0 +1,1 @@
+"""What-if of cost: prices, scenarios, results."""

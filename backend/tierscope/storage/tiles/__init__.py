@@ -1,0 +1,1 @@
+"""Heat tiles: activity by time and address."""

@@ -1,0 +1,129 @@
+"""Reads of what a service says of itself: throughput, load and latency over its hosts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from tierscope.core.database import ReadSession
+from tierscope.core.errors import NotFound
+from tierscope.domain.base.axis import Grid, make_grid
+from tierscope.domain.base.figures import Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.counters.monotonic import nominal_step
+from tierscope.domain.counters.names import CounterName, describe_counter
+from tierscope.domain.counters.packing import Block
+from tierscope.domain.counters.series import Lines, binned_lines
+from tierscope.domain.counters.service_metrics import NAMES, SOURCE, HostMetrics, combine, count_reporting
+from tierscope.storage.base.subjects import SubjectHost, find_service, hosts_of_service
+from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
+from tierscope.storage.fleet.services import read_aliases
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.counters.sources import read_rollup_lines, read_samples, samples_fit
+
+MAX_HOSTS = 100
+_NOMINAL_SECONDS = 60.0
+Sender = tuple[int, list[CounterName]]
+"""A host by its id, and what it sends of the service."""
+_NOT_MAPPED = (
+    "No host sends throughput, load or latency of this service. Map them under `[[service_metrics]]` in the agent's"
+    " configuration: a Prometheus endpoint or a file."
+)
+_NO_SAMPLES = "The hosts of this service sent no such figures in the window."
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceMetrics:
+    """The answer: lines on one axis, or why there are none. `n_hosts` reported, of `of_hosts` that ever did."""
+
+    service_id: str
+    window: Window
+    axis: TimeAxis
+    status: Literal["ok", "not_collected"]
+    reason: str | None
+    n_hosts: int
+    of_hosts: int
+    series: tuple[Series, ...]
+    warnings: tuple[str, ...]
+
+
+class ServiceMetricReads:
+    """Reads of service metrics."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def read(self, public_id: str, *, from_: str | None, to: str | None, max_points: int) -> ServiceMetrics:
+        """Throughput, load and latency of a service over its hosts.
+
+        Raises:
+            NotFound: there is no such service.
+            BadRequest: the window is not understood.
+        """
+        now = self._context.clock()
+        window = parse_window(from_, to, now=now)
+        with self._context.database.read() as session:
+            service = find_service(session, public_id)
+            if service is None:
+                raise NotFound(f"there is no service {public_id[:80]!r}")
+            names = (f"{service.namespace}/{service.name}", *read_aliases(session, service.id))
+            wanted = frozenset(f"service:{name}|{SOURCE}|{metric}" for name in names for metric in NAMES)
+            senders = _find_senders(session, hosts_of_service(session, service.id), wanted)
+            axis, hosts = _read_hosts(session, senders[:MAX_HOSTS], window, now=now, max_points=max_points)
+        lines = combine(hosts)
+        if not lines:
+            reason = _NO_SAMPLES if senders else _NOT_MAPPED
+            return ServiceMetrics(public_id, window, axis, "not_collected", reason, 0, len(senders), (), ())
+        warnings = (f"the first {MAX_HOSTS} of {len(senders)} hosts",) if len(senders) > MAX_HOSTS else ()
+        series = tuple(Series(line.key, line.label, line.unit, gaps_to_none(line.values)) for line in lines)
+        reporting = count_reporting(hosts)
+        return ServiceMetrics(public_id, window, axis, "ok", None, reporting, len(senders), series, warnings)
+
+
+def _find_senders(session: ReadSession, hosts: list[SubjectHost], wanted: frozenset[str]) -> list[Sender]:
+    """Hosts that ever sent any of these keys, with the keys."""
+    by_host = layouts_of_hosts(session, [host.id for host in hosts])
+    layouts = read_layouts(session, {layout_id for ids in by_host.values() for layout_id in ids})
+    held = {layout_id: wanted.intersection(keys) for layout_id, keys in layouts.items()}
+    found = []
+    for host in hosts:
+        keys = sorted({key for layout_id in by_host.get(host.id, ()) for key in held.get(layout_id, ())})
+        if keys:
+            found.append((host.id, [describe_counter(key) for key in keys]))
+    return found
+
+
+def _read_hosts(
+    session: ReadSession,
+    senders: list[tuple[int, list[CounterName]]],
+    window: Window,
+    *,
+    now: datetime,
+    max_points: int,
+) -> tuple[TimeAxis, list[HostMetrics]]:
+    if samples_fit(window, now):
+        blocks = [
+            (counters, read_samples(session, host_id, [counter.key for counter in counters], window))
+            for host_id, counters in senders
+        ]
+        steps = [nominal_step(block.times_us / 1e6) for _, block in blocks if len(block) > 1]
+        grid = make_grid(window, interval_s=max(steps, default=_NOMINAL_SECONDS), max_points=max_points)
+        return grid.axis(), [_of_samples(block, counters, grid) for counters, block in blocks if len(block)]
+    axis, hosts = make_grid(window, interval_s=_NOMINAL_SECONDS, max_points=max_points).axis(), []
+    for host_id, counters in senders:
+        axis, lines = read_rollup_lines(session, host_id, counters, window, now=now, max_points=max_points)
+        if lines is not None:
+            hosts.append(_of_lines(lines))
+    return axis, hosts
+
+
+def _of_samples(block: Block, counters: list[CounterName], grid: Grid) -> HostMetrics:
+    kinds = {counter.key: counter.kind for counter in counters}
+    return _of_lines(binned_lines(block, grid, tuple(kinds[key] for key in block.keys)))
+
+
+def _of_lines(lines: Lines) -> HostMetrics:
+    names = [describe_counter(key) for key in lines.keys]
+    return HostMetrics(
+        values={counter.name: lines.values[:, i] for i, counter in enumerate(names)},
+        per_s={counter.name: lines.per_s[:, i] for i, counter in enumerate(names) if counter.kind == "counter"},
+    )

@@ -1,0 +1,1 @@
+"""Hit ratio against DRAM size, re-access times, and the page samples behind both."""

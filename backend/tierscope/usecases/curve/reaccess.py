@@ -1,0 +1,233 @@
+"""Reads of revisit: how soon idle memory of a service is accessed again, with its band over hosts."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from tierscope.domain.base.figures import Figure, Interval, Window, absent, gaps_to_none
+from tierscope.domain.curve import reaccess
+from tierscope.domain.curve.reaccess import LENGTHS, Band, Curve
+from tierscope.domain.heat import judge_enough
+from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, HeatSeries, Method
+from tierscope.storage.base.subjects import SubjectService
+from tierscope.storage.curve.reuse_intervals import GapBlock, read_gaps
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import require_service_hosts
+from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.curve.reuse_intervals import choose_gaps, gaps_by_host, name_others
+from tierscope.usecases.curve.sources import spread_hosts
+from tierscope.usecases.heat.figures import Evidence
+from tierscope.usecases.heat.sources import read_heat
+
+Clock = Literal["last_access", "turned_cold"]
+LAGS = (1, 2, 5, 10, 20)
+NEEDED_INTERVALS = 60
+GROUNDING = "L Kaplan-Meier, Aalen-Johansen; A cold after 2 idle intervals"
+STRETCHED = (
+    "Samples of misses see only part of the accesses, so that gaps between them look longer than they are. "
+    "Measure with accessed bits (abit_walk, idle_page or damon_pages) for revisit times."
+)
+FROM_LAG = (
+    "Samples see an active page in {chance:.0%} of the intervals or more: lags below {lag} intervals, within which "
+    "such a page is seen with less than {limit:.0%}, are not shown. Gaps are those of pages with samples."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CurveView:
+    """One curve: share re-accessed within 1..63 intervals. None where nothing was left to watch."""
+
+    kind: str
+    clock: Clock
+    method: str
+    share: tuple[float | None, ...]
+    lo: tuple[float | None, ...]
+    hi: tuple[float | None, ...]
+    at_risk_bytes: tuple[float, ...]
+    last_known_lag: int
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RevisitView:
+    """The answer of the route."""
+
+    service_id: str
+    origin: str
+    method: str
+    backend: str
+    granularity: str
+    interval_seconds: float | None
+    window: Window
+    lags: tuple[int, ...]
+    curves: tuple[CurveView, ...]
+    missing: Figure | None
+    other_methods: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class RevisitReads:
+    """Revisit times of services."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def service(
+        self,
+        service_id: str,
+        *,
+        clock: Clock,
+        idle_intervals: int,
+        host: str | None,
+        method: str | None,
+        from_: str | None,
+        to: str | None,
+    ) -> RevisitView:
+        """Curves of all memory and of each page kind, by one method.
+
+        Raises:
+            NotFound: no such service, or it never ran on that host.
+            BadRequest: the window cannot be read.
+        """
+        window = parse_window(from_, to, now=self._context.clock())
+        with self._context.database.read() as session:
+            service, hosts = require_service_hosts(session, service_id, host)
+            ids = [found.id for found in hosts]
+            blocks = read_gaps(session, service.id, window.start, window.end, ids)
+            chosen = choose_gaps(blocks, method)
+            chance: float | None = 1.0
+            if chosen is not None and chosen.is_sampler:
+                heat = read_heat(session, service.id, spread_hosts(ids), window, now=self._context.clock())
+                chance = _detection(heat.get(chosen, {}).values())
+        some = [block for block in blocks if block.method == chosen]
+        shown = _Shown(clock, idle_intervals, chance)
+        return _view(service, some, chosen, window, shown, name_others(blocks, chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The clock asked for, and the chance that an active page is seen in an interval (None: not known)."""
+
+    clock: Clock
+    idle_intervals: int
+    chance: float | None
+
+    @property
+    def first_lag(self) -> int | None:
+        """The shortest lag that may be shown; None for none."""
+        first = None if self.chance is None else reaccess.publishable_from(self.chance)
+        if first is not None and self.clock == "turned_cold" and first > self.idle_intervals:
+            return None
+        return first
+
+
+def _detection(heat: Iterable[HeatSeries]) -> float | None:
+    """The chance that a sampler sees an active page in one interval, from how often pages were seen of late."""
+    counts = [series.folded.count.sum(axis=(0, 1)).astype(np.float64) for series in heat]
+    return reaccess.detection(sum(counts[1:], counts[0])) if counts else None
+
+
+def _view(
+    service: SubjectService,
+    blocks: Sequence[GapBlock],
+    method: Method | None,
+    window: Window,
+    shown: _Shown,
+    others: tuple[str, ...],
+) -> RevisitView:
+    missing = _missing(method, window, shown)
+    curves: tuple[CurveView, ...] = ()
+    if method is not None and missing is None:
+        evidence = _gather(blocks, method, window)
+        kinds = [kind for kind in KINDS[1:] if any(kind in block.kinds for block in blocks)]
+        curves = tuple(_curve(blocks, kind, shown, evidence) for kind in (["all", *kinds] if len(kinds) > 1 else kinds))
+    return RevisitView(
+        service_id=service.public_id,
+        origin=service.origin,
+        method="none" if method is None else method.family,
+        backend="none" if method is None else BACKENDS[method.backend],
+        granularity="none" if method is None else GRANULARITIES[method.granularity],
+        interval_seconds=None if method is None else method.interval_ns / 1e9,
+        window=window,
+        lags=tuple(range(1, LENGTHS + 1)),
+        curves=curves,
+        missing=missing,
+        other_methods=others,
+        notes=_notes(shown),
+    )
+
+
+def _notes(shown: _Shown) -> tuple[str, ...]:
+    notes = ["Beyond the last lag with memory left to watch nothing is known: it is not drawn."]
+    if shown.first_lag is not None and shown.first_lag > 1 and shown.chance is not None:
+        notes.append(FROM_LAG.format(chance=shown.chance, lag=shown.first_lag, limit=reaccess.DETECTION_LIMIT))
+    return tuple(notes)
+
+
+def _missing(method: Method | None, window: Window, shown: _Shown) -> Figure | None:
+    if method is None:
+        reason = (
+            "No reuse gaps were measured in the window. They need a back end that tells pages apart "
+            "(abit_walk, idle_page, damon_pages or a page trace) and at least ten intervals."
+        )
+        return absent("revisit.reaccessed_ratio/1", "ratio", "not_collected", reason, window=window)
+    if shown.first_lag is None:
+        return absent("revisit.reaccessed_ratio/1", "ratio", "not_supported", STRETCHED, window=window)
+    return None
+
+
+def _gather(blocks: Sequence[GapBlock], method: Method, window: Window) -> Evidence:
+    """What all figures of one answer share."""
+    by_host: dict[int, int] = {}
+    for block in blocks:
+        by_host[block.host_id] = by_host.get(block.host_id, 0) + block.intervals
+    longest = max(by_host.values())
+    expected = max(window.seconds / (method.interval_ns / 1e9), 1.0)
+    coverage = min(sum(by_host.values()) / (len(by_host) * expected), 1.0)
+    enough = judge_enough(
+        n_hosts=len(by_host), n_intervals=longest, coverage=coverage, history=longest, needed_history=1
+    )
+    warnings = enough.warnings
+    if longest < NEEDED_INTERVALS:
+        warnings = (*warnings, f"gaps longer than {longest} intervals could not be seen yet")
+    return Evidence(method.family, window, len(by_host), longest, coverage, enough.grade or "early", warnings, None, ())
+
+
+def _curve(blocks: Sequence[GapBlock], kind: str, shown: _Shown, evidence: Evidence) -> CurveView:
+    hosts = list(gaps_by_host(blocks, kind).values())
+    shift = shown.idle_intervals if shown.clock == "turned_cold" else None
+    pooled = sum(hosts[1:], hosts[0])
+    curve = reaccess.reaccess_curve(reaccess.cold_start(pooled, shift) if shift else pooled)
+    band = reaccess.host_band(hosts, idle_intervals=shift)
+    first = shown.first_lag or 1
+    if first > 1:
+        hidden = np.arange(1, LENGTHS + 1) < first
+        curve = replace(curve, share=np.where(hidden, np.nan, curve.share))
+        band = replace(band, lo=np.where(hidden, np.nan, band.lo), hi=np.where(hidden, np.nan, band.hi))
+    known = np.flatnonzero(np.isfinite(curve.share))
+    return CurveView(
+        kind=kind,
+        clock=shown.clock,
+        method=curve.method,
+        share=gaps_to_none(curve.share),
+        lo=gaps_to_none(band.lo),
+        hi=gaps_to_none(band.hi),
+        at_risk_bytes=tuple(float(value) for value in curve.at_risk),
+        last_known_lag=int(known[-1]) + 1 if len(known) else 0,
+        figures=tuple(_figure(lag, curve, band, evidence, first) for lag in LAGS),
+    )
+
+
+def _figure(lag: int, curve: Curve, band: Band, evidence: Evidence, first: int) -> Figure:
+    definition, value = f"revisit.reaccessed_within_{lag}_ratio/1", curve.share[lag - 1]
+    if lag < first:
+        reason = f"Samples stretch gaps: shares are told from {first} intervals on."
+        return absent(definition, "ratio", "not_supported", reason, window=evidence.window)
+    if not np.isfinite(value):
+        reason = f"No memory was watched for {lag} intervals after its last access."
+        return absent(definition, "ratio", "not_enough_data", reason, window=evidence.window)
+    lo, hi = float(band.lo[lag - 1]), float(band.hi[lag - 1])
+    interval = Interval(lo, hi, band.level, "confidence") if np.isfinite(lo) else None
+    return evidence.figure(definition, "ratio", float(value), interval, grounding=GROUNDING)

@@ -1,0 +1,1 @@
+"""Hosts, services and their agents, and the overview of all of them."""

@@ -1,0 +1,134 @@
+"""One sentence at the top of each page: the answer, in words that people can act on."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tierscope.domain.base.figures import Figure
+from tierscope.usecases.fleet.agent_plans import PauseState
+from tierscope.usecases.fleet.host_summaries import Summarised
+from tierscope.usecases.fleet.service_summaries import SummarisedService
+from tierscope.usecases.heat.services import HeatFigures
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+_STEP = 1024
+_HUNDREDS, _TENS = 100, 10
+_MINUTES_UP_TO, _HOURS_UP_TO = 120, 48 * 60
+
+
+def in_bytes(value: float) -> str:
+    """Bytes with three digits: 14.2 TiB."""
+    place = 0
+    while abs(value) >= _STEP and place < len(_UNITS) - 1:
+        value /= _STEP
+        place += 1
+    digits = 0 if place == 0 or abs(value) >= _HUNDREDS else 1 if abs(value) >= _TENS else 2
+    return f"{value:.{digits}f} {_UNITS[place]}"
+
+
+def in_percent(ratio: float) -> str:
+    """A share, with two digits where it is small: 47 %, 0.71 %."""
+    percent = ratio * 100
+    if percent == 0 or percent >= _TENS:
+        return f"{percent:.0f} %"
+    return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2f} %"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 host`, `2 hosts`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def describe_host(host: Summarised, *, now: datetime, pause: PauseState | None = None) -> str:
+    """What a host's memory does, or why that is not known; a host that was told to pause says so first."""
+    described = _describe_host(host, now)
+    if pause is None or not pause.heat_paused:
+        return described
+    what = "The agent is paused" if pause.paused else "Heat is paused"
+    where = "on every host" if pause.everywhere else "here"
+    since = "" if pause.since is None else f" since {_minutes((now - pause.since).total_seconds() / 60)} ago"
+    return f"{what} {where}, by {pause.actor},{since}. Before that: {described}"
+
+
+def _describe_host(host: Summarised, now: datetime) -> str:
+    summary = host.summary
+    if summary.state == "retired":
+        return "The host is retired: it has been silent for a month. Its history stays."
+    if summary.last_seen is None:
+        return "The host is enrolled and has sent nothing yet."
+    silence = (now - summary.last_seen).total_seconds() / 60
+    before = ""
+    if summary.state == "silent" and summary.origin != "import":
+        before = f"Silent for {_minutes(silence)}; before that: "
+    psi = summary.psi_memory_some_ratio.value
+    pressure = "" if psi is None else f" Memory pressure is {in_percent(psi)}."
+    if host.facts.tiering_off and host.verdict.word in ("fits", "spill", "healthy", "not_enough_data"):
+        off = "demotion is off" if host.facts.demotion is False else "NUMA balancing does not tier"
+        return f"{before}{counted(host.facts.n_tiers, 'memory tier')}, and {off}: {host.verdict.explanation}{pressure}"
+    grave = [finding for finding in summary.findings if finding.severity == "critical"]
+    problem = f" Critical: {grave[0].cause}" if grave else ""
+    return f"{before}{host.verdict.explanation}{pressure}{problem}"
+
+
+def describe_service(service: SummarisedService) -> str:
+    """How much of a service is cold and where hot memory lies, or why that is not known."""
+    summary, heat = service.summary, service.heat
+    cold, resident = summary.cold_ratio.value, summary.resident_bytes.value
+    if cold is None or resident is None:
+        where = f" It runs on {counted(summary.n_hosts, 'host')}." if summary.n_hosts else ""
+        reason = (service.heat_reason or "no heat in the window").rstrip(".")
+        return f"How warm its memory is, is not known: {reason}.{where}"
+    first = f"{in_percent(cold)} of the {in_bytes(resident)} that were measured is cold"
+    interval = summary.cold_ratio.interval
+    if interval is not None and in_percent(interval.lo) != in_percent(interval.hi):
+        first += f" ({in_percent(interval.lo)} to {in_percent(interval.hi)})"
+    misplaced = heat.hot_outside_dram_bytes.value
+    second = "" if not misplaced else f"; {in_bytes(misplaced)} of hot memory lies outside DRAM"
+    return f"{first}{second}, on {counted(summary.n_hosts_with_heat, 'host')} with heat."
+
+
+@dataclass(frozen=True, slots=True)
+class FleetNumbers:
+    """What the fleet's sentence is made of; `in_need` are hosts whose verdict or findings call for someone."""
+
+    heat: HeatFigures
+    hosts: int
+    silent: int
+    late: int
+    tiering_off: int
+    in_need: int
+
+
+def describe_fleet(numbers: FleetNumbers, resident: Figure) -> str:
+    """How much memory is cold, where hot memory lies, and how many hosts need someone."""
+    if numbers.hosts == 0:
+        return "No host has been enrolled yet: make a join token with `tierscope token join`."
+    parts = []
+    cold, misplaced = numbers.heat.cold_ratio.value, numbers.heat.hot_outside_dram_bytes.value
+    if cold is None or resident.value is None:
+        parts.append(f"How warm the memory of {counted(numbers.hosts, 'host')} is, is not known yet")
+    else:
+        parts.append(f"{in_percent(cold)} of the {in_bytes(resident.value)} with measured heat is cold")
+    if misplaced:
+        parts.append(f"{in_bytes(misplaced)} of hot memory lies outside DRAM")
+    troubles = []
+    if numbers.in_need:
+        troubles.append(f"{counted(numbers.in_need, 'host')} {'needs' if numbers.in_need == 1 else 'need'} a look")
+    if numbers.tiering_off:
+        troubles.append(f"tiering is off on {counted(numbers.tiering_off, 'host')} with slower tiers")
+    if numbers.silent:
+        troubles.append(f"{counted(numbers.silent, 'host')} {'is' if numbers.silent == 1 else 'are'} silent")
+    elif numbers.late:
+        troubles.append(f"{counted(numbers.late, 'host')} {'is' if numbers.late == 1 else 'are'} late")
+    return "; ".join(parts) + (". " + _sentence(", ".join(troubles)) if troubles else "") + "."
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _minutes(minutes: float) -> str:
+    if minutes < _MINUTES_UP_TO:
+        return f"{minutes:.0f} min"
+    return f"{minutes / 60:.0f} h" if minutes < _HOURS_UP_TO else f"{minutes / 1440:.0f} days"

@@ -1,0 +1,227 @@
+"""Reads of hosts: the list, and everything known of one host now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tierscope.core.database import ReadSession
+from tierscope.core.errors import BadRequest
+from tierscope.domain.base.figures import Figure
+from tierscope.domain.counters.packing import Block
+from tierscope.domain.fleet.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS
+from tierscope.domain.fleet.node_state import NodeInfo, describe_nodes
+from tierscope.storage.counters.rows import read_live
+from tierscope.storage.fleet.hosts import HostFilter, HostRow, HostServiceRow, list_hosts, newest_self_report
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.hardware import Hardware, read_hardware
+from tierscope.usecases.base.subjects import decode_cursor, encode_cursor, require_host
+from tierscope.usecases.fleet.agent_plans import read_pause_state
+from tierscope.usecases.fleet.headlines import describe_host
+from tierscope.usecases.fleet.host_agent import AgentView, Collector, view_agent, view_collectors
+from tierscope.usecases.fleet.host_summaries import HostSummary, Summarised, list_summaries, summarise
+
+SELF_REPORT_SPAN = timedelta(days=1)
+NEWEST_SAMPLE_SPAN = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class HostPage:
+    """One page of the list."""
+
+    items: tuple[HostSummary, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A kernel setting; `value` None with the reason in `unavailable`."""
+
+    path: str
+    value: str | None
+    unavailable: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A swap device."""
+
+    name: str
+    kind: str
+    size_bytes: int
+    used_bytes: int
+    priority: int
+    zoned: str | None
+    discard: bool | None
+    rotational: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostDetail:
+    """Everything that is known of one host now."""
+
+    summary: HostSummary
+    headline: str
+    architecture: str | None
+    cpu_model: str | None
+    cpus_online: int | None
+    cgroup_version: str | None
+    boot_id: str | None
+    inventory_at: datetime | None
+    nodes: tuple[NodeInfo, ...]
+    knobs: tuple[Knob, ...]
+    collectors: tuple[Collector, ...]
+    services: tuple[HostServiceRow, ...]
+    swaps: tuple[Swap, ...]
+    agent_rss_bytes: Figure
+    agent_cpu_ratio: Figure
+    hardware: Hardware
+    agent: AgentView
+    clock_skew_seconds: float | None
+
+
+class HostReads:
+    """Reads of hosts."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def list(
+        self,
+        *,
+        limit: int,
+        cursor: str | None,
+        state: str | None,
+        service: str | None,
+        origin: str | None,
+        labels: Sequence[str],
+    ) -> HostPage:
+        """Hosts by name, then id.
+
+        Raises:
+            BadRequest: a label is not `key=value`, or the cursor is not one of ours.
+        """
+        now = self._context.clock()
+        wanted = _filter(now, state=state, service=service, origin=origin, labels=labels)
+        after = None
+        if cursor is not None:
+            name, host_id = decode_cursor(cursor, (str, int))
+            after = (str(name), int(host_id))
+        with self._context.database.read() as session:
+            rows = list_hosts(session, wanted=wanted, after=after, limit=limit + 1)
+            items = list_summaries(session, rows[:limit], now=now)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return HostPage(
+            items=tuple(items),
+            next_cursor=None if last is None else encode_cursor(last.name, last.id),
+        )
+
+    def detail(self, public_id: str) -> HostDetail:
+        """Everything known of one host now.
+
+        Raises:
+            NotFound: there is no such host.
+        """
+        now = self._context.clock()
+        with self._context.database.read() as session:
+            row = require_host(session, public_id)
+            host = summarise(session, [row], now=now)[0]
+            block = _newest(session, row)
+            report = newest_self_report(session, row.id, since=(row.last_seen_at or now) - SELF_REPORT_SPAN)
+            pause = read_pause_state(session, row.id)
+        body, agent = host.inventory or {}, view_agent(report, pause)
+        return HostDetail(
+            summary=host.summary,
+            headline=describe_host(host, now=now, pause=pause),
+            architecture=_text(body.get("architecture")),
+            cpu_model=_text(body.get("cpu_model")),
+            cpus_online=_number(body.get("cpus_online")),
+            cgroup_version=_text(body.get("cgroup_version")),
+            boot_id=row.boot_id,
+            inventory_at=host.inventory_at,
+            nodes=describe_nodes(body, block, page_bytes=host.facts.page_bytes),
+            knobs=_knobs(host),
+            collectors=view_collectors(_items(host, "collectors"), report),
+            services=host.services,
+            swaps=_swaps(host),
+            agent_rss_bytes=agent.rss_bytes,
+            agent_cpu_ratio=agent.cpu_ratio,
+            hardware=read_hardware(body),
+            agent=agent,
+            clock_skew_seconds=row.clock_skew_seconds,
+        )
+
+
+def _filter(
+    now: datetime, *, state: str | None, service: str | None, origin: str | None, labels: Sequence[str]
+) -> HostFilter:
+    pairs = []
+    for label in labels:
+        key, equals, value = label.partition("=")
+        if not equals or not key:
+            raise BadRequest(f"the label {label[:80]!r} is not `key=value`")
+        pairs.append((key, value))
+    late = now - timedelta(seconds=LATE_INTERVALS * NOMINAL_SECONDS)
+    silent = now - timedelta(seconds=SILENT_SECONDS)
+    return HostFilter(
+        service=service,
+        origin=origin,
+        labels=tuple(pairs),
+        seen_after={"reporting": late - timedelta(microseconds=1), "late": silent - timedelta(microseconds=1)}.get(
+            state or ""
+        ),
+        seen_until={"late": late - timedelta(microseconds=1), "silent": silent - timedelta(microseconds=1)}.get(
+            state or ""
+        ),
+        retired=None if state is None else state == "retired",
+    )
+
+
+def _newest(session: ReadSession, row: HostRow) -> Block | None:
+    if row.last_end_at is None:
+        return None
+    block = read_live(session, row.id, row.last_end_at - NEWEST_SAMPLE_SPAN, row.last_end_at)
+    return block.rows(slice(len(block) - 1, None)) if len(block) else None
+
+
+def _items(host: Summarised, name: str) -> list[dict[str, object]]:
+    found = (host.inventory or {}).get(name)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def _knobs(host: Summarised) -> tuple[Knob, ...]:
+    return tuple(
+        Knob(
+            path=str(knob.get("path", "")),
+            value=None if knob.get("value") is None else str(knob["value"]),
+            unavailable=_text(knob.get("unavailable")),
+        )
+        for knob in _items(host, "knobs")
+    )
+
+
+def _swaps(host: Summarised) -> tuple[Swap, ...]:
+    return tuple(
+        Swap(
+            name=str(swap.get("name", "")),
+            kind=str(swap.get("kind", "")),
+            size_bytes=_number(swap.get("size_bytes")) or 0,
+            used_bytes=_number(swap.get("used_bytes")) or 0,
+            priority=_number(swap.get("priority")) or 0,
+            zoned=_text(swap.get("zoned")),
+            discard=_flag(swap.get("discard")),
+            rotational=_flag(swap.get("rotational")),
+        )
+        for swap in _items(host, "swaps")
+    )
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _text(value: object) -> str | None:
+    return str(value) if value else None
+
+
+def _number(value: object) -> int | None:
+    return int(value) if isinstance(value, int | float | str) and str(value) else None

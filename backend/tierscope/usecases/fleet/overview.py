@@ -1,0 +1,174 @@
+"""The fleet overview: the whole installation on one screen, with a fixed number of statements."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.base.axis import Grid, make_grid
+from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
+from tierscope.storage.fleet.services import count_pairs, list_services
+from tierscope.storage.heat.fleet import read_hours, read_samples
+from tierscope.storage.heat.services import read_class_hours
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.fleet.headlines import FleetNumbers, describe_fleet
+from tierscope.usecases.fleet.host_summaries import HostSummary
+from tierscope.usecases.fleet.overview_hosts import read_hosts_together
+from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes
+from tierscope.usecases.fleet.service_summaries import ServiceSummary, SummarisedService, summarise_services
+from tierscope.usecases.heat.class_lines import class_lines
+from tierscope.usecases.heat.services import RULE, HeatNow, choose_heat, fleet_figures, read_heat_now
+
+Floats = npt.NDArray[np.float64]
+
+DETAILED = timedelta(hours=12)
+"""Up to this window the matrix of a small fleet has steps of ten minutes, else of hours."""
+DETAILED_ROWS = 20_000
+"""Samples that it may read for that."""
+HOUR_SECONDS = 3600.0
+SAMPLE_SECONDS = 600.0
+MAX_SERVICES = 200
+_COLD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """One service over time."""
+
+    service_id: str
+    label: str
+    cold_ratio: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetOverview:
+    """The answer of /v1/fleet."""
+
+    headline: str
+    window: Window
+    simulated: bool
+    hosts_reporting: int
+    hosts_late: int
+    hosts_silent: int
+    hosts_total: int
+    hosts_tiering_off: int
+    memory_bytes: Figure
+    hot_ratio: Figure
+    warm_ratio: Figure
+    cold_ratio: Figure
+    hot_host_median: Figure
+    warm_host_median: Figure
+    cold_host_median: Figure
+    hot_outside_dram_bytes: Figure
+    cold_in_dram_bytes: Figure
+    promotion_pages_per_s: Figure
+    demotion_pages_per_s: Figure
+    psi_memory_some_ratio: Figure
+    services: tuple[ServiceSummary, ...]
+    worst_hosts: tuple[HostSummary, ...]
+    matrix_axis: TimeAxis
+    matrix: tuple[MatrixRow, ...]
+    moves_axis: TimeAxis
+    moves: tuple[Series, ...]
+    psi: tuple[Series, ...]
+
+
+class FleetReads:
+    """Reads of the fleet."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def overview(self, *, from_: str | None, to: str | None, max_points: int) -> FleetOverview:
+        """All hosts and services now, and the window's course.
+
+        Raises:
+            BadRequest: the window is not understood.
+        """
+        now = self._context.clock()
+        window = parse_window(from_, to, now=now)
+        moves_grid = make_grid(window, interval_s=60.0, max_points=max_points)
+        with self._context.database.read() as session:
+            hosts = read_hosts_together(session, now=now)
+            services = list_services(session, origin=None, host=None, after=None, limit=MAX_SERVICES)
+            heats = read_heat_now(session, now=now)
+            lines = summarise_services(session, services, heats, now=now)
+            matrix_grid, over_time = _read_matrix(session, window, now=now, max_points=max_points)
+            minutes = read_fleet_minutes(session, moves_grid)
+        fleet_heat = fleet_figures(list(heats.values()), now=now)
+        heat = fleet_heat.weighted
+        moves, psi = move_series(minutes, hosts.ledgers, moves_grid)
+        numbers = FleetNumbers(heat, hosts.total, hosts.silent, hosts.late, hosts.tiering_off, hosts.grave)
+        return FleetOverview(
+            headline=describe_fleet(numbers, heat.resident_bytes),
+            window=window,
+            simulated=hosts.simulated,
+            hosts_reporting=hosts.reporting,
+            hosts_late=hosts.late,
+            hosts_silent=hosts.silent,
+            hosts_total=hosts.total,
+            hosts_tiering_off=hosts.tiering_off,
+            memory_bytes=hosts.memory_bytes,
+            hot_ratio=heat.hot_ratio,
+            warm_ratio=heat.warm_ratio,
+            cold_ratio=heat.cold_ratio,
+            hot_host_median=fleet_heat.hot_host_median,
+            warm_host_median=fleet_heat.warm_host_median,
+            cold_host_median=fleet_heat.cold_host_median,
+            hot_outside_dram_bytes=heat.hot_outside_dram_bytes,
+            cold_in_dram_bytes=heat.cold_in_dram_bytes,
+            promotion_pages_per_s=hosts.moves.promotion,
+            demotion_pages_per_s=hosts.moves.demotion,
+            psi_memory_some_ratio=hosts.moves.psi,
+            services=tuple(line.summary for line in lines),
+            worst_hosts=hosts.worst,
+            matrix_axis=matrix_grid.axis(),
+            matrix=_matrix(lines, over_time, matrix_grid),
+            moves_axis=moves_grid.axis(),
+            moves=moves,
+            psi=psi,
+        )
+
+
+def _read_matrix(
+    session: ReadSession, window: Window, *, now: datetime, max_points: int
+) -> tuple[Grid, Mapping[int, Floats]]:
+    """Classes over the window by service [b, 4]: samples of a short one, else hourly sums where they are built."""
+    long = window.end - window.start > DETAILED
+    if not long:
+        steps = (window.end - window.start).total_seconds() / SAMPLE_SECONDS
+        long = count_pairs(session) * steps > DETAILED_ROWS
+    if long:
+        grid = make_grid(window, interval_s=HOUR_SECONDS, max_points=max_points)
+        start = window.start.replace(minute=0, second=0, microsecond=0)
+        stored = read_class_hours(session, start, window.end)
+        if stored:
+            return grid, class_lines(stored, grid)
+        hours = read_hours(session, start, window.end)
+        if hours:
+            return grid, _lines(choose_heat(hours, now=now), grid)
+    else:
+        grid = make_grid(window, interval_s=SAMPLE_SECONDS, max_points=max_points)
+    samples = read_samples(session, window.start, window.end, timedelta(seconds=grid.step_s))
+    return grid, _lines(choose_heat(samples, now=now), grid)
+
+
+def _lines(heats: Mapping[int, HeatNow], grid: Grid) -> dict[int, Floats]:
+    return {key: heat.source.lines(RULE, grid) for key, heat in heats.items() if heat.source is not None}
+
+
+def _matrix(lines: Sequence[SummarisedService], classes: Mapping[int, Floats], grid: Grid) -> tuple[MatrixRow, ...]:
+    return tuple(MatrixRow(line.summary.id, line.summary.name, _cold(classes.get(line.row.id), grid)) for line in lines)
+
+
+def _cold(classes: Floats | None, grid: Grid) -> tuple[float | None, ...]:
+    """Cold share of what is resident per bucket; None where nothing was measured."""
+    if classes is None:
+        return (None,) * len(grid)
+    resident = classes.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return gaps_to_none(np.where(resident > 0, classes[:, _COLD] / resident, np.nan))

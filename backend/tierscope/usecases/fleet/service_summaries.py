@@ -1,0 +1,88 @@
+"""Lines of the services table, from the newest heat and from the hosts that a service runs on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.base.figures import Figure
+from tierscope.storage.access.teams import TeamName
+from tierscope.storage.fleet.services import ServiceRow
+from tierscope.usecases.fleet.service_moves import ServiceMoves, read_service_moves
+from tierscope.usecases.heat.services import HeatFigures, HeatNow, service_figures
+
+WHOLE_HOSTS = "of the service's whole hosts, all their services together"
+NOT_MEASURED = "Heat is not measured for this service on any host."
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSummary:
+    """A line of the services table."""
+
+    id: str
+    namespace: str
+    name: str
+    origin: str
+    n_hosts: int
+    n_hosts_with_heat: int
+    resident_bytes: Figure
+    anon_ratio: Figure
+    hot_ratio: Figure
+    warm_ratio: Figure
+    cold_ratio: Figure
+    method: str | None
+    promotion_pages_per_s: Figure
+    demotion_pages_per_s: Figure
+    psi_memory_some_ratio: Figure
+    verdict: str
+    last_seen: datetime | None
+    owner_team: TeamName | None
+
+
+@dataclass(frozen=True, slots=True)
+class SummarisedService:
+    """A service's line with what it was made of. `heat_reason` says why heat is not measured, None where it is."""
+
+    row: ServiceRow
+    summary: ServiceSummary
+    heat: HeatFigures
+    heat_reason: str | None
+
+
+def summarise_services(
+    session: ReadSession, rows: Sequence[ServiceRow], heats: Mapping[int, HeatNow], *, now: datetime
+) -> list[SummarisedService]:
+    """Return the lines of these services, in their order."""
+    moves = read_service_moves(session, rows, now=now)
+    return [_summarise(row, moves[row.id], heats.get(row.id), now) for row in rows]
+
+
+def _summarise(row: ServiceRow, found: ServiceMoves, heat: HeatNow | None, now: datetime) -> SummarisedService:
+    source = None if heat is None else heat.source
+    reason = None if source is not None else found.hosts.heat_reason or NOT_MEASURED
+    figures = service_figures(heat, reason, now=now)
+    summary = ServiceSummary(
+        id=row.public_id,
+        namespace=row.namespace,
+        name=row.name,
+        origin=row.origin,
+        n_hosts=found.hosts.n_hosts,
+        n_hosts_with_heat=0 if source is None else len(source.host_ids),
+        resident_bytes=figures.resident_bytes,
+        anon_ratio=figures.anon_ratio,
+        hot_ratio=figures.hot_ratio,
+        warm_ratio=figures.warm_ratio,
+        cold_ratio=figures.cold_ratio,
+        method=heat.method.family if heat and heat.method and source is not None else None,
+        promotion_pages_per_s=_of_hosts(found.moves.promotion),
+        demotion_pages_per_s=_of_hosts(found.moves.demotion),
+        psi_memory_some_ratio=_of_hosts(found.moves.psi),
+        verdict=found.verdict,
+        last_seen=row.last_seen_at,
+        owner_team=row.owner_team,
+    )
+    return SummarisedService(row, summary, figures, reason)
+
+
+def _of_hosts(figure: Figure) -> Figure:
+    return replace(figure, warnings=(*figure.warnings, WHOLE_HOSTS)) if figure.status == "ok" else figure

@@ -1,0 +1,246 @@
+"""The answer of heat: classes, kinds, page sizes, windows, ages, hosts and lines, as figures with their evidence."""
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tierscope.domain.base.axis import make_grid
+from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.heat import CLASSES, EDGES, WINDOWS, Estimate, HeatClass, Rule, Scheme, describe
+from tierscope.domain.heat.beside import SMALL_PAGE_BYTES
+from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, Method
+from tierscope.domain.heat.source import HeatSource
+from tierscope.domain.heat.summary import MeanClasses, ServiceShare, weighted_share
+from tierscope.storage.base.subjects import SubjectHost, SubjectService
+from tierscope.usecases.heat.auxiliary import BesideView, HugePagesView, view_beside, view_huge_pages
+from tierscope.usecases.heat.figures import Evidence, gather_evidence, host_evidence
+from tierscope.usecases.heat.sampling import SamplingView
+
+HOT = 0
+_NO_CLASSES = MeanClasses(np.zeros(4), np.zeros(4), np.zeros(4), sampled=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeView:
+    """The scheme in force, in words."""
+
+    name: Scheme
+    hot: str
+    warm: str | None
+    cold: str
+    threshold_intervals: int | None
+    snapped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassView:
+    """Bytes of one class, its share as the median over hosts, and its share in all bytes together."""
+
+    heat_class: HeatClass
+    bytes: Figure
+    ratio: Figure
+    weighted_ratio: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class KindView:
+    """Heat of one page kind."""
+
+    kind: str
+    resident_bytes: Figure
+    classes: tuple[ClassView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeView:
+    """Heat of pages of one size, None where rows did not keep sizes apart. `huge_pages` None for base pages."""
+
+    page_size_bytes: int | None
+    resident_bytes: Figure
+    classes: tuple[ClassView, ...]
+    huge_pages: HugePagesView | None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowView:
+    """Share of resident bytes that were active within w intervals."""
+
+    intervals: int
+    active_ratio: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class AgeView:
+    """One bar of the age histogram."""
+
+    from_intervals: int
+    to_intervals: int | None
+    active_bytes: int
+    never_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """One host's part."""
+
+    host_id: str
+    host_name: str
+    resident_bytes: int
+    hot_ratio: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class HeatView:
+    """The answer of the route."""
+
+    service_id: str
+    origin: str
+    scheme: SchemeView
+    method: str
+    backend: str
+    granularity: str
+    interval_seconds: float | None
+    window: Window
+    coverage: float | None
+    classes: tuple[ClassView, ...]
+    by_kind: tuple[KindView, ...]
+    by_size: tuple[SizeView, ...]
+    by_window: tuple[WindowView, ...]
+    age_histogram: tuple[AgeView, ...]
+    hot_outside_dram_bytes: Figure
+    cold_in_dram_bytes: Figure
+    beside: BesideView
+    sampling: SamplingView | None
+    hosts: tuple[HostView, ...]
+    axis: TimeAxis
+    series: tuple[Series, ...]
+    other_methods: tuple[str, ...]
+    grounding_notes: tuple[str, ...]
+
+
+def make_view(
+    service: SubjectService,
+    hosts: Mapping[int, SubjectHost],
+    source: HeatSource | None,
+    method: Method | None,
+    rule: Rule,
+    window: Window,
+    *,
+    max_points: int,
+    max_hosts: int | None,
+    others: tuple[str, ...],
+    wanted: str | None,
+) -> HeatView:
+    """The answer without what hardware samplers say; `source` None where nothing was measured.
+
+    `max_hosts`: that many of the hosts are listed, the largest ones; all figures are of all hosts.
+    """
+    evidence = gather_evidence(source, method, rule, window, wanted)
+    interval_s = 60.0 if method is None else method.interval_ns / 1e9
+    interval_s *= 1 if source is None else source.longest_bucket
+    grid = make_grid(window, interval_s=interval_s, max_points=max_points)
+    lines = np.full((len(grid), len(CLASSES)), np.nan) if source is None else source.lines(rule, grid)
+    hot, warm, cold = describe(rule)
+    placed = None if source is None else source.misplaced(rule)
+    return HeatView(
+        service_id=service.public_id,
+        origin=service.origin,
+        scheme=SchemeView(rule.scheme, hot, warm, cold, rule.threshold, rule.snapped),
+        method="none" if method is None else method.family,
+        backend="none" if method is None else BACKENDS[method.backend],
+        granularity="none" if method is None else GRANULARITIES[method.granularity],
+        interval_seconds=None if method is None else method.interval_ns / 1e9,
+        window=window,
+        coverage=evidence.coverage,
+        classes=_classes(source, rule, evidence),
+        by_kind=_by_kind(source, rule, evidence),
+        by_size=_by_size(source, rule, evidence),
+        by_window=() if source is None else tuple(_window(length, source, evidence) for length in WINDOWS),
+        age_histogram=_ages(source),
+        hot_outside_dram_bytes=evidence.placed("heat.hot_outside_dram_bytes/1", None if placed is None else placed[0]),
+        cold_in_dram_bytes=evidence.placed("heat.cold_in_dram_bytes/1", None if placed is None else placed[1]),
+        beside=view_beside(source, evidence),
+        sampling=None,
+        hosts=() if source is None else _hosts(hosts, source, rule, evidence, max_hosts),
+        axis=grid.axis(),
+        series=tuple(Series(name, name, "bytes", gaps_to_none(lines[:, i])) for i, name in enumerate(CLASSES)),
+        other_methods=others,
+        grounding_notes=evidence.notes,
+    )
+
+
+def _classes(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple[ClassView, ...]:
+    totals = _NO_CLASSES if source is None else source.classes(rule)
+    resident = 0.0 if source is None else source.resident()
+    return tuple(
+        ClassView(
+            name,
+            evidence.bytes(f"heat.{name}_bytes/1", totals.value[i], totals.lo[i], totals.hi[i], sampled=totals.sampled),
+            evidence.share(f"heat.{name}_ratio/1", None if source is None else source.share(rule, i)),
+            evidence.share(f"heat.{name}_weighted_ratio/1", weighted_share(totals, i, resident)),
+        )
+        for i, name in enumerate(CLASSES)
+        if name != "warm" or describe(rule)[1] is not None
+    )
+
+
+def _by_kind(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple[KindView, ...]:
+    found = []
+    for kind in KINDS[1:]:
+        part = None if source is None or kind not in source.kinds else source.pick(kind=kind)
+        if part is not None:
+            resident = evidence.bytes("heat.resident_bytes/1", part.resident(), None, None)
+            found.append(KindView(kind, resident, _classes(part, rule, evidence)))
+    return tuple(found)
+
+
+def _by_size(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple[SizeView, ...]:
+    found = []
+    for size in sorted(() if source is None else source.sizes):
+        part = None if source is None else source.pick(size=size)
+        if part is not None:
+            resident = evidence.bytes("heat.resident_bytes/1", part.resident(), None, None)
+            huge = view_huge_pages(part, evidence) if size > SMALL_PAGE_BYTES else None
+            found.append(SizeView(size or None, resident, _classes(part, rule, evidence), huge))
+    return tuple(found)
+
+
+def _window(length: int, source: HeatSource, evidence: Evidence) -> WindowView:
+    rule = Rule("cold_age", length, None)
+    return WindowView(length, evidence.share("heat.active_ratio/1", source.share(rule, HOT), always_bounds=True))
+
+
+def _ages(source: HeatSource | None) -> tuple[AgeView, ...]:
+    if source is None:
+        return ()
+    active, never = source.ages()
+    ends = (*EDGES[1:], None)
+    return tuple(
+        AgeView(start, end, round(float(active[i])), round(float(never[i])))
+        for i, (start, end) in enumerate(zip(EDGES, ends, strict=True))
+    )
+
+
+def _hosts(
+    hosts: Mapping[int, SubjectHost], source: HeatSource, rule: Rule, evidence: Evidence, most: int | None
+) -> tuple[HostView, ...]:
+    """The hosts with heat, each with its own evidence; the largest ones where not all are asked for."""
+    shares, resident = source.host_share(rule, HOT), source.host_resident()
+    start, end = evidence.window.start.timestamp(), evidence.window.end.timestamp()
+    seen = source.observed(start, end)
+    if most is not None:
+        seen = heapq.nlargest(most, seen, key=lambda observed: resident.get(observed.host_id, 0.0))
+    found = []
+    for observed in seen:
+        host = hosts.get(observed.host_id)
+        if host is None:
+            continue
+        share = shares.get(observed.host_id)
+        own = None
+        if share is not None:
+            own = ServiceShare(Estimate(share.value, None, None, None), share.lo, share.hi, 1, share.sampled)
+        figure = host_evidence(observed, evidence, rule).share("heat.hot_ratio/1", own)
+        found.append(HostView(host.public_id, host.name, round(resident.get(observed.host_id, 0.0)), figure))
+    return tuple(found)

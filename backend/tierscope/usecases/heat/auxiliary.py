@@ -1,0 +1,91 @@
+"""Figures that stand beside heat and are none: written bytes, and what is known of the insides of huge pages."""
+
+from dataclasses import dataclass, replace
+
+from tierscope.domain.base.figures import Figure, absent
+from tierscope.domain.heat import WINDOWS
+from tierscope.domain.heat.source import HeatSource
+from tierscope.usecases.heat.figures import Evidence
+
+SKEWED_BELOW = 0.1
+"""Share of a huge page's bytes that its active sub-pages make up, below which splitting it may pay (analytics a3)."""
+_NOT_TRACKED = (
+    "Writes are not tracked here: a service opts in on its hosts (soft-dirty or userfaultfd, `heat.write_tracking`)."
+)
+_NO_SUBPAGES = "No collector here tells the sub-pages of huge pages apart, or none of them was active."
+_ALL_PAGES = "All resident pages were looked at: the figures are not scaled up from a sample."
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenView:
+    """Memory written within a window of intervals."""
+
+    intervals: int
+    bytes: Figure
+    ratio: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class HugePagesView:
+    """Hot bytes of huge pages: as whole pages, and at least. `skewed` None where that is not known."""
+
+    hot_bytes_upper: Figure
+    hot_bytes_lower: Figure
+    skewed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class BesideView:
+    """All of it; `sampled_pages` is the size of the random sample that the heat was scaled up from."""
+
+    sampled_pages: Figure
+    written: tuple[WrittenView, ...]
+    huge_pages: HugePagesView
+
+
+def view_beside(source: HeatSource | None, evidence: Evidence) -> BesideView:
+    """What stands beside the heat of a service; what was not measured says so."""
+    return BesideView(_sampled(source, evidence), _written(source, evidence), view_huge_pages(source, evidence))
+
+
+def _sampled(source: HeatSource | None, evidence: Evidence) -> Figure:
+    definition, pages = "heat.sampled_pages/1", None if source is None else source.sampled_pages()
+    if pages is None:
+        status, reason = ("not_collected", evidence.nothing) if evidence.nothing else ("not_supported", _ALL_PAGES)
+        return absent(definition, "pages", status, reason, window=evidence.window, method=evidence.method)  # type: ignore[arg-type]
+    return replace(evidence.bytes(definition, pages, None, None), unit="pages")
+
+
+def _written(source: HeatSource | None, evidence: Evidence) -> tuple[WrittenView, ...]:
+    found = {written.intervals: written for written in (() if source is None else source.written())}
+    out = []
+    for length in WINDOWS:
+        names = ("writes.written_bytes/1", "writes.written_ratio/1")
+        written = found.get(length)
+        if written is None:
+            reason = evidence.nothing or _NOT_TRACKED
+            size, share = (
+                absent(name, unit, "not_collected", reason, window=evidence.window)
+                for name, unit in zip(names, ("bytes", "ratio"), strict=True)
+            )
+        else:
+            plain = replace(evidence, method="writes")
+            size = plain.bytes(names[0], written.bytes, None, None)
+            share = replace(plain.bytes(names[1], written.bytes / written.of, None, None), unit="ratio")
+        out.append(WrittenView(length, size, share))
+    return tuple(out)
+
+
+def view_huge_pages(source: HeatSource | None, evidence: Evidence) -> HugePagesView:
+    """Hot bytes of huge pages as whole pages, and of their sub-pages alone."""
+    upper, lower = "heat.huge_hot_bytes_upper/1", "heat.huge_hot_bytes_lower/1"
+    found = None if source is None else source.huge_pages()
+    if found is None:
+        reason = evidence.nothing or _NO_SUBPAGES
+        high, low = (absent(name, "bytes", "not_collected", reason, window=evidence.window) for name in (upper, lower))
+        return HugePagesView(high, low, None)
+    return HugePagesView(
+        evidence.bytes(upper, found.hot_bytes, None, None),
+        evidence.bytes(lower, found.hot_bytes_lower, None, None),
+        found.hot_bytes_lower < SKEWED_BELOW * found.hot_bytes,
+    )

@@ -1,0 +1,180 @@
+"""Figures of heat with their evidence: grade, coverage, intervals and the kind of nothing where there is none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tierscope.domain.base.figures import Figure, Grade, Interval, Window, absent
+from tierscope.domain.heat import Enough, Misplaced, Rule, judge_enough
+from tierscope.domain.heat.aggregate import LEVEL
+from tierscope.domain.heat.rows import HeatSeries, Method
+from tierscope.domain.heat.source import Measured, Observed, SeriesSource
+from tierscope.domain.heat.summary import ServiceShare
+
+GROUNDING = "S method of the source paper; A thresholds of warm and cold"
+_PAGE_NOTE = "Ages come from activity per interval; shorter idle times cannot be told apart."
+_VMA_NOTE = (
+    "Mappings are observed as a whole: within one, the same pages are taken to be active each time; bounds show how "
+    "far that can be off."
+)
+_SAMPLED_NOTE = "Samples miss pages with few accesses: hot bytes are a lower bound."
+_PANEL_NOTE = (
+    "Scaled up from a random sample of {pages} pages: the intervals hold its error (Wilson, by page kind and tier)."
+)
+_VMA = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What all figures of one answer share."""
+
+    method: str | None
+    window: Window
+    n_hosts: int
+    n_intervals: int
+    coverage: float | None
+    grade: Grade | None
+    warnings: tuple[str, ...]
+    nothing: str | None
+    notes: tuple[str, ...]
+    n_samples: int | None = None
+
+    def bytes(
+        self, definition: str, value: float, lo: float | None, hi: float | None, *, sampled: bool = False
+    ) -> Figure:
+        """Bytes, the mean over the window summed over hosts, with hard bounds where they differ.
+
+        `sampled`: the bounds hold the error of a random sample of pages.
+        """
+        if self.nothing is not None:
+            return self._absent(definition, "bytes")
+        bounds = None if lo is None or hi is None or lo == hi else _bounds(float(lo), float(hi), sampled=sampled)
+        return self.figure(definition, "bytes", float(value), bounds)
+
+    def share(self, definition: str, share: ServiceShare | None, *, always_bounds: bool = False) -> Figure:
+        """A share of resident bytes: hard bounds for one host, an interval over hosts for more."""
+        if self.nothing is not None:
+            return self._absent(definition, "ratio")
+        if share is None:
+            reason = "No resident memory of this kind in the window."
+            return absent(definition, "ratio", "not_enough_data", reason, window=self.window, method=self.method)
+        estimate = share.estimate
+        interval: Interval | None = None
+        if always_bounds or estimate.lo is None or estimate.hi is None:
+            if share.lo != share.hi:
+                lo, hi = min(share.lo, estimate.value), max(share.hi, estimate.value)
+                interval = _bounds(lo, hi, sampled=share.sampled)
+        else:
+            interval = Interval(estimate.lo, estimate.hi, estimate.level, "confidence")
+        return self.figure(definition, "ratio", estimate.value, interval)
+
+    def placed(self, definition: str, found: Misplaced | None) -> Figure:
+        """Bytes in the wrong place; not collected where the tier of the pages is unknown."""
+        if self.nothing is not None:
+            return self._absent(definition, "bytes")
+        if found is None:
+            reason = "The collector did not say in which tier the pages are."
+            return absent(definition, "bytes", "not_collected", reason, window=self.window, method=self.method)
+        bounds = None if found.lo == found.hi else _bounds(found.lo, found.hi, sampled=found.sampled)
+        figure = self.figure(definition, "bytes", found.value, bounds)
+        if found.unplaced_share <= 0:
+            return figure
+        note = f"the tier of {found.unplaced_share:.0%} of the bytes is unknown: they are in the upper bound alone"
+        return self.figure(definition, "bytes", found.value, bounds, (*self.warnings, note))
+
+    def _absent(self, definition: str, unit: str) -> Figure:
+        return absent(definition, unit, "not_collected", self.nothing or "", window=self.window, method=self.method)
+
+    def figure(
+        self,
+        definition: str,
+        unit: str,
+        value: float,
+        interval: Interval | None,
+        warnings: tuple[str, ...] | None = None,
+        *,
+        grounding: str = GROUNDING,
+    ) -> Figure:
+        """A number with this evidence; `warnings` in place of the shared ones."""
+        return Figure(
+            definition,
+            "ok",
+            value,
+            unit,
+            method=self.method,
+            window=self.window,
+            interval=interval,
+            n_hosts=self.n_hosts,
+            n_intervals=self.n_intervals,
+            n_samples=self.n_samples,
+            coverage=self.coverage,
+            grade=self.grade,
+            grounding=grounding,
+            warnings=self.warnings if warnings is None else warnings,
+        )
+
+
+def _bounds(lo: float, hi: float, *, sampled: bool) -> Interval:
+    """Hard bounds; with the error of a sample in them they hold at its confidence."""
+    return Interval(lo, hi, LEVEL, "confidence") if sampled else Interval(lo, hi, None, "bounds")
+
+
+def gather_evidence(
+    measured: Measured | Sequence[HeatSeries] | None,
+    method: Method | None,
+    rule: Rule,
+    window: Window,
+    wanted: str | None,
+) -> Evidence:
+    """Judge what was measured. A claim that the data does not support yet is graded `early`, with what is missing."""
+    family = None if method is None else method.family
+    source = SeriesSource(tuple(measured)) if isinstance(measured, Sequence) else measured
+    observed = [] if source is None else source.observed(window.start.timestamp(), window.end.timestamp())
+    if source is None or not observed:
+        what = "No heat" if wanted is None else f"No heat by {wanted}"
+        nothing = f"{what} was measured for this service in the window."
+        return Evidence(family, window, 0, 0, None, None, (), nothing, ())
+    coverage = sum(host.coverage for host in observed) / len(observed)
+    enough = _judge(observed, coverage, rule)
+    notes = [_VMA_NOTE if method is not None and method.granularity == _VMA else _PAGE_NOTE]
+    if method is not None and method.is_sampler:
+        notes.append(_SAMPLED_NOTE)
+    pages = source.sampled_pages()
+    if pages is not None:
+        notes.append(_PANEL_NOTE.format(pages=round(pages)))
+    if rule.snapped:
+        notes.append(rule.snapped)
+    return Evidence(
+        method=family,
+        window=window,
+        n_hosts=len(observed),
+        n_intervals=sum(host.n_intervals for host in observed),
+        coverage=coverage,
+        grade=enough.grade or "early",
+        warnings=enough.warnings,
+        nothing=None,
+        notes=tuple(notes),
+    )
+
+
+def host_evidence(host: Observed, whole: Evidence, rule: Rule) -> Evidence:
+    """The evidence of one host's figures in the answer that `whole` stands behind."""
+    enough = _judge([host], host.coverage, rule)
+    return replace(
+        whole,
+        n_hosts=1,
+        n_intervals=host.n_intervals,
+        coverage=host.coverage,
+        grade=enough.grade or "early",
+        warnings=enough.warnings,
+        nothing=None,
+    )
+
+
+def _judge(observed: Sequence[Observed], coverage: float, rule: Rule) -> Enough:
+    return judge_enough(
+        n_hosts=len(observed),
+        n_intervals=max(host.n_intervals for host in observed),
+        coverage=coverage,
+        history=max(host.history for host in observed),
+        needed_history=rule.history,
+    )

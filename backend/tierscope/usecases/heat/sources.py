@@ -1,0 +1,92 @@
+"""Where the heat of a window comes from: intervals while there are few enough, else sums per hour or day."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.base.figures import Window
+from tierscope.domain.heat.rows import HeatSeries, Method, fold_rows, join_series
+from tierscope.storage.heat.rows import RollupTable, count_live, read_live, read_rollups
+
+MAX_ROWS = 12_000
+"""Rows of single intervals that one request unpacks."""
+LIVE_KEPT = timedelta(days=8)
+PROBE = timedelta(minutes=10)
+"""The stretch whose rows tell how many there are per minute: intervals may be shorter than one."""
+DAILY_FROM = timedelta(days=30)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+
+def read_heat(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], window: Window, *, now: datetime
+) -> dict[Method, dict[int, HeatSeries]]:
+    """The heat of the window by method and host. Buckets that are not summed yet are taken from their intervals."""
+    plan = plan_intervals(session, service_id, host_ids, window, now=now)
+    if plan.enough:
+        return _join(_read_intervals(session, service_id, host_ids, window.start, window.end))
+    daily = window.end - window.start > DAILY_FROM
+    table: RollupTable = "heat_1d" if daily else "heat_1h"
+    width = DAY if daily else HOUR
+    first = floor_to(window.start, width)
+    sums = read_rollups(session, table, service_id, first, window.end, host_ids)
+    newest = max((int(part.ends_us[-1]) for part in sums), default=None)
+    covered = window.start if newest is None else datetime.fromtimestamp(newest / 1e6, tz=UTC)
+    tail = max(covered, plan.live_start, window.end - timedelta(minutes=MAX_ROWS / plan.rows_per_minute))
+    parts = [*sums]
+    if tail < window.end:
+        parts += _read_intervals(session, service_id, host_ids, tail, window.end)
+    return _join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalPlan:
+    """Whether single intervals answer a window, since when they are kept, and how many there are per minute."""
+
+    enough: bool
+    live_start: datetime
+    rows_per_minute: float
+
+
+def plan_intervals(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], window: Window, *, now: datetime
+) -> IntervalPlan:
+    """Single intervals answer a window that is kept whole and has few enough of them."""
+    minutes = (window.end - window.start).total_seconds() / 60
+    live_start = max(window.start, now - LIVE_KEPT)
+    if live_start > window.start or minutes * len(host_ids) > MAX_ROWS:
+        return IntervalPlan(enough=False, live_start=live_start, rows_per_minute=max(float(len(host_ids)), 1.0))
+    probed = count_live(session, service_id, window.end - PROBE, window.end, host_ids)
+    per_minute = max(probed / (PROBE.total_seconds() / 60), float(len(host_ids)), 1.0)
+    return IntervalPlan(minutes * per_minute <= MAX_ROWS, live_start, per_minute)
+
+
+def _read_intervals(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, end: datetime
+) -> list[HeatSeries]:
+    found = []
+    for host_id, rows in read_live(session, service_id, start, end, host_ids).items():
+        for method in {row.method for row in rows}:
+            folded = fold_rows(host_id, [row for row in rows if row.method == method])
+            if folded is not None:
+                found.append(folded)
+    return found
+
+
+def _join(parts: Sequence[HeatSeries]) -> dict[Method, dict[int, HeatSeries]]:
+    grouped: dict[tuple[Method, int], list[HeatSeries]] = {}
+    for part in parts:
+        grouped.setdefault((part.method, part.host_id), []).append(part)
+    found: dict[Method, dict[int, HeatSeries]] = {}
+    for (method, host_id), some in grouped.items():
+        joined = join_series(some)
+        if joined is not None:
+            found.setdefault(method, {})[host_id] = joined
+    return found
+
+
+def floor_to(at: datetime, width: timedelta) -> datetime:
+    """The start of the bucket of this width that holds a moment."""
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    return epoch + (at - epoch) // width * width

@@ -1,0 +1,80 @@
+"""Which series are stored where: the index of this process, and the database behind it."""
+
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tierscope.core.database import Database
+from tierscope.core.settings import RemoteWriteSettings
+from tierscope.domain.ingest.prometheus.targets import find_target
+from tierscope.storage.ingest.sample_core import load_core
+from tierscope.storage.ingest.series import NewSeries, count_series, digest_labels, find_series, store_series
+
+if TYPE_CHECKING:
+    from tierscope.storage.ingest.sample_core import SeriesIndex, WriteRequest
+
+KNOWN_SERIES_MAX = 4_000_000
+_COUNT_SECONDS = 600.0
+
+
+class SampleRegistry:
+    """Ids of series, looked up once and remembered. Series are stored before samples name them."""
+
+    def __init__(self, database: Database, settings: RemoteWriteSettings) -> None:
+        self._database = database
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._index: SeriesIndex | None = None
+        self._room = 0
+        self._counted_at: float | None = None
+
+    @property
+    def index(self) -> "SeriesIndex":
+        """The index of this process; made at first use, since the compiled core is needed for it.
+
+        Raises:
+            ConfigurationError: the compiled core is not installed.
+        """
+        with self._lock:
+            if self._index is None:
+                self._index = load_core().SeriesIndex(secrets.randbits(64), KNOWN_SERIES_MAX)
+            return self._index
+
+    def resolve(self, request: "WriteRequest") -> None:
+        """Finds or stores the series that a request brings anew. Those beyond the limit are left out of it."""
+        unknown = request.unknown()
+        if not unknown:
+            return
+        named = [self._name(labels) for labels in unknown]
+        found = self._find_or_store(named)
+        request.resolve(self.index, [found.get(series.digest) for series in named])
+
+    def _name(self, labels: Sequence[tuple[str, str]]) -> NewSeries:
+        target = find_target(
+            dict(labels), host_label=self._settings.host_label, cluster_label=self._settings.cluster_label
+        )
+        return NewSeries(labels, target, digest_labels(labels))
+
+    def _find_or_store(self, named: Sequence[NewSeries]) -> dict[bytes, tuple[int, int]]:
+        digests = {series.digest: series for series in named}
+        with self._database.read() as session:
+            found = find_series(session, list(digests))
+        missing = [series for digest, series in digests.items() if digest not in found]
+        if missing:
+            with self._lock:
+                admitted = missing[: max(self._count_room(), 0)]
+                self._room -= len(admitted)
+            if admitted:
+                with self._database.write() as transaction:
+                    found |= store_series(transaction, admitted)
+        return found
+
+    def _count_room(self) -> int:
+        now = time.monotonic()
+        if self._counted_at is None or now - self._counted_at > _COUNT_SECONDS:
+            with self._database.read() as session:
+                self._room = self._settings.series - count_series(session)
+            self._counted_at = now
+        return self._room

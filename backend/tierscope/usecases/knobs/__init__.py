@@ -1,0 +1,1 @@
+"""Advice on kernel settings, and the cards that advice is shown on."""

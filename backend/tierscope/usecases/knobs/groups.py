@@ -1,0 +1,54 @@
+"""How the hosts of a like-for-like group are set: the value that most of them have, and who differs."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.knobs.machine import read_knobs
+from tierscope.storage.base.subjects import SubjectHost, like_hosts, newest_inventories
+
+GROUP_MAX = 200
+GROUP_MIN = 3
+"""Fewer other hosts are no norm."""
+MAJORITY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class KnobState:
+    """One setting: its value here, and the one that more than half of the group has. None where there is none."""
+
+    path: str
+    current: str | None
+    group_norm: str | None
+    group_hosts: int
+    differs: bool | None
+
+
+def read_knob_states(
+    session: ReadSession, host: SubjectHost, inventory: Mapping[str, Any] | None, *, now: datetime
+) -> tuple[KnobState, ...]:
+    """The settings of a host beside those of up to 200 others that run one of its services on the same kernel."""
+    own = read_knobs(inventory)
+    if not own:
+        return ()
+    others = newest_inventories(session, like_hosts(session, host.id, limit=GROUP_MAX), now)
+    release = (inventory or {}).get("kernel_release")
+    alike = [read_knobs(body) for body in others.values() if body.get("kernel_release") == release]
+    return compare(own, alike)
+
+
+def compare(own: Mapping[str, str | None], others: Sequence[Mapping[str, str | None]]) -> tuple[KnobState, ...]:
+    """Each setting of one host beside those of the others that have it."""
+    found = []
+    for path, value in sorted(own.items()):
+        values = [other[path] for other in others if other.get(path) is not None]
+        norm = None
+        if len(values) >= GROUP_MIN:
+            most, count = Counter(values).most_common(1)[0]
+            norm = most if count > MAJORITY * len(values) else None
+        differs = None if norm is None or value is None else value != norm
+        found.append(KnobState(path, value, norm, len(values), differs))
+    return tuple(found)

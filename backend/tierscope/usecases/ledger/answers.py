@@ -1,0 +1,146 @@
+"""The answer of the ledger, and how its columns become figures: totals, rates and the trust in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, absent
+from tierscope.domain.ledger import Column, ColumnPlan, Trust
+from tierscope.usecases.ledger.ping_pong import PingPongView
+
+GROUNDING = "L kernel text of each counter"
+WHOLE_HOSTS = "Whole hosts, all their services together: the kernels keep no such counters for this service's cgroups."
+_TRUST_ORDER: tuple[Trust, ...] = ("exact", "sampled", "bound", "partial", "not_supported")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """A column: total and rate over the window, and what it is made of."""
+
+    key: str
+    label: str
+    unit: str
+    counters: tuple[str, ...]
+    trust: Trust
+    trust_note: str
+    total: Figure
+    rate: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class ResetView:
+    """A stretch that was left out; `at` in Unix seconds."""
+
+    at: float
+    cause: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerView:
+    """The answer of both routes."""
+
+    subject: str
+    origin: str
+    dialect: str
+    window: Window
+    axis: TimeAxis
+    columns: tuple[ColumnView, ...]
+    series: tuple[Series, ...]
+    resets: tuple[ResetView, ...]
+    ping_pong: PingPongView
+    n_hosts: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSums:
+    """One column over the `n_hosts` that have it: intervals, observed seconds, total, and rates added up.
+
+    `newest`: of a gauge the newest values of the hosts, added up.
+    """
+
+    n_hosts: int
+    n_intervals: int
+    seconds: float
+    total: float
+    per_s: float
+    newest: float
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEvidence:
+    """What all figures of one ledger share. `n_hosts` have rows in the window."""
+
+    window: Window
+    n_hosts: int
+    warnings: tuple[str, ...]
+    whole_hosts: bool = False
+
+
+def view_column(
+    column: Column, plans: Sequence[ColumnPlan], sums: ColumnSums | None, evidence: LedgerEvidence
+) -> ColumnView:
+    """A column with its figures; `plans` are those of its hosts."""
+    counters, trust, note = trust_of_hosts(plans)
+    if evidence.whole_hosts and trust != "not_supported":
+        trust = "bound" if trust in ("exact", "sampled") else trust
+        note = f"{WHOLE_HOSTS} {note}".strip()
+    total, rate = _numbers(column, sums, evidence, trust, note)
+    return ColumnView(column.key, column.label, column.unit, counters, trust, note, total, rate)
+
+
+def trust_of_hosts(plans: Sequence[ColumnPlan]) -> tuple[tuple[str, ...], Trust, str]:
+    """The weakest trust of the hosts that have the column at all."""
+    having = [plan for plan in plans if plan.trust != "not_supported"]
+    if not having:
+        note = plans[0].note if plans else "No host has sent counters."
+        return (plans[0].counters if plans else ()), "not_supported", note
+    weakest = max(having, key=lambda plan: _TRUST_ORDER.index(plan.trust))
+    counters = tuple(dict.fromkeys(name for plan in having for name in plan.counters))
+    if len(having) < len(plans):
+        missing = f"{len(plans) - len(having)} of {len(plans)} hosts have no such counter."
+        return counters, "partial", f"{weakest.note} {missing}".strip()
+    return counters, weakest.trust, weakest.note
+
+
+def _numbers(
+    column: Column, sums: ColumnSums | None, evidence: LedgerEvidence, trust: Trust, note: str
+) -> tuple[Figure, Figure]:
+    """Total (a gauge: its newest value) and rate over observed seconds, summed over hosts."""
+    window = evidence.window
+    name, rate_name = f"tier_moves.{column.key}/1", f"tier_moves.{column.key}_per_s/1"
+    rate_unit = f"{column.unit}_per_s"
+    if trust == "not_supported":
+        return (
+            absent(name, column.unit, "not_supported", note, window=window, method="counters"),
+            absent(rate_name, rate_unit, "not_supported", note, window=window, method="counters"),
+        )
+    if sums is None:
+        reason = "No two samples of one boot in the window to compare."
+        return (
+            absent(name, column.unit, "not_enough_data", reason, window=window, method="counters"),
+            absent(rate_name, rate_unit, "not_enough_data", reason, window=window, method="counters"),
+        )
+
+    def figure(definition: str, unit: str, value: float) -> Figure:
+        return Figure(
+            definition,
+            "ok",
+            value,
+            unit,
+            method="counters",
+            window=window,
+            n_hosts=sums.n_hosts,
+            n_intervals=sums.n_intervals,
+            coverage=min(1.0, sums.seconds / (evidence.n_hosts * window.seconds)),
+            grade="good" if trust == "exact" else "partial",
+            grounding=GROUNDING,
+            warnings=evidence.warnings,
+        )
+
+    if column.gauge:
+        reason = "A state, not a flow."
+        return (
+            figure(name, column.unit, sums.newest),
+            absent(rate_name, rate_unit, "not_supported", reason, window=window, method="counters"),
+        )
+    return figure(name, column.unit, sums.total), figure(rate_name, rate_unit, sums.per_s)

@@ -1,0 +1,205 @@
+"""Ping-pong of one or more hosts: measured where the kernel marks demoted pages, else bounded, and the verdict."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
+from tierscope.domain.ledger import Sign, Verdict, bound_churn, judge, measure_tpp, move_bytes_per_s
+from tierscope.usecases.ledger.sources import HostLedger
+
+Kind = Literal["measured", "upper_bound", "not_available"]
+
+
+@dataclass(frozen=True, slots=True)
+class PingPongView:
+    """Ping-pong or its bound, and what it means."""
+
+    kind: Kind
+    estimate: str
+    ratio: Figure
+    churn_pages_per_s: Figure
+    churn_pages_per_s_per_gib: Figure
+    tier_move_bytes_per_s: Figure
+    verdict: str
+    explanation: str
+    evidence: tuple[Sign, ...] = ()
+    against: tuple[Sign, ...] = ()
+    runner_up: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MoveSums:
+    """Totals over the hosts that count moves, and the seconds and DRAM bytes behind them."""
+
+    promoted: int
+    demoted: int
+    candidates: int
+    candidates_demoted: int
+    seconds: float
+    dram_bytes: float | None
+    n_hosts: int
+    n_intervals: int
+
+
+def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tuple[str, ...]) -> PingPongView:
+    """Judge the hosts' ledgers. TPP measures; other kernels bound; a mix of both is bounded."""
+    counting = [part for part in parts if _counts(part)]
+    word, explanation, first = _judge_all(parts)
+    if counting:
+        tpp = all(part.plan.dialect == "tpp" for part in counting)
+        view = describe_sums(_add_up(counting), window, warnings, (word, explanation), measured=tpp)
+    else:
+        reason, status = _why_not(parts)
+        view = describe_nothing(window, reason, status, word, explanation)
+    return replace(view, evidence=first.evidence, against=first.against, runner_up=first.runner_up)
+
+
+def describe_sums(
+    sums: MoveSums, window: Window, warnings: tuple[str, ...], verdict: tuple[str, str], *, measured: bool
+) -> PingPongView:
+    """From totals over hosts; `verdict` is the word and its explanation, `measured` that their kernels mark pages."""
+    tools = _Tools(window, warnings, sums)
+    return (_measured if measured else _bounded)(sums, tools, *verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tools:
+    window: Window
+    warnings: tuple[str, ...]
+    sums: MoveSums
+
+    def figure(self, name: str, unit: str, value: float | None, *, bounds: tuple[float, float] | None = None) -> Figure:
+        """A figure of ping-pong; without a value the denominator was zero."""
+        if value is None:
+            status: AbsentStatus = "not_enough_data"
+            reason = "Nothing to divide by: no such moves, or the size of DRAM is unknown."
+            return absent(name, unit, status, reason, window=self.window, method="counters")
+        return Figure(
+            name,
+            "ok",
+            value,
+            unit,
+            method="counters",
+            window=self.window,
+            interval=None if bounds is None else Interval(bounds[0], bounds[1], None, "bounds"),
+            n_hosts=self.sums.n_hosts,
+            n_intervals=self.sums.n_intervals,
+            coverage=min(1.0, self.sums.seconds / self.window.seconds) if self.window.seconds else None,
+            grade="partial" if bounds is not None else "good",
+            grounding="L kernel text; bounds by counting",
+            warnings=self.warnings,
+        )
+
+
+def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPongView:
+    found = measure_tpp(
+        candidates=sums.candidates,
+        candidates_demoted=sums.candidates_demoted,
+        demoted_pages=sums.demoted,
+        seconds=sums.seconds,
+        dram_bytes=sums.dram_bytes,
+    )
+    return PingPongView(
+        kind="measured",
+        estimate="promotion candidates that carry the mark of an earlier demotion, of all candidates",
+        ratio=tools.figure("ping_pong.candidate_ratio/1", "ratio", found.ratio),
+        churn_pages_per_s=tools.figure("ping_pong.pages_per_s/1", "pages_per_s", found.pages_per_s),
+        churn_pages_per_s_per_gib=tools.figure(
+            "ping_pong.pages_per_s_per_gib/1", "pages_per_s_per_gib", found.pages_per_s_per_gib
+        ),
+        tier_move_bytes_per_s=tools.figure(
+            "tier_moves.bytes_per_s/1", "bytes_per_s", move_bytes_per_s(sums.promoted, sums.demoted, sums.seconds)
+        ),
+        verdict=word,
+        explanation=explanation,
+    )
+
+
+def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPongView:
+    found = bound_churn(
+        promoted_pages=sums.promoted, demoted_pages=sums.demoted, seconds=sums.seconds, dram_bytes=sums.dram_bytes
+    )
+    lo, hi = found.round_trip_pages_lo, found.round_trip_pages_hi
+    share = (lo / sums.promoted, hi / sums.promoted) if sums.promoted else None
+    per_s = found.churn_pages_per_s
+    return PingPongView(
+        kind="upper_bound",
+        estimate="churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; "
+        "a page cannot have gone round without both, and a moving hot set has churn without ping-pong",
+        ratio=tools.figure("ping_pong.churn_ratio/1", "ratio", share[1] if share else None, bounds=share),
+        churn_pages_per_s=tools.figure(
+            "ping_pong.churn_pages_per_s/1", "pages_per_s", per_s, bounds=(lo / sums.seconds, per_s)
+        ),
+        churn_pages_per_s_per_gib=tools.figure(
+            "ping_pong.churn_pages_per_s_per_gib/1",
+            "pages_per_s_per_gib",
+            found.churn_pages_per_s_per_gib,
+            bounds=(0.0, found.churn_pages_per_s_per_gib or 0.0),
+        ),
+        tier_move_bytes_per_s=tools.figure(
+            "tier_moves.bytes_per_s/1", "bytes_per_s", move_bytes_per_s(sums.promoted, sums.demoted, sums.seconds)
+        ),
+        verdict=word,
+        explanation=explanation,
+    )
+
+
+def describe_nothing(window: Window, reason: str, status: AbsentStatus, word: str, explanation: str) -> PingPongView:
+    """No estimate, and which kind of nothing that is."""
+
+    def figure(name: str, unit: str) -> Figure:
+        return absent(name, unit, status, reason, window=window, method="counters")
+
+    return PingPongView(
+        kind="not_available",
+        estimate=reason,
+        ratio=figure("ping_pong.churn_ratio/1", "ratio"),
+        churn_pages_per_s=figure("ping_pong.churn_pages_per_s/1", "pages_per_s"),
+        churn_pages_per_s_per_gib=figure("ping_pong.churn_pages_per_s_per_gib/1", "pages_per_s_per_gib"),
+        tier_move_bytes_per_s=figure("tier_moves.bytes_per_s/1", "bytes_per_s"),
+        verdict=word,
+        explanation=explanation,
+    )
+
+
+def _counts(part: HostLedger) -> bool:
+    return part.ledger.total("promoted_pages") is not None and part.ledger.total("demoted_pages") is not None
+
+
+def _why_not(parts: Sequence[HostLedger]) -> tuple[str, AbsentStatus]:
+    if not parts:
+        return "No counters were collected in the window.", "not_collected"
+    if all(part.plan.dialect == "none" for part in parts):
+        return "These kernels count neither promotions nor demotions.", "not_supported"
+    return "Promotions and demotions are not both counted here.", "not_supported"
+
+
+def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
+    def total(key: str) -> int:
+        return sum(part.ledger.total(key) or 0 for part in parts)
+
+    known = [part.machine.top_bytes for part in parts if part.machine.top_bytes is not None]
+    return MoveSums(
+        promoted=total("promoted_pages"),
+        demoted=total("demoted_pages"),
+        candidates=total("promotion_candidates_pages"),
+        candidates_demoted=total("candidates_demoted"),
+        seconds=max(part.ledger.seconds("promoted_pages") for part in parts),
+        dram_bytes=sum(known) if len(known) == len(parts) else None,
+        n_hosts=len(parts),
+        n_intervals=sum(len(part.ledger.times_s) for part in parts),
+    )
+
+
+def _judge_all(parts: Sequence[HostLedger]) -> tuple[str, str, Verdict]:
+    """The verdict that most hosts have, worded by the first of them, and that one's own."""
+    verdicts = [judge(part.ledger, part.machine.context(part.ledger.total("limit_events"))) for part in parts]
+    if not verdicts:
+        nothing = Verdict("not_enough_data", "No counters in the window.", "certain")
+        return nothing.word, nothing.explanation, nothing
+    word, count = Counter(verdict.word for verdict in verdicts).most_common(1)[0]
+    first = next(verdict for verdict in verdicts if verdict.word == word)
+    text = f"{first.explanation} ({first.confidence})"
+    return word, text if len(verdicts) == 1 else f"{count} of {len(verdicts)} hosts. The first: {text}", first

@@ -1,0 +1,236 @@
+"""Reads of ping-pong: states over time, what the moves cost, and whether they should be stopped."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from tierscope.domain.base.axis import make_grid
+from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, absent
+from tierscope.domain.counters.monotonic import nominal_step
+from tierscope.domain.ledger.ping_pong import State
+from tierscope.domain.ledger.states import JUDGE_EVERY, gravest
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
+from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.ledger.answers import WHOLE_HOSTS
+from tierscope.usecases.ledger.ping_pong import Kind, describe_ping_pong
+from tierscope.usecases.ledger.ping_pong_cost import CostView, StopView, advise_stop, view_cost
+from tierscope.usecases.ledger.ping_pong_hosts import HostHistory, busiest, read_histories
+from tierscope.usecases.ledger.ping_pong_series import view_series
+from tierscope.usecases.ledger.ping_pong_spans import SpanView, bucket_states, list_spans
+
+_SAMPLED = (
+    "Ping-pong by page identity is not collected: page samples do not say in which tier a page lies. Flows and"
+    " residency are used instead."
+)
+_NO_COUNTERS = "No counters of tier moves were collected in the window."
+_JUDGED = (
+    "Moves are futile when traffic goes both ways while residency and throughput stand still; a moving hot set has the"
+    " same flows."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HostStateView:
+    """One host's newest state and the verdict on its newest intervals."""
+
+    host_id: str
+    host_name: str
+    state: State | None
+    verdict: str
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class PingPongHistoryView:
+    """The answer of both routes."""
+
+    subject: str
+    origin: str
+    window: Window
+    kind: Kind
+    state: State | None
+    ratio: Figure
+    churn_pages_per_s: Figure
+    churn_pages_per_s_per_gib: Figure
+    axis: TimeAxis
+    series: tuple[Series, ...]
+    states: tuple[State | None, ...]
+    spans: tuple[SpanView, ...]
+    hosts: tuple[HostStateView, ...]
+    cost: CostView
+    verdict: str
+    explanation: str
+    stop_moving: StopView
+    missing: Figure | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was read of a subject."""
+
+    subject: str
+    origin: str
+    parts: Sequence[HostHistory]
+    own_groups: bool
+    is_service: bool
+    notes: tuple[str, ...]
+
+
+class PingPongReads:
+    """Ping-pong of hosts and services."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def host(self, host_id: str, *, from_: str | None, to: str | None, max_points: int) -> PingPongHistoryView:
+        """Ping-pong of one host.
+
+        Raises:
+            NotFound: no such host.
+            BadRequest: the window cannot be read.
+        """
+        now = self._context.clock()
+        window = parse_window(from_, to, now=now)
+        with self._context.database.read() as session:
+            host = require_subject_host(session, host_id)
+            parts = read_histories(session, [host], window, None, now=now, whole_hosts=True)
+            found = _Found(
+                subject=host_id,
+                origin=host.origin,
+                parts=parts,
+                own_groups=False,
+                is_service=False,
+                notes=(),
+            )
+        return _view(found, window, max_points)
+
+    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> PingPongHistoryView:
+        """Ping-pong of a service: of its own control groups where hosts count them, else of its whole hosts.
+
+        Raises:
+            NotFound: no such service.
+            BadRequest: the window cannot be read.
+        """
+        now = self._context.clock()
+        window = parse_window(from_, to, now=now)
+        with self._context.database.read() as session:
+            service, every = require_service_hosts(session, service_id)
+            hosts = busiest(session, service, every, window, own=True)
+            parts = read_histories(session, hosts, window, service, now=now, whole_hosts=False)
+            own_groups = any(part.part.ledger.total("promoted_pages") is not None for part in parts)
+            if not own_groups:
+                hosts = busiest(session, service, every, window, own=False)
+                parts = read_histories(session, hosts, window, service, now=now, whole_hosts=True)
+            found = _Found(
+                subject=service_id,
+                origin=service.origin,
+                parts=parts,
+                own_groups=own_groups,
+                is_service=True,
+                notes=_host_notes(len(hosts), len(every), own_groups=own_groups, any_parts=bool(parts)),
+            )
+        return _view(found, window, max_points)
+
+
+def _host_notes(taken: int, every: int, *, own_groups: bool, any_parts: bool) -> tuple[str, ...]:
+    notes = () if every <= taken else (f"The {taken} of {every} hosts that moved most pages in the window.",)
+    return notes if own_groups or not any_parts else (*notes, WHOLE_HOSTS)
+
+
+def _view(found: _Found, window: Window, max_points: int) -> PingPongHistoryView:
+    parts = [part for part in found.parts if len(part.part.ledger.times_s)]
+    steps = [nominal_step(part.rows.times_s) for part in parts]
+    nominal_s = min(steps, default=60.0)
+    grid = make_grid(window, interval_s=nominal_s, max_points=max_points)
+    warnings = () if found.own_groups or not found.is_service or not parts else (WHOLE_HOSTS,)
+    summary = describe_ping_pong([part.part for part in parts], window, warnings)
+    word, explanation = _judge(parts, summary.verdict, summary.explanation)
+    cost = view_cost(parts, window, own_groups=found.own_groups)
+    states = [_last(part) for part in parts]
+    state = gravest(states)
+    spans = list_spans(parts, window)
+    needed_s = max((part.spans.crit_seconds for part in parts), default=0.0)
+    stop = advise_stop(
+        [part for part, own in zip(parts, states, strict=True) if own not in (None, "ok")],
+        cost,
+        state,
+        _lasted(spans, parts),
+        needed_s,
+        subject="service" if found.is_service else "host",
+    )
+    return PingPongHistoryView(
+        subject=found.subject,
+        origin=found.origin,
+        window=window,
+        kind=summary.kind,
+        state=state,
+        ratio=summary.ratio,
+        churn_pages_per_s=summary.churn_pages_per_s,
+        churn_pages_per_s_per_gib=summary.churn_pages_per_s_per_gib,
+        axis=grid.axis(),
+        series=view_series(parts, grid, measured=summary.kind == "measured", own_groups=found.own_groups),
+        states=bucket_states(parts, grid),
+        spans=spans,
+        hosts=tuple(_host(part, own) for part, own in zip(parts, states, strict=True)),
+        cost=cost,
+        verdict=word,
+        explanation=explanation,
+        stop_moving=stop,
+        missing=_missing(parts, summary.kind, summary.ratio, window),
+        notes=(*found.notes, *_notes(parts, summary.kind)),
+    )
+
+
+def _notes(parts: Sequence[HostHistory], kind: Kind) -> tuple[str, ...]:
+    if not parts:
+        return ()
+    every = max(part.spans.every for part in parts)
+    coarse = (f"The window is long: one interval in {every} is judged.",) if every > JUDGE_EVERY else ()
+    return (_SAMPLED, *(() if kind == "measured" else (_JUDGED, *coarse)))
+
+
+def _missing(parts: Sequence[HostHistory], kind: Kind, ratio: Figure, window: Window) -> Figure | None:
+    if not parts:
+        return absent("ping_pong.state/1", "state", "not_collected", _NO_COUNTERS, window=window, method="counters")
+    return replace(ratio, definition="ping_pong.state/1", unit="state") if kind == "not_available" else None
+
+
+def _judge(parts: Sequence[HostHistory], word: str, explanation: str) -> tuple[str, str]:
+    """The verdict that most hosts have over the window, with residency and throughput taken into account."""
+    verdicts = [part.whole.verdict for part in parts if part.whole is not None]
+    if not verdicts:
+        return word, explanation
+    most, count = Counter(verdict.word for verdict in verdicts).most_common(1)[0]
+    first = next(verdict for verdict in verdicts if verdict.word == most)
+    text = f"{first.explanation} ({first.confidence})"
+    return most, text if len(verdicts) == 1 else f"{count} of {len(verdicts)} hosts. The first: {text}"
+
+
+def _last(part: HostHistory) -> State | None:
+    return part.followed.states[-1] if part.followed.states else None
+
+
+def _host(part: HostHistory, state: State | None) -> HostStateView:
+    host = part.part.host
+    if part.newest is None:
+        return HostStateView(host.public_id, host.name, state, "not_enough_data", "")
+    verdict = part.newest.verdict
+    return HostStateView(
+        host.public_id, host.name, state, verdict.word, f"{verdict.explanation} ({verdict.confidence})"
+    )
+
+
+def _lasted(spans: Sequence[SpanView], parts: Sequence[HostHistory]) -> float:
+    """Seconds for which warn or crit have lasted without a break, up to the newest row."""
+    if not spans or spans[-1].to is not None:
+        return 0.0
+    start = spans[-1].from_
+    for span in reversed(spans[:-1]):
+        if span.to != start:
+            break
+        start = span.from_
+    newest = max(float(part.rows.times_s[-1]) for part in parts)
+    return (datetime.fromtimestamp(newest, UTC) - start).total_seconds()

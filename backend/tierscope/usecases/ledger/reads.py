@@ -1,0 +1,137 @@
+"""Reads of the ledger of tier moves: one host, or a service over its hosts."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tierscope.domain.base.axis import Grid, make_grid
+from tierscope.domain.base.figures import Series, Window, gaps_to_none
+from tierscope.domain.counters.monotonic import nominal_step
+from tierscope.domain.ledger import COLUMNS, Column
+from tierscope.domain.ledger.flows import list_resets, rate_series, sum_series
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
+from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.ledger.answers import (
+    WHOLE_HOSTS,
+    ColumnSums,
+    LedgerEvidence,
+    LedgerView,
+    ResetView,
+    view_column,
+)
+from tierscope.usecases.ledger.gathered import read_gathered, view_gathered
+from tierscope.usecases.ledger.ping_pong import describe_ping_pong
+from tierscope.usecases.ledger.sources import HostLedger, read_ledgers
+
+MAX_ROWS = 20_000
+"""Rows of single intervals that one request reads of a service."""
+
+
+class LedgerReads:
+    """Totals, rates, series, resets and the verdict of a window."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def host(self, host_id: str, *, from_: str | None, to: str | None, max_points: int) -> LedgerView:
+        """The ledger of one host.
+
+        Raises:
+            NotFound: no such host.
+            BadRequest: the window cannot be read.
+        """
+        window = parse_window(from_, to, now=self._context.clock())
+        with self._context.database.read() as session:
+            host = require_subject_host(session, host_id)
+            parts = read_ledgers(session, [host], window)
+        return _view(host_id, host.origin, parts, window, max_points)
+
+    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> LedgerView:
+        """The ledger of a service: of its own cgroups where hosts count them, else of its whole hosts, and says so.
+
+        Of many hosts over long windows it is that of whole hours, which the workers have summed.
+
+        Raises:
+            NotFound: no such service.
+            BadRequest: the window cannot be read.
+        """
+        window = parse_window(from_, to, now=self._context.clock())
+        with self._context.database.read() as session:
+            service, hosts = require_service_hosts(session, service_id)
+            if len(hosts) * window.seconds / 60 > MAX_ROWS:
+                gathered = read_gathered(session, service.id, window)
+                if gathered is not None:
+                    return view_gathered(service_id, service.origin, gathered, window, max_points)
+            own = [
+                part
+                for part in read_ledgers(session, hosts, window, service)
+                if any(column.plus for column in part.plan.columns)
+            ]
+            if own:
+                return _view(service_id, service.origin, own, window, max_points)
+            whole = read_ledgers(session, hosts, window)
+        return _view(service_id, service.origin, whole, window, max_points, warning=WHOLE_HOSTS)
+
+
+def _view(
+    subject: str,
+    origin: str,
+    parts: Sequence[HostLedger],
+    window: Window,
+    max_points: int,
+    *,
+    warning: str | None = None,
+) -> LedgerView:
+    measured = [part for part in parts if len(part.ledger.times_s)]
+    interval_s = min((nominal_step(part.ledger.times_s) for part in measured), default=60.0)
+    grid = make_grid(window, interval_s=interval_s, max_points=max_points)
+    warnings = () if warning is None else (warning,)
+    evidence = LedgerEvidence(window, len(measured), warnings, whole_hosts=warning is not None)
+    columns = tuple(
+        view_column(column, [part.plan.columns[place] for part in parts], _sums(column, measured), evidence)
+        for place, column in enumerate(COLUMNS)
+    )
+    supported = {column.key for column in columns if column.trust != "not_supported"}
+    resets = [ResetView(at, cause, tuple(lost)) for part in measured for at, cause, lost in list_resets(part.ledger)]
+    dialects = Counter(part.plan.dialect for part in parts)
+    return LedgerView(
+        subject=subject,
+        origin=origin,
+        dialect=", ".join(name for name, _ in dialects.most_common()) or "none",
+        window=window,
+        axis=grid.axis(),
+        columns=columns,
+        series=tuple(_series(column, measured, grid) for column in COLUMNS if column.key in supported),
+        resets=tuple(sorted(resets, key=lambda reset: reset.at)),
+        ping_pong=describe_ping_pong(measured, window, warnings),
+        n_hosts=len(measured),
+    )
+
+
+def _series(column: Column, measured: Sequence[HostLedger], grid: Grid) -> Series:
+    unit = column.unit if column.gauge else f"{column.unit}_per_s"
+    if not measured:
+        return Series(column.key, column.label, unit, (None,) * len(grid))
+    summed = sum_series([rate_series(part.ledger, grid, column.key) for part in measured])
+    return Series(column.key, column.label, unit, gaps_to_none(summed))
+
+
+def _sums(column: Column, measured: Sequence[HostLedger]) -> ColumnSums | None:
+    """Of one column over the hosts that have it; None where no host has."""
+    having = [part for part in measured if part.ledger.total(column.key) is not None]
+    if not having:
+        return None
+    seconds = [part.ledger.seconds(column.key) for part in having]
+    totals = [float(part.ledger.total(column.key) or 0) for part in having]
+    return ColumnSums(
+        n_hosts=len(having),
+        n_intervals=sum(int(part.ledger.present[:, COLUMNS.index(column)].sum()) for part in having),
+        seconds=sum(seconds),
+        total=sum(totals),
+        per_s=sum(total / over for total, over in zip(totals, seconds, strict=True) if over > 0),
+        newest=sum(_newest(part, column.key) for part in having) if column.gauge else 0.0,
+    )
+
+
+def _newest(part: HostLedger, key: str) -> float:
+    return float([value for value in gaps_to_none(part.ledger.column(key)) if value is not None][-1])

@@ -1,0 +1,73 @@
+"""The newest hour of tier moves of hosts: from the ledger, or from live counters where the ledger is not built yet."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.counters.monotonic import nominal_step
+from tierscope.domain.fleet.host_facts import HostFacts
+from tierscope.domain.ledger import Context, Ledger, Plan, Verdict, build_ledger, judge, plan_host
+from tierscope.storage.counters.recent import read_recent
+from tierscope.storage.counters.schemas import read_layouts
+from tierscope.storage.fleet.hosts import HostRow
+from tierscope.storage.ledger.rows import read_newest
+
+RECENT = timedelta(hours=1)
+RECENT_ROWS = 60
+LEDGER_SPAN = timedelta(days=8)
+
+
+def recent_ledgers(
+    session: ReadSession, rows: Sequence[HostRow], facts: Mapping[int, HostFacts], *, now: datetime
+) -> dict[int, Ledger]:
+    """Up to sixty of the newest intervals of each host. Hosts without any are left out."""
+    if not rows:
+        return {}
+    found = {
+        stored.host_id: stored.ledger
+        for stored in read_newest(session, [row.id for row in rows], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
+        if len(stored.ledger.times_s)
+    }
+    return found | _from_live(session, [row for row in rows if row.id not in found], facts)
+
+
+def judge_recent(ledger: Ledger | None, facts: HostFacts) -> Verdict:
+    """The verdict on a host's newest hour."""
+    if ledger is None:
+        return Verdict("not_enough_data", "No two samples of counters arrived recently.", "certain")
+    context = Context(
+        facts.dram_bytes,
+        facts.promote_limit_mib_per_s,
+        balancing=facts.balancing,
+        demotion=facts.demotion,
+        page_bytes=facts.page_bytes,
+    )
+    return judge(ledger, context)
+
+
+def _from_live(session: ReadSession, rows: Sequence[HostRow], facts: Mapping[int, HostFacts]) -> dict[int, Ledger]:
+    by_layout: dict[int, dict[int, datetime]] = {}
+    for row in rows:
+        if row.layout_id is not None and row.last_end_at is not None:
+            by_layout.setdefault(row.layout_id, {})[row.id] = row.last_end_at - RECENT
+    names = read_layouts(session, by_layout)
+    keys: dict[int, set[str]] = {layout_id: set() for layout_id in by_layout}
+    for layout_id, host_ids in by_layout.items():
+        for tiers in {facts[host_id].tiers for host_id in host_ids}:
+            plan = plan_host(names[layout_id], tiers)
+            keys[layout_id] |= {names[layout_id][place] for place in _places(plan)}
+    blocks = read_recent(session, by_layout, {layout_id: sorted(wanted) for layout_id, wanted in keys.items()})
+    found: dict[int, Ledger] = {}
+    for host_id, block in blocks.items():
+        plan = plan_host(block.keys, facts[host_id].tiers, page_bytes=facts[host_id].page_bytes)
+        times = block.times_us.astype(np.float64) / 1e6
+        found[host_id] = build_ledger(
+            times, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times)
+        )
+    return found
+
+
+def _places(plan: Plan) -> set[int]:
+    return {place for column in plan.columns for place in (*column.plus, *column.minus)}

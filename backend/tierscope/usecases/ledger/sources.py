@@ -1,0 +1,107 @@
+"""Where the ledger of a window comes from: rows that the worker has built, and what is newer straight from counters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.base.figures import Window
+from tierscope.domain.base.jobs import COUNTERS
+from tierscope.domain.counters.monotonic import nominal_step
+from tierscope.domain.ledger import Ledger, Plan, Tiers, build_ledger, concatenate, plan_host, plan_service
+from tierscope.domain.ledger.flows import cut
+from tierscope.domain.ledger.machine import Machine, read_machine
+from tierscope.storage.base.dirty_buckets import pending_buckets
+from tierscope.storage.base.subjects import SubjectHost, SubjectService, layouts_in, newest_inventories
+from tierscope.storage.counters.rows import find_before, read_live_keys
+from tierscope.storage.counters.schemas import read_layouts
+from tierscope.storage.ledger.rows import read_ledger
+
+_DIALECT_MARKS = ("host|vmstat|pgpromote", "host|vmstat|pgdemote", "host|vmstat|pgmigrate")
+
+
+@dataclass(frozen=True, slots=True)
+class HostLedger:
+    """The ledger of one host over the window, with the plan that its columns follow."""
+
+    host: SubjectHost
+    machine: Machine
+    plan: Plan
+    ledger: Ledger
+
+
+def read_ledgers(
+    session: ReadSession, hosts: Sequence[SubjectHost], window: Window, service: SubjectService | None = None
+) -> list[HostLedger]:
+    """The ledgers of whole hosts, or of a service's cgroups on them. Hosts without counters have an empty one."""
+    ids = [host.id for host in hosts]
+    scope = None if service is None else f"service:{service.namespace}/{service.name}"
+    inventories = newest_inventories(session, ids, window.end)
+    # Marks first: rows that a worker stores in between then only cost a needless computation.
+    pending: dict[int, datetime] = {}
+    for host_id, bucket in pending_buckets(session, [COUNTERS.kind], ids):
+        pending[host_id] = min(bucket, pending.get(host_id, bucket))
+    service_id = 0 if service is None else service.id
+    stored = {part.host_id: part.ledger for part in read_ledger(session, ids, service_id, window.start, window.end)}
+    found = []
+    for host in hosts:
+        machine = read_machine(inventories.get(host.id))
+        keys = _keys_in(session, host, window)
+        plan = _plan(keys, machine.tiers, scope)
+        ledger = stored.get(host.id) or concatenate([])
+        if any(column.plus for column in plan.columns):
+            fresh_from = _fresh_from(ledger, pending.get(host.id), window)
+            fresh = compute_ledger(session, host.id, machine.tiers, (fresh_from, window.end), scope)
+            if fresh is not None:
+                kept = cut(ledger, ledger.times_s <= fresh_from.timestamp())
+                ledger = concatenate([kept, fresh])
+        found.append(HostLedger(host, machine, plan, ledger))
+    return found
+
+
+def _plan(keys: Sequence[str], tiers: Tiers, scope: str | None) -> Plan:
+    return plan_host(keys, tiers) if scope is None else plan_service(keys, [scope], tiers)
+
+
+def _keys_in(session: ReadSession, host: SubjectHost, window: Window) -> tuple[str, ...]:
+    """All counters that the host sent in the window; without any, those that it sent last."""
+    ids = layouts_in(session, host.id, window.start, window.end)
+    if not ids and host.layout_id is not None:
+        ids = [host.layout_id]
+    return tuple(sorted({key for names in read_layouts(session, ids).values() for key in names}))
+
+
+def _fresh_from(stored: Ledger, pending: datetime | None, window: Window) -> datetime:
+    """From when on the stored rows are missing or no longer the last word."""
+    start = window.start
+    if len(stored.times_s):
+        step = timedelta(seconds=float(stored.times_s[-1]))
+        start = max(start, datetime.fromtimestamp(0, tz=start.tzinfo) + step)
+    return start if pending is None else max(min(start, pending), window.start)
+
+
+def compute_ledger(
+    session: ReadSession, host_id: int, tiers: Tiers, span: tuple[datetime, datetime], scope: str | None
+) -> Ledger | None:
+    """The rows of the (start, end] span from raw counters, None without any. The sample before is the first base."""
+    start, end = span
+    layout_ids = layouts_in(session, host_id, start, end)
+    if not layout_ids:
+        return None
+    before = find_before(session, host_id, start)
+    base = start if before is None else before - timedelta(microseconds=1)
+    if before is not None:
+        layout_ids = sorted({*layout_ids, *layouts_in(session, host_id, base, start)})
+    keys = tuple(sorted({key for names in read_layouts(session, layout_ids).values() for key in names}))
+    plan = _plan(keys, tiers, scope)
+    places = {place for column in plan.columns for place in (*column.plus, *column.minus)}
+    wanted = [key for i, key in enumerate(keys) if i in places or key.startswith(_DIALECT_MARKS)]
+    block = read_live_keys(session, host_id, wanted, layout_ids, base, end)
+    if len(block) == 0:
+        return None
+    times_s = block.times_us / 1e6
+    plan = _plan(block.keys, tiers, scope)
+    ledger = build_ledger(times_s, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times_s))
+    return cut(ledger, np.round(ledger.times_s, 6) > start.timestamp())

@@ -1,0 +1,1 @@
+"""Bodies of finished hours that lie in an object store."""

@@ -1,0 +1,1 @@
+"""Running the service: its health, what it holds and what it removes."""

@@ -1,0 +1,268 @@
+"""What `tierscope doctor` says of a service: each part looked at, with the next step where something is wrong.
+
+Everything is asked through the settings that the service itself uses, so that it works inside a container and beside
+the embedded servers alike.
+"""
+
+import secrets
+import shutil
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+import tierscope
+from tierscope.core.clock import Clock
+from tierscope.core.database import Database, ReadSession
+from tierscope.core.errors import TierscopeError
+from tierscope.core.objects import checksum, open_store
+from tierscope.core.settings import Settings
+from tierscope.domain.fleet.agent_versions import is_supported, oldest_supported, standing
+from tierscope.storage.base.partitions import storage_mode
+from tierscope.storage.base.schema import schema_state
+from tierscope.storage.fleet.agent_versions import count_refused, list_versions
+from tierscope.storage.operate import doctor as stored
+from tierscope.storage.operate.doctor import ServerFacts
+from tierscope.storage.operate.installation import read_installation
+
+Result = Literal["ok", "warning", "failed"]
+
+OLDEST_SERVER = 150_000
+SKEW_SECONDS = 2.0
+"""Between this machine and the database: hosts are judged by both."""
+LAG_SECONDS = 600.0
+SILENT_SECONDS = 180.0
+"""The most frequent tasks come every few seconds."""
+LEAST_FREE_BYTES = 2 << 30
+LEAST_FREE_RATIO = 0.1
+_GIB = 2**30
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_MOUNTED = Path("/run/secrets")
+"""Where container engines put secrets, for the container alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One part. `next_step` is empty where nothing is to be done."""
+
+    name: str
+    result: Result
+    detail: str
+    next_step: str = ""
+
+
+class ServiceDoctor:
+    """Looks at the parts of a service."""
+
+    def __init__(self, settings: Settings, *, clock: Clock, schedule: Mapping[str, float]) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._schedule = schedule
+        """Seconds between starts by task."""
+
+    def examine(self, database_url: str) -> list[Check]:
+        """All checks; those that need the database are left out where it does not answer."""
+        database = Database(database_url, pool_size=1, read_statement_seconds=30)
+        try:
+            found = self._database(database)
+        finally:
+            database.close()
+        disk = self._disk(self._settings.data_dir, "data directory")
+        return [*found, self._queue(), self._objects(), disk, self._secrets()]
+
+    def _database(self, database: Database) -> list[Check]:
+        before = self._clock()
+        try:
+            with database.read() as session:
+                server = stored.read_server(session)
+        except TierscopeError as error:
+            step = "see that the server runs and that TIERSCOPE_DATABASE_URL names it; then look at its log"
+            return [Check("database", "failed", error.detail, step)]
+        middle = before + (self._clock() - before) / 2
+        checks = [
+            _server(server),
+            _encoding(server),
+            _connections(server),
+            _skew((server.now - middle).total_seconds()),
+        ]
+        checks.append(self._database_disk(server))
+        state = schema_state(database)
+        if not state.current:
+            detail = f"revision {state.revision}, this release needs {state.head}"
+            return [*checks, Check("schema", "failed", detail, "run `tierscope migrate`")]
+        checks.append(Check("schema", "ok", f"revision {state.head}"))
+        with database.read() as session:
+            checks.append(_extension(server, storage_mode(session)))
+            checks += self._work(session)
+            checks.append(_agents(session))
+        return checks
+
+    def _work(self, session: ReadSession) -> list[Check]:
+        """Workers by the tasks that they ended, and what waits for them."""
+        now = self._clock()
+        tasks = {task.task: task for task in stored.read_tasks(session)}
+        newest = max((task.last_at for task in tasks.values()), default=None)
+        step = "start `tierscope worker` and one `tierscope beat`; look at their log"
+        if newest is None:
+            workers = Check("workers", "failed", "no worker has ended a task yet", step)
+        elif (now - newest).total_seconds() > SILENT_SECONDS:
+            ago = (now - newest).total_seconds() / 60
+            workers = Check("workers", "failed", f"the newest task ended {ago:.0f} minutes ago", step)
+        else:
+            workers = Check("workers", "ok", f"the newest task ended {(now - newest).total_seconds():.0f} s ago")
+        late = [
+            name
+            for name, seconds in self._schedule.items()
+            if name in tasks and now - tasks[name].last_at > timedelta(seconds=3 * seconds + SILENT_SECONDS)
+        ]
+        missing = [name for name in self._schedule if name not in tasks and self._schedule[name] < SILENT_SECONDS]
+        if workers.result == "ok" and (late or missing):
+            detail = f"not ended for long: {', '.join(late + missing)}"
+            beat = Check(
+                "schedule", "warning", detail, "see that exactly one `tierscope beat` runs, and workers enough"
+            )
+        else:
+            result: Result = "ok" if workers.result == "ok" else "failed"
+            beat = Check("schedule", result, f"{len(tasks)} tasks have run", "" if result == "ok" else step)
+        waiting = read_installation(session, now)
+        lag = 0.0 if waiting.oldest_mark_at is None else max(0.0, (now - waiting.oldest_mark_at).total_seconds())
+        detail = f"{waiting.marks_pending} pieces of work wait, the oldest {lag:.0f} s"
+        slow = lag > LAG_SECONDS
+        more = "start more workers (`tierscope worker --concurrency N`), or look in their log for failures"
+        return [workers, beat, Check("lag", "warning" if slow else "ok", detail, more if slow else "")]
+
+    def _queue(self) -> Check:
+        if self._settings.redis_url is None:
+            return Check("queue", "ok", "none is configured: `tierscope up` brings its own")
+        import redis  # noqa: PLC0415 - only where there is one
+
+        url = self._settings.redis_url.get_secret_value()
+        if url.startswith("filesystem://"):
+            return Check("queue", "ok", "files take the place of a server")
+        step = "see that the server runs and that TIERSCOPE_REDIS_URL names it; nothing is lost meanwhile"
+        try:
+            with redis.Redis.from_url(url, socket_timeout=5, socket_connect_timeout=5) as client:
+                version = client.info("server").get("redis_version", "?")
+                waiting = client.llen("celery")
+        except (redis.RedisError, ValueError, OSError) as error:
+            return Check("queue", "failed", f"Redis does not answer: {type(error).__name__}", step)
+        return Check("queue", "ok", f"Redis {version}, {waiting} wake-ups wait")
+
+    def _objects(self) -> Check:
+        """Puts an object, reads it and removes it, as workers do with closed hours."""
+        step = "see that the store runs, and that TIERSCOPE_OBJECTS__* and its keys are right; rows wait meanwhile"
+        body = secrets.token_bytes(32)
+        key = f"doctor/{checksum(body)}"
+        try:
+            store = open_store(self._settings)
+            if store is None:
+                return Check("objects", "ok", "none is configured: bodies stay in the database")
+            store.put(key, body)
+            store.get(key)
+            store.delete([key])
+        except TierscopeError as error:
+            return Check("objects", "failed", error.detail, error.next_step or step)
+        return Check("objects", "ok", f"the {self._settings.objects.store} store takes, returns and deletes objects")
+
+    def _database_disk(self, server: ServerFacts) -> Check:
+        size = f"the database has {server.database_bytes / _GIB:.2f} GiB"
+        place = Path(server.data_directory) if server.data_directory else None
+        if place is None or not place.exists():
+            return Check("database size", "ok", f"{size}; its disk is not seen from here")
+        found = self._disk(place, "database size")
+        return Check("database size", found.result, f"{size}; {found.detail}", found.next_step)
+
+    def _disk(self, place: Path, name: str) -> Check:
+        existing = next(path for path in (place, *place.parents) if path.exists())
+        usage = shutil.disk_usage(existing)
+        detail = f"{usage.free / _GIB:.1f} of {usage.total / _GIB:.1f} GiB free at {existing}"
+        if usage.free < LEAST_FREE_BYTES or usage.free < LEAST_FREE_RATIO * usage.total:
+            return Check(name, "warning", detail, "make room before it is full: writes stop then, and agents spool")
+        return Check(name, "ok", detail)
+
+    def _secrets(self) -> Check:
+        """Files with secrets that others than their owner may read."""
+        files = list(_secret_files(self._settings))
+        open_ones = [
+            str(path)
+            for path in files
+            if path.exists() and path.stat().st_mode & _OTHERS and _MOUNTED not in path.parents
+        ]
+        gone = [str(path) for path in files if not path.exists()]
+        if gone:
+            return Check("secrets", "failed", f"not there: {', '.join(gone)}", "make them, or correct the setting")
+        if open_ones:
+            detail = f"others than the owner may read {', '.join(open_ones)}"
+            return Check("secrets", "warning", detail, f"run `chmod 600 {' '.join(open_ones)}`")
+        return Check("secrets", "ok", f"{len(files)} files, for their owner alone")
+
+
+def _secret_files(settings: Settings) -> Iterable[Path]:
+    single = (
+        settings.database_url_file,
+        settings.database_password_file,
+        settings.mail.password_file,
+        settings.oidc.client_secret_file,
+    )
+    yield from (path for path in single if path is not None)
+    folder = settings.outgoing.secrets_dir
+    if folder is not None and folder.is_dir():
+        yield from sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+
+
+def _server(server: ServerFacts) -> Check:
+    detail = f"PostgreSQL {server.version} answers"
+    if server.version_number < OLDEST_SERVER:
+        return Check("database", "failed", detail, "use PostgreSQL 15 or later")
+    return Check("database", "ok", detail)
+
+
+def _encoding(server: ServerFacts) -> Check:
+    if server.encoding != "UTF8":
+        step = "make the database anew with ENCODING 'UTF8' and restore a backup into it"
+        return Check("encoding", "failed", f"{server.encoding}: names in other scripts cannot be stored", step)
+    return Check("encoding", "ok", server.encoding)
+
+
+def _connections(server: ServerFacts) -> Check:
+    detail = f"{server.connections} of {server.max_connections} connections are in use"
+    if server.connections > 0.9 * server.max_connections:
+        return Check("connections", "warning", detail, "raise max_connections, or lower TIERSCOPE_DATABASE_POOL_SIZE")
+    return Check("connections", "ok", detail)
+
+
+def _skew(seconds: float) -> Check:
+    detail = f"the database's clock is {abs(seconds):.1f} s {'ahead' if seconds > 0 else 'behind'}"
+    if abs(seconds) > SKEW_SECONDS:
+        return Check("clock", "warning", detail, "synchronise both machines (chrony or systemd-timesyncd)")
+    return Check("clock", "ok", detail)
+
+
+def _extension(server: ServerFacts, storage: str) -> Check:
+    if storage == "native":
+        has = f"; TimescaleDB {server.timescaledb_available} could be used" if server.timescaledb_available else ""
+        return Check("storage", "ok", f"native daily partitions{has}")
+    if server.timescaledb is None:
+        step = "start the server with the extension that the data was made with"
+        return Check("storage", "failed", "the time tables are hypertables and TimescaleDB is not there", step)
+    features = "with columnstore" if server.licence == "timescale" else "Apache features alone: no columnstore"
+    return Check(
+        "storage", "ok", f"TimescaleDB {server.timescaledb}, licence {server.licence or 'unknown'}: {features}"
+    )
+
+
+def _agents(session: ReadSession) -> Check:
+    service = tierscope.__version__
+    rows = [row for row in list_versions(session) if row.version is not None]
+    old = [row for row in rows if not is_supported(standing(row.version, service))]
+    refused = count_refused(session)
+    detail = ", ".join(f"{row.hosts} with {row.version}" for row in rows) or "none has sent anything yet"
+    if refused:
+        step = "upgrade the service: their protocol is newer; they keep what they measure in their spool"
+        return Check("agents", "failed", f"{detail}; batches of {refused} cannot be read", step)
+    if old:
+        step = f"upgrade agents to {oldest_supported(service)} or later: `GET /v1/agents/versions` lists them"
+        return Check("agents", "warning", f"{detail}; {sum(row.hosts for row in old)} are not supported", step)
+    return Check("agents", "ok", detail)

@@ -1,0 +1,131 @@
+"""The worker's part of removing a host or a service: step by step, one transaction each, from where the job stands.
+
+A step that was cut off is done again, which removes nothing twice: rows and the report change in one transaction.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from tierscope.core.clock import Clock
+from tierscope.core.database import Database, WriteTransaction
+from tierscope.storage.operate import purges as stored
+from tierscope.storage.operate.purge_parts import (
+    change_chunk,
+    change_rows,
+    count_left,
+    database_time,
+    try_purge_lock,
+    writers_since_before,
+)
+from tierscope.storage.operate.purge_rollups import DAY, forget_in_heat, forget_in_moves, rollup_days, services_of_host
+from tierscope.storage.operate.purge_steps import ChunkStep, GoneStep, RollupStep, SettleStep, Step, make_steps
+from tierscope.storage.operate.purges import PurgeRow
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What one run did: jobs finished, and rows removed or rewritten."""
+
+    finished: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Rows of a part of a step; `position` None = the step is done. `waits`: nothing can be done now."""
+
+    rows: int
+    position: datetime | None
+    waits: bool = False
+
+
+class PurgeWork:
+    """Works through the jobs, oldest first."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def run(self, *, at_most: timedelta = timedelta(seconds=50)) -> Purged:
+        """Work until nothing is left, or for `at_most`."""
+        deadline = self._clock() + at_most
+        finished = rows = 0
+        while self._clock() < deadline:
+            done = self._next_part()
+            if done is None:
+                break
+            rows += done[0]
+            finished += done[1]
+        return Purged(finished, rows)
+
+    def _next_part(self) -> tuple[int, bool] | None:
+        """Rows of one part of the oldest job, and whether it is done; None where there is nothing to do now."""
+        purge: PurgeRow | None = None
+        try:
+            with self._database.write() as transaction:
+                if not try_purge_lock(transaction):
+                    return None
+                purge = stored.next_purge(transaction)
+                return None if purge is None else self._work(transaction, purge)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the next wake-up tries again
+            if purge is not None:
+                _log.exception("a purge failed and is tried again", purge=purge.id, step=purge.step)
+                with self._database.write() as transaction:
+                    stored.note_error(transaction, purge, f"{type(error).__name__}: {error}"[:500])
+            return None
+
+    def _work(self, transaction: WriteTransaction, purge: PurgeRow) -> tuple[int, bool] | None:
+        steps = make_steps(purge.kind)
+        step = steps[purge.step]
+        part = _do(transaction, step, purge)
+        if part.waits:
+            return None
+        place = purge.step + 1 if part.position is None else purge.step
+        stored.move_purge(
+            transaction,
+            purge,
+            step=place,
+            steps=len(steps),
+            position=part.position,
+            removed={step.name: part.rows},
+            now=self._clock(),
+        )
+        return part.rows, place == len(steps)
+
+
+def _do(transaction: WriteTransaction, step: Step, purge: PurgeRow) -> _Part:
+    if isinstance(step, ChunkStep):
+        return _Part(*change_chunk(transaction, step, purge))
+    if isinstance(step, RollupStep):
+        return _do_rollup(transaction, step, purge)
+    if isinstance(step, SettleStep):
+        return _settle(transaction, purge)
+    if isinstance(step, GoneStep):
+        return _Part(0, None, waits=count_left(transaction, step, purge) > 0)
+    return _Part(change_rows(transaction, step, purge), None)
+
+
+def _settle(transaction: WriteTransaction, purge: PurgeRow) -> _Part:
+    if purge.position is None:
+        return _Part(0, database_time(transaction))
+    return _Part(0, None, waits=writers_since_before(transaction, purge.position) > 0)
+
+
+def _do_rollup(transaction: WriteTransaction, step: RollupStep, purge: PurgeRow) -> _Part:
+    """The next day of a rollup of services."""
+    host = purge.subject.number
+    services = services_of_host(transaction, host)
+    days = rollup_days(transaction, step.name, services)
+    if days is None:
+        return _Part(0, None)
+    day = purge.position or days[0]
+    if step.name == "service_moves_1h":
+        rows = forget_in_moves(transaction, services, host, day)
+    else:
+        rows = forget_in_heat(transaction, step.name, services, host, day)
+    following = day + DAY
+    return _Part(rows, following if following <= days[1] else None)

@@ -1,0 +1,137 @@
+"""Removing the data of a host or a service: asked for here, done by a worker (usecases/operate/purge_work.py)."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from tierscope.core.clock import Clock, utc_now
+from tierscope.core.database import Database, WriteTransaction
+from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.storage.access.credentials import AuditRow, append_audit
+from tierscope.storage.fleet.agents import revoke_host
+from tierscope.storage.operate import purges as stored
+from tierscope.storage.operate.purges import PurgeKind, PurgeRow
+from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeSubject:
+    """What is removed."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PurgedTable:
+    """Rows that left a table."""
+
+    table: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeView:
+    """A job."""
+
+    id: str
+    kind: PurgeKind
+    subject: PurgeSubject
+    requested_by: str
+    requested_at: datetime
+    status: Literal["waiting", "running", "done"]
+    progress_ratio: float
+    report: tuple[PurgedTable, ...]
+    error: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePage:
+    """One page of jobs, newest first."""
+
+    items: tuple[PurgeView, ...]
+    next_cursor: str | None
+
+
+class Purges:
+    """Starts and reads jobs."""
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def start(self, kind: PurgeKind, public_id: str, *, confirm: str, actor: str) -> PurgeView:
+        """Ask for all data of a host or service to be removed. A host's credential ends at once.
+
+        Raises:
+            NotFound: there is no such host or service.
+            Unprocessable: `confirm` is not its name.
+            Conflict: that is asked for already.
+        """
+        now = self._clock()
+        with self._database.write() as transaction:
+            subject = stored.find_subject(transaction, kind, public_id)
+            if subject is None:
+                raise NotFound(f"there is no {kind} {public_id[:80]!r}")
+            if confirm != subject.name:
+                raise Unprocessable(
+                    f"{confirm[:80]!r} is not the name of this {kind}", next_step=f"Send its name: {subject.name!r}."
+                )
+            new_id = "p" + secrets.token_hex(8)
+            if not stored.insert_purge(transaction, subject, public_id=new_id, by=actor, now=now):
+                raise Conflict(f"the data of this {kind} is being removed", next_step="Look at GET /v1/purges.")
+            if kind == "host":
+                revoke_host(transaction, public_id=public_id, now=now)
+            detail = {"purge": new_id, "name": subject.name}
+            append_audit(transaction, AuditRow(now, actor, f"{kind}.purge", public_id, detail))
+            return _view(self._require(transaction, new_id))
+
+    def list(self, *, limit: int, cursor: str | None) -> PurgePage:
+        """Jobs, newest first.
+
+        Raises:
+            BadRequest: the cursor is not one of ours.
+        """
+        before = None if cursor is None else int(decode_cursor(cursor, (int,))[0])
+        with self._database.read() as session:
+            rows = stored.list_purges(session, before=before, limit=limit + 1)
+        more = encode_cursor(rows[limit - 1].number) if len(rows) > limit else None
+        return PurgePage(tuple(_view(row) for row in rows[:limit]), more)
+
+    def read(self, purge_id: str) -> PurgeView:
+        """One job.
+
+        Raises:
+            NotFound: there is none.
+        """
+        with self._database.read() as session:
+            row = stored.find_purge(session, purge_id)
+        if row is None:
+            raise NotFound(f"there is no purge {purge_id[:80]!r}", next_step="List them with GET /v1/purges.")
+        return _view(row)
+
+    def _require(self, transaction: WriteTransaction, purge_id: str) -> PurgeRow:
+        row = stored.find_purge(transaction, purge_id)
+        if row is None:
+            raise NotFound(f"there is no purge {purge_id}")
+        return row
+
+
+def _view(row: PurgeRow) -> PurgeView:
+    done = 1.0 if row.status == "done" else 0.0
+    return PurgeView(
+        id=row.id,
+        kind=row.kind,
+        subject=PurgeSubject(row.subject.public_id, row.subject.name),
+        requested_by=row.requested_by,
+        requested_at=row.requested_at,
+        status=row.status,
+        progress_ratio=done if not row.steps else min(1.0, row.step / row.steps),
+        report=tuple(PurgedTable(table, rows) for table, rows in sorted(row.report.items())),
+        error=row.error,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )

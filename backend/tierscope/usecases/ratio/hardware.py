@@ -1,0 +1,167 @@
+"""The hosts of a service for its ratio: of one kind or not, what their memory was measured to do, what they demand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.base.figures import Figure, Window, absent
+from tierscope.domain.fleet.host_facts import FAST_CLASSES, NOT_MEMORY
+from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, MemoryModel, are_alike, model_memory
+from tierscope.storage.fleet.hosts import read_inventories
+from tierscope.storage.statistics.host_means import Cell, read_counter_means
+from tierscope.usecases.base.hardware import BenchFigure, NodeBench, read_hardware
+from tierscope.usecases.ratio.answers import SubtractedView
+
+PEAK_QUANTILE = 0.95
+_GIGA = 1e9
+_STALLS, _CYCLES = "host|memory_stall|stall_cycles", "host|memory_stall|cycles"
+_RATES = (("uncore", ("read_bytes", "write_bytes")), ("resctrl", ("mbm_total_bytes",)))
+_NO_BANDWIDTH = "No host reports its memory bandwidth (resctrl or memory controller counters)."
+_NO_STALLS = "No host reports cycles in which its processors wait for memory."
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareFacts:
+    """Hosts of a service. `kind` None where they are not of one; figures are of the median host."""
+
+    kind: HostKind | None
+    memory: MemoryModel
+    demand: Figure
+    stalls: Figure
+    subtracted: tuple[SubtractedView, ...]
+
+
+def read_hardware_facts(session: ReadSession, host_ids: Sequence[int], window: Window) -> HardwareFacts:
+    """Read inventories and bandwidth counters of these hosts."""
+    bodies = {host: body for host, (_, body) in read_inventories(session, host_ids).items()}
+    keys = [_STALLS, _CYCLES, *(f"node:{node}|{source}|{name}" for node in _nodes(bodies) for source, name in _names())]
+    cells = read_counter_means(session, host_ids, keys, (window.start, window.end), "metrics_10m")
+    kinds = [_kind(bodies.get(host, {})) for host in host_ids]
+    return HardwareFacts(
+        kind=kinds[0] if kinds and are_alike(kinds) else None,
+        memory=model_memory([_measured(body) for body in bodies.values()]),
+        demand=_demand(cells, window),
+        stalls=_stalls(cells, window),
+        subtracted=_subtracted(list(bodies.values())),
+    )
+
+
+def _names() -> list[tuple[str, str]]:
+    return [(source, name) for source, names in _RATES for name in names]
+
+
+def _nodes(bodies: Mapping[int, Mapping[str, Any]]) -> list[int]:
+    return sorted({int(node["id"]) for body in bodies.values() for node in body.get("nodes") or ()})
+
+
+def _is_slow(tier_class: str) -> bool:
+    return tier_class not in (*FAST_CLASSES, *NOT_MEMORY, "unknown", "")
+
+
+def _kind(body: Mapping[str, Any]) -> HostKind:
+    sizes = {True: 0.0, False: 0.0}
+    for node in body.get("nodes") or ():
+        tier_class = str(node.get("tier_class") or "")
+        if tier_class in FAST_CLASSES or _is_slow(tier_class):
+            sizes[_is_slow(tier_class)] += float(node.get("memory_bytes") or 0)
+    return HostKind(body.get("cpu_model") or None, sizes[False] or None, sizes[True] or None)
+
+
+def _measured(body: Mapping[str, Any]) -> MeasuredHost:
+    """Both tiers of a host as its newest bench measured them: each node from the processors nearest to it."""
+    classes = {int(node["id"]): str(node.get("tier_class") or "") for node in body.get("nodes") or ()}
+    nearest: dict[int, MeasuredNode] = {}
+    for bench in read_hardware(body).benches:
+        node = _node(bench)
+        held = nearest.get(bench.memory_node)
+        if held is None or (node.idle_ns or np.inf) < (held.idle_ns or np.inf):
+            nearest[bench.memory_node] = node
+    return MeasuredHost(
+        dram=tuple(node for place, node in nearest.items() if classes.get(place) in FAST_CLASSES),
+        slow=tuple(node for place, node in nearest.items() if _is_slow(classes.get(place, ""))),
+    )
+
+
+def _node(bench: NodeBench) -> MeasuredNode:
+    figures = [figure for figure in bench.figures if not figure.disturbed]
+    rates = _named(figures, "mixed_bandwidth") or _named(figures, "read_bandwidth")
+    idle = _named(figures, "idle_latency")
+    return MeasuredNode(
+        bandwidth_gb_per_s=max(rates) / _GIGA if rates else None,
+        idle_ns=min(idle) if idle else None,
+        loaded=tuple(
+            (point.bandwidth_bytes_per_s / _GIGA, point.latency_ns) for point in bench.loaded if not point.disturbed
+        ),
+    )
+
+
+def _named(figures: Sequence[BenchFigure], name: str) -> list[float]:
+    return [figure.median for figure in figures if figure.name == name and figure.median > 0.0]
+
+
+def _demand(cells: Sequence[Cell], window: Window) -> Figure:
+    """p95 over ten-minute means of the bytes per second that a host moves; the median host."""
+    for source, _ in _RATES:
+        totals: dict[int, dict[int, float]] = {}
+        for cell in cells:
+            if f"|{source}|" in cell.name:
+                of_host = totals.setdefault(cell.host_id, {})
+                of_host[cell.end_s] = of_host.get(cell.end_s, 0.0) + cell.value
+        if totals:
+            peaks = [float(np.quantile(list(rates.values()), PEAK_QUANTILE)) for rates in totals.values()]
+            return _figure("ratio.demand_bytes_per_s/1", median(peaks), "bytes_per_s", totals, window)
+    return absent("ratio.demand_bytes_per_s/1", "bytes_per_s", "not_collected", _NO_BANDWIDTH, window=window)
+
+
+def _stalls(cells: Sequence[Cell], window: Window) -> Figure:
+    """Share of cycles in which processors wait for memory beyond the last cache; the median host's mean."""
+    sums: dict[int, dict[str, float]] = {}
+    for cell in cells:
+        if cell.name in (_STALLS, _CYCLES):
+            of_host = sums.setdefault(cell.host_id, {_STALLS: 0.0, _CYCLES: 0.0})
+            of_host[cell.name] += cell.value
+    shares = [of_host[_STALLS] / of_host[_CYCLES] for of_host in sums.values() if of_host[_CYCLES] > 0.0]
+    if not shares:
+        return absent("ratio.memory_stall_ratio/1", "ratio", "not_collected", _NO_STALLS, window=window)
+    return _figure("ratio.memory_stall_ratio/1", min(median(shares), 1.0), "ratio", sums, window)
+
+
+def _figure(definition: str, value: float, unit: str, by_host: Mapping[int, object], window: Window) -> Figure:
+    return Figure(
+        definition,
+        "ok",
+        value,
+        unit,
+        method="counters",
+        window=window,
+        n_hosts=len(by_host),
+        grade="good",
+        grounding="L",
+        warnings=("of the whole host: other services on it are counted too",),
+    )
+
+
+def _subtracted(bodies: Sequence[Mapping[str, Any]]) -> tuple[SubtractedView, ...]:
+    """Memory of the median host that no tier move can change."""
+    huge, locked = [], []
+    for body in bodies:
+        unmovable = read_hardware(body).unmovable
+        huge += _total([node.hugetlb_bytes for node in unmovable])
+        locked += _total([node.mlocked_bytes for node in unmovable])
+    out = []
+    if huge:
+        out.append(SubtractedView("hugetlb", median(huge), "reserved huge pages stay on their node"))
+    if locked:
+        out.append(SubtractedView("mlocked", median(locked), "locked pages are not demoted"))
+    if not out:
+        out.append(SubtractedView("unmovable memory", None, "no host says how much of its memory cannot move"))
+    return tuple(out)
+
+
+def _total(parts: Sequence[int | None]) -> list[float]:
+    known = [float(part) for part in parts if part is not None]
+    return [sum(known)] if known else []

@@ -1,0 +1,171 @@
+"""Placements by replay: what the policy of a service's hosts makes of its sampled pages, kept for ratio advice."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pydantic import TypeAdapter
+
+from tierscope.core.clock import Clock
+from tierscope.core.database import Database, ReadSession
+from tierscope.domain.base.figures import Window
+from tierscope.domain.heat.aggregate import MIN_HOSTS
+from tierscope.domain.knobs.machine import read_host
+from tierscope.domain.knobs.policy import NEEDS_COUNTS, HostPolicy, policy_of_hosts
+from tierscope.domain.simulate import Costs
+from tierscope.domain.simulate.sampled import LEAD_INTERVALS
+from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, replay_run
+from tierscope.domain.slowdown import ShareOnSlow
+from tierscope.storage.base.subjects import hosts_of_service
+from tierscope.storage.curve.page_samples import newest_sample
+from tierscope.storage.fleet.hosts import read_inventories
+from tierscope.storage.simulate.placements import find_placement, store_placement
+from tierscope.usecases.simulate.samples import choose_samples, read_traces
+
+SPAN = timedelta(days=1)
+EVERY = timedelta(hours=20)
+"""A replay is made anew after so long, and sooner where hosts run another policy."""
+HOLDS = timedelta(days=3)
+"""Older ones are not used."""
+MAX_HOSTS = 8
+MAX_TOUCHED = 2_000_000
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+WARM_UP_RATIO = 0.25
+"""Part of the trace in which the policy finds its state, which at the beginning is not known [A]."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedPlacement:
+    """Share of accesses outside DRAM under a policy, at parts of the peak that DRAM holds, the smallest first.
+
+    `intervals`, `hosts` and `samples` stand behind it. Settings are those that differ from the policy's defaults.
+    """
+
+    policy: str
+    settings: dict[str, float]
+    start: datetime
+    end: datetime
+    shares: tuple[tuple[float, ShareOnSlow], ...]
+    n_hosts: int
+    n_samples: int
+    n_intervals: int
+    warm_up_intervals: int
+    method: str
+
+
+_PLACEMENT = TypeAdapter(ReplayedPlacement)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningPolicy:
+    """The policy that most of a service's hosts run: `n_running` of `n_hosts`."""
+
+    policy: HostPolicy
+    n_running: int
+    n_hosts: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPlacement:
+    """A stored replay with when it was made, or why there is none."""
+
+    running: RunningPolicy
+    placement: ReplayedPlacement | None
+    made_at: datetime | None
+    why_not: str | None
+
+
+def read_running_policy(session: ReadSession, service_id: int) -> RunningPolicy:
+    """What the service's hosts run, by their newest inventories."""
+    ids = [host.id for host in hosts_of_service(session, service_id)]
+    hosts = [read_host(body) for _, body in read_inventories(session, ids).values()]
+    policy, count = policy_of_hosts(hosts)
+    return RunningPolicy(policy, count, len(hosts))
+
+
+def find_replay(session: ReadSession, service_id: int, now: datetime) -> FoundPlacement:
+    """The stored replay under the policy that the hosts run now; or why it cannot be used."""
+    running = read_running_policy(session, service_id)
+    row = find_placement(session, service_id, running.policy.policy)
+    label = running.policy.label
+    if row is None:
+        why = f"its page samples were not replayed under {label} yet; workers do so once a day"
+        return FoundPlacement(running, None, None, why)
+    found = _PLACEMENT.validate_python(row.body)
+    why_not = None
+    if found.settings != dict(running.policy.settings):
+        why_not = f"its page samples were replayed under other settings of {label} than its hosts have now"
+    elif now - row.made_at > HOLDS:
+        why_not = f"its last replay under {label} is older than {HOLDS.days} days"
+    elif not found.shares:
+        why_not = f"accessed bits do not tell how soon a page is accessed again, which {label} goes by"
+    elif found.n_hosts < MIN_HOSTS:
+        why_not = f"pages of {found.n_hosts} hosts could be replayed under {label}; {MIN_HOSTS} are needed"
+    return FoundPlacement(running, None if why_not else found, row.made_at, why_not)
+
+
+class ReplayPlacements:
+    """Makes the replays."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def refresh(self, service_id: int) -> bool:
+        """Replay a service's newest page samples unless that was done of late; whether it was.
+
+        Raises:
+            RuntimeError: the compiled core is not built.
+        """
+        now = self._clock()
+        with self._database.read() as session:
+            running = read_running_policy(session, service_id)
+            before = find_placement(session, service_id, running.policy.policy)
+            same = before is not None and before.body["settings"] == dict(running.policy.settings)
+            if before is not None and same and now - before.made_at < EVERY:
+                return False
+            made = replay_service(session, service_id, running.policy, now)
+        if made is None:
+            return False
+        with self._database.write() as transaction:
+            body = _PLACEMENT.dump_python(made, mode="json")
+            store_placement(transaction, service_id, running.policy.policy, now, body)
+        return True
+
+
+def replay_service(
+    session: ReadSession, service_id: int, policy: HostPolicy, now: datetime
+) -> ReplayedPlacement | None:
+    """Replay the day up to the newest page sample at several DRAM shares; None where there is too little of it."""
+    end = newest_sample(session, service_id, None)
+    if end is None:
+        return None
+    window = Window(end - SPAN, end)
+    chosen = choose_samples(session, service_id, window, most_hosts=MAX_HOSTS, most_touched=MAX_TOUCHED)
+    if chosen is None or chosen.missing() is not None:
+        return None
+    sampled = read_traces(session, service_id, chosen, window, now=now)
+    if not sampled:
+        return None
+    intervals = min(one.n_intervals for one in sampled.values())
+    warm_up = int(intervals * WARM_UP_RATIO)
+    shares: list[tuple[float, ShareOnSlow]] = []
+    if chosen.counts or policy.policy not in NEEDS_COUNTS or not policy.promotes:
+        traces = [HostTrace.of_sample(one, lead_intervals=LEAD_INTERVALS) for one in sampled.values()]
+        conditions = Conditions(Costs(), interval_s=chosen.interval_s, warm_up_intervals=warm_up)
+        for share in SHARES:
+            away = replay_run(traces, policy.at(share), conditions).away
+            if away is None:
+                return None
+            shares.append((share, away))
+    return ReplayedPlacement(
+        policy=policy.policy,
+        settings=dict(policy.settings),
+        start=window.start,
+        end=window.end,
+        shares=tuple(shares),
+        n_hosts=len(sampled),
+        n_samples=sum(one.n_samples for one in sampled.values()),
+        n_intervals=max(one.n_intervals for one in sampled.values()),
+        warm_up_intervals=warm_up,
+        method=chosen.method.family,
+    )

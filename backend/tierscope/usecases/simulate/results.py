@@ -1,0 +1,253 @@
+"""From stored runs to figures with their evidence, the frontier, and the searches. Everything here is simulated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from tierscope.domain.base.figures import Figure, Interval, Window, absent
+from tierscope.domain.simulate.frontier import Point, cost_ratio, find_frontier
+from tierscope.domain.simulate.knob_search import WITHIN_RATIO, Optimum, Tried, find_optimum
+from tierscope.domain.simulate.sweep import SweepRun
+from tierscope.storage.simulate.sweeps import RunRow, SweepRow
+from tierscope.usecases.simulate.load import Facts
+from tierscope.usecases.simulate.progress import label_of
+from tierscope.usecases.simulate.spec import StoredSpec, read_spec
+from tierscope.usecases.simulate.views import (
+    CellView,
+    FlatnessView,
+    FrontierPoint,
+    OraclePoint,
+    ResultsView,
+    SearchBest,
+    SearchPoint,
+    SearchView,
+)
+
+LOSS_LEVEL = 0.9
+_FACTS = TypeAdapter(Facts)
+_PRIOR = "S slowdown model of 13 published pairs; A exponent"
+_STALL = "A costs of single events"
+_SWAP = "Pages fault in from swap or disk: set cpu_seconds, the processor time of the trace, to say what that costs."
+_SIMULATED = "Simulated: what this policy would do with the accesses of the trace."
+_ONE_TRACE = "One trace with every page: no interval is claimed; other runs of the service differ."
+
+
+def read_facts(row: SweepRow) -> Facts | None:
+    """What the traces are, None until a worker has read them."""
+    return None if row.facts is None else _FACTS.validate_python(row.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What the figures of one sweep have in common."""
+
+    facts: Facts | None
+    window: Window | None
+
+    def figure(self, definition: str, unit: str, value: float | None, reason: str) -> Figure:
+        """A simulated figure; without a value the reason."""
+        if value is None:
+            return replace(
+                absent(definition, unit, "not_enough_data", reason, window=self.window, method="simulated"),
+                warnings=(_SIMULATED,),
+            )
+        facts = self.facts
+        return Figure(
+            definition,
+            "ok",
+            value,
+            unit,
+            method="simulated",
+            window=self.window,
+            n_hosts=facts.n_hosts if facts else None,
+            n_intervals=facts.intervals if facts else None,
+            n_samples=facts.n_samples if facts else None,
+            coverage=facts.coverage if facts else None,
+            grounding="A placement policies as their papers and kernels describe them",
+            warnings=(_SIMULATED,),
+        )
+
+
+def view_cell(run: SweepRun, body: Mapping[str, Any], spec: StoredSpec, basis: Basis) -> CellView:
+    """One run with its figures."""
+    error, totals = body.get("error"), body.get("totals") or {}
+    why = error or "The trace has no accesses."
+    seconds = body.get("seconds") or 0.0
+
+    def rate(name: str) -> float | None:
+        return totals[name] / seconds if totals and seconds else None
+
+    def make(name: str, unit: str, value: float | None, reason: str = why) -> Figure:
+        return basis.figure(f"simulator.{name}/1", unit, value, reason)
+
+    no_moves = error or "No page was promoted."
+    return CellView(
+        run_id=str(run.number),
+        policy=run.policy,
+        label=label_of(run.policy),
+        dram_ratio=run.dram_ratio,
+        settings=dict(body["settings"]),
+        local_ratio=_local(body, make("local_ratio", "ratio", totals.get("local_ratio"))),
+        loss=_loss(body, basis, why),
+        promoted_pages_per_s=make("promoted_pages_per_s", "pages_per_s", rate("promoted_pages")),
+        demoted_pages_per_s=make("demoted_pages_per_s", "pages_per_s", rate("demoted_pages")),
+        tier_move_mb_per_s=make("tier_move_mb_per_s", "mb_per_s", totals.get("tier_move_mb_per_s")),
+        ping_pong_ratio=make("ping_pong_ratio", "ratio", totals.get("ping_pong_ratio"), no_moves),
+        major_faults_per_s=make("major_faults_per_s", "events_per_s", rate("major_faults")),
+        cost_ratio=cost_ratio(run, spec.prices),
+        error=error,
+    )
+
+
+def _local(body: Mapping[str, Any], figure: Figure) -> Figure:
+    """The local share with its interval; whole traces have none, and say so."""
+    away = body.get("away")
+    if figure.value is None or away is None:
+        return figure
+    if away["lo"] >= away["hi"]:
+        return replace(figure, warnings=(*figure.warnings, _ONE_TRACE))
+    interval = Interval(1.0 - away["hi"], 1.0 - away["lo"], away["level"], "confidence")
+    return replace(figure, interval=interval)
+
+
+def _loss(body: Mapping[str, Any], basis: Basis, why: str) -> Figure:
+    loss = body.get("loss")
+    definition = "simulator.loss_ratio/1"
+    if loss is None:
+        faults = (body.get("totals") or {}).get("away_accesses")
+        return basis.figure(definition, "ratio", None, _SWAP if faults else why)
+    figure = basis.figure(definition, "ratio", loss["median"], why)
+    if loss["method"] == "stall":
+        return replace(figure, grounding=_STALL)
+    interval = Interval(loss["lo"], loss["hi"], LOSS_LEVEL, "confidence")
+    return replace(figure, interval=interval, grounding=_PRIOR)
+
+
+def make_results(row: SweepRow, runs: Sequence[RunRow]) -> ResultsView:
+    """All that the finished runs say."""
+    spec, facts = read_spec(row.spec), read_facts(row)
+    basis = Basis(facts, spec.source.window)
+    planned = {run.number: run for run in spec.runs()}
+    bodies = {found.number: found.body for found in runs}
+    known = [planned[number] for number in bodies]
+    cells = [view_cell(run, bodies[run.number], spec, basis) for run in known if not run.searched]
+    return ResultsView(
+        sweep_id=row.public_id,
+        origin="simulated",
+        peak_bytes=facts.peak_bytes if facts else None,
+        pages=facts.pages if facts else None,
+        intervals=facts.intervals if facts else None,
+        interval_seconds=facts.interval_s if facts else None,
+        sampled_ratio=facts.sampled_ratio if facts else None,
+        n_hosts=facts.n_hosts if facts else None,
+        window=spec.source.window,
+        cells=tuple(cells),
+        oracle=() if facts is None else tuple(OraclePoint(share, local) for share, local in facts.oracle),
+        frontier=_frontier(known, bodies, spec),
+        searches=_searches(known, bodies, spec),
+        notes=_notes(facts, spec, len(planned) - len(known)),
+    )
+
+
+def _frontier(
+    known: Sequence[SweepRun], bodies: Mapping[int, Mapping[str, Any]], spec: StoredSpec
+) -> tuple[FrontierPoint, ...]:
+    by_number = {run.number: run for run in known}
+    points = [
+        Point(run.number, cost_ratio(run, spec.prices), _median(bodies[run.number]))
+        for run in known
+        if run.policy != "oracle"
+    ]
+    return tuple(
+        FrontierPoint(
+            str(point.number),
+            by_number[point.number].policy,
+            by_number[point.number].dram_ratio,
+            point.cost_ratio,
+            point.loss or 0.0,
+        )
+        for point in find_frontier(points)
+    )
+
+
+def _median(body: Mapping[str, Any]) -> float | None:
+    loss = body.get("loss")
+    return None if loss is None else float(loss["median"])
+
+
+def _searches(
+    known: Sequence[SweepRun], bodies: Mapping[int, Mapping[str, Any]], spec: StoredSpec
+) -> tuple[SearchView, ...]:
+    """The search of each policy at each share; the settings as asked take part where they are among the values."""
+    out = []
+    for policy, share in dict.fromkeys((run.policy, run.dram_ratio) for run in known if run.searched):
+        some = [run for run in known if (run.policy, run.dram_ratio) == (policy, share)]
+        settings = {run.number: bodies[run.number]["settings"] for run in some}
+        keys = tuple(key for key in spec.search if all(key in values for values in settings.values()))
+        inside = [
+            run
+            for run in some
+            if run.searched or all(settings[run.number][key] in map(float, spec.search[key]) for key in keys)
+        ]
+        tried = [
+            Tried(
+                run.number,
+                {key: settings[run.number][key] for key in keys},
+                _median(bodies[run.number]),
+                (bodies[run.number].get("totals") or {}).get("tier_move_mb_per_s") or 0.0,
+            )
+            for run in inside
+        ]
+        out.append(_search(policy, share, keys, tried, bodies))
+    return tuple(out)
+
+
+def _search(
+    policy: str, share: float, keys: tuple[str, ...], tried: Sequence[Tried], bodies: Mapping[int, Mapping[str, Any]]
+) -> SearchView:
+    optimum = find_optimum(tried, keys)
+    return SearchView(
+        policy=policy,
+        label=label_of(policy),
+        dram_ratio=share,
+        keys=keys,
+        points=tuple(
+            SearchPoint(
+                str(item.number),
+                dict(item.settings),
+                item.loss,
+                item.tier_move_mb_per_s if bodies[item.number].get("totals") else None,
+            )
+            for item in tried
+        ),
+        best=None if optimum is None else _best(optimum),
+        flatness=None
+        if optimum is None
+        else FlatnessView(WITHIN_RATIO, optimum.n_within, optimum.n, dict(optimum.spans), optimum.at_edge),
+    )
+
+
+def _best(optimum: Optimum) -> SearchBest:
+    best = optimum.best
+    return SearchBest(str(best.number), dict(best.settings), best.loss or 0.0)
+
+
+def _notes(facts: Facts | None, spec: StoredSpec, missing: int) -> tuple[str, ...]:
+    notes = ["Simulated: nothing was changed or measured on any host."]
+    if facts is None:
+        notes.append("No worker has read the trace yet.")
+    else:
+        notes += facts.notes
+        warm_up = spec.conditions(facts.interval_s).warm_up_intervals
+        if warm_up:
+            notes.append(f"The first {warm_up} intervals warm up and are not counted; series show them.")
+    if missing:
+        notes.append(f"{missing} runs are not finished: frontier and searches are of those that are.")
+    if spec.cpu_seconds is None:
+        notes.append(
+            "Losses come from the share of accesses outside DRAM by the slowdown model, with its interval widened by"
+            " that of the share. With cpu_seconds they come from stall time."
+        )
+    return tuple(notes)

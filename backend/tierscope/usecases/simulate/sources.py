@@ -1,0 +1,70 @@
+"""What can be replayed, and under which policies."""
+
+from collections import defaultdict
+from datetime import timedelta
+
+from tierscope.domain.simulate import POLICIES, WORKLOADS
+from tierscope.domain.simulate.policies import Setting
+from tierscope.domain.simulate.sweep import COST_SETTINGS, MACHINE_SETTINGS
+from tierscope.storage.curve.page_samples import sampled_hosts
+from tierscope.storage.simulate.trace_uploads import list_uploads
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.simulate.uploads import view_upload
+from tierscope.usecases.simulate.views import (
+    PoliciesView,
+    PolicyView,
+    SampledHost,
+    SampledService,
+    SettingView,
+    SourcesView,
+    WorkloadView,
+)
+
+SPAN = timedelta(days=7)
+
+
+class SimulatorReads:
+    """Reads of the simulator's tables, and of what there is to replay."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def policies(self) -> PoliciesView:
+        """All policies, with the settings that each has and those that all share."""
+        return PoliciesView(
+            tuple(
+                PolicyView(name, kind.label, kind.has_slow_tier, tuple(map(_view, kind.settings)))
+                for name, kind in POLICIES.items()
+            ),
+            tuple(map(_view, MACHINE_SETTINGS)),
+            tuple(map(_view, COST_SETTINGS)),
+        )
+
+    def sources(self) -> SourcesView:
+        """Services with page samples of the last seven days, synthetic workloads, and uploaded traces."""
+        now = self._context.clock()
+        with self._context.database.read() as session:
+            rows = sampled_hosts(session, now - SPAN)
+            uploads = list_uploads(session)
+        services: dict[tuple[str, str, str], list[SampledHost]] = defaultdict(list)
+        for row in rows:
+            host = SampledHost(
+                row.host_id, row.host_name, row.n_pages, row.n_intervals, row.sampled_ratio, row.first_at, row.last_at
+            )
+            services[row.service_id, row.service_name, row.origin].append(host)
+        return SourcesView(
+            tuple(SampledService(*key, tuple(hosts)) for key, hosts in services.items()),
+            tuple(WorkloadView(name, label, source, simulated=True) for name, (label, source) in WORKLOADS.items()),
+            tuple(map(view_upload, uploads)),
+        )
+
+
+def _view(setting: Setting) -> SettingView:
+    return SettingView(
+        setting.name,
+        float(setting.default),
+        float(setting.lowest),
+        float(setting.highest),
+        setting.unit,
+        setting.source,
+    )

@@ -1,0 +1,258 @@
+"""Reads of fleet statistics: quantiles of like hosts, outliers, changes beside events, services that behave alike."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from tierscope.core.database import ReadSession
+from tierscope.core.errors import BadRequest, NotFound
+from tierscope.domain.base.figures import Window, absent
+from tierscope.domain.statistics import SMALL_GROUP, Outlier, Quantiles, match_events, persisting, shrink
+from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
+from tierscope.domain.statistics.outliers import WINDOWS
+from tierscope.storage.base.subjects import find_service, hosts_by_id
+from tierscope.storage.fleet.events import list_events
+from tierscope.storage.fleet.services import ServiceRow, list_services
+from tierscope.storage.statistics.rows import ChangeRow, GroupRow, SketchRow, read_changes, read_groups, read_sketches
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.statistics.lookalikes import find_lookalikes
+from tierscope.usecases.statistics.views import (
+    ChangeView,
+    FleetStatistics,
+    GroupKeyView,
+    GroupMetricView,
+    GroupView,
+    Lookalikes,
+    MatchedEvent,
+    OutlierView,
+    QuantilesView,
+    ShrunkView,
+)
+
+DEFAULT_WINDOW = timedelta(days=1)
+HOURLY_UP_TO = timedelta(hours=36)
+"""Longer windows read whole days, and hours since the last of those."""
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+NEAR = timedelta(minutes=15)
+MAX_OUTLIERS, MAX_CHANGES, MAX_EVENTS = 200, 200, 1000
+RANKS = (0.1, 0.5, 0.9, 0.99)
+DEFINITION = "fleet.quantiles/1"
+NOTES = (
+    "Values are means of one host over one hour; percentiles are those of all host-hours, never averages.",
+    "Outliers are beyond 3.5 robust standard deviations of at least eight like hosts, three hours in a row.",
+)
+
+
+class FleetStatisticsReads:
+    """Reads of fleet statistics."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def statistics(
+        self, *, service: str | None, metric: str | None, from_: str | None, to: str | None
+    ) -> FleetStatistics:
+        """Groups, outliers and changes of a window.
+
+        Raises:
+            NotFound: there is no such service.
+            BadRequest: no such metric, or the window is not understood.
+        """
+        window = parse_window(from_, to, now=self._context.clock(), default=DEFAULT_WINDOW)
+        if metric is not None and find_host_metric(metric) is None:
+            raise BadRequest(f"there is no metric {metric[:80]!r}")
+        with self._context.database.read() as session:
+            if service is not None and find_service(session, service) is None:
+                raise NotFound(f"there is no service {service[:80]!r}")
+            groups = {group.id: group for group in read_groups(session, service)}
+            services = {row.id: row for row in list_services(session, origin=None, host=None, after=None, limit=None)}
+            rows = _read_rows(session, window, None if service is None else list(groups))
+            outliers = _outliers(session, rows, groups, services, metric)
+            found = read_changes(session, window.start, window.end, service=service, metric=metric, limit=MAX_CHANGES)
+            changes = _with_events(session, found, window)
+        views = _groups(rows, groups, services, metric)
+        reason = "No hour of the window has been counted yet: a worker does it some minutes after each hour."
+        newest = max((row.ts + timedelta(hours=row.hours) for row in rows), default=None)
+        return FleetStatistics(
+            window=window,
+            newest_hour=None if newest is None else newest.timestamp(),
+            groups=views,
+            outliers=outliers,
+            changes=changes,
+            missing=None if views else absent(DEFINITION, "count", "not_enough_data", reason, window=window),
+            notes=NOTES,
+        )
+
+    def lookalikes(self, service_id: str) -> Lookalikes:
+        """Services that behave like this one.
+
+        Raises:
+            NotFound: there is no such service.
+        """
+        with self._context.database.read() as session:
+            if find_service(session, service_id) is None:
+                raise NotFound(f"there is no service {service_id[:80]!r}")
+            return find_lookalikes(session, service_id, now=self._context.clock())
+
+
+def _read_rows(session: ReadSession, window: Window, groups: Sequence[int] | None) -> list[SketchRow]:
+    """Hours of a short window; of a long one whole days, and the hours that no day holds yet."""
+    if window.end - window.start <= HOURLY_UP_TO:
+        return read_sketches(session, window.start, window.end, 1, groups)
+    days = read_sketches(session, window.start, window.end - DAY, 24, groups)
+    covered = days[-1].ts + DAY if days else window.start
+    return days + read_sketches(session, max(covered, window.end - HOURLY_UP_TO), window.end, 1, groups)
+
+
+def _groups(
+    rows: Sequence[SketchRow], groups: Mapping[int, GroupRow], services: Mapping[int, ServiceRow], only: str | None
+) -> tuple[GroupView, ...]:
+    bodies = _collect(rows, only)
+    newest = {row.group_id: row.n_hosts for row in rows}
+    parents = {group.service_id: group.id for group in groups.values() if group.key is None}
+    views = []
+    for group_id, metrics in bodies.items():
+        group = groups.get(group_id)
+        if group is None or group.key is None or group.service_id not in services:
+            continue
+        parent_id, n_hosts = parents.get(group.service_id, -1), newest[group_id]
+        borrows = n_hosts < min(SMALL_GROUP, newest.get(parent_id, 0))
+        parent = bodies.get(parent_id, {}) if borrows else {}
+        found = [
+            _metric(metric, _merge(parts), _merge(parent.get(key, ())), n_hosts)
+            for key, parts in metrics.items()
+            if (metric := find_host_metric(key)) is not None
+        ]
+        views.append(GroupView(_key(group, services[group.service_id]), n_hosts, tuple(found)))
+    return tuple(sorted(views, key=lambda view: (view.key.service, -view.n_hosts, str(view.key))))
+
+
+def _collect(rows: Sequence[SketchRow], only: str | None) -> dict[int, dict[str, list[bytes]]]:
+    """Stored quantiles by group and metric."""
+    parts: dict[int, dict[str, list[bytes]]] = {}
+    for row in rows:
+        mine = parts.setdefault(row.group_id, {})
+        for key, body in zip(row.metrics, row.bodies, strict=True):
+            if only in (None, key):
+                mine.setdefault(key, []).append(body)
+    return parts
+
+
+def _merge(bodies: Sequence[bytes]) -> Quantiles:
+    return Quantiles.merge_all([Quantiles.from_bytes(body) for body in bodies])
+
+
+def _metric(metric: HostMetric, quantiles: Quantiles, parent: Quantiles, n_hosts: int) -> GroupMetricView:
+    p10, p50, p90, p99 = quantiles.at_all(RANKS) or (0.0,) * len(RANKS)
+    shrunk = None
+    above = parent.at(0.5)
+    if above is not None:
+        shrunk = ShrunkView(shrink(n_hosts, p50, above), p50, above, n_hosts / (n_hosts + 5))
+    return GroupMetricView(
+        metric.key,
+        metric.label,
+        metric.unit,
+        quantiles.n,
+        QuantilesView(p10, p50, p90, p99),
+        "raw" if quantiles.is_exact else "sketch",
+        shrunk,
+    )
+
+
+def _outliers(
+    session: ReadSession,
+    rows: Sequence[SketchRow],
+    groups: Mapping[int, GroupRow],
+    services: Mapping[int, ServiceRow],
+    only: str | None,
+) -> tuple[OutlierView, ...]:
+    """Hosts flagged in the newest three hours of their group, which follow each other."""
+    hourly: dict[int, list[SketchRow]] = {}
+    for row in rows:
+        if row.hours == 1:
+            hourly.setdefault(row.group_id, []).append(row)
+    found: list[tuple[GroupRow, str, Outlier]] = []
+    for group_id, mine in hourly.items():
+        newest, group = mine[-WINDOWS:], groups.get(group_id)
+        if group is None or group.key is None or group.service_id not in services:
+            continue
+        if len(newest) < WINDOWS or newest[-1].ts - newest[0].ts != (WINDOWS - 1) * HOUR:
+            continue
+        for key in newest[-1].outliers:
+            if only in (None, key):
+                flagged = [[Outlier(str(item[0]), *item[1:]) for item in row.outliers.get(key, ())] for row in newest]
+                found += [(group, key, outlier) for outlier in persisting(flagged)]
+    found = sorted(found, key=lambda item: -abs(item[2].score))[:MAX_OUTLIERS]
+    hosts = {host.id: host for host in hosts_by_id(session, [int(outlier.host) for _, _, outlier in found])}
+    views = []
+    for group, key, outlier in found:
+        host, metric = hosts.get(int(outlier.host)), find_host_metric(key)
+        if host is not None and metric is not None:
+            views.append(
+                OutlierView(
+                    host_id=host.public_id,
+                    host=host.name,
+                    metric=key,
+                    label=metric.label,
+                    unit=metric.unit,
+                    value=outlier.value,
+                    median=outlier.median,
+                    score=outlier.score,
+                    windows=WINDOWS,
+                    group=_key(group, services[group.service_id]),
+                )
+            )
+    return tuple(views)
+
+
+def _with_events(session: ReadSession, found: Sequence[ChangeRow], window: Window) -> tuple[ChangeView, ...]:
+    """Changes with the events near them: those of the service, of a host, or of the whole fleet."""
+    if not found:
+        return ()
+    events = list_events(
+        session,
+        start=window.start - NEAR,
+        end=window.end + NEAR,
+        service=None,
+        host=None,
+        before=None,
+        limit=MAX_EVENTS,
+    )
+    views = []
+    for change in found:
+        metric = find_host_metric(change.metric)
+        near = {str(event.id): event for event in events if event.service_id in (None, change.service_id)}
+        times = [(event.at.timestamp(), key) for key, event in near.items()]
+        at = change.at.timestamp()
+        matched = [near[key] for key in match_events(at, times)]
+        views.append(
+            ChangeView(
+                at=at,
+                service_id=change.service_id,
+                subject=change.service,
+                metric=change.metric,
+                label=change.metric if metric is None else metric.label,
+                unit="" if metric is None else metric.unit,
+                direction="rise" if change.direction == "rise" else "fall",
+                before=change.before,
+                after=change.after,
+                found_by="pelt" if change.found_by == "pelt" else "cusum",
+                matched=tuple(
+                    MatchedEvent(str(event.id), event.at.timestamp(), event.kind, event.text) for event in matched
+                ),
+            )
+        )
+    return tuple(views)
+
+
+def _key(group: GroupRow, service: ServiceRow) -> GroupKeyView:
+    assert group.key is not None
+    key = group.key
+    return GroupKeyView(
+        service_id=service.public_id,
+        service=f"{service.namespace}/{service.name}",
+        sku=key.sku or None,
+        ratio=key.ratio or None,
+        kernel=key.kernel or None,
+        agent_version=key.agent_version or None,
+    )

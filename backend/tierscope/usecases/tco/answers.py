@@ -1,0 +1,154 @@
+"""What the answer to a what-if of cost holds; attributes are those of the API's models."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from tierscope.domain.base.figures import Figure
+from tierscope.domain.tco.analysis import Distribution, TornadoBar
+from tierscope.domain.tco.published import PublishedSaving
+from tierscope.domain.tco.results import FleetResult, PerHost, Step
+from tierscope.usecases.tco.prices import PriceView
+
+Spread = Literal["triangular", "log_normal_odds", "certain"]
+InputOrigin = Literal["scenario", "price_book", "default", "follows_dram"]
+
+
+@dataclass(frozen=True, slots=True)
+class InputView:
+    """A shared input as it was used, with where it is from and the day it held on; None where nobody says."""
+
+    name: str
+    label: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    origin: InputOrigin
+    source: str
+    date: date | None
+    grounding: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingView:
+    """Something without which nothing can be costed: where it belongs, and prices that could be confirmed."""
+
+    what: str
+    path: str
+    why: str
+    next_step: str
+    presets: tuple[PriceView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LossView:
+    """Where an option's loss of throughput is from. `low` and `high` are the ends, or the 5th and 95th percentile."""
+
+    kind: Literal["number", "service", "sweep"]
+    value: float
+    low: float
+    high: float
+    distribution: Spread
+    source: str
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """What the work needs on one host."""
+
+    source: str
+    required_bytes: Figure
+    hot_bytes: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class FitView:
+    """Whether a host holds what the work needs; None where that is not known."""
+
+    holds_required: bool | None
+    dram_holds_hot: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEvenView:
+    """Values at which the saving is zero, all else as given; None where `why` says that there is none in range."""
+
+    cxl_price: float | None
+    ddr4_price: float | None
+    dram_price: float | None
+    loss: float | None
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineView:
+    """What the hosts of today cost."""
+
+    name: str
+    per_host: PerHost
+    fleet: FleetResult
+    loss: LossView
+    fit: FitView | None
+
+
+@dataclass(frozen=True, slots=True)
+class OptionView:
+    """What an option costs and saves, per year and unit of work."""
+
+    name: str
+    per_host: PerHost
+    saving: float
+    saving_ratio: float
+    hosts_needed: int
+    fleet: FleetResult
+    loss: LossView
+    fit: FitView | None
+    break_even: BreakEvenView
+    tornado: tuple[TornadoBar, ...]
+    waterfall: tuple[Step, ...]
+    distribution: Distribution | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationView:
+    """The answer. `baseline` is None and `options` empty while something is missing."""
+
+    name: str
+    currency: str
+    price_date: date | None
+    baseline: BaselineView | None
+    options: tuple[OptionView, ...]
+    missing: tuple[MissingView, ...]
+    inputs: tuple[InputView, ...]
+    memory: MemoryView | None
+    sanity: tuple[PublishedSaving, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedView:
+    """A stored scenario beside others."""
+
+    id: str
+    version: int
+    answer: EvaluationView
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceView:
+    """A place in which scenarios differ: what each says there, in the order asked; None where it says nothing."""
+
+    path: str
+    values: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """Scenarios side by side, in one currency."""
+
+    currency: str
+    scenarios: tuple[ComparedView, ...]
+    differences: tuple[DifferenceView, ...]

@@ -1,0 +1,272 @@
+"""From a scenario document to the values that are costed: prices by their order of precedence, defaults, hosts.
+
+A price is what the scenario states, else what the price book has confirmed in the scenario's currency, else a published
+default. DRAM has no default. Currencies are never mixed and never converted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from tierscope.core.errors import Unprocessable
+from tierscope.domain.tco.published import (
+    DEFAULTS,
+    PRESET_CURRENCY,
+    PRICE_ITEMS,
+    PRICE_LABELS,
+    PRICE_UNITS,
+    PriceItem,
+    default_price,
+)
+from tierscope.domain.tco.scenario import (
+    Design,
+    Expander,
+    Finance,
+    Fleet,
+    Loss,
+    Range,
+    Scenario,
+    ScenarioError,
+    SharedName,
+    Sku,
+    Swap,
+    Zswap,
+)
+from tierscope.usecases.tco.answers import InputView, MissingView
+from tierscope.usecases.tco.prices import PriceView, preset_views
+from tierscope.usecases.tco.scenario_documents import (
+    ExpanderDocument,
+    HostDocument,
+    OptionDocument,
+    PriceDocument,
+    RangeDocument,
+    ScenarioDocument,
+)
+
+_ENDURANCE = ("drive_writes_per_day", "drive_years", "waf_ssd", "waf_zns", "waf_rated")
+_FREE = Range.exactly(0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The shared inputs, how they are shown, and what is missing."""
+
+    ranges: Mapping[SharedName, Range]
+    views: tuple[InputView, ...]
+    missing: tuple[MissingView, ...]
+    linked: bool
+
+    @property
+    def dram_date(self) -> date | None:
+        """The day that the price of DRAM held on."""
+        return next((view.date for view in self.views if view.name == "dram"), None)
+
+
+def gather_inputs(document: ScenarioDocument, confirmed: Mapping[str, PriceView]) -> Inputs:
+    """All shared inputs of a scenario. Those that no host needs are taken as zero and not shown.
+
+    Raises:
+        Unprocessable: a price is in another currency than the scenario.
+    """
+    ranges: dict[SharedName, Range] = {}
+    views: list[InputView] = []
+    missing: list[MissingView] = []
+    linked = False
+    needed = needed_inputs(document)
+    for item in PRICE_ITEMS:
+        if item not in needed:
+            ranges[item] = _FREE
+            continue
+        view = _price(document, item, confirmed)
+        if view is None and item == "cxl_media":
+            linked = True
+            ranges[item] = ranges.get("dram", _FREE)
+            dram = next((known for known in views if known.name == "dram"), None)
+            views += [_following(dram)] if dram else []
+        elif view is None:
+            missing.append(_missing(document, item))
+        else:
+            ranges[item] = Range(view.value, view.low, view.high)
+            views.append(view)
+    for name, shown in _defaults(document):
+        ranges[name] = Range(shown.value, shown.low, shown.high)
+        views += [shown] if name in needed else []
+    return Inputs(ranges, tuple(views), tuple(missing), linked)
+
+
+def needed_inputs(document: ScenarioDocument) -> frozenset[str]:
+    """The shared inputs that any host of a scenario depends on."""
+    hosts: Sequence[HostDocument] = (document.baseline, *document.options)
+    needed = {"dram", "electricity", "dram_w_per_gb", "pue"}
+    for host in hosts:
+        needed |= {"cxl_media", "cxl_w_per_gb", "cxl_controller", "controller_w"} if host.cxl else set()
+        needed |= {"ddr4_reused", "ddr4_w_per_gb", "cxl_controller", "controller_w"} if host.ddr4_reused else set()
+        if host.swap:
+            amplified = "waf_zns" if host.swap.kind == "zns" else "waf_ssd"
+            needed |= {"ssd", "drive_writes_per_day", "drive_years", "waf_rated", amplified}
+    return frozenset(needed)
+
+
+def build_scenario(document: ScenarioDocument, inputs: Inputs, losses: Sequence[Loss]) -> Scenario:
+    """The values that are costed; `losses` are those of the baseline and of each option.
+
+    Raises:
+        Unprocessable: a host contradicts itself; names the path.
+    """
+    skus = {sku.name: Sku(sku.name, sku.price, sku.watts) for sku in document.skus}
+    hosts: list[tuple[str, HostDocument]] = [("baseline", document.baseline)]
+    hosts += [(f"options[{at}]", option) for at, option in enumerate(document.options)]
+    designs = [_design(path, host, skus[host.sku], loss) for (path, host), loss in zip(hosts, losses, strict=True)]
+    finance, fleet = document.finance, document.fleet
+    try:
+        return Scenario(
+            name=document.name,
+            currency=document.currency,
+            baseline=designs[0],
+            options=tuple(designs[1:]),
+            inputs=inputs.ranges,
+            finance=Finance(finance.life_years, finance.discount_rate, finance.method),
+            fleet=Fleet(fleet.hosts, fleet.growth_per_year, fleet.years),
+            linked=inputs.linked,
+        )
+    except ScenarioError as error:
+        raise Unprocessable(str(error)) from error
+
+
+def _price(document: ScenarioDocument, item: PriceItem, confirmed: Mapping[str, PriceView]) -> InputView | None:
+    stated: PriceDocument | None = getattr(document.prices, item)
+    unit = f"{document.currency} {PRICE_UNITS[item]}"
+    if stated is not None:
+        if stated.currency not in (None, document.currency):
+            raise Unprocessable(
+                f"prices.{item}: the price is in {stated.currency}, the scenario in {document.currency}",
+                next_step="Convert it at a rate that you stand for, and say so in its source.",
+            )
+        low, high = _ends(stated)
+        return InputView(
+            item, PRICE_LABELS[item], stated.value, low, high, unit, "scenario", stated.source, stated.date, "owner"
+        )
+    booked = confirmed.get(item)
+    if booked is not None:
+        source = f"{booked.source} (price book, confirmed by {booked.confirmed_by})"
+        return InputView(
+            item,
+            PRICE_LABELS[item],
+            booked.value,
+            booked.low,
+            booked.high,
+            unit,
+            "price_book",
+            source,
+            booked.date,
+            booked.grounding,
+        )
+    preset = default_price(item) if document.currency == PRESET_CURRENCY else None
+    if preset is None:
+        return None
+    price = preset.price
+    return InputView(
+        item,
+        PRICE_LABELS[item],
+        price.value,
+        price.low,
+        price.high,
+        unit,
+        "default",
+        preset.source,
+        preset.date,
+        preset.grounding,
+    )
+
+
+def _following(dram: InputView) -> InputView:
+    return InputView(
+        "cxl_media",
+        PRICE_LABELS["cxl_media"],
+        dram.value,
+        dram.low,
+        dram.high,
+        dram.unit,
+        "follows_dram",
+        "taken to cost what DRAM costs, because it is DRAM",
+        dram.date,
+        "A",
+    )
+
+
+def _missing(document: ScenarioDocument, item: PriceItem) -> MissingView:
+    label = PRICE_LABELS[item]
+    presets = preset_views(item) if document.currency == PRESET_CURRENCY else ()
+    if item == "dram":
+        why = "the price of DRAM moved fivefold within a year: there is no default for it"
+        step = "State your contract price under prices.dram, or confirm one of the presets in the price book."
+    else:
+        why = f"published prices are in {PRESET_CURRENCY}, and currencies are never converted"
+        step = f"State it in {document.currency} under prices.{item}, or confirm one in the price book."
+    name = "dram price" if item == "dram" else f"{label} price"
+    return MissingView(name, f"prices.{item}", why, step, presets)
+
+
+def _defaults(document: ScenarioDocument) -> list[tuple[SharedName, InputView]]:
+    found: list[tuple[SharedName, InputView]] = []
+    for default in DEFAULTS:
+        part = document.endurance if default.name in _ENDURANCE else document.power
+        stated: RangeDocument | None = getattr(part, default.name)
+        item = default.item if stated is None else Range(stated.value, *_ends(stated))
+        view = InputView(
+            default.name,
+            default.label,
+            item.value,
+            item.low,
+            item.high,
+            default.unit,
+            "default" if stated is None else "scenario",
+            default.source if stated is None else "stated in the scenario",
+            default.date if stated is None else None,
+            default.grounding if stated is None else "owner",
+        )
+        found.append((default.name, view))
+    return found
+
+
+def _ends(stated: RangeDocument) -> tuple[float, float]:
+    return (
+        stated.value if stated.low is None else stated.low,
+        stated.value if stated.high is None else stated.high,
+    )
+
+
+def _design(path: str, host: HostDocument, sku: Sku, loss: Loss) -> Design:
+    swap = None
+    if host.swap:
+        rate = host.swap.swap_out_mb_per_s
+        swap = Swap(
+            zoned=host.swap.kind == "zns",
+            gb=host.swap.gb,
+            used_gb=host.swap.used_gb,
+            swap_out_mb_per_s=Range(rate.value, *_ends(rate)),
+            paid=host.swap.paid,
+            watts=host.swap.watts,
+        )
+    zswap = None
+    if host.zswap:
+        zswap = Zswap(host.zswap.pool_gb, host.zswap.compression_ratio, host.zswap.cpu_ratio)
+    try:
+        return Design(
+            name=host.name,
+            sku=sku,
+            dram_gb=host.dram_gb,
+            cxl=_expander(host.cxl),
+            ddr4_reused=_expander(host.ddr4_reused),
+            swap=swap,
+            zswap=zswap,
+            loss=loss,
+            other_capex=host.other_capex,
+            credit=host.capacity if isinstance(host, OptionDocument) else "same",
+        )
+    except ScenarioError as error:
+        raise Unprocessable(f"{path}.{error}") from error
+
+
+def _expander(document: ExpanderDocument | None) -> Expander | None:
+    return None if document is None else Expander(document.gb, document.devices)

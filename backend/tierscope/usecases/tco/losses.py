@@ -1,0 +1,208 @@
+"""Where the loss of a host is from, and what memory its work needs: stated, advised for a service, or simulated."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tierscope.core.errors import NotFound
+from tierscope.domain.base.figures import Figure
+from tierscope.domain.tco.scenario import HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.ratio.answers import RatioView
+from tierscope.usecases.ratio.reads import RatioReads, find_by_name
+from tierscope.usecases.simulate.reads import SweepReads
+from tierscope.usecases.simulate.views import RunView
+from tierscope.usecases.tco.answers import FitView, LossView, MemoryView, MissingView, Spread
+from tierscope.usecases.tco.scenario_documents import (
+    HostDocument,
+    NumberLoss,
+    NumberNeed,
+    ScenarioDocument,
+    ServiceLoss,
+    SweepLoss,
+)
+
+GIB = 1 << 30
+HOT_HEADROOM = 1.1
+"""DRAM is to hold so many times the hot bytes, as ratio advice has it."""
+ADVICE_SECONDS = 300.0
+"""How long advice that was read is used again: sliders ask many times a second, and advice changes by the day."""
+MOST_KEPT = 64
+SHARE_TOLERANCE = 0.02
+"""DRAM shares of a run and of a host that differ by no more are taken to be the same."""
+_ALL_DRAM = 1.0
+_LOSS_TARGET = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLoss:
+    """A loss with where it is from."""
+
+    loss: Loss
+    view: LossView
+
+
+class ServiceFacts:
+    """What the installation knows: ratio advice of services (kept for some minutes), and runs of sweeps."""
+
+    def __init__(self, context: ReadContext, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._context = context
+        self._monotonic = monotonic
+        self._kept: dict[str, tuple[float, RatioView]] = {}
+        self._lock = threading.Lock()
+
+    def run(self, sweep_id: str, run_id: str) -> RunView:
+        """A finished run of a sweep.
+
+        Raises:
+            NotFound: there is no such sweep, or no such run is finished.
+        """
+        return SweepReads(self._context).run(sweep_id, run_id)
+
+    def advice(self, service: str) -> RatioView:
+        """The advice with its sweep over DRAM shares.
+
+        Raises:
+            NotFound: there is no such service.
+        """
+        now = self._monotonic()
+        with self._lock:
+            kept = self._kept.get(service)
+        if kept is not None and now - kept[0] < ADVICE_SECONDS:
+            return kept[1]
+        found = find_by_name(self._context.database, service)
+        view = RatioReads(self._context).service(
+            found, loss_target=_LOSS_TARGET, stressed=False, growth=0.0, from_=None, to=None
+        )
+        with self._lock:
+            while len(self._kept) >= MOST_KEPT:
+                self._kept.pop(min(self._kept, key=lambda name: self._kept[name][0]))
+            self._kept[service] = (now, view)
+        return view
+
+
+def find_loss(path: str, host: HostDocument, facts: ServiceFacts | None) -> FoundLoss | MissingView:
+    """The loss of a host. `facts` None where there is no database to ask."""
+    if isinstance(host.loss, NumberLoss):
+        return _stated(host.loss)
+    if facts is None:
+        why = "it is to come from what the service knows, and there is no database here"
+        return _missing(path, host, why, "State it as a number.")
+    if isinstance(host.loss, ServiceLoss):
+        return _advised(path, host, host.loss, facts)
+    return _simulated(path, host, host.loss, facts)
+
+
+def _stated(loss: NumberLoss) -> FoundLoss:
+    low = loss.value if loss.low is None else loss.low
+    high = loss.value if loss.high is None else loss.high
+    spread: Spread = "certain" if low == high else "triangular"
+    view = LossView("number", loss.value, low, high, spread, "stated in the scenario", simulated=False)
+    return FoundLoss(Range(loss.value, low, high), view)
+
+
+def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFacts) -> FoundLoss | MissingView:
+    share = dram_share(host) if asked.dram_ratio is None else asked.dram_ratio
+    if share >= _ALL_DRAM:
+        view = LossView("service", 0.0, 0.0, 0.0, "certain", "all memory is DRAM: nothing is lost", simulated=False)
+        return FoundLoss(Range.exactly(0.0), view)
+    try:
+        advice = facts.advice(asked.service)
+    except NotFound as error:
+        return _missing(path, host, error.detail, error.next_step)
+    if advice.sweep is None:
+        why = f"no advice for {asked.service}: {'; '.join(advice.refused)}"
+        return _missing(path, host, why, "Measure what is missing, or state the loss as a number.")
+    shares = advice.sweep.dram_ratio
+    if not min(shares) <= share <= max(shares):
+        why = f"advice reaches from {min(shares):.0%} to {max(shares):.0%} of the memory in DRAM, not {share:.1%}"
+        return _missing(path, host, why, "State the loss as a number, or another DRAM share.")
+    order = np.argsort(shares)
+    at = np.asarray(shares)[order]
+    median = float(np.interp(share, at, np.asarray(advice.sweep.loss_median)[order]))
+    upper = float(np.interp(share, at, np.asarray(advice.sweep.loss_upper)[order]))
+    loss = believed(median, upper)
+    source = f"ratio advice for {asked.service} at {share:.1%} of the memory in DRAM, posterior of the loss"
+    spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
+    simulated = advice.origin == "simulated"
+    return FoundLoss(loss, LossView("service", loss.value, loss.low, loss.high, spread, source, simulated=simulated))
+
+
+def _simulated(path: str, host: HostDocument, asked: SweepLoss, facts: ServiceFacts) -> FoundLoss | MissingView:
+    try:
+        run = facts.run(asked.sweep_id, asked.run_id)
+    except NotFound as error:
+        return _missing(path, host, error.detail, error.next_step)
+    if run.loss.value is None:
+        why = f"the run has no loss: {run.loss.reason}"
+        return _missing(path, host, why, "Take another run, or state the loss as a number.")
+    upper = run.loss.value if run.loss.interval is None else run.loss.interval.hi
+    loss = believed(run.loss.value, upper)
+    source = f"simulated: {run.label} with {run.dram_ratio:.0%} of the memory in DRAM, a run of sweep {asked.sweep_id}"
+    if abs(run.dram_ratio - dram_share(host)) > SHARE_TOLERANCE:
+        source += f"; this host has {dram_share(host):.0%} of its memory in DRAM"
+    spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
+    return FoundLoss(loss, LossView("sweep", loss.value, loss.low, loss.high, spread, source, simulated=True))
+
+
+def believed(median: float, upper: float) -> Loss:
+    """The log-normal odds that have this median and this one-sided 95 % bound; a loss of zero is certain."""
+    if not 0.0 < median < HIGHEST_LOSS:
+        return Range.exactly(min(max(median, 0.0), HIGHEST_LOSS))
+    upper = min(max(upper, median), HIGHEST_LOSS)
+    spread = math.log(upper / (1.0 - upper) / (median / (1.0 - median))) / UPPER_QUANTILE
+    return LogOdds(median, spread)
+
+
+def dram_share(host: HostDocument) -> float:
+    """DRAM's share of the memory that instructions can reach."""
+    slow = sum(tier.gb for tier in (host.cxl, host.ddr4_reused) if tier)
+    return host.dram_gb / (host.dram_gb + slow) if host.dram_gb + slow else _ALL_DRAM
+
+
+def find_need(document: ScenarioDocument, facts: ServiceFacts | None) -> MemoryView | str | None:
+    """What the work needs on one host; why that is not known; None where nobody asked."""
+    need = document.memory
+    if need is None:
+        return None
+    if isinstance(need, NumberNeed):
+        hot = None if need.hot_gb is None else need.hot_gb * GIB
+        return MemoryView(
+            "stated in the scenario",
+            _stated_bytes("tco.required_bytes/1", need.required_gb * GIB),
+            _stated_bytes("tco.hot_bytes/1", hot),
+        )
+    if facts is None:
+        return f"What {need.service} needs is not known here: there is no database."
+    try:
+        advice = facts.advice(need.service)
+    except NotFound as error:
+        return f"{error.detail[0].upper()}{error.detail[1:]}: what it needs is not known."
+    figures = {named.metric: named.figure for named in advice.evidence}
+    source = f"measured on the median host of {need.service}, 95th percentile over the window"
+    return MemoryView(source, figures["required_bytes_per_host"], figures["hot_bytes_per_host"])
+
+
+def judge_fit(memory: MemoryView | None, *, memory_gb: float, dram_gb: float) -> FitView | None:
+    """Whether a host holds what the work needs."""
+    if memory is None:
+        return None
+    required, hot = memory.required_bytes.value, memory.hot_bytes.value
+    return FitView(
+        None if required is None else memory_gb * GIB >= required,
+        None if hot is None else dram_gb * GIB >= HOT_HEADROOM * hot,
+    )
+
+
+def _stated_bytes(definition: str, value: float | None) -> Figure:
+    if value is None:
+        return Figure(definition, "not_collected", None, "bytes", reason="the scenario does not say")
+    return Figure(definition, "ok", value, "bytes", grounding="owner")
+
+
+def _missing(path: str, host: HostDocument, why: str, next_step: str) -> MissingView:
+    return MissingView(f"loss of {host.name}", f"{path}.loss", why, next_step, ())

@@ -1,0 +1,259 @@
+"""The price book: prices with source and date. Those that somebody stands for count; presets are published ones."""
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from typing import Any
+
+from tierscope.core.clock import Clock, utc_now
+from tierscope.core.database import Database
+from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.tco.published import PRESET_CURRENCY, PRESETS, PRICE_LABELS, PRICE_UNITS, Preset, PriceItem
+from tierscope.storage.access.credentials import AuditRow, append_audit
+from tierscope.storage.tco import prices as stored
+from tierscope.storage.tco.prices import PriceRow
+from tierscope.usecases.base.repeated_requests import made_before, note_made
+
+MAX_PRICES = 500
+_PRESETS = {preset.id: preset for preset in PRESETS}
+
+
+@dataclass(frozen=True, slots=True)
+class PriceView:
+    """A price. `in_force` says that it is the one that scenarios take which state none."""
+
+    id: str
+    item: PriceItem
+    label: str
+    value: float
+    low: float
+    high: float
+    currency: str
+    unit: str
+    source: str
+    date: date
+    grounding: str
+    preset: bool
+    confirmed_by: str | None
+    confirmed_at: datetime | None
+    in_force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewPrice:
+    """A price as somebody states it; ends left out = certain."""
+
+    item: PriceItem
+    value: float
+    low: float | None
+    high: float | None
+    currency: str
+    source: str
+    date: date
+    confirm: bool
+
+
+class Prices:
+    """The price book: list, add, confirm, remove."""
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def list(self) -> tuple[PriceView, ...]:
+        """Prices of people, then the published ones, by item in the order of a bill."""
+        with self._database.read() as session:
+            rows = stored.list_prices(session)
+        return _views(rows)
+
+    def create(self, price: NewPrice, *, actor: str, idempotency_key: str | None = None) -> PriceView:
+        """Add a price; with `confirm` it counts at once. The same key with the same content adds it once.
+
+        Raises:
+            Unprocessable: a value is not acceptable.
+            Conflict: the book is full, or the key was used for something else.
+            NotFound: what the key made is gone.
+        """
+        now = self._clock()
+        row = _row(price, author=actor, now=now)
+        content = ["price", asdict(price)]
+        with self._database.write() as transaction:
+            before = made_before(transaction, actor=actor, key=idempotency_key, content=content)
+            if before is not None:
+                return _one(stored.list_prices(transaction), before)
+            if stored.count_prices(transaction) >= MAX_PRICES:
+                raise Conflict(f"the price book holds {MAX_PRICES} prices", next_step="Delete those that are outdated.")
+            stored.insert_price(transaction, row)
+            append_audit(transaction, AuditRow(now, actor, "price.create", row.id, _document(row)))
+            note_made(transaction, actor=actor, key=idempotency_key, content=content, made=row.id)
+            rows = stored.list_prices(transaction)
+        return _one(rows, row.id)
+
+    def confirm(self, price_id: str, *, actor: str) -> PriceView:
+        """Stand for a price: from now on it is the one of its item and currency.
+
+        Raises:
+            NotFound: no such price.
+        """
+        now = self._clock()
+        with self._database.write() as transaction:
+            if stored.find_price(transaction, price_id) is None:
+                stored.insert_price(transaction, _of_preset(_preset(price_id), actor, now))
+            stored.confirm_price(transaction, price_id, by=actor, at=now)
+            found = stored.find_price(transaction, price_id)
+            append_audit(transaction, AuditRow(now, actor, "price.confirm", price_id, _document(found)))
+            rows = stored.list_prices(transaction)
+        return _one(rows, price_id)
+
+    def delete(self, price_id: str, *, actor: str) -> None:
+        """Remove a price; a published one is only no longer confirmed.
+
+        Raises:
+            NotFound: no such price.
+        """
+        with self._database.write() as transaction:
+            gone = stored.take_price(transaction, price_id)
+            if gone is None:
+                raise _unknown(price_id)
+            append_audit(transaction, AuditRow(self._clock(), actor, "price.delete", price_id, _document(gone)))
+
+    def in_force(self, currency: str) -> Mapping[str, PriceView]:
+        """The confirmed price of each item in a currency."""
+        with self._database.read() as session:
+            rows = stored.prices_in_force(session, currency)
+        return {item: _view(row, in_force=True) for item, row in rows.items()}
+
+
+def preset_views(item: PriceItem) -> tuple[PriceView, ...]:
+    """The published prices of an item, none of them confirmed."""
+    return tuple(_preset_view(preset) for preset in PRESETS if preset.item == item)
+
+
+def _views(rows: "list[PriceRow]") -> tuple[PriceView, ...]:
+    newest: dict[tuple[str, str], PriceRow] = {}
+    for row in sorted((row for row in rows if row.confirmed_at), key=lambda row: str(row.confirmed_at)):
+        newest[row.item, row.currency] = row
+    views = [_view(row, in_force=newest.get((row.item, row.currency)) is row) for row in rows]
+    there = {view.id for view in views}
+    views += [_preset_view(preset) for preset in PRESETS if preset.id not in there]
+    order = list(PRICE_UNITS)
+    return tuple(sorted(views, key=lambda view: (order.index(view.item), view.preset, -view.date.toordinal(), view.id)))
+
+
+def _one(rows: "list[PriceRow]", price_id: str) -> PriceView:
+    found = next((view for view in _views(rows) if view.id == price_id), None)
+    if found is None:
+        raise _unknown(price_id)
+    return found
+
+
+def _view(row: PriceRow, *, in_force: bool) -> PriceView:
+    preset = _PRESETS.get(row.id)
+    item: PriceItem = next(name for name in PRICE_UNITS if name == row.item)
+    return PriceView(
+        id=row.id,
+        item=item,
+        label=preset.label if preset else PRICE_LABELS[item],
+        value=row.value,
+        low=row.low,
+        high=row.high,
+        currency=row.currency,
+        unit=PRICE_UNITS[item],
+        source=row.source,
+        date=row.date,
+        grounding=preset.grounding if preset else "owner",
+        preset=preset is not None,
+        confirmed_by=row.confirmed_by,
+        confirmed_at=row.confirmed_at,
+        in_force=in_force,
+    )
+
+
+def _preset_view(preset: Preset) -> PriceView:
+    return PriceView(
+        id=preset.id,
+        item=preset.item,
+        label=preset.label,
+        value=preset.price.value,
+        low=preset.price.low,
+        high=preset.price.high,
+        currency=PRESET_CURRENCY,
+        unit=PRICE_UNITS[preset.item],
+        source=preset.source,
+        date=preset.date,
+        grounding=preset.grounding,
+        preset=True,
+        confirmed_by=None,
+        confirmed_at=None,
+        in_force=False,
+    )
+
+
+def _row(price: NewPrice, *, author: str, now: datetime) -> PriceRow:
+    low = price.value if price.low is None else price.low
+    high = price.value if price.high is None else price.high
+    if not (math.isfinite(low) and math.isfinite(high) and 0.0 <= low <= price.value <= high):
+        raise Unprocessable(f"a price has 0 <= low <= value <= high, not {low}, {price.value}, {high}")
+    if price.item == "dram" and low <= 0.0:
+        raise Unprocessable("DRAM is not free: its price and the low end of its range are above zero")
+    if price.date > now.date():
+        raise Unprocessable(f"the date {price.date} lies ahead: a price has the day that it held on")
+    return PriceRow(
+        id="p" + secrets.token_hex(8),
+        item=price.item,
+        value=price.value,
+        low=low,
+        high=high,
+        currency=price.currency,
+        source=price.source,
+        date=price.date,
+        created_at=now,
+        author=author,
+        confirmed_by=author if price.confirm else None,
+        confirmed_at=now if price.confirm else None,
+    )
+
+
+def _preset(price_id: str) -> Preset:
+    preset = _PRESETS.get(price_id)
+    if preset is None:
+        raise _unknown(price_id)
+    return preset
+
+
+def _of_preset(preset: Preset, author: str, now: datetime) -> PriceRow:
+    price = preset.price
+    return PriceRow(
+        id=preset.id,
+        item=preset.item,
+        value=price.value,
+        low=price.low,
+        high=price.high,
+        currency=PRESET_CURRENCY,
+        source=preset.source,
+        date=preset.date,
+        created_at=now,
+        author=author,
+        confirmed_by=None,
+        confirmed_at=None,
+    )
+
+
+def _unknown(price_id: str) -> NotFound:
+    return NotFound(f"there is no price {price_id[:80]!r}", next_step="List them with GET /v1/prices.")
+
+
+def _document(row: PriceRow | None) -> dict[str, Any]:
+    if row is None:
+        return {}
+    return {
+        "item": row.item,
+        "value": row.value,
+        "low": row.low,
+        "high": row.high,
+        "currency": row.currency,
+        "source": row.source,
+        "date": row.date.isoformat(),
+    }

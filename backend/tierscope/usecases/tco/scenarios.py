@@ -1,0 +1,316 @@
+"""Stored scenarios of cost: read, add, change from a known version, delete; and a complete one to start from."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tierscope.core.clock import Clock, utc_now
+from tierscope.core.database import Database, ReadSession, WriteTransaction
+from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.tco.published import DEFAULTS, PRESET_CURRENCY, PRESETS, Preset
+from tierscope.storage.access.credentials import AuditRow, append_audit
+from tierscope.storage.tco import scenarios as stored
+from tierscope.storage.tco.scenarios import ScenarioRow
+from tierscope.usecases.base.repeated_requests import made_before, note_made
+from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
+from tierscope.usecases.tco.prices import PriceView, preset_views
+from tierscope.usecases.tco.scenario_documents import (
+    EnduranceDocument,
+    ExpanderDocument,
+    FinanceDocument,
+    FleetDocument,
+    HostDocument,
+    NumberLoss,
+    OptionDocument,
+    PowerDocument,
+    PriceDocument,
+    PricesDocument,
+    RangeDocument,
+    ScenarioDocument,
+    SkuDocument,
+)
+from tierscope.usecases.tco.scenario_files import parse_scenario, read_scenario, write_scenario
+from tierscope.usecases.tco.scenario_sliders import SLIDERS, Slider
+
+MAX_SCENARIOS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioItem:
+    """A stored scenario in a list."""
+
+    id: str
+    name: str
+    version: int
+    currency: str
+    options: tuple[str, ...]
+    created_at: datetime
+    created_by: str
+    changed_at: datetime
+    changed_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioView:
+    """A stored scenario; `yaml` is the file as written, or one that says the same."""
+
+    id: str
+    name: str
+    version: int
+    spec: ScenarioDocument
+    yaml: str
+    created_at: datetime
+    created_by: str
+    changed_at: datetime
+    changed_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioPage:
+    """A page of the list."""
+
+    items: tuple[ScenarioItem, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultsView:
+    """A complete scenario to start from, without a price of DRAM; what its inputs may be; prices to confirm."""
+
+    spec: ScenarioDocument
+    yaml: str
+    ranges: tuple[Slider, ...]
+    dram_presets: tuple[PriceView, ...]
+
+
+class Scenarios:
+    """Stored scenarios."""
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def list(self, *, limit: int, cursor: str | None) -> ScenarioPage:
+        """Scenarios, newest first, without those that cannot be read: the status page tells of them.
+
+        Raises:
+            BadRequest: the cursor is none of ours.
+        """
+        before = None if cursor is None else int(decode_cursor(cursor, (int,))[0])
+        with self._database.read() as session:
+            rows = stored.list_scenarios(session, before=before, limit=limit + 1)
+        more = encode_cursor(rows[limit - 1].id) if len(rows) > limit else None
+        return ScenarioPage(tuple(_item(row) for row in rows[:limit] if _has_outline(row.spec)), more)
+
+    def show(self, scenario_id: str) -> ScenarioView:
+        """One scenario.
+
+        Raises:
+            NotFound: no such scenario.
+        """
+        with self._database.read() as session:
+            return _show(session, scenario_id)
+
+    def create(
+        self,
+        *,
+        name: str | None,
+        spec: ScenarioDocument | None,
+        yaml: str | None,
+        actor: str,
+        idempotency_key: str | None = None,
+    ) -> ScenarioView:
+        """Store a scenario, given as values or as a file. The same key with the same content stores it once.
+
+        Raises:
+            Unprocessable: neither or both are given, or the file cannot be read.
+            Conflict: too many scenarios, or the key was used for something else.
+            NotFound: what the key made is gone.
+        """
+        document = _given(spec, yaml)
+        document = document if name is None else document.model_copy(update={"name": name})
+        now = self._clock()
+        public_id = "t" + secrets.token_hex(8)
+        content = ["scenario", name, yaml, document.model_dump(mode="json")]
+        values = {
+            "public_id": public_id,
+            "created_at": now,
+            "created_by": actor,
+            **_values(document, yaml if name in (None, document.name) else None, now=now, actor=actor),
+        }
+        with self._database.write() as transaction:
+            before = made_before(transaction, actor=actor, key=idempotency_key, content=content)
+            if before is not None:
+                return _show(transaction, before)
+            if len(stored.list_scenarios(transaction, before=None, limit=MAX_SCENARIOS)) >= MAX_SCENARIOS:
+                raise Conflict(f"there are {MAX_SCENARIOS} scenarios", next_step="Delete those that are outdated.")
+            stored.insert_scenario(transaction, values)
+            _audit(transaction, now, actor, "scenario.create", public_id, document)
+            note_made(transaction, actor=actor, key=idempotency_key, content=content, made=public_id)
+            return _show(transaction, public_id)
+
+    def change(
+        self, scenario_id: str, *, version: int, spec: ScenarioDocument | None, yaml: str | None, actor: str
+    ) -> ScenarioView:
+        """Change a scenario that still has the version that the caller read.
+
+        Raises:
+            NotFound: no such scenario.
+            Conflict: somebody changed it since.
+            Unprocessable: neither or both of values and file are given, or the file cannot be read.
+        """
+        document = _given(spec, yaml)
+        now = self._clock()
+        with self._database.write() as transaction:
+            before = stored.find_scenario(transaction, scenario_id)
+            if before is None:
+                raise _unknown(scenario_id)
+            values = _values(document, yaml, now=now, actor=actor)
+            row = stored.update_scenario(transaction, scenario_id, version, values)
+            if row is None:
+                raise Conflict(
+                    f"the scenario has version {before.version} by now, changed by {before.changed_by};"
+                    f" this change was made from version {version}",
+                    next_step="Read it again and make the change there.",
+                )
+            _audit(transaction, now, actor, "scenario.change", scenario_id, document)
+        return _view(row)
+
+    def delete(self, scenario_id: str, *, actor: str) -> None:
+        """Delete a scenario; the audit trail keeps what it said.
+
+        Raises:
+            NotFound: no such scenario.
+        """
+        with self._database.write() as transaction:
+            gone = stored.delete_scenario(transaction, scenario_id)
+            if gone is None:
+                raise _unknown(scenario_id)
+            append_audit(transaction, AuditRow(self._clock(), actor, "scenario.delete", scenario_id, gone.spec))
+
+
+def starting_point() -> DefaultsView:
+    """A complete scenario: half the DRAM of a 1 TB host behind CXL, new and reused; all but DRAM's price."""
+    spec = ScenarioDocument(
+        name="Half of the DRAM behind CXL",
+        description="Change what differs on your hosts, and confirm a price of DRAM.",
+        skus=[SkuDocument(name="two sockets", price=10_000.0, watts=400.0)],
+        baseline=HostDocument(name="all DRAM", sku="two sockets", dram_gb=1024.0),
+        options=[
+            OptionDocument(
+                name="CXL, new memory",
+                sku="two sockets",
+                dram_gb=512.0,
+                cxl=ExpanderDocument(gb=512.0, devices=2),
+                loss=NumberLoss(value=0.01, low=0.0, high=0.05),
+            ),
+            OptionDocument(
+                name="CXL, reused DDR4",
+                sku="two sockets",
+                dram_gb=512.0,
+                ddr4_reused=ExpanderDocument(gb=512.0, devices=2),
+                loss=NumberLoss(value=0.01, low=0.0, high=0.05),
+            ),
+        ],
+        prices=PricesDocument(**{preset.item: _priced(preset) for preset in PRESETS if preset.item != "dram"}),
+        power=PowerDocument(**_defaults(PowerDocument)),
+        endurance=EnduranceDocument(**_defaults(EnduranceDocument)),
+        finance=FinanceDocument(),
+        fleet=FleetDocument(hosts=1000, growth_per_year=0.1, years=5),
+    )
+    return DefaultsView(spec, write_scenario(spec), SLIDERS, preset_views("dram"))
+
+
+def _priced(preset: Preset) -> PriceDocument:
+    price = preset.price
+    return PriceDocument(
+        value=price.value,
+        low=price.low,
+        high=price.high,
+        source=preset.source,
+        date=preset.date,
+        currency=PRESET_CURRENCY,
+    )
+
+
+def _defaults(part: type[PowerDocument] | type[EnduranceDocument]) -> dict[str, RangeDocument]:
+    return {
+        default.name: RangeDocument(value=default.item.value, low=default.item.low, high=default.item.high)
+        for default in DEFAULTS
+        if default.name in part.model_fields
+    }
+
+
+def _given(spec: ScenarioDocument | None, yaml: str | None) -> ScenarioDocument:
+    if spec is not None and yaml is None:
+        return spec
+    if yaml is not None and spec is None:
+        return read_scenario(yaml)
+    raise Unprocessable("a scenario is given either as `spec` or as `yaml`")
+
+
+def _values(document: ScenarioDocument, yaml: str | None, *, now: datetime, actor: str) -> dict[str, Any]:
+    return {
+        "name": document.name,
+        "spec": document.model_dump(mode="json"),
+        "yaml": yaml,
+        "changed_at": now,
+        "changed_by": actor,
+    }
+
+
+def _audit(
+    transaction: WriteTransaction, now: datetime, actor: str, action: str, subject: str, document: ScenarioDocument
+) -> None:
+    append_audit(transaction, AuditRow(now, actor, action, subject, document.model_dump(mode="json")))
+
+
+def _has_outline(spec: Any) -> bool:  # noqa: ANN401 - whatever the database holds
+    """Whether a stored scenario has what a list shows of it; all of it is read where one is shown."""
+    options = spec.get("options") if isinstance(spec, dict) else None
+    return (
+        isinstance(options, list)
+        and "currency" in spec
+        and all(isinstance(one, dict) and "name" in one for one in options)
+    )
+
+
+def _item(row: ScenarioRow) -> ScenarioItem:
+    return ScenarioItem(
+        id=row.public_id,
+        name=row.name,
+        version=row.version,
+        currency=str(row.spec["currency"]),
+        options=tuple(str(option["name"]) for option in row.spec["options"]),
+        created_at=row.created_at,
+        created_by=row.created_by,
+        changed_at=row.changed_at,
+        changed_by=row.changed_by,
+    )
+
+
+def _view(row: ScenarioRow) -> ScenarioView:
+    document = parse_scenario(row.spec)
+    return ScenarioView(
+        id=row.public_id,
+        name=row.name,
+        version=row.version,
+        spec=document,
+        yaml=row.yaml if row.yaml is not None else write_scenario(document),
+        created_at=row.created_at,
+        created_by=row.created_by,
+        changed_at=row.changed_at,
+        changed_by=row.changed_by,
+    )
+
+
+def _show(session: ReadSession, scenario_id: str) -> ScenarioView:
+    row = stored.find_scenario(session, scenario_id)
+    if row is None:
+        raise _unknown(scenario_id)
+    return _view(row)
+
+
+def _unknown(scenario_id: str) -> NotFound:
+    return NotFound(f"there is no scenario {scenario_id[:80]!r}", next_step="List them with GET /v1/scenarios.")
