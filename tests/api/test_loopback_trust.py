@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from factories.services import running
-from tierscope.cli.loopback_trust import say_loopback_trust
+from tierscope.cli.access.loopback_trust import say_loopback_trust
 from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
 from tierscope.core.machine_accounts import other_people

@@ -14,8 +14,8 @@ import pytest
 
 from cli.commands import Tierscope, fresh_tierscope
 from factories.waiting import DEADLINE_SECONDS
+from tierscope.cli.base.source_tree import find_agent
 from tierscope.cli.instance.fleet import FleetLog, fleet_spec
-from tierscope.cli.instance.source_tree import find_agent
 from tierscope.usecases.operate.load_figures import judge
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data"

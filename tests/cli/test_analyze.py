@@ -14,7 +14,7 @@ import zstandard
 from cli.commands import call
 from factories.kernel_lab import RECORDINGS
 from fixtures.page_traces import TRACES
-from tierscope.cli.instance.source_tree import find_agent
+from tierscope.cli.base.source_tree import find_agent
 
 VERDICTS = {
     "01-baseline-fits": {"fits"},

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from fixtures.memory import data_parent
+from tierscope.cli.base.instance import find_instance
 from tierscope.cli.instance import agent
 from tierscope.cli.instance.agent import AgentFiles, Deliveries
 from tierscope.cli.instance.components import Runtime
-from tierscope.cli.instance.find import find_instance
 from tierscope.cli.instance.run import InstanceRun, Options
 from tierscope.core.clock import clock_set
 from tierscope.core.embedded.account import choose_account

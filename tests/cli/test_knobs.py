@@ -14,7 +14,7 @@ from factories import batches
 from factories.installations import enrol, store
 from factories.kernel_lab import RECORDINGS
 from factories.snapshot_trees import Tree, unpack
-from tierscope.cli.instance.source_tree import find_agent
+from tierscope.cli.base.source_tree import find_agent
 from tierscope.core.database import Database
 
 needs_agent = pytest.mark.skipif(find_agent() is None, reason="the agent's program is not built: run `make agent`")

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 from factories.loopback import free_port
 from factories.prometheus import answers
 from factories.waiting import DEADLINE_SECONDS, until
-from tierscope.cli.first_link import first_link
+from tierscope.cli.access.first_link import first_link
 from tierscope.cli.main import app
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sy
 from cli.commands import Tierscope, fresh_tierscope
 from e2e.page_visits import PAGE_MS, patient_context
 from factories.waiting import DEADLINE_SECONDS, until
-from tierscope.cli.instance.source_tree import find_agent
+from tierscope.cli.base.source_tree import find_agent
 
 HISTORY_HOURS = 3
 LOAD_SECONDS = 800

@@ -28,7 +28,7 @@ from faults.scene import RECOVERY_SECONDS, let_pass
 from faults.stage import NotHereError, filled, small_disk
 from fixtures.server_logs import logs_kept
 from fixtures.shifted_clock import LIBRARY, offset_s, service_variables, shift
-from tierscope.cli.instance.find import find_instance
+from tierscope.cli.base.instance import find_instance
 from tierscope.core.database import Database
 from tierscope.core.embedded.state import ComponentState, InstanceState, load
 from tierscope.core.settings import Settings

@@ -10,7 +10,7 @@ import pytest
 
 from factories.kernel_lab import RECORDINGS
 from factories.snapshot_trees import Tree, unpack
-from tierscope.cli.instance.source_tree import find_agent
+from tierscope.cli.base.source_tree import find_agent
 from tierscope.usecases.knobs.answers import KnobAdvice
 from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis, analyze_snapshots
 

@@ -9,38 +9,24 @@ import typer
 from pydantic import ValidationError
 
 import tierscope
-from tierscope.cli import (
-    agent_data,
-    agents,
-    analyze,
-    backup,
-    capacity,
-    config,
-    doctor,
-    down,
-    event,
-    experiments,
-    hosts,
-    knobs,
-    loadgen,
-    migrate,
-    objects,
-    openapi,
-    processes,
-    prometheus_history,
-    purge,
-    recommend,
-    rules,
-    silences,
-    simulate,
-    status,
-    tco,
-    teams,
-    token,
-    up,
-    users,
-)
-from tierscope.cli.exits import BAD_USAGE, FAILED, say
+from tierscope.cli.access import teams, users
+from tierscope.cli.access import tokens as token
+from tierscope.cli.alerts import rules
+from tierscope.cli.base.exits import BAD_USAGE, FAILED, say
+from tierscope.cli.capacity import command as capacity
+from tierscope.cli.experiments import command as experiments
+from tierscope.cli.fleet import agents, hosts
+from tierscope.cli.fleet import events as event
+from tierscope.cli.ingest import prometheus_history
+from tierscope.cli.ingest import recordings as agent_data
+from tierscope.cli.instance import down, loadgen, processes, status, up
+from tierscope.cli.knobs import command as knobs
+from tierscope.cli.notifications import silences
+from tierscope.cli.operate import backup, config, doctor, migrate, objects, openapi, purge
+from tierscope.cli.ratio import command as recommend
+from tierscope.cli.recordings import command as analyze
+from tierscope.cli.simulate import command as simulate
+from tierscope.cli.tco import command as tco
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.errors import TierscopeError
 

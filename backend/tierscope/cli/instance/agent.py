@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
 
-from tierscope.cli.instance.find import Instance
+from tierscope.cli.base.instance import Instance
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.embedded.service import ServiceProcess

@@ -6,7 +6,7 @@ import fcntl
 import socket
 from typing import IO
 
-from tierscope.cli.instance.find import Instance
+from tierscope.cli.base.instance import Instance
 from tierscope.core.embedded.errors import EmbeddedError
 
 _PORTS_TRIED = 100

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tierscope.cli.instance.find import Instance
+from tierscope.cli.base.instance import Instance
 from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.private_files import write_private
 from tierscope.core.embedded.program import Program

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Self
 
 import tierscope
+from tierscope.cli.base.instance import Instance
 from tierscope.cli.instance.agent import AgentFiles, provide_join_token
-from tierscope.cli.instance.find import Instance
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.service import ServiceProcess
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from tierscope.cli.first_link import first_link
+from tierscope.cli.access.first_link import first_link
+from tierscope.cli.access.loopback_trust import say_loopback_trust
+from tierscope.cli.base.instance import Instance
+from tierscope.cli.base.source_tree import AgentBuild, find_agent, shipped_agent, source_workspace
 from tierscope.cli.instance.agent import make_agent
 from tierscope.cli.instance.claim import find_port, hold_lock
 from tierscope.cli.instance.components import ConfiguredServer, Runtime, make_api, make_worker, write_heat_pids
-from tierscope.cli.instance.find import Instance
 from tierscope.cli.instance.fleet import FleetLog, fleet_spec, make_fleet
 from tierscope.cli.instance.reach import check_settings_readable
-from tierscope.cli.instance.source_tree import AgentBuild, find_agent, shipped_agent, source_workspace
-from tierscope.cli.loopback_trust import say_loopback_trust
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.embedded.account import Account, choose_account

@@ -1,0 +1,53 @@
+"""The one-time admin link of the first start, and the address that links begin with."""
+
+from __future__ import annotations
+
+from tierscope.cli.base.instance import find_instance
+from tierscope.core.database import Database
+from tierscope.core.embedded.state import load
+from tierscope.core.errors import TierscopeError
+from tierscope.core.settings import Settings
+
+HOW_TO_GET_A_LINK = "nobody has access yet; `tierscope token link` prints a link that logs an administrator in, once"
+_ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+
+
+def dashboard_address(settings: Settings, *, demo: bool = False) -> str:
+    """Return where the dashboard is reached: as configured, else the running instance's, else where it would listen."""
+    if settings.public_url is not None and not demo:
+        return settings.public_url.rstrip("/")
+    state = load(find_instance(settings, demo=demo).places.state_file)
+    if state is not None and state.url:
+        return state.url
+    host = "localhost" if settings.host in _ANYWHERE else settings.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+
+
+def first_link(database_url: str, address: str, *, private: bool) -> list[str]:
+    """Return what to say where nobody has ever had access; nothing else.
+
+    Where only the caller reads it (`private`), that is a one-time admin link; whatever starts at the same time, one of
+    them gets it. In a log it is how to get one. A database that cannot be reached yet, or has no schema, is left to
+    those who wait for it.
+    """
+    from tierscope.usecases.access.tokens import Access
+    from tierscope.usecases.operate.readiness import Readiness
+
+    database = Database(database_url, pool_size=1)
+    try:
+        if Readiness(database).obstacle() is not None:
+            return []
+        access = Access(database)
+        if not private:
+            return [] if access.anybody_has_access() else [HOW_TO_GET_A_LINK]
+        made = access.create_first_link()
+    except TierscopeError:
+        return []
+    finally:
+        database.close()
+    if made is None:
+        return []
+    return [
+        "nobody has access yet; this link logs an administrator in, once, within 30 minutes:",
+        f"{address}/login?link={made.secret}",
+    ]

@@ -1,0 +1,1 @@
+"""Commands on hosts and their agents."""

@@ -1,0 +1,1 @@
+"""Commands that take recordings and history in."""

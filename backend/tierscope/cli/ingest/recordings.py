@@ -1,0 +1,134 @@
+"""`tierscope import`: send recordings through the agent, over the real wire."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tierscope.cli.base.exits import FAILED, fail
+from tierscope.cli.base.instance import find_instance
+from tierscope.cli.base.source_tree import find_agent
+from tierscope.core.embedded.state import load
+from tierscope.core.settings import Settings
+
+import_app = typer.Typer(help="Load recordings made elsewhere.", no_args_is_help=True)
+
+_JOIN_LIFETIME = timedelta(hours=1)
+Server = Annotated[
+    str | None, typer.Option("--server", "--url", help="Address of the service; default the instance on this machine.")
+]
+Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
+
+
+@import_app.command("page-trace")
+def import_page_trace(
+    paths: Annotated[list[Path], typer.Argument(help="Parquet page traces.", exists=True)],
+    service: Annotated[str, typer.Option(help="Service that the trace belongs to.")],
+    host: Annotated[str, typer.Option(help="Name of the host that it was recorded on.")],
+    server: Server = None,
+    demo: Demo = False,
+) -> None:
+    """Load page traces: heat of one service."""
+    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+
+
+@import_app.command("damo")
+def import_damo(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Records of damo: json, compressed json or perf script.", exists=True)
+    ],
+    service: Annotated[str, typer.Option(help="Service that the record belongs to.")],
+    host: Annotated[str, typer.Option(help="Name of the host that it was recorded on.")],
+    server: Server = None,
+    demo: Demo = False,
+) -> None:
+    """Load records of DAMON as damo writes them: heat of one service by region."""
+    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+
+
+@import_app.command("perf-script")
+def import_perf_script(
+    paths: Annotated[list[Path], typer.Argument(help="Text that `perf script` printed, with addresses.", exists=True)],
+    service: Annotated[str, typer.Option(help="Service that the samples belong to.")],
+    host: Annotated[str, typer.Option(help="Name of the host that they were recorded on.")],
+    server: Server = None,
+    demo: Demo = False,
+) -> None:
+    """Load samples from the text of `perf script -F comm,pid,tid,time,event,addr`: heat of one service."""
+    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+
+
+@import_app.command("perf-data")
+def import_perf_data(
+    paths: Annotated[list[Path], typer.Argument(help="Files that `perf record -d` wrote.", exists=True)],
+    service: Annotated[str, typer.Option(help="Service that the samples belong to.")],
+    host: Annotated[str, typer.Option(help="Name of the host that they were recorded on.")],
+    server: Server = None,
+    demo: Demo = False,
+) -> None:
+    """Load samples from perf.data files with data addresses: heat of one service."""
+    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+
+
+@import_app.command("vmstat-dir")
+def import_vmstat_dir(
+    paths: Annotated[list[Path], typer.Argument(help="Snapshot trees or archives of them.", exists=True)],
+    host: Annotated[str, typer.Option(help="Name of the host that they were recorded on.")],
+    server: Server = None,
+    demo: Demo = False,
+) -> None:
+    """Load recorded kernel files: counters of one host."""
+    _import(paths, [], host=host, server=server, demo=demo)
+
+
+def _import(paths: list[Path], arguments: list[str], *, host: str, server: str | None, demo: bool) -> None:
+    """Replay recordings. The credential of an imported host is kept, so that a second import adds to the same host."""
+    settings = Settings()
+    places = find_instance(settings, demo=demo).places
+    state_dir = places.data / "imports" / hashlib.sha256(f"{server or ''}|{host}".encode()).hexdigest()[:16]
+    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    token_file = state_dir / "join-token"
+    words = ["replay", *map(str, paths), *arguments, "--host", host, "--state-dir", str(state_dir)]
+    if not (state_dir / "credential.json").exists():
+        write_join_token(settings, token_file, uses=1, origin="import", demo=demo)
+        words += ["--join-token-file", str(token_file)]
+    try:
+        _run_agent(settings, words, server=server, demo=demo)
+    finally:
+        token_file.unlink(missing_ok=True)
+
+
+def write_join_token(
+    settings: Settings, path: Path, *, uses: int, origin: Literal["import", "simulated"], demo: bool
+) -> None:
+    """Leave a join token for so many hosts in a file that only its owner reads."""
+    from tierscope.cli.base.database import actor, open_database
+    from tierscope.usecases.access.tokens import Access
+
+    with open_database(settings, demo=demo) as database:
+        token = Access(database).create_join_token(
+            uses=uses, lifetime=_JOIN_LIFETIME, origin=origin, note=f"tierscope {origin}", actor=actor()
+        )
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(token.secret + "\n")
+
+
+def _run_agent(settings: Settings, arguments: list[str], *, server: str | None, demo: bool) -> None:
+    binary = find_agent()
+    if binary is None:
+        fail("the agent's program is not built", next_step="run `make agent`, or install a release")
+    state = load(find_instance(settings, demo=demo).places.state_file)
+    address = server or (state.url if state is not None else None)
+    if address is None:
+        fail("no service is known", next_step="start one with `tierscope up`, or name it with --server")
+    done = subprocess.run([str(binary), *arguments, "--server", address], check=False)  # noqa: S603
+    if done.returncode != 0:
+        raise typer.Exit(FAILED)

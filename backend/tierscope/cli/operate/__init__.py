@@ -1,0 +1,1 @@
+"""Commands that run, check and mend an installation."""

@@ -1,0 +1,51 @@
+"""`tierscope migrate`: bring the database's schema to this release."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.core.settings import Settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(migrate)
+
+
+def migrate(
+    storage: Annotated[
+        Literal["auto", "timescaledb", "native"] | None,
+        typer.Option(help="How time tables are kept; decided once, with the first schema."),
+    ] = None,
+    down_to: Annotated[
+        str | None, typer.Option(help="Take it back to this older revision instead; what came later is lost.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Really take it back.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Bring the database to the newest revision; safe to run again and from several places at once."""
+    from tierscope.cli.base.database import resolve_url
+    from tierscope.storage.base.schema import downgrade, upgrade
+
+    settings = Settings()
+    if down_to is not None:
+        if not yes:
+            fail(
+                f"what revisions after {down_to} store would be lost",
+                next_step="stop the service, make a backup (`tierscope backup FILE`), then add --yes",
+                status=BAD_USAGE,
+            )
+        downgrade(resolve_url(settings), down_to)
+        if as_json:
+            print_json({"revision": down_to})
+        else:
+            typer.echo(f"The schema is at revision {down_to}.")
+        return
+    mode = upgrade(resolve_url(settings), storage=storage or settings.storage)
+    if as_json:
+        print_json({"storage": mode})
+    else:
+        typer.echo(f"The schema is up to date (storage: {mode}).")

@@ -1,0 +1,71 @@
+"""`tierscope objects`: what is in the object store, and back again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tierscope.cli.base.exits import print_json, say
+from tierscope.core.settings import Settings
+
+if TYPE_CHECKING:
+    from tierscope.core.objects import ObjectStore
+
+app = typer.Typer(help="Heat tiles and page samples in an object store.", no_args_is_help=True)
+
+Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
+
+
+@app.command()
+def status(demo: Demo = False) -> None:
+    """Print how many objects there are and their size, and how many wait to be deleted."""
+    from tierscope.cli.base.database import open_database
+    from tierscope.storage.objects.rows import count_objects
+
+    settings = Settings()
+    with open_database(settings, demo=demo) as database, database.read() as session:
+        counted = count_objects(session)
+    print_json({"store": settings.objects.store, **{name: int(value) for name, value in counted.items()}})
+
+
+@app.command()
+def move(demo: Demo = False) -> None:
+    """Move all bodies of finished hours to the object store now, as the workers do by themselves."""
+    from datetime import timedelta
+
+    from tierscope.cli.base.database import open_database
+    from tierscope.core.clock import utc_now
+    from tierscope.usecases.objects.mover import MoveObjects
+
+    settings = Settings()
+    store = _store(settings)
+    with open_database(settings, demo=demo) as database:
+        done = MoveObjects(database, store, utc_now).run(full=True, at_most=timedelta(hours=1))
+    say(f"{done.objects} objects made ({done.size_bytes} bytes), {done.deleted} deleted")
+
+
+@app.command("bring-back")
+def bring_back(demo: Demo = False) -> None:
+    """Move all bodies back into rows, before the store is switched off. Stop the workers meanwhile."""
+    from tierscope.cli.base.database import open_database
+    from tierscope.core.clock import utc_now
+    from tierscope.usecases.objects.mover import MoveObjects
+
+    settings = Settings()
+    store = _store(settings)
+    with open_database(settings, demo=demo) as database:
+        count = MoveObjects(database, store, utc_now).bring_back()
+    say(f"{count} objects brought back")
+
+
+def _store(settings: Settings) -> ObjectStore:
+    from tierscope.core.errors import ConfigurationError
+    from tierscope.core.objects import open_store
+
+    store = open_store(settings)
+    if store is None:
+        raise ConfigurationError(
+            "no object store is set", next_step="Set TIERSCOPE_OBJECTS__STORE; see docs/operating/object-store.md."
+        )
+    return store

@@ -1,0 +1,94 @@
+"""`tierscope analyze`: what a recording says, without a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json, say
+from tierscope.cli.base.source_tree import find_agent
+
+if TYPE_CHECKING:
+    from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis
+
+Kind = Literal["page-trace", "vmstat-dir"]
+
+_PARQUET = b"PAR1"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(analyze)
+
+
+def analyze(
+    path: Annotated[Path, typer.Argument(help="A page trace (Parquet), or a snapshot tree: directory or .tar.zst.")],
+    kind: Annotated[Kind | None, typer.Option(help="What PATH is; told by its content unless given.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Page traces: judge by a sample of pages and one access in so many.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Which sample is drawn, with --sample; default 0.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/analyze-json.md).")] = False,
+) -> None:
+    """Analyse a recording: heat, revisit and curve of a page trace, or ledger and verdict of a snapshot tree."""
+    if not path.exists():
+        fail(f"{path} does not exist", next_step="name a page trace or a snapshot tree", status=BAD_USAGE)
+    if seed is not None and sample is None:
+        fail("--seed chooses a sample, and none is drawn", next_step="add --sample N", status=BAD_USAGE)
+    kind = kind or _tell_kind(path)
+    if kind == "vmstat-dir" and sample is not None:
+        fail("counters are not sampled", next_step="leave --sample out", status=BAD_USAGE)
+    if kind == "page-trace":
+        _analyze_trace(path, sample, seed or 0, as_json=as_json)
+    else:
+        _analyze_moves(path, as_json=as_json)
+
+
+def _tell_kind(path: Path) -> Kind:
+    if path.is_dir() or path.name.endswith(".tar.zst"):
+        return "vmstat-dir"
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_PARQUET))
+    except OSError as error:
+        fail(f"{path} cannot be read: {error.strerror}", next_step="check its permissions")
+    if start != _PARQUET:
+        fail(
+            f"{path} is neither a Parquet file nor a snapshot tree",
+            next_step="say what it is with --kind page-trace or --kind vmstat-dir",
+            status=BAD_USAGE,
+        )
+    return "page-trace"
+
+
+def _analyze_trace(path: Path, sample: int | None, seed: int, *, as_json: bool) -> None:
+    from tierscope.cli.recordings.reports import describe_trace, trace_document
+    from tierscope.usecases.recordings.page_traces import analyze_page_trace
+
+    found = analyze_page_trace(path, one_in=sample, seed=seed)
+    _answer(trace_document(path, found), describe_trace(found), as_json=as_json)
+    if not found.heat:
+        say("The trace has no rows.")
+        raise typer.Exit(NOT_ENOUGH_DATA)
+
+
+def _analyze_moves(path: Path, *, as_json: bool) -> None:
+    from tierscope.cli.recordings.reports import describe_moves, moves_document
+    from tierscope.usecases.recordings.snapshot_trees import analyze_snapshots
+
+    agent = find_agent()
+    if agent is None:
+        fail("the agent's program is not built", next_step="run `make agent`, or install a release")
+    found: MovesAnalysis = analyze_snapshots(agent, path)
+    _answer(moves_document(path, found), describe_moves(found), as_json=as_json)
+    if found.verdict.word == "not_enough_data":
+        raise typer.Exit(NOT_ENOUGH_DATA)
+
+
+def _answer(document: dict[str, Any], text: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(document)
+    else:
+        typer.echo(text)

@@ -1,0 +1,197 @@
+"""`tierscope simulate`: what placement policies would have done with a page trace or a synthetic workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+
+if TYPE_CHECKING:
+    from tierscope.usecases.recordings.replay import Replays, Run, Wanted
+
+SCHEMA = "tierscope.simulate/1"
+MAX_THREADS = 64
+WORKLOAD = "workload:"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(simulate)
+
+
+def simulate(
+    path: Annotated[str, typer.Argument(help="A page trace (Parquet), or workload:NAME for a synthetic one.")],
+    *,
+    policy: Annotated[list[str], typer.Option("--policy", "-p", help="A policy, more than once, or all.")],
+    dram_share: Annotated[
+        float | None, typer.Option("--dram-share", help="DRAM as a share of the trace's peak of resident pages.")
+    ] = None,
+    dram_pages: Annotated[int | None, typer.Option("--dram-pages", min=1, help="DRAM in base pages.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value: a setting of policy, machine or costs.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Draw the times of hint faults; without it they come as expected.")
+    ] = None,
+    pages: Annotated[int | None, typer.Option(min=1, help="Pages of a synthetic workload (50000).")] = None,
+    intervals: Annotated[int | None, typer.Option(min=1, help="Intervals of a synthetic workload (60).")] = None,
+    threads: Annotated[int, typer.Option(min=1, max=MAX_THREADS, help="Policies replayed at once.")] = 1,
+    series: Annotated[bool, typer.Option("--series", help="Print the intervals as well (with --json).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/simulate-json.md).")] = False,
+) -> None:
+    """Replay a page trace under placement policies: local accesses, tier moves, ping-pong, stall and loss.
+
+    Synthetic workloads are web1, cache1, cache2, data_warehouse, ads, zipf, scan, phase_change, growth and ping_pong.
+    Simulated: nothing on this host is looked at or changed.
+    """
+    from tierscope.core.errors import BadRequest
+    from tierscope.domain.simulate import SettingsError, parse_settings
+    from tierscope.usecases.recordings.replay import Wanted
+
+    if (dram_share is None) == (dram_pages is None):
+        fail("the size of DRAM is not said", next_step="add --dram-share X or --dram-pages N", status=BAD_USAGE)
+    try:
+        values = parse_settings(settings or [])
+    except SettingsError as error:
+        fail(str(error), next_step="write --set key=value", status=BAD_USAGE)
+    wanted = Wanted(policy, dram_share, dram_pages, values, seed, threads)
+    try:
+        found = _replay(path, wanted, pages, intervals)
+    except BadRequest as error:
+        fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
+    if as_json:
+        print_json(_document(path, found, series=series))
+    else:
+        typer.echo(_describe(found))
+
+
+def _replay(path: str, wanted: Wanted, pages: int | None, intervals: int | None) -> Replays:
+    """The replays of a file or a workload. Only a workload has a size to choose."""
+    from tierscope.domain.simulate import WORKLOAD_INTERVALS, WORKLOAD_PAGES
+    from tierscope.usecases.recordings.replay import simulate_recording, simulate_workload
+
+    if path.startswith(WORKLOAD):
+        name = path.removeprefix(WORKLOAD)
+        return simulate_workload(name, wanted, pages=pages or WORKLOAD_PAGES, intervals=intervals or WORKLOAD_INTERVALS)
+    if pages is not None or intervals is not None:
+        fail(f"{path} has a size of its own", next_step="leave out --pages and --intervals", status=BAD_USAGE)
+    if not Path(path).is_file():
+        fail(f"{path} is no file", next_step="name a page trace (Parquet) or workload:NAME", status=BAD_USAGE)
+    return simulate_recording(Path(path), wanted)
+
+
+def _document(path: str, found: Replays, *, series: bool) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "simulated": True,
+        "path": path,
+        "workload": path.removeprefix(WORKLOAD) if path.startswith(WORKLOAD) else None,
+        "trace": {
+            "intervals": found.intervals,
+            "interval_seconds": found.interval_s,
+            "page_size_bytes": found.page_bytes,
+            "pages": found.pages,
+            "peak_resident_pages": found.peak_pages,
+            "touched_pages": found.touched,
+            "accesses": found.accesses,
+        },
+        "costs": {name: getattr(found.costs, name) for name in found.costs.__dataclass_fields__},
+        "cpu_seconds": found.cpu_seconds,
+        "runs": [_run(run, found, series=series) for run in found.runs],
+    }
+
+
+def _run(run: Run, found: Replays, *, series: bool) -> dict[str, Any]:
+    outcome, totals, machine = run.outcome, run.totals, run.outcome.machine
+    document: dict[str, Any] = {
+        "policy": outcome.policy.name,
+        "label": outcome.policy.kind.label,
+        "settings": dict(outcome.policy.settings),
+        "seed": outcome.seed,
+        "machine": {
+            "dram_pages": machine.dram_pages,
+            "slow_pages": machine.slow_pages,
+            "swap": machine.swap,
+            "swap_pages": machine.swap_pages,
+            "watermark_scale_factor": machine.watermark_scale_factor,
+        },
+        "local_ratio": totals.local_ratio,
+        "local_ratio_by_kind": dict(totals.local_ratio_by_kind),
+        "oracle_local_ratio": found.oracle_ratio,
+        "totals": {
+            name: getattr(totals, name)
+            for name in totals.__dataclass_fields__
+            if name not in ("local_ratio", "local_ratio_by_kind")
+        },
+        "stall_seconds": {
+            "slow_accesses": run.stall.slow_accesses_s,
+            "faults": run.stall.faults_s,
+            "hint_faults": run.stall.hint_faults_s,
+            "tier_moves": run.stall.tier_moves_s,
+            "total": run.stall.total_s,
+        },
+        "loss": _loss(run),
+    }
+    if series:
+        document["series"] = _series(run, found)
+    return document
+
+
+def _loss(run: Run) -> dict[str, Any]:
+    loss = run.loss
+    if loss is None:
+        reason = (
+            "pages fault in from swap or disk: set cpu_seconds to say what that costs"
+            if run.totals.away_accesses
+            else "the trace has no accesses"
+        )
+        return {"value": None, "interval": None, "method": "none", "reason": reason}
+    interval = None if loss.lo is None else {"lo": loss.lo, "hi": loss.hi, "level": 0.9}
+    return {"value": loss.median, "interval": interval, "method": loss.method, "reason": None}
+
+
+def _series(run: Run, found: Replays) -> dict[str, Any]:
+    figures = run.outcome.figures
+    by_place = figures.accesses.sum(axis=1)
+    return {
+        "local_accesses": by_place[:, 0].tolist(),
+        "slow_accesses": by_place[:, 1].tolist(),
+        "away_accesses": by_place[:, 2].tolist(),
+        "oracle_accesses": found.oracle_accesses.tolist(),
+        "promoted_pages": figures.promoted.sum(axis=1).tolist(),
+        "demoted_pages": figures.demoted.sum(axis=1).tolist(),
+        "dram_pages_by_kind": figures.used[:, 0].tolist(),
+        "slow_pages_by_kind": figures.used[:, 1].tolist(),
+        **{name: values.tolist() for name, values in figures.others.items()},
+    }
+
+
+def _describe(found: Replays) -> str:
+    header = ("policy", "local", "promoted", "demoted", "ping-pong", "MB/s", "faults", "loss (90 %)")
+    rows = [header]
+    for run in sorted(found.runs, key=lambda run: -(run.totals.local_ratio or 0.0)):
+        totals, loss = run.totals, run.loss
+        interval = "" if loss is None or loss.lo is None else f" ({loss.lo:.1%} to {loss.hi:.1%})"
+        rows.append(
+            (
+                run.outcome.policy.name,
+                "-" if totals.local_ratio is None else f"{totals.local_ratio:.1%}",
+                f"{totals.promoted_pages:,}",
+                f"{totals.demoted_pages:,}",
+                "-" if totals.ping_pong_ratio is None else f"{totals.ping_pong_ratio:.1%}",
+                f"{totals.tier_move_mb_per_s:.2f}",
+                f"{totals.major_faults:,}",
+                "needs cpu_seconds" if loss is None else f"{loss.median:.1%}{interval}",
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    machine = found.runs[0].outcome.machine
+    title = (
+        f"Simulated: {found.pages:,} pages, {found.accesses:,} accesses over {found.intervals} intervals; "
+        f"DRAM {machine.dram_pages:,} of {found.peak_pages:,} pages resident at the peak."
+    )
+    return "\n".join([title, "", *lines])
