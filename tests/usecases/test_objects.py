@@ -27,7 +27,9 @@ from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ObjectMissing, OutgoingRefused, Unavailable
-from tierscope.core.objects import DirectoryStore, ObjectStore, open_store
+from tierscope.core.objects.directory import DirectoryStore
+from tierscope.core.objects.open import open_store
+from tierscope.core.objects.store import ObjectStore
 from tierscope.core.settings import Objects, Outgoing, Settings
 from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.storage.curve.page_samples import list_samples, read_samples
@@ -214,7 +216,7 @@ def test_a_kill_between_put_and_commit_loses_nothing(
     before = everything(database, host)
     script = (
         "import sys; from datetime import datetime; from tierscope.core.database import Database;"
-        "from tierscope.core.objects import open_store; from tierscope.core.settings import Settings;"
+        "from tierscope.core.objects.open import open_store; from tierscope.core.settings import Settings;"
         "from tierscope.usecases.objects.mover import MoveObjects; from test_objects import _Killer;"
         "store = open_store(Settings.model_validate_json(sys.argv[2]));"
         "MoveObjects(Database(sys.argv[1], objects=store), _Killer(store),"

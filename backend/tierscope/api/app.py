@@ -54,7 +54,7 @@ from tierscope.api.tiles import endpoints as tiles
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
-from tierscope.core.objects import open_store
+from tierscope.core.objects.open import open_store
 from tierscope.core.settings import Settings
 from tierscope.usecases.access.oidc.login import make_oidc_login
 from tierscope.usecases.access.own_tokens import OwnTokens

@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
 from tierscope.core.errors import BadRequest, SlowQuery, Unavailable
-from tierscope.core.objects import ObjectReader, ObjectStore
+from tierscope.core.objects.store import ObjectReader, ObjectStore
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 

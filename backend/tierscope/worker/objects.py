@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from tierscope.core.clock import utc_now
-from tierscope.core.objects import open_store
+from tierscope.core.objects.open import open_store
 from tierscope.core.settings import Settings
 from tierscope.usecases.objects.mover import MoveObjects
 from tierscope.worker.resources import worker_database

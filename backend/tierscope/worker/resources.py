@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
-from tierscope.core.objects import open_store
+from tierscope.core.objects.open import open_store
 from tierscope.core.settings import Settings
 
 

@@ -10,7 +10,7 @@ from tierscope.cli.base.exits import print_json, say
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.core.objects import ObjectStore
+    from tierscope.core.objects.store import ObjectStore
 
 app = typer.Typer(help="Heat tiles and page samples in an object store.", no_args_is_help=True)
 
@@ -61,7 +61,7 @@ def bring_back(demo: Demo = False) -> None:
 
 def _store(settings: Settings) -> ObjectStore:
     from tierscope.core.errors import ConfigurationError
-    from tierscope.core.objects import open_store
+    from tierscope.core.objects.open import open_store
 
     store = open_store(settings)
     if store is None:

@@ -12,7 +12,7 @@ import zstandard
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
-from tierscope.core.objects import ObjectStore, checksum
+from tierscope.core.objects.store import ObjectStore, checksum
 from tierscope.domain.curve.sample_blocks import pack_sample
 from tierscope.storage.objects import rows as stored
 from tierscope.storage.objects.rows import KINDS, DueHour, HeldRow, ObjectKind

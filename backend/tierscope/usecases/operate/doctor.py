@@ -17,7 +17,8 @@ import tierscope
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import TierscopeError
-from tierscope.core.objects import checksum, open_store
+from tierscope.core.objects.open import open_store
+from tierscope.core.objects.store import checksum
 from tierscope.core.settings import Settings
 from tierscope.domain.fleet.agent_versions import is_supported, oldest_supported, standing
 from tierscope.storage.base.partitions import storage_mode

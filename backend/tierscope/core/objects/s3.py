@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tierscope.core.errors import ConfigurationError, ObjectMissing, Unavailable
-from tierscope.core.objects import RETRY_SECONDS, FoundObject, check_body
+from tierscope.core.objects.store import RETRY_SECONDS, FoundObject, check_body
 from tierscope.core.outgoing import OutgoingCalls
 from tierscope.core.settings import Objects, Outgoing
 

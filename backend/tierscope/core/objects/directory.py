@@ -1,0 +1,80 @@
+"""Objects as files in a directory."""
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tierscope.core.errors import ObjectMissing, Unavailable
+from tierscope.core.objects.store import RETRY_SECONDS, FoundObject, check_body
+
+
+class DirectoryStore:
+    """Files in a directory that all processes of the service see."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, key: str, body: bytes) -> None:
+        """Write to a name of its own, sync, and rename: what has a key is whole."""
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+            with made.open("wb") as file:
+                file.write(body)
+                file.flush()
+                os.fsync(file.fileno())
+            made.rename(path)
+            for parent in (path.parent, *path.parent.parents):
+                _sync(parent)
+                if parent == self._root:
+                    break
+        except OSError as error:
+            raise _unavailable(error) from error
+
+    def get(self, key: str) -> bytes:
+        """Read the file."""
+        try:
+            return check_body(key, self._path(key).read_bytes())
+        except FileNotFoundError as error:
+            raise ObjectMissing(f"the object {key} is gone", retry_after_seconds=RETRY_SECONDS) from error
+        except OSError as error:
+            raise _unavailable(error) from error
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Remove the files; empty directories of days that are over stay until they are removed by hand."""
+        try:
+            for key in keys:
+                self._path(key).unlink(missing_ok=True)
+        except OSError as error:
+            raise _unavailable(error) from error
+
+    def list(self, prefix: str) -> Iterator[FoundObject]:
+        """Walk the directory that the prefix lies in."""
+        within = self._path(prefix.rpartition("/")[0] or ".")
+        for path in sorted(within.rglob("*")):
+            key = path.relative_to(self._root).as_posix()
+            if key.startswith(prefix) and not path.name.startswith(".") and path.is_file():
+                status = path.stat()
+                yield FoundObject(key, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
+
+    def _path(self, key: str) -> Path:
+        path = (self._root / key).resolve()
+        if not path.is_relative_to(self._root.resolve()):
+            raise ObjectMissing(f"{key[:80]!r} is no key of an object")
+        return path
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unavailable(error: OSError) -> Unavailable:
+    cause = error.strerror or type(error).__name__
+    return Unavailable(f"the directory of objects cannot be used: {cause}", retry_after_seconds=RETRY_SECONDS)

@@ -1,0 +1,93 @@
+"""Objects by key: the interface of their stores, and a reader that keeps the newest bodies.
+
+An object never changes once it was put: its key ends in the checksum of its bytes, which is checked as it is read.
+"""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from tierscope.core.errors import ObjectMissing, Unavailable
+
+CHECKSUM_CHARACTERS = 32
+RETRY_SECONDS = 30
+MOST_KEPT_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FoundObject:
+    """An object in a listing."""
+
+    key: str
+    size_bytes: int
+    changed_at: datetime
+
+
+class ObjectStore(Protocol):
+    """Where objects are kept. All calls raise `Unavailable` while the store cannot be reached."""
+
+    def put(self, key: str, body: bytes) -> None:
+        """Store an object; doing so again changes nothing. It is durable when this returns."""
+
+    def get(self, key: str) -> bytes:
+        """The bytes that were put, checked; ObjectMissing where they are not there."""
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Remove objects; those that are not there are none the less removed."""
+
+    def list(self, prefix: str) -> Iterator[FoundObject]:
+        """Objects whose key begins with `prefix`, in order of their keys."""
+
+
+class ObjectReader:
+    """Reads bodies that rows refer to, and keeps the newest of them: an object never changes under its key."""
+
+    def __init__(self, store: ObjectStore | None) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+
+    def get(self, key: str) -> bytes:
+        """The bytes of an object.
+
+        Raises:
+            Unavailable: the store cannot be reached, or none is set.
+            ObjectMissing: it is not there.
+        """
+        with self._lock:
+            known = self._kept.get(key)
+            if known is not None:
+                self._kept.move_to_end(key)
+                return known
+        if self._store is None:
+            raise Unavailable(
+                "these rows are in an object store, and none is set",
+                next_step="Set TIERSCOPE_OBJECTS__STORE as it was when they were moved.",
+                retry_after_seconds=RETRY_SECONDS,
+            )
+        body = self._store.get(key)
+        with self._lock:
+            self._kept[key] = body
+            while sum(map(len, self._kept.values())) > MOST_KEPT_BYTES:
+                self._kept.popitem(last=False)
+        return body
+
+
+def checksum(body: bytes) -> str:
+    """What a key ends in."""
+    return hashlib.sha256(body).hexdigest()[:CHECKSUM_CHARACTERS]
+
+
+def check_body(key: str, body: bytes) -> bytes:
+    """The body, if it is the one that was put under this key.
+
+    Raises:
+        ObjectMissing: it is another.
+    """
+    if checksum(body) not in key.rpartition("/")[2]:
+        raise ObjectMissing(f"the object {key} is damaged", retry_after_seconds=RETRY_SECONDS)
+    return body
