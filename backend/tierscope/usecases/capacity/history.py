@@ -10,12 +10,13 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.capacity.need import Advised, dram_need
 from tierscope.domain.capacity.shifts import Shift, find_shifts
+from tierscope.storage.base.retention import kept
 from tierscope.storage.capacity.rows import Kind, StoredDay
 from tierscope.storage.fleet.events import EventRow, list_events
 from tierscope.usecases.capacity.views import ChangeView, Excluded, HistoryDay, Metric
 
 DAY = timedelta(days=1)
-SPAN = timedelta(days=400)
+SPAN = kept("metrics_1h")
 NEAR = timedelta(days=1)
 """An event within a day of a shift may be its cause."""
 SAME_CAPACITY = 0.02

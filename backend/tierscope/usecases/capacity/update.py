@@ -11,6 +11,7 @@ from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession
 from tierscope.domain.capacity.days import HOURS, CapacityDay, group_day, service_day
 from tierscope.domain.capacity.need import Advised
+from tierscope.storage.base.retention import kept
 from tierscope.storage.capacity.rows import (
     ForecastRow,
     GroupRow,
@@ -35,8 +36,8 @@ from tierscope.usecases.capacity.views import Metric
 
 SETTLED = timedelta(hours=2)
 """After a day's end, for late data and for the worker to sum it up."""
-KEPT = timedelta(days=400)
-"""How long hourly roll-ups are kept: points of older days cannot be made any more."""
+KEPT = kept("metrics_1h")
+"""Points of older days cannot be made any more."""
 AT_ONCE = 10
 """Days made in one run; the next run goes on."""
 AGAIN = timedelta(minutes=30)

@@ -10,15 +10,16 @@ from tierscope.domain.counters.names import CounterName
 from tierscope.domain.counters.packing import Block, join_blocks
 from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup
 from tierscope.domain.counters.series import Lines, rollup_lines
+from tierscope.storage.base.retention import kept
 from tierscope.storage.counters.rollups import MetricsTable, read_metrics
 from tierscope.storage.counters.rows import read_live_keys, read_packed
 from tierscope.storage.counters.schemas import host_layout_ids
 
 RAW_SPAN = timedelta(days=2)
-RAW_KEPT = timedelta(days=8)
+RAW_KEPT = kept("counters_packed")
 TABLES: tuple[tuple[MetricsTable, int, timedelta, timedelta], ...] = (
-    ("metrics_10m", 600, timedelta(days=10), timedelta(days=30)),
-    ("metrics_1h", 3600, timedelta(days=90), timedelta(days=400)),
+    ("metrics_10m", 600, timedelta(days=10), kept("metrics_10m")),
+    ("metrics_1h", 3600, timedelta(days=90), kept("metrics_1h")),
     ("metrics_1d", 86_400, timedelta(days=10_000), timedelta(days=10_000)),
 )
 """Table, width in seconds, up to which window it is used, and how long it is kept."""

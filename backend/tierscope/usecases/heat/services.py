@@ -21,9 +21,8 @@ from tierscope.storage.heat.services import newest_buckets
 from tierscope.usecases.heat.columns import read_columns
 from tierscope.usecases.heat.figures import Evidence, gather_evidence
 from tierscope.usecases.heat.reads import choose_method, choose_source
-from tierscope.usecases.heat.sources import HOUR
+from tierscope.usecases.heat.sources import HOUR, LIVE_KEPT
 
-HEAT_SPAN = timedelta(days=8)
 FRESH = timedelta(hours=2)
 NEWEST_HOURS = 2
 RULE = USUAL_RULE
@@ -68,8 +67,8 @@ def read_heat_now(session: ReadSession, *, now: datetime, service_id: int | None
     found = _read_columns(session, wanted, now)
     left = [one for one in services_with_hosts(session, wanted) if one not in found]
     if left:
-        hours = read_newest_hours(session, since=now - HEAT_SPAN, service_ids=left)
-        intervals = read_newest_intervals(session, since=now - HEAT_SPAN, service_ids=left)
+        hours = read_newest_hours(session, since=now - LIVE_KEPT, service_ids=left)
+        intervals = read_newest_intervals(session, since=now - LIVE_KEPT, service_ids=left)
         parts = {one: _fresher(hours.get(one, []), intervals.get(one, [])) for one in {*hours, *intervals}}
         found |= choose_heat(parts, now=now)
     return found
@@ -79,7 +78,7 @@ def _read_columns(session: ReadSession, service_ids: Sequence[int] | None, now: 
     """Of services whose hours are gathered and fresh: no interval of theirs is newer by more than `FRESH`."""
     found = {}
     for service_id, buckets in newest_buckets(
-        session, since=now - HEAT_SPAN, hours=NEWEST_HOURS, service_ids=service_ids
+        session, since=now - LIVE_KEPT, hours=NEWEST_HOURS, service_ids=service_ids
     ).items():
         if buckets[-1].start + HOUR < now - FRESH:
             continue
@@ -107,7 +106,7 @@ def choose_heat(found: Found, *, now: datetime) -> dict[int, HeatNow]:
 
 def service_figures(heat: HeatNow | None, reason: str | None, *, now: datetime, rule: Rule = RULE) -> HeatFigures:
     """Figures of one service: medians over hosts for shares, sums over hosts for bytes."""
-    heat = heat or HeatNow(None, None, Window(now - HEAT_SPAN, now))
+    heat = heat or HeatNow(None, None, Window(now - LIVE_KEPT, now))
     found = heat
     if isinstance(heat.source, ColumnSource):
         key = (rule, heat.method, heat.window, reason)
@@ -230,7 +229,7 @@ def _join(hosts: Mapping[int, Sequence[HeatSeries]]) -> dict[int, HeatSeries]:
 
 def _window(series: Sequence[HeatSeries], now: datetime) -> Window:
     if not series:
-        return Window(now - HEAT_SPAN, now)
+        return Window(now - LIVE_KEPT, now)
     end = max(int(part.ends_us[-1]) for part in series) / 1e6
     starts = []
     for part in series:

@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.heat.rows import HeatSeries, Method, fold_rows, join_series
+from tierscope.storage.base.retention import kept
 from tierscope.storage.heat.rows import RollupTable, count_live, read_live, read_rollups
 
 MAX_ROWS = 12_000
 """Rows of single intervals that one request unpacks."""
-LIVE_KEPT = timedelta(days=8)
+LIVE_KEPT = kept("heat")
+"""Single intervals; older ones are sums of hours and days."""
 PROBE = timedelta(minutes=10)
 """The stretch whose rows tell how many there are per minute: intervals may be shorter than one."""
 DAILY_FROM = timedelta(days=30)

@@ -9,6 +9,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.fleet.host_facts import HostFacts
 from tierscope.domain.ledger import Context, Ledger, Plan, Verdict, build_ledger, judge, plan_host
+from tierscope.storage.base.retention import kept
 from tierscope.storage.counters.recent import read_recent
 from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.fleet.hosts import HostRow
@@ -16,7 +17,8 @@ from tierscope.storage.ledger.rows import read_newest
 
 RECENT = timedelta(hours=1)
 RECENT_ROWS = 60
-LEDGER_SPAN = timedelta(days=8)
+LEDGER_SPAN = kept("counters_live")
+"""How far back the newest row of a host is looked for: late data is taken that long."""
 
 
 def recent_ledgers(

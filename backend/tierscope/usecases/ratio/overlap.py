@@ -10,10 +10,10 @@ from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.heat import estimate_median
 from tierscope.domain.sensitivity.stability import jaccard
 from tierscope.storage.heat.sums import LAGS, read_overlaps
+from tierscope.usecases.heat.sources import LIVE_KEPT
 
 SPAN = timedelta(days=1)
 MAX_HOSTS = 32
-LIVE_KEPT = timedelta(days=8)
 _DEFINITION = "ratio.hot_set_jaccard/1"
 _NONE = "No hot sets were compared: the back end does not tell pages apart, or its history is shorter than the lag."
 

@@ -45,11 +45,12 @@ from tierscope.storage.alerts.rule_sources import read_placed_loads, read_report
 from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.dirty_buckets import Claim
+from tierscope.storage.base.retention import kept
 from tierscope.usecases.alerts.judging import judge_intervals
 from tierscope.usecases.alerts.named_metrics import named_metrics
 from tierscope.usecases.base.spans import Span
 
-_KEPT = timedelta(days=8)
+_KEPT = kept("rule_inputs")
 _DAY = timedelta(days=1)
 _LAG_STEP_S = 30.0
 """Arrival is kept in steps that the limit of being late is a multiple of: it packs to almost nothing."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from tierscope.usecases.base.hardware import read_hardware
 from tierscope.usecases.counters.service_lines import read_service_lines
 from tierscope.usecases.heat.columns import read_host_heat
 from tierscope.usecases.heat.reads import choose_method
+from tierscope.usecases.heat.sources import LIVE_KEPT
 
 KINDS = ("anon", "file")
 GROUNDING = "heat-based; A slowdown model of docs/method/ratio.md"
-LIVE_KEPT = timedelta(days=8)
 PRIOR_LEVEL = 0.90
 _NO_HEAT = "No heat of both anon and file memory was measured in the window."
 _TOUCHES = (

@@ -20,13 +20,13 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.service_lines import line_grid, read_service_lines, service_scopes
+from tierscope.usecases.heat.sources import LIVE_KEPT
 from tierscope.usecases.sensitivity.kind_residency import HostResidency, is_residency, name_sources, read_residency
 
 Floats = npt.NDArray[np.float64]
 MAX_HOSTS = 100
 MAX_OVERLAP_INTERVALS = 60_000
 """Host-intervals of overlaps that one request adds up; longer windows are cut to their end."""
-LIVE_KEPT = timedelta(days=8)
 GROUNDING = "S Fig 9 of the source paper; A five points, 0.7 and 0.4"
 _INDEPENDENT = "the interval takes points as independent; slow waves make it too narrow"
 _NO_BYTES = (
