@@ -6,14 +6,13 @@ computes it, so that many viewers of a page cost what one does.
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import Request, Response
 
 from tierscope.api.base.answers import answer_bytes, serialise
+from tierscope.core.cache import Cache
 from tierscope.core.clock import utc_now
 from tierscope.usecases.base.windows import parse_window
 
@@ -24,35 +23,26 @@ SHORTEST_SECONDS = 60.0
 MOST_BYTES = 64 << 20
 
 
-@dataclass(slots=True)
-class _Kept:
-    made_at: float = float("-inf")
-    body: bytes = b""
-    lock: threading.Lock = field(default_factory=threading.Lock)
+_MAKERS = 64
 
 
 class Answers:
-    """Finished bodies by request; those that were not used for longest leave first."""
+    """Finished bodies by request. One request makes a body; the same ones meanwhile wait for it."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept: Cache[str, tuple[float, bytes]] = Cache(MOST_BYTES, size_of=lambda kept: len(kept[1]))
+        self._making = [threading.Lock() for _ in range(_MAKERS)]
 
     def get(self, key: str, seconds: float, make: Callable[[], bytes]) -> bytes:
         """The body that was made less than `seconds` ago, else a new one."""
-        with self._lock:
-            kept = self._kept.setdefault(key, _Kept())
-            self._kept.move_to_end(key)
-        with kept.lock:
-            if self._clock() - kept.made_at >= seconds:
-                kept.body = make()
-                kept.made_at = self._clock()
-            body = kept.body
-        with self._lock:
-            while sum(len(one.body) for one in self._kept.values()) > MOST_BYTES:
-                self._kept.popitem(last=False)
-        return body
+        with self._making[hash(key) % _MAKERS]:
+            kept = self._kept.get(key)
+            if kept is not None and self._clock() - kept[0] < seconds:
+                return kept[1]
+            body = make()
+            self._kept.put(key, (self._clock(), body))
+            return body
 
 
 def answer_reused(

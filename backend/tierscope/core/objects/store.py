@@ -4,13 +4,12 @@ An object never changes once it was put: its key ends in the checksum of its byt
 """
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from tierscope.core.cache import Cache
 from tierscope.core.errors import ObjectMissing, Unavailable
 
 CHECKSUM_CHARACTERS = 32
@@ -48,8 +47,7 @@ class ObjectReader:
 
     def __init__(self, store: ObjectStore | None) -> None:
         self._store = store
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._kept: Cache[str, bytes] = Cache(MOST_KEPT_BYTES, size_of=len)
 
     def get(self, key: str) -> bytes:
         """The bytes of an object.
@@ -58,11 +56,9 @@ class ObjectReader:
             Unavailable: the store cannot be reached, or none is set.
             ObjectMissing: it is not there.
         """
-        with self._lock:
-            known = self._kept.get(key)
-            if known is not None:
-                self._kept.move_to_end(key)
-                return known
+        known = self._kept.get(key)
+        if known is not None:
+            return known
         if self._store is None:
             raise Unavailable(
                 "these rows are in an object store, and none is set",
@@ -70,10 +66,7 @@ class ObjectReader:
                 retry_after_seconds=RETRY_SECONDS,
             )
         body = self._store.get(key)
-        with self._lock:
-            self._kept[key] = body
-            while sum(map(len, self._kept.values())) > MOST_KEPT_BYTES:
-                self._kept.popitem(last=False)
+        self._kept.put(key, body)
         return body
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert
 
+from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.storage.tables import layouts
 
-_KEPT_MAX = 4096
-_kept: dict[tuple[str, int], tuple[str, ...]] = {}
+_kept: Cache[tuple[str, int], tuple[str, ...]] = Cache(4096)
 
 
 def _database(session: ReadSession) -> str:
@@ -21,16 +21,14 @@ def _database(session: ReadSession) -> str:
 def read_layouts(session: ReadSession, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     """Return the keys of layouts by id."""
     database = _database(session)
-    wanted = set(ids)
-    missing = [layout_id for layout_id in wanted if (database, layout_id) not in _kept]
-    if missing:
-        if len(_kept) > _KEPT_MAX:
-            _kept.clear()
-            missing = list(wanted)
+    known = {layout_id: _kept.get((database, layout_id)) for layout_id in set(ids)}
+    found = {layout_id: keys for layout_id, keys in known.items() if keys is not None}
+    if missing := known.keys() - found.keys():
         statement = select(layouts.c.id, layouts.c["keys"]).where(layouts.c.id.in_(missing))
         for row in session.execute(statement):
-            _kept[database, row.id] = tuple(row[1])
-    return {layout_id: _kept[database, layout_id] for layout_id in wanted if (database, layout_id) in _kept}
+            found[row.id] = tuple(row[1])
+            _kept.put((database, row.id), found[row.id])
+    return found
 
 
 def layouts_with_any(session: ReadSession, keys: Sequence[str]) -> list[int]:

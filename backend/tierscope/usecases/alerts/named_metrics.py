@@ -1,23 +1,23 @@
 """Which metrics of the catalogue rules name: they are recorded from then on."""
 
-import time
-
+from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.rules import check_rule
 from tierscope.domain.alerts.vocabulary import ScopeKind, all_series
 from tierscope.storage.alerts.rules import list_rules
 
 _SECONDS = 15.0
-_known: dict[str, tuple[float, dict[ScopeKind, list[str]]]] = {}
+_DATABASES = 64
+_kept: Cache[str, dict[ScopeKind, list[str]]] = Cache(_DATABASES, lifetime_seconds=_SECONDS)
 
 
 def named_metrics(session: ReadSession, kind: ScopeKind) -> list[str]:
     """Names to record per host, or per service; looked up again after some seconds."""
     database = session.driver.info.dbname
-    at, found = _known.get(database, (0.0, {}))
-    if not found or time.monotonic() - at > _SECONDS:
+    found = _kept.get(database)
+    if found is None:
         found = _look_up(session)
-        _known[database] = (time.monotonic(), found)
+        _kept.put(database, found)
     return found["service" if kind == "service" else "host"]
 
 

@@ -2,11 +2,11 @@
 
 import threading
 import weakref
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
 
+from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.curve.page_samples import (
@@ -161,7 +161,7 @@ def _join(
 
 
 def _reduce(
-    session: ReadSession, service_id: int, heads: Sequence[SampleHead], kept: "_Kept[PageCounts]"
+    session: ReadSession, service_id: int, heads: Sequence[SampleHead], kept: Cache[object, PageCounts]
 ) -> dict[SampleHead, PageCounts]:
     """What the pages of each block did; bodies are read only of blocks that are not kept in memory."""
     found = {head: counts for head in heads if (counts := kept.get((service_id, head))) is not None}
@@ -201,42 +201,10 @@ def _coverage(heads: dict[int, list[SampleHead]], hosts: dict[int, HostSample], 
     return sum(shares) / len(shares) if shares else 0.0
 
 
-class _Sized(Protocol):
-    @property
-    def nbytes(self) -> int: ...
-
-
-Value = TypeVar("Value", bound=_Sized)
-
-
-class _Kept(Generic[Value]):
-    """Values of blocks that never change, the least used dropped beyond a number of bytes. Safe between threads."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes, self._bytes = most_bytes, 0
-        self._values: OrderedDict[object, Value] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: object) -> Value | None:
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def put(self, key: object, value: Value) -> None:
-        with self._lock:
-            if key in self._values:
-                return
-            self._values[key] = value
-            self._bytes += value.nbytes
-            while self._bytes > self._most_bytes and self._values:
-                self._bytes -= self._values.popitem(last=False)[1].nbytes
-
-
 @dataclass(frozen=True, slots=True)
 class _Keeper:
-    blocks: _Kept[PageCounts]
-    hosts: _Kept[HostSample]
+    blocks: Cache[object, PageCounts]
+    hosts: Cache[object, HostSample]
 
 
 _keepers: "weakref.WeakKeyDictionary[object, _Keeper]" = weakref.WeakKeyDictionary()
@@ -246,4 +214,11 @@ _keepers_lock = threading.Lock()
 def _kept_for(session: ReadSession) -> _Keeper:
     """What is kept of the database that the session reads."""
     with _keepers_lock:
-        return _keepers.setdefault(session.connection.engine, _Keeper(_Kept(_CACHED_BYTES), _Kept(_CACHED_HOSTS_BYTES)))
+        keeper = _keepers.get(session.connection.engine)
+        if keeper is None:
+            keeper = _Keeper(
+                Cache(_CACHED_BYTES, size_of=lambda block: block.nbytes),
+                Cache(_CACHED_HOSTS_BYTES, size_of=lambda sample: sample.nbytes),
+            )
+            _keepers[session.connection.engine] = keeper
+        return keeper

@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 
+from tierscope.core.cache import Cache
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound, UnknownCredential, UnknownToken, Unprocessable
@@ -11,12 +12,13 @@ from tierscope.domain.base.names import problem_of_name
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import agents as stored
 from tierscope.storage.fleet.agents import HostIdentity
-from tierscope.usecases.access.credentials import SecretCache, hash_secret, new_secret
+from tierscope.usecases.access.credentials import hash_secret, new_secret
 
 __all__ = ["Agents", "Enrolled", "HostIdentity"]
 
 ROTATION_GRACE = timedelta(hours=24)
 CHECKED_SECONDS = 300.0
+CHECKED_HOSTS = 20_000
 """How long a host's credential counts as checked: hosts send once a minute, and their batches are refused by the row of
 the host itself once it is revoked."""
 ORIGINS = ("live", "import", "simulated")
@@ -39,7 +41,7 @@ class Agents:
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
-        self._hosts: SecretCache[HostIdentity] = SecretCache(seconds=CHECKED_SECONDS)
+        self._hosts: Cache[bytes, HostIdentity] = Cache(CHECKED_HOSTS, lifetime_seconds=CHECKED_SECONDS)
 
     def enrol(self, *, join_token: str, hostname: str, labels: dict[str, str], origin: str) -> Enrolled:
         """Makes a new host. What the token fixes (origin, labels) wins over what the host says.

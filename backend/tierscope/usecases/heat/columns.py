@@ -4,13 +4,12 @@ Columns are kept in memory between requests: they change only when the worker st
 for one window is not read again for another.
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
+from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.heat.column_joins import join_columns, take_buckets
@@ -143,28 +142,22 @@ _Version = tuple[tuple[datetime, datetime], ...]
 """Start of each bucket, and when it was built."""
 
 
-class _Kept:
-    """Sources by what they are of; the ones that were not used for longest leave first."""
+class _Sources:
+    """Sources by what they are of, each with the version that it was made from."""
 
     def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._found: OrderedDict[tuple[_Line, datetime], tuple[_Version, ColumnSource]] = OrderedDict()
+        self._kept: Cache[tuple[_Line, datetime], tuple[_Version, ColumnSource]] = Cache(
+            most_bytes, size_of=lambda found: found[1].columns.n_bytes
+        )
 
     def get(self, line: _Line, version: _Version) -> ColumnSource | None:
         """The source of this version, None where another one or none is kept."""
-        with self._lock:
-            place = (line, version[0][0])
-            known = self._found.get(place)
-            if known is None or known[0] != version:
-                return None
-            self._found.move_to_end(place)
-            return known[1]
+        known = self._kept.get((line, version[0][0]))
+        return None if known is None or known[0] != version else known[1]
 
     def nearest(self, line: _Line, wanted: Sequence[tuple[datetime, datetime]]) -> tuple[HeatColumns | None, _Version]:
         """The columns with most of the wanted buckets, and what they hold; None without any."""
-        with self._lock:
-            some = [found for (other, _), found in self._found.items() if other == line]
+        some = [found for (other, _), found in self._kept.items() if other == line]
         best: tuple[_Version, ColumnSource] | None = max(
             some, key=lambda found: len(set(found[0]).intersection(wanted)), default=None
         )
@@ -174,12 +167,7 @@ class _Kept:
 
     def put(self, line: _Line, version: _Version, source: ColumnSource) -> None:
         """Keep a source, unless it alone is too large."""
-        with self._lock:
-            place = (line, version[0][0])
-            self._found[place] = (version, source)
-            self._found.move_to_end(place)
-            while self._found and sum(kept.columns.n_bytes for _, kept in self._found.values()) > self._most_bytes:
-                self._found.popitem(last=False)
+        self._kept.put((line, version[0][0]), (version, source))
 
 
-_kept = _Kept(MAX_KEPT_BYTES)
+_kept = _Sources(MAX_KEPT_BYTES)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession
 from tierscope.domain.ingest.batch import ServiceKey
 from tierscope.domain.ingest.prometheus.counters import MappedCounter, map_series
@@ -21,9 +22,8 @@ Bools = npt.NDArray[np.bool_]
 COUNTERS_PER_HOST = 4096
 _LIKE = ("node\\_%", "tierscope\\_%", "container\\_memory\\_%")
 _SERVICE = "service:"
-_KEPT_MAX = 50_000
 _INFO_SPAN = timedelta(minutes=5)
-_kept: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, int], "CounterSeries"]] = {}
+_kept: Cache[tuple[str, tuple[int, ...]], tuple[tuple[int, int], "CounterSeries"]] = Cache(50_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,8 @@ def counter_series(session: ReadSession, target_ids: Sequence[int], *, replica_l
     kept = _kept.get(key)
     if kept is not None and kept[0] == state:
         return kept[1]
-    if len(_kept) > _KEPT_MAX:
-        _kept.clear()
     found = _map([one for like in _LIKE for one in series_of_targets(session, target_ids, like)], replica_labels)
-    _kept[key] = (state, found)
+    _kept.put(key, (state, found))
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.counters.monotonic import nominal_step
@@ -192,8 +193,7 @@ def _history(subject: _Subject, beside: BesideReads, recorded_s: float, window: 
     )
 
 
-_KEPT_MAX = 20_000
-_kept: dict[bytes, Judgement] = {}
+_kept: Cache[bytes, Judgement] = Cache(20_000)
 """Judgements by a digest of all that they are made of: a polled page judges only what is new."""
 
 
@@ -215,9 +215,8 @@ def _remember(
         digest = hashlib.blake2b(b"|".join(parts), digest_size=16).digest()
         found = _kept.get(digest)
         if found is None:
-            if len(_kept) >= _KEPT_MAX:
-                _kept.clear()
-            found = _kept[digest] = judge_window(first, end)
+            found = judge_window(first, end)
+            _kept.put(digest, found)
         return found
 
     return remembered

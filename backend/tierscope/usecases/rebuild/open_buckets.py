@@ -8,7 +8,6 @@ What a row needs of the hour before is kept in the worker's memory between two r
 worker has made the host's newest hour since.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tierscope.core.cache import Cache
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.base.buckets import TEN_MINUTES_US, bucket_start
 from tierscope.domain.base.jobs import COUNTERS, COUNTERS_CLOSED
@@ -85,8 +85,7 @@ class OpenBuckets:
     """The hosts of one worker process. `most_hosts` bounds its memory: some 60 kB each."""
 
     def __init__(self, *, most_hosts: int = 6000) -> None:
-        self._kept: OrderedDict[int, KeptHost] = OrderedDict()
-        self._most = most_hosts
+        self._kept: Cache[int, KeptHost] = Cache(most_hosts)
         self._plans = Plans()
 
     def __contains__(self, host_id: int) -> bool:
@@ -98,12 +97,9 @@ class OpenBuckets:
     def keep(self, done: Extended) -> None:
         """Remember what was committed."""
         for host_id in done.rebuilt:
-            self._kept.pop(host_id, None)
+            self._kept.drop(host_id)
         for host_id, kept in done.kept.items():
-            self._kept[host_id] = kept
-            self._kept.move_to_end(host_id)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+            self._kept.put(host_id, kept)
 
     def extend(
         self, transaction: WriteTransaction, claimed: Mapping[int, tuple[datetime, ...]], *, now: datetime

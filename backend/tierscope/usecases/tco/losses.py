@@ -1,13 +1,13 @@
 """Where the loss of a host is from, and what memory its work needs: stated, advised for a service, or simulated."""
 
 import math
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from tierscope.core.cache import Cache
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure
 from tierscope.domain.tco.scenario import HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
@@ -51,9 +51,7 @@ class ServiceFacts:
 
     def __init__(self, context: ReadContext, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._context = context
-        self._monotonic = monotonic
-        self._kept: dict[str, tuple[float, RatioView]] = {}
-        self._lock = threading.Lock()
+        self._kept: Cache[str, RatioView] = Cache(MOST_KEPT, lifetime_seconds=ADVICE_SECONDS, clock=monotonic)
 
     def run(self, sweep_id: str, run_id: str) -> RunView:
         """A finished run of a sweep.
@@ -69,19 +67,14 @@ class ServiceFacts:
         Raises:
             NotFound: there is no such service.
         """
-        now = self._monotonic()
-        with self._lock:
-            kept = self._kept.get(service)
-        if kept is not None and now - kept[0] < ADVICE_SECONDS:
-            return kept[1]
+        kept = self._kept.get(service)
+        if kept is not None:
+            return kept
         found = find_by_name(self._context.database, service)
         view = RatioReads(self._context).service(
             found, loss_target=_LOSS_TARGET, stressed=False, growth=0.0, from_=None, to=None
         )
-        with self._lock:
-            while len(self._kept) >= MOST_KEPT:
-                self._kept.pop(min(self._kept, key=lambda name: self._kept[name][0]))
-            self._kept[service] = (now, view)
+        self._kept.put(service, view)
         return view
 
 
