@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from factories import batches
 from tierscope.core.errors import TierscopeError, UnknownVersion, Unreadable
+from tierscope.domain.counters.schema import schema_hash
 from tierscope.domain.ingest.batch import ServiceKey
 from tierscope.wire._generated import batch_pb2
-from tierscope.wire.counters import layout_hash
 from tierscope.wire.decode import DecodeLimits, decode_body, decode_message
 
 LIMITS = DecodeLimits()
@@ -66,7 +66,7 @@ def test_names_that_deceive_are_escaped_and_nothing_is_lost() -> None:
     batch.inventory.findings[0].cause = "line\nbreak"
     batches.add_heat(batch, services=["demo/a\u202eb", "../x/.."])
     keys = ("host|vmstat|x", "service:demo/a\u202eb|memory.stat|anon")
-    batch.layouts.add(hash=layout_hash(keys), keys=keys)
+    batch.layouts.add(hash=schema_hash(keys), keys=keys)
     found = decode_message(batch.SerializeToString(), LIMITS).batch
     assert found.inventory is not None
     assert found.inventory.body["hostname"] == r"n\x0d\x0a/\x2e\x2e/x\x85"

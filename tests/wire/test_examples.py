@@ -9,8 +9,8 @@ import pytest
 import zstandard
 
 from tierscope.domain.curve.sample_blocks import unpack_sample
-from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS
-from tierscope.domain.ingest.batch import HEAT_WIDTHS, SIGNED_COLUMNS, Batch, GapBlock, HeatBlock, Method, PageSample
+from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, Method
+from tierscope.domain.ingest.batch import HEAT_WIDTHS, SIGNED_COLUMNS, Batch, GapBlock, HeatBlock, PageSample
 from tierscope.wire.decode import DecodeLimits, decode_body, decode_message
 
 EXAMPLES = Path(__file__).parents[2] / "contract" / "examples" / "batch"

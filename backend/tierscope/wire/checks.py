@@ -7,7 +7,8 @@ import numpy as np
 
 from tierscope.core.errors import Unreadable
 from tierscope.domain.base.names import escaped_name
-from tierscope.domain.ingest.batch import Int64, Method, ServiceKey
+from tierscope.domain.heat.rows import Method
+from tierscope.domain.ingest.batch import Int64, ServiceKey
 
 MAX_TEXT_BYTES = 1024
 MAX_STRINGS = 65_536

@@ -1,23 +1,17 @@
 """Counter layouts and blocks."""
 
-import hashlib
 from itertools import pairwise
 
 import numpy as np
 
 from tierscope.core.errors import Unreadable
 from tierscope.domain.base.names import escaped_name, escaped_text
+from tierscope.domain.counters.schema import HASH_BYTES, schema_hash
 from tierscope.domain.ingest.batch import Bits, CounterBlock, Int64, Layout
 from tierscope.wire import checks
 from tierscope.wire._generated import counters_pb2
 
-HASH_BYTES = 16
 MAX_BOOT_ID_BYTES = 64
-
-
-def layout_hash(keys: tuple[str, ...]) -> bytes:
-    """Returns the first 16 bytes of SHA-256 over the keys, each followed by a line feed."""
-    return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).digest()[:HASH_BYTES]
 
 
 def decode_layout(message: counters_pb2.CounterLayout, *, max_keys: int) -> Layout:
@@ -34,7 +28,7 @@ def decode_layout(message: counters_pb2.CounterLayout, *, max_keys: int) -> Layo
     for key in keys:
         if key.count("|") < 2 or "\n" in key:  # noqa: PLR2004 - scope|source|name
             raise Unreadable(f"layout key {key[:80]!r} is not <scope>|<source>|<name>")
-    if layout_hash(keys) != message.hash:
+    if schema_hash(keys) != message.hash:
         raise Unreadable("the hash of a layout does not fit its keys")
     return Layout(hash=message.hash, keys=tuple(_plain_key(key) for key in keys))
 

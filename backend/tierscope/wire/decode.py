@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from google.protobuf.message import DecodeError
 
 from tierscope.core.errors import UnknownVersion, Unreadable
-from tierscope.domain.ingest.batch import Batch, Origin
+from tierscope.domain.base.figures import Origin
+from tierscope.domain.ingest.batch import Batch
 from tierscope.wire import checks
 from tierscope.wire._generated import batch_pb2
 from tierscope.wire.bounds import check_bounds

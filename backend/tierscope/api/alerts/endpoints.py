@@ -9,10 +9,11 @@ from pydantic import ConfigDict, Field
 
 from tierscope.api.alerts.rule_answers import Severity, SubjectKind
 from tierscope.api.base.answers import Cursor, From, Limit, To, answer
-from tierscope.api.base.figures import Model, Origin, Page, Series, TimeAxis, Window
+from tierscope.api.base.figures import Model, Page, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import alert_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads, AlertView, TimelineSpan
 
 AlertState = Literal["pending", "firing", "resolved", "no_data"]

@@ -9,12 +9,10 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Grade = Literal["early", "partial", "good"]
-"""What the data can support: `early` one host's raw figures, `partial` a lower bound, `good` a full claim."""
+from tierscope.domain.base.figures import Grade
 
 FigureStatus = Literal["ok", "not_collected", "not_supported", "not_enough_data"]
 
-Origin = Literal["live", "import", "simulated"]
 
 PageKind = Literal["anon", "file", "tmpfs"]
 

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.base.answers import From, MaxPoints, To, answer
-from tierscope.api.base.figures import Model, Origin, TimeAxis, Window
+from tierscope.api.base.figures import Model, TimeAxis, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import counter_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.counters.reads import CounterReads
 
 CounterKind = Literal["counter", "gauge", "unknown"]

@@ -6,10 +6,11 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To
-from tierscope.api.base.figures import Figure, Model, Origin, PageKind, Window
+from tierscope.api.base.figures import Figure, Model, PageKind, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import curve_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.curve.reads import CurveReads
 
 

@@ -6,9 +6,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To, answer
-from tierscope.api.base.figures import Figure, Model, Origin, PageKind, Window
+from tierscope.api.base.figures import Figure, Model, PageKind, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import revisit_reads
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.curve.reaccess import RevisitReads
 
 Clock = Literal["last_access", "turned_cold"]

@@ -8,9 +8,10 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from tierscope.api.base.callers import access_of, bearer_of
-from tierscope.api.base.figures import MAX_COUNT, Model, Origin
+from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.limited import limit_agent
 from tierscope.api.base.permissions import Requirement, requires
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.fleet.agent_plans import AgentPlans, Switched
 from tierscope.usecases.fleet.agents import Agents, HostIdentity

@@ -6,11 +6,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.base.answers import Cursor, Limit, answer
-from tierscope.api.base.figures import Figure, Model, Origin, Page
+from tierscope.api.base.figures import Figure, Model, Page
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import host_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.fleet.host_parts import AgentInfo, CollectorInfo, Hardware
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.fleet.hosts import HostReads
 
 HostState = Literal["reporting", "late", "silent", "retired"]

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from tierscope.api.access.me import TeamRef
 from tierscope.api.base.answers import Cursor, From, Limit, To, answer
-from tierscope.api.base.figures import Figure, Model, Origin, Page
+from tierscope.api.base.figures import Figure, Model, Page
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import service_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.fleet.services import ServiceReads
 
 

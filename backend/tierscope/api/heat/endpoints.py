@@ -6,10 +6,11 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Figure, Model, Origin, PageKind, Series, TimeAxis, Window
+from tierscope.api.base.figures import Figure, Model, PageKind, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import heat_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.heat.reads import HeatReads
 
 Scheme = Literal["recency", "frequency", "cold_age"]

@@ -7,9 +7,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import Cursor, Limit, answer
-from tierscope.api.base.figures import Model, Origin, Page
+from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.knobs.advice import Advice
 

@@ -6,9 +6,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To, answer
-from tierscope.api.base.figures import Figure, Model, Origin, Window
+from tierscope.api.base.figures import Figure, Model, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import knob_reads
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.knobs.reads import KnobReads
 
 

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ConfigDict, Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Figure, Model, Origin, Series, TimeAxis, Window
+from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import ping_pong_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.ledger.ping_pong_reads import PingPongReads
 
 State = Literal["ok", "warn", "crit"]

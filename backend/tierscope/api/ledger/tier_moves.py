@@ -6,13 +6,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Figure, Model, Origin, Series, TimeAxis, Window
+from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import ledger_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.domain.base.figures import Origin
+from tierscope.domain.ledger.columns import Trust
 from tierscope.usecases.ledger.reads import LedgerReads
-
-Trust = Literal["exact", "bound", "sampled", "partial", "not_supported"]
 
 
 class LedgerColumn(Model):

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ConfigDict, Field
 
 from tierscope.api.base.answers import Cursor, From, Limit, To
-from tierscope.api.base.figures import Figure, Model, Origin, Page, Window
+from tierscope.api.base.figures import Figure, Model, Page, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import data_quality_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.operate.data_quality import DataQualityReads
 
 

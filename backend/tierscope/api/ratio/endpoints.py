@@ -7,9 +7,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To, answer
-from tierscope.api.base.figures import Figure, Model, Origin, Window
+from tierscope.api.base.figures import Figure, Model, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import ratio_reads
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.ratio.reads import RatioReads
 
 

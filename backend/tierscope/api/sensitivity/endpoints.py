@@ -7,10 +7,11 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To
-from tierscope.api.base.figures import Figure, Model, Origin, Window
+from tierscope.api.base.figures import Figure, Model, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import sensitivity_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.sensitivity.reads import SensitivityReads
 
 Kind = Literal["anon", "file"]

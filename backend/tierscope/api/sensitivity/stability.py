@@ -7,10 +7,11 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Figure, Model, Origin, PageKind, Series, TimeAxis, Window
+from tierscope.api.base.figures import Figure, Model, PageKind, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import stability_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.sensitivity.stability import StabilityReads
 
 

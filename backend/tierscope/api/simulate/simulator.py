@@ -9,9 +9,10 @@ from pydantic import ConfigDict, Field
 
 from tierscope.api.base.answers import answer
 from tierscope.api.base.bodies import spooled_body
-from tierscope.api.base.figures import Model, Origin
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reads import simulator_reads, trace_uploads
+from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.sources import SimulatorReads
 from tierscope.usecases.simulate.uploads import TraceUploads

@@ -16,6 +16,7 @@ import numpy.typing as npt
 FigureStatus = Literal["ok", "not_collected", "not_supported", "not_enough_data"]
 AbsentStatus = Literal["not_collected", "not_supported", "not_enough_data"]
 Grade = Literal["early", "partial", "good"]
+Origin = Literal["live", "import", "simulated"]
 Resolution = Literal["raw", "1m", "10m", "1h", "1d"]
 
 

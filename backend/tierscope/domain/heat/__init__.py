@@ -1,9 +1,9 @@
 """Heat: classes by scheme, their bounds, and what can be said of hosts, services and the fleet."""
 
+from tierscope.domain.base.figures import Grade
 from tierscope.domain.heat.aggregate import (
     Enough,
     Estimate,
-    Grade,
     capacity_weighted,
     estimate_median,
     host_value,

@@ -8,16 +8,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from tierscope.domain.base.figures import Grade
 from tierscope.domain.heat.resampling import bootstrap_median
 
 Floats = npt.NDArray[np.float64]
-Grade = Literal["early", "partial", "good"]
 
 LEVEL = 0.95
 BOOTSTRAP_MIN_HOSTS = 8

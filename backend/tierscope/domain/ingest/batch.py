@@ -4,14 +4,16 @@ Arrays are little-endian views of the received bytes or fresh arrays, never writ
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.figures import Origin
+from tierscope.domain.heat.rows import Method
+
 Int64 = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
-Origin = Literal["live", "import", "simulated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +47,6 @@ class CounterBlock:
     """(n, k); None = all."""
     boot_ids: tuple[str, ...] | None
     """n; None = the batch's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """What measured heat (numbers of the contract's enums) and its nominal interval."""
-
-    backend: int
-    granularity: int
-    interval_ns: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

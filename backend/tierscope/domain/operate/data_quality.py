@@ -6,13 +6,13 @@ bit sets: bit i of an hour is set where an interval ended in its minute i.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.base.buckets import HOUR_US
+from tierscope.domain.base.buckets import HOUR_US, hour_of
 
 LATE_SECONDS = 600
 """Intervals that arrive longer after their end are counted as late; they are stored all the same."""
@@ -126,7 +126,7 @@ def increases(values: Sequence[tuple[datetime, int | None]]) -> tuple[tuple[date
 
 
 def _bits(hours: Mapping[datetime, int], start: datetime, count: int) -> npt.NDArray[np.bool_]:
-    first = start.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    first = hour_of(start)
     skip = int((start - first).total_seconds()) // MINUTE_SECONDS
     n_hours = (skip + count + _MINUTES - 1) // _MINUTES
     words = np.array([hours.get(first + timedelta(hours=i), 0) for i in range(n_hours)], dtype=np.int64)

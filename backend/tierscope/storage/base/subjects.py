@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
-
-Origin = Literal["live", "import", "simulated"]
+from tierscope.domain.base.figures import Origin
 
 
 @dataclass(frozen=True, slots=True)

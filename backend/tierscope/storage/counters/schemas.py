@@ -1,6 +1,5 @@
 """Counter layouts: names once, values by place. Layouts never change, so that they are kept in memory once read."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
 from sqlalchemy import select, text
@@ -8,6 +7,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.counters.schema import schema_hash
 from tierscope.storage.tables import layouts
 
 _kept: Cache[tuple[str, int], tuple[str, ...]] = Cache(4096)
@@ -37,14 +37,9 @@ def layouts_with_any(session: ReadSession, keys: Sequence[str]) -> list[int]:
     return [int(found) for found in session.execute(statement, {"keys": list(keys)}).scalars()]
 
 
-def layout_hash(keys: Sequence[str]) -> bytes:
-    """First 16 bytes of SHA-256 over the keys, each followed by a newline (as the contract says)."""
-    return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).digest()[:16]
-
-
 def ensure_layout(transaction: WriteTransaction, keys: Sequence[str]) -> int:
     """Return the id of the layout with these keys, made if it is new."""
-    digest = layout_hash(keys)
+    digest = schema_hash(keys)
     statement = insert(layouts).values(hash=digest, keys=list(keys)).on_conflict_do_nothing().returning(layouts.c.id)
     made = transaction.execute(statement).scalar_one_or_none()
     if made is not None:

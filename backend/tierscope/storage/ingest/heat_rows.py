@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierscope.domain.ingest.batch import GapBlock, HeatBlock, Method, PageSample, TileEpoch
+from tierscope.domain.heat.rows import Method
+from tierscope.domain.ingest.batch import GapBlock, HeatBlock, PageSample, TileEpoch
 from tierscope.storage.base import copy
 
 _AFTER_TIERS = (

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.buckets import hour_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,9 +142,9 @@ class QualityWindow:
 
     def values(self) -> dict[str, Any]:
         """As the statements take it: first and last hour with masks of the minutes that count in them."""
-        first = self.start.replace(minute=0, second=0, microsecond=0)
+        first = hour_of(self.start)
         last_minute = self.end - timedelta(minutes=1)
-        last = last_minute.replace(minute=0, second=0, microsecond=0)
+        last = hour_of(last_minute)
         return {
             "start": self.start,
             "end": self.end,

@@ -1,12 +1,13 @@
 """Rollups of services hold a column for each host: they are rewritten without the one whose data goes."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 from sqlalchemy import text
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
+from tierscope.domain.base.buckets import day_of
 from tierscope.domain.heat.columns import drop_host as drop_from_heat
 from tierscope.domain.heat.columns import unpack_columns
 from tierscope.domain.ledger.gathered import Gathered, nothing, subtract
@@ -27,7 +28,7 @@ def rollup_days(transaction: WriteTransaction, table: str, services: list[int]) 
     """The first and the last day of a rollup that holds any of these services; None where none does."""
     statement = text(f"SELECT min(ts), max(ts) FROM {table} WHERE service_id = ANY(:services)")  # noqa: S608 - own names
     first, last = transaction.execute(statement, {"services": services}).one()
-    return None if first is None else (_midnight(first), _midnight(last))
+    return None if first is None else (day_of(first), day_of(last))
 
 
 def forget_in_heat(
@@ -70,7 +71,3 @@ def _forget_in_moves(transaction: WriteTransaction, service: int, host_id: int, 
         made = MovesHour(hour.start, hour.own, len(counted.host_ids), counted.rates(), hour.resets)
         replace_moves_hour(transaction, service, made if len(state.host_ids) else None, hour.start, state)
     return len(hours)
-
-
-def _midnight(at: datetime) -> datetime:
-    return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

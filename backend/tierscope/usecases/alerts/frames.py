@@ -8,6 +8,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.frame import MINUTE_S, Bools, Floats, Frame, Ints, Rows, gather, lay_out, minute_of
 from tierscope.domain.alerts.vocabulary import ScopeKind
+from tierscope.domain.base.buckets import day_of
 from tierscope.storage.alerts.rule_inputs import PackedDay, Unpacker, pair_id, read_inputs, read_packed_days
 from tierscope.usecases.alerts.subjects import Subject
 
@@ -42,7 +43,7 @@ def read_frame(
     end = datetime.fromtimestamp(span[1] * MINUTE_S, UTC)
     services = kind == "service"
     some = host_ids if packed else None
-    days = read_packed_days(session, _day_of(start), end, names, services=services, host_ids=host_ids) if packed else []
+    days = read_packed_days(session, day_of(start), end, names, services=services, host_ids=host_ids) if packed else []
     parts = read_inputs(session, start, end, names, services=services, host_ids=some)
     in_time = None if late_used else _in_time(live)
     if in_time is not None:
@@ -79,10 +80,6 @@ def _in_time(live: Ints) -> InTime:
         return np.asarray((lags_s <= ARRIVAL_SECONDS) | ~np.isin(subjects, live), np.bool_)
 
     return judge
-
-
-def _day_of(at: datetime) -> datetime:
-    return at.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _not_packed(part: Rows, days: Sequence[PackedDay], *, services: bool) -> Rows:

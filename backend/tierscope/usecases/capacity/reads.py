@@ -1,11 +1,12 @@
 """Reads of capacity: figures of all services or host groups, and the forecast of one of them."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import cast
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, NotFound
+from tierscope.domain.base.buckets import day_of
 from tierscope.domain.base.figures import Window
 from tierscope.domain.capacity.days import MIN_HOURS
 from tierscope.domain.capacity.forecast import Forecast, Refused
@@ -87,7 +88,7 @@ class CapacityReads:
             NotFound: there is no such service or group.
         """
         now = self._context.clock()
-        today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        today = day_of(now)
         found_kind = cast("Kind", kind)
         with self._context.database.read() as session:
             ref = _require(session, found_kind, subject)

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession
+from tierscope.domain.base.buckets import day_of
 from tierscope.domain.capacity.days import HOURS, CapacityDay, group_day, service_day
 from tierscope.domain.capacity.need import Advised
 from tierscope.storage.base.retention import kept
@@ -75,14 +76,14 @@ class UpdateCapacity:
 
         Returns how many got points, and how many are left.
         """
-        today = _midnight(now)
+        today = day_of(now)
         with self._database.read() as session:
             first = first_hour(session, today - KEPT)
             if first is None:
                 return 0, 0
             made = days_made(session, today - KEPT, today + DAY)
             fleet = read_fleet(session)
-        start = _midnight(first)
+        start = day_of(first)
         days = [start + n * DAY for n in range((today - start) // DAY, -1, -1)]
         due = [day for day in days if _is_due(day, made.get(day), now)]
         done = 0
@@ -97,7 +98,7 @@ class UpdateCapacity:
 
     def _forecasts(self, now: datetime) -> int:
         """Forecasts of subjects that have newer points than their forecast."""
-        today = _midnight(now)
+        today = day_of(now)
         done = 0
         kinds: tuple[Kind, ...] = ("service", "host_group")
         for kind in kinds:
@@ -152,7 +153,7 @@ def make_points(
 def _forecast(
     session: ReadSession, kind: Kind, subject: str, metric: Metric, advised: Advised | None, now: datetime
 ) -> ForecastRow:
-    today = _midnight(now)
+    today = day_of(now)
     stored: list[StoredDay] = read_days(session, kind, subject, today - SPAN, today)
     events = read_events(session, kind, subject, today - SPAN, now)
     history = make_history(stored, metric, advised, events, today=today.date())
@@ -168,7 +169,3 @@ def _is_due(day: datetime, made_at: datetime | None, now: datetime) -> bool:
 
 def _stack(rows: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
     return np.stack(rows) if rows else np.zeros((0, HOURS))
-
-
-def _midnight(at: datetime) -> datetime:
-    return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
+from tierscope.domain.base.buckets import hour_of
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
 from tierscope.storage.fleet.services import count_pairs, list_services
 from tierscope.storage.heat.fleet import read_hours, read_samples
@@ -144,7 +145,7 @@ def _read_matrix(
         long = count_pairs(session) * steps > DETAILED_ROWS
     if long:
         grid = make_grid(window, interval_s=HOUR_SECONDS, max_points=max_points)
-        start = window.start.replace(minute=0, second=0, microsecond=0)
+        start = hour_of(window.start)
         stored = read_class_hours(session, start, window.end)
         if stored:
             return grid, class_lines(stored, grid)

@@ -11,6 +11,7 @@ from itertools import groupby
 
 from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.buckets import floor_to
 from tierscope.domain.base.figures import Window
 from tierscope.domain.heat.column_joins import join_columns, take_buckets
 from tierscope.domain.heat.column_series import series_of_hosts
@@ -20,7 +21,7 @@ from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.heat.source import HeatSource, SeriesSource
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.heat.services import WIDTH_US, Bucket, ServiceTable, list_buckets, read_bodies
-from tierscope.usecases.heat.sources import DAILY_FROM, DAY, HOUR, floor_to, plan_intervals, read_heat
+from tierscope.usecases.heat.sources import DAILY_FROM, DAY, HOUR, plan_intervals, read_heat
 
 MAX_SERIES_ROWS = 2_000
 """Hourly or daily sums of single hosts that one request reads."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.buckets import floor_to
 from tierscope.domain.base.figures import Window
 from tierscope.domain.heat.rows import HeatSeries, Method, fold_rows, join_series
 from tierscope.storage.base.retention import kept
@@ -86,9 +87,3 @@ def _join(parts: Sequence[HeatSeries]) -> dict[Method, dict[int, HeatSeries]]:
         if joined is not None:
             found.setdefault(method, {})[host_id] = joined
     return found
-
-
-def floor_to(at: datetime, width: timedelta) -> datetime:
-    """The start of the bucket of this width that holds a moment."""
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    return epoch + (at - epoch) // width * width

@@ -10,6 +10,7 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
+from tierscope.domain.base.buckets import day_of, hour_of
 from tierscope.domain.base.figures import Series, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import CAUSE_TEXT
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMNS, Column, ColumnPlan
@@ -49,8 +50,8 @@ class GatheredWindow:
 
 def read_gathered(session: ReadSession, service_id: int, window: Window) -> GatheredWindow | None:
     """The summed hours of a window, None where there are none."""
-    first = window.start.replace(minute=0, second=0, microsecond=0)
-    midnight = first.replace(hour=0)
+    first = hour_of(window.start)
+    midnight = day_of(first)
     stored = [hour for hour in read_moves_hours(session, service_id, midnight, window.end) if _ended(hour, window)]
     inside = [hour for hour in stored if hour.start >= first]
     if not inside:
@@ -85,7 +86,7 @@ def _sum_days(session: ReadSession, service_id: int, stored: Sequence[MovesHour]
         if hour.start < first:
             before = hour.start
         else:
-            last_of_day[hour.start.replace(hour=0)] = hour.start
+            last_of_day[day_of(hour.start)] = hour.start
     wanted = [*last_of_day.values(), *([] if before is None else [before])]
     states = read_since_midnight(session, service_id, wanted)
     total = nothing()

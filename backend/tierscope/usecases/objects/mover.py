@@ -13,6 +13,7 @@ import zstandard
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.core.objects.store import ObjectStore, checksum
+from tierscope.domain.base.buckets import hour_of
 from tierscope.domain.curve.sample_blocks import pack_sample
 from tierscope.storage.objects import rows as stored
 from tierscope.storage.objects.rows import KINDS, DueHour, HeldRow, ObjectKind
@@ -106,7 +107,7 @@ class MoveObjects:
         return gone
 
     def _due(self, kind: ObjectKind, *, full: bool) -> list[DueHour]:
-        end = (self._clock() - GRACE).replace(minute=0, second=0, microsecond=0)
+        end = hour_of(self._clock() - GRACE)
         with self._database.read() as session:
             return stored.due_hours(session, kind, end - (KEPT if full else RECENT), end, limit=HOURS_AT_ONCE)
 

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from tierscope.core.database import WriteTransaction
+from tierscope.domain.base.buckets import day_of
 from tierscope.domain.ledger import COLUMN_KEYS
 from tierscope.domain.ledger.gathered import Gathered, add, nothing, subtract
 from tierscope.storage.base.dirty_buckets import Claim
@@ -26,7 +27,7 @@ def rebuild_service_moves_1h(transaction: WriteTransaction, claimed: Claim) -> N
     hosts = [host.id for host in hosts_of_service(transaction, claimed.service_id)]
     by_day: dict[datetime, list[datetime]] = {}
     for hour in claimed.buckets:
-        by_day.setdefault(hour.replace(hour=0), []).append(hour)
+        by_day.setdefault(day_of(hour), []).append(hour)
     for midnight, hours in by_day.items():
         _rebuild_day(transaction, claimed.service_id, hosts, midnight, hours)
 

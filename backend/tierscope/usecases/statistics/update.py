@@ -9,6 +9,7 @@ import numpy as np
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession, WriteTransaction
+from tierscope.domain.base.buckets import day_of, hour_of
 from tierscope.domain.fleet.peer_hosts import like_key
 from tierscope.domain.statistics import Change, Quantiles, level_changes
 from tierscope.storage.base.subjects import service_members
@@ -77,7 +78,7 @@ class UpdateFleetStatistics:
 
     def _hours(self, now: datetime) -> int:
         """Finished hours of the last day that are missing, the newest first; those without data are tried again."""
-        newest = _hour(now - GRACE) - HOUR
+        newest = hour_of(now - GRACE) - HOUR
         with self._database.read() as session:
             made = made_at(session, newest - CATCH_UP, newest + HOUR, 1)
             members = read_members(session)
@@ -103,7 +104,7 @@ class UpdateFleetStatistics:
 
     def _days(self, now: datetime) -> int:
         """Whole days from their hours, once all of those had their time."""
-        last = _day(now - GRACE - HOUR) - DAY
+        last = day_of(now - GRACE - HOUR) - DAY
         with self._database.read() as session:
             made = made_at(session, last - 2 * DAY, last + DAY, 24)
         done = 0
@@ -120,7 +121,7 @@ class UpdateFleetStatistics:
 
     def _changes(self, now: datetime) -> int:
         """Changes of level of every service's metrics over the last three days, found anew."""
-        end = _hour(now)
+        end = hour_of(now)
         start = end - CHANGE_SPAN
         with self._database.read() as session:
             services = {group.id: group.service_id for group in read_groups(session, None) if group.key is None}
@@ -206,11 +207,3 @@ def find_changes_of(
                     (datetime.fromtimestamp(change.at_s, tz=UTC), change) for change in changes
                 ]
     return found
-
-
-def _hour(at: datetime) -> datetime:
-    return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-
-
-def _day(at: datetime) -> datetime:
-    return _hour(at).replace(hour=0)
