@@ -37,7 +37,7 @@ class Service:
 @pytest.fixture
 def service(database_url: str) -> Iterator[Service]:
     with running(Settings(database_url=database_url, allowed_hosts=("tiers.example",))) as (app, client):
-        yield Service(client, app.state.access)
+        yield Service(client, app.state.use_cases.access)
 
 
 def slug(answer: httpx.Response) -> str:
@@ -87,7 +87,7 @@ def test_two_instances_on_one_machine_keep_their_sessions_apart(
     upgrade(empty_database_url)
     live = service.log_in()
     with running(Settings(database_url=empty_database_url)) as (app, other):
-        demo = Service(other, app.state.access)
+        demo = Service(other, app.state.use_cases.access)
         demo.client.cookies.update(service.client.cookies)  # a browser sends cookies of all ports to each
         assert demo.client.get("/v1/session").json()["kind"] == "anonymous"
         demo.log_in()

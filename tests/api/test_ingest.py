@@ -46,7 +46,7 @@ class Service:
 def service(database_url: str) -> Iterator[Service]:
     settings = Settings(database_url=database_url, limits=LIMITS)
     with running(settings) as (app, client), closing(Database(database_url)) as database:
-        yield Service(client, database, enrol(database), app.state.agents)
+        yield Service(client, database, enrol(database), app.state.use_cases.agents)
 
 
 def good(service: Service, seq: int = 0) -> bytes:

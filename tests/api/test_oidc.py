@@ -75,13 +75,13 @@ def test_a_login_makes_the_user_and_goes_where_it_began(database_url: str, provi
         assert "samesite=strict" in session.lower()
         told = who(client)
         assert (told["kind"], told["name"], told["role"]) == ("session", "ann", "operator")
-        (user,) = app.state.users.list()
+        (user,) = app.state.use_cases.users.list()
         assert (user.source, user.email, user.name) == ("oidc", "ann@example.org", "ann")
         # The provider is believed anew at each login.
         provider.claims["realm_access"] = {"roles": ["mem-admins"]}
         assert go(client).headers["location"] == "/services?range=7d"
         assert who(client)["role"] == "admin"
-        assert len(app.state.users.list()) == 1
+        assert len(app.state.use_cases.users.list()) == 1
         actions = [item["action"] for item in client.get("/v1/audit").json()["items"]]
         assert actions == ["session.create", "user.update", "session.create", "user.create"]
     assert provider.refusals == []
@@ -123,7 +123,7 @@ def test_what_is_not_for_this_login_is_refused(database_url: str, provider: Prov
             answer = go(client)
             if answer.headers["location"] != "/login?error=failed" or who(client)["kind"] == "session":
                 wrong.append(f"{name}: {answer.headers['location']}")
-        assert app.state.users.list() == []
+        assert app.state.use_cases.users.list() == []
         provider.tamper = None
         assert go(client).headers["location"] == "/services?range=7d"
     assert wrong == []
@@ -147,7 +147,7 @@ def test_signatures_of_others_are_refused_and_new_keys_are_fetched(database_url:
         provider.signing_key = changed = new_key("k2")
         provider.published.append(changed)
         reads = provider.key_reads
-        app.state.oidc._provider.monotonic = lambda: time.monotonic() + 60
+        app.state.use_cases.oidc._provider.monotonic = lambda: time.monotonic() + 60
         assert go(client).headers["location"] == "/services?range=7d"
         assert provider.key_reads == reads + 1
 
@@ -203,13 +203,13 @@ def test_people_are_kept_out_as_the_settings_and_administrators_say(database_url
     provider.userinfo = {"sub": "ann-1"}
     with running(settings(database_url, provider.issuer, default_role=None, **ROLES)) as (app, client):
         assert go(client).headers["location"] == "/login?error=not-allowed"
-        assert app.state.users.list() == []
+        assert app.state.use_cases.users.list() == []
         provider.claims["realm_access"] = {"roles": ["mem-team"]}
         assert go(client).headers["location"] == "/services?range=7d"
         bearer = dict(client.cookies)
-        (user,) = app.state.users.list()
+        (user,) = app.state.use_cases.users.list()
         change = UserChange(display_name="", email=None, role="operator", disabled=True)
-        app.state.users.update(user.public_id, change, by=ADMIN)
+        app.state.use_cases.users.update(user.public_id, change, by=ADMIN)
         client.cookies.clear()
         for name, value in bearer.items():
             client.cookies.set(name, value)
@@ -221,21 +221,21 @@ def test_people_are_kept_out_as_the_settings_and_administrators_say(database_url
 
 def test_names_are_not_what_people_are_known_by(database_url: str, provider: Provider) -> None:
     with running(settings(database_url, provider.issuer)) as (app, client):
-        local = make_user(app.state.database, "ann", "admin")
+        local = make_user(app.state.use_cases.database, "ann", "admin")
         assert go(client).headers["location"] == "/services?range=7d"
         told = who(client)
         assert (told["role"], told["name"] == "ann", told["user_id"] == local.public_id) == ("viewer", False, False)
         provider.claims |= {"sub": "ann-2"}
         assert go(client).headers["location"] == "/services?range=7d"
-        assert len(Users(app.state.database).list()) == 3
+        assert len(Users(app.state.use_cases.database).list()) == 3
 
 
 def test_teams_follow_the_claim_and_what_the_token_lacks_is_asked_for(database_url: str, provider: Provider) -> None:
     own = {"team_claim": "groups", "teams": {"g-17": "storage"}}
     with running(settings(database_url, provider.issuer, **own)) as (app, client):
         by = Caller(kind="token", name="test", role="admin")
-        team = app.state.teams.create(_team("storage"), by=by)
-        app.state.teams.create(_team("search"), by=by)
+        team = app.state.use_cases.teams.create(_team("storage"), by=by)
+        app.state.use_cases.teams.create(_team("search"), by=by)
         provider.claims["groups"] = ["g-17", "search", "unknown"]
         go(client)
         assert [item["name"] for item in who(client)["teams"]] == ["search", "storage"]
@@ -300,7 +300,7 @@ def test_only_those_who_came_through_the_provider_are_sent_there(database_url: s
             assert who(client)["kind"] == "session"
             assert client.delete("/v1/session", headers=headers).status_code == 204
             assert who(client)["kind"] == "anonymous"
-            link = app.state.access.create_link(actor="test")
+            link = app.state.use_cases.access.create_link(actor="test")
             assert client.post("/v1/session", json={"link": link.secret}).json()["logout_url"] is None
             client.cookies.clear()
 

@@ -36,7 +36,9 @@ def served(made: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
 def token(app: FastAPI, *, scope: str | None = None) -> dict[str, str]:
     """The header of a new token."""
     scopes = None if scope is None else [scope]
-    made = app.state.access.create_api_token(role="operator", scopes=scopes, note="n", lifetime=None, actor="test")
+    made = app.state.use_cases.access.create_api_token(
+        role="operator", scopes=scopes, note="n", lifetime=None, actor="test"
+    )
     return {"Authorization": f"Bearer {made.secret}"}
 
 
@@ -60,7 +62,7 @@ def test_each_token_and_session_has_its_own_limit(database_url: str) -> None:
         assert 0 < int(refused.headers["retry-after"]) <= 60
         assert refused.headers["ratelimit"].startswith('"caller";r=0;t=')
         assert statuses(client, "/v1/events", second, 3) == [200, 200, 200]
-        assert statuses(client, "/v1/events", session_of(app.state.database), 4) == [200, 200, 200, 429]
+        assert statuses(client, "/v1/events", session_of(app.state.use_cases.database), 4) == [200, 200, 200, 429]
 
 
 @native
@@ -92,7 +94,7 @@ def test_agents_and_remote_write_have_limits_of_their_own(database_url: str) -> 
         database_url, batches_per_host_per_minute=2, per_caller_per_minute=1, samples_per_token_per_minute=3
     )
     with served(made) as (app, client):
-        join = app.state.access.create_join_token(actor="test").secret
+        join = app.state.use_cases.access.create_join_token(actor="test").secret
         host = client.post("/v1/agents/enrol", json={"join_token": join, "hostname": "n"}).json()
         bearer = {"Authorization": f"Bearer {host['credential']}"}
         assert statuses(client, "/v1/agent/config", bearer, 3) == [200, 200, 429]

@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from tierscope.api.base.reuse import LONGEST_SECONDS, Answers, reuse_seconds
+from tierscope.api.base.kept_answers import Answers
+from tierscope.api.base.reuse import LONGEST_SECONDS, reuse_seconds
 
 
 class Made:

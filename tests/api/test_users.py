@@ -67,7 +67,7 @@ def service(database_url: str) -> Iterator[Service]:
     limits = {"wrong_logins_per_name_and_address": 3, "logins_per_address_per_minute": 1000}
     settings = Settings.model_validate({"database_url": database_url, "rate_limits": limits})
     with running(settings) as (app, client):
-        yield Service(app, client, session_of(app.state.database, name="root", role="admin"))
+        yield Service(app, client, session_of(app.state.use_cases.database, name="root", role="admin"))
 
 
 def slug(answer: httpx.Response) -> str:
@@ -112,7 +112,7 @@ def test_passwords_are_kept_as_argon2id_and_rehashed_when_parameters_change(serv
 
     user = service.add("ann")
     service.set_password(user, GOOD)
-    database = service.app.state.database
+    database = service.app.state.use_cases.database
     with database.read() as session:
         stored = session.execute(text("SELECT password_hash FROM users WHERE name = 'ann'")).scalar_one()
     assert stored.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
@@ -192,14 +192,14 @@ def test_tokens_of_ones_own_may_no_more_than_their_owner_and_change_no_account(s
     assert service.ask("GET", "/v1/me/tokens", as_=token).status_code == 403
     (listed,) = service.ask("GET", "/v1/me/tokens", as_=session).json()
     assert (listed["id"], listed["scopes"], listed["last_used_at"] is not None) == (made["id"], ["read:fleet"], True)
-    other = session_of(service.app.state.database, name="bob")
+    other = session_of(service.app.state.use_cases.database, name="bob")
     assert service.ask("DELETE", f"/v1/me/tokens/{made['id']}", as_=other).status_code == 404
     assert service.ask("DELETE", f"/v1/me/tokens/{made['id']}", as_=session).status_code == 204
     assert service.ask("GET", "/v1/fleet", as_=token).status_code == 401
 
 
 def test_the_use_of_a_token_is_noted_now_and_then_alone(service: Service) -> None:
-    access: Access = service.app.state.access
+    access: Access = service.app.state.use_cases.access
     made = access.create_api_token(role="viewer", note="n", lifetime=None, actor="test")
     token = {"Authorization": f"Bearer {made.secret}"}
     seen = set()
@@ -212,7 +212,7 @@ def test_the_use_of_a_token_is_noted_now_and_then_alone(service: Service) -> Non
 
 
 def test_nobody_gives_what_it_does_not_have(service: Service) -> None:
-    access: Access = service.app.state.access
+    access: Access = service.app.state.use_cases.access
     scopes = ["write:tokens", "write:users", "write:events"]
     made = access.create_api_token(role="admin", scopes=scopes, note="n", lifetime=None, actor="test")
     token = {"Authorization": f"Bearer {made.secret}"}
@@ -235,7 +235,7 @@ def test_nobody_locks_itself_out(service: Service) -> None:
 
 
 def test_a_session_of_a_link_has_no_account(service: Service) -> None:
-    link = service.app.state.access.create_link(actor="test").secret
+    link = service.app.state.use_cases.access.create_link(actor="test").secret
     login = service.client.post("/v1/session", json={"link": link})
     headers = service.headers_after(login)
     assert service.ask("GET", "/v1/me", as_=headers).json()["user_id"] is None
@@ -254,9 +254,9 @@ def test_attempts_at_a_password_are_limited_by_name_and_address_and_not_for_good
 
 
 def test_teams_own_services_and_their_members_see_them_as_theirs(service: Service) -> None:
-    owned = make_owned(service.app.state.database)
+    owned = make_owned(service.app.state.use_cases.database)
     mine, theirs = owned.ids["service_id"], owned.foreign["service_id"]
-    member = session_of(service.app.state.database, user=owned.member)
+    member = session_of(service.app.state.use_cases.database, user=owned.member)
     told = service.ask("GET", "/v1/session", as_=member).json()
     assert [team["name"] for team in told["teams"]] == ["storage"]
     assert set(told["owner_permissions"]) == {"read:tiles", "write:advice", "write:events", "write:experiments"}
@@ -297,9 +297,9 @@ def test_teams_own_services_and_their_members_see_them_as_theirs(service: Servic
 
 
 def test_a_token_cannot_make_owners_of_more_than_it_may_itself(service: Service) -> None:
-    owned = make_owned(service.app.state.database)
+    owned = make_owned(service.app.state.use_cases.database)
     mine, member = owned.ids["service_id"], owned.member.public_id
-    made = service.app.state.access.create_api_token(
+    made = service.app.state.use_cases.access.create_api_token(
         role="admin", scopes=["write:users"], note="hr", lifetime=None, actor="test"
     )
     narrow = {"Authorization": f"Bearer {made.secret}"}
@@ -355,19 +355,19 @@ def test_the_audit_trail_is_found_by_who_what_and_when(service: Service) -> None
 def test_the_first_link_is_made_where_nobody_has_access_and_once(database_url: str) -> None:
     settings = Settings(database_url=database_url)
     with running(settings) as (app, client):
-        access: Access = app.state.access
+        access: Access = app.state.use_cases.access
         first = access.create_first_link()
         assert first is not None
         assert access.create_first_link() is None  # that one still works
-        with app.state.database.write() as transaction:
+        with app.state.use_cases.database.write() as transaction:
             transaction.execute(text("UPDATE tokens SET expires_at = now() - interval '1 minute'"))
         again = access.create_first_link()
         assert again is not None  # nobody used it: the next start offers another
         assert client.post("/v1/session", json={"link": again.secret}).json()["role"] == "admin"
-        with app.state.database.write() as transaction:
+        with app.state.use_cases.database.write() as transaction:
             transaction.execute(text("UPDATE tokens SET expires_at = now() - interval '1 minute'"))
         assert access.create_first_link() is None  # somebody had access: nothing is offered any more
-        assert app.state.users.list() == []
+        assert app.state.use_cases.users.list() == []
 
 
 def test_updating_a_user_that_is_not_there_is_said(service: Service) -> None:
@@ -379,4 +379,4 @@ def test_updating_a_user_that_is_not_there_is_said(service: Service) -> None:
     ):
         assert slug(answer) == "not-found"
     with pytest.raises(Exception, match="no user"):
-        service.app.state.users.update("none", change, by=ADMIN)
+        service.app.state.use_cases.users.update("none", change, by=ADMIN)

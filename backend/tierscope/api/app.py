@@ -17,13 +17,14 @@ from tierscope.api.alerts import rules
 from tierscope.api.base import frontend
 from tierscope.api.base.body_limits import BodyLimitMiddleware
 from tierscope.api.base.json_bounds import JsonBoundsMiddleware
+from tierscope.api.base.meters import Meters
 from tierscope.api.base.openapi import Application
 from tierscope.api.base.permissions import check_declared
 from tierscope.api.base.problems import install_handlers
-from tierscope.api.base.rate_limits import RateLimiter, RateLimitMiddleware
+from tierscope.api.base.rate_limits import RateLimitMiddleware
 from tierscope.api.base.request_meters import RequestMetersMiddleware
-from tierscope.api.base.reuse import Answers
 from tierscope.api.base.security import SecurityMiddleware
+from tierscope.api.base.use_cases import UseCases
 from tierscope.api.capacity import endpoints as capacity
 from tierscope.api.counters import endpoints as counters
 from tierscope.api.counters import service_metrics
@@ -56,24 +57,6 @@ from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.core.objects.open import open_store
 from tierscope.core.settings import Settings
-from tierscope.usecases.access.oidc.login import make_oidc_login
-from tierscope.usecases.access.own_tokens import OwnTokens
-from tierscope.usecases.access.password_work import PasswordWork
-from tierscope.usecases.access.passwords import Passwords
-from tierscope.usecases.access.teams import Teams
-from tierscope.usecases.access.tokens import Access
-from tierscope.usecases.access.users import Users
-from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.fleet.agent_plans import AgentPlans
-from tierscope.usecases.fleet.agents import Agents
-from tierscope.usecases.fleet.events import Events
-from tierscope.usecases.ingest.batches import Ingest
-from tierscope.usecases.ingest.remote_write import RemoteWrite
-from tierscope.usecases.knobs.advice import Advice
-from tierscope.usecases.operate.status import StatusReads
-from tierscope.usecases.slowdown.points import SlowdownPoints
-from tierscope.usecases.tco.losses import ServiceFacts
-from tierscope.usecases.tco.reads import TcoReads
 
 # The dashboard's catch-all comes last.
 ROUTERS = (
@@ -148,9 +131,8 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
         raise ConfigurationError(
             "no database is configured", next_step="Set TIERSCOPE_DATABASE_URL, or start with `tierscope up`."
         )
-    meters = telemetry.Meters()
+    meters = Meters()
     app = _assemble(_lifespan(settings, url, clock, meters))
-    app.state.settings = settings
     app.add_middleware(JsonBoundsMiddleware)
     app.add_middleware(BodyLimitMiddleware, settings=settings, meters=meters.ingest)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES)
@@ -194,7 +176,7 @@ def _routes() -> tuple[BaseRoute, ...]:
     return tuple(app.routes)
 
 
-def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Meters) -> Lifespan:
+def _lifespan(settings: Settings, url: str, clock: Clock, meters: Meters) -> Lifespan:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         database = Database(
@@ -203,38 +185,12 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: telemetry.Mete
             read_statement_seconds=settings.limits.read_statement_seconds,
             objects=open_store(settings),
         )
-        app.state.database = database
-        app.state.answers = Answers()
-        app.state.reads = ReadContext(database=database, clock=clock, settings=settings)
-        redis_url = None if settings.redis_url is None else settings.redis_url.get_secret_value()
-        app.state.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)
-        app.state.access = Access(database, clock=clock, anonymous_reads=settings.anonymous_reads)
-        app.state.own_tokens = OwnTokens(database, clock=clock)
-        app.state.users = Users(database, clock=clock)
-        app.state.teams = Teams(database, clock=clock)
-        app.state.oidc = make_oidc_login(database, settings, clock=clock)
-        password_work = PasswordWork()
-        app.state.passwords = Passwords(database, password_work, clock=clock)
-        app.state.agents = Agents(database, clock=clock)
-        app.state.agent_plans = AgentPlans(database, clock=clock)
-        app.state.events = Events(database, clock=clock)
-        app.state.advice = Advice(database, clock=clock)
-        app.state.slowdown_points = SlowdownPoints(database, clock=clock)
-        app.state.status = StatusReads(app.state.reads, app.state.access.loopback_trust)
-        app.state.tco = TcoReads(app.state.reads, ServiceFacts(app.state.reads))
-        ingest_usecase = Ingest(database, limits=settings.limits, clock=clock, meters=meters.ingest)
-        app.state.ingest = ingest_usecase
-        ingest_usecase.start()
-        telemetry.start_telemetry(app, meters, database=database, ingest=ingest_usecase, reads=app.state.reads)
-        remote_write_usecase = RemoteWrite(database, settings=settings.remote_write, clock=clock)
-        app.state.remote_write = remote_write_usecase
+        held = UseCases(settings, database, clock=clock, meters=meters)
+        app.state.use_cases = held
+        held.ingest.start()
         try:
             yield
         finally:
-            await ingest_usecase.stop()
-            await remote_write_usecase.stop()
-            password_work.close()
-            await app.state.rate_limiter.close()
-            database.close()
+            await held.close()
 
     return lifespan

@@ -10,8 +10,9 @@ from pydantic import AwareDatetime
 from tierscope.api.base.answers import answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.tabular import MEDIA_TYPES, write_table
-from tierscope.usecases.access.audit import MAX_FILE_ROWS, AuditEntry, AuditFilter, AuditTrail
+from tierscope.usecases.access.audit import MAX_FILE_ROWS, AuditEntry, AuditFilter
 
 router = APIRouter(tags=["access"])
 
@@ -47,7 +48,7 @@ def list_audit(
     format: Annotated[Literal["json", "csv"], Query(description="CSV: up to 50,000 rows in one file.")] = "json",
 ) -> Response:
     """List changes, newest first."""
-    trail = AuditTrail(request.app.state.reads.database)
+    trail = use_cases(request).audit
     wanted = AuditFilter(actor=actor, action=action, subject=subject, start=from_, end=to)
     before = None if cursor is None else int(cursor)
     if format == "csv":

@@ -1,28 +1,21 @@
 """People and programs: sessions, and API tokens of the installation."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from tierscope.api.access.me import TeamRef, own_tokens_of
-from tierscope.api.base.callers import (
-    access_of,
-    anonymous_reads,
-    find_caller,
-    session_cookie_name,
-    session_secret,
-    settings_of,
-)
+from tierscope.api.access.me import TeamRef
+from tierscope.api.base.callers import anonymous_reads, find_caller, session_cookie_name, session_secret
 from tierscope.api.base.figures import Model
 from tierscope.api.base.limited import guarded_login
 from tierscope.api.base.permissions import Permission, permissions_of, requires
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import Forbidden
 from tierscope.domain.access.permissions import Role, granted_as_owner
 from tierscope.usecases.access.own_tokens import Account
-from tierscope.usecases.access.passwords import Passwords
 from tierscope.usecases.access.tokens import SESSION_LIFETIME, Caller, csrf_token, require_within
 from tierscope.usecases.access.tokens import NewToken as NewSecret
 
@@ -100,7 +93,7 @@ class TokenInfo(Model):
 
 def describe_session(request: Request, caller: Caller | None, csrf: str | None) -> Session:
     """Returns what `caller` is told about itself."""
-    account = None if caller is None else own_tokens_of(request).account(caller)
+    account = None if caller is None else use_cases(request).own_tokens.account(caller)
     teams = [] if account is None else [TeamRef(id=team.id, name=team.name) for team in account.teams]
     return Session(
         kind=caller.kind if caller else "nobody",
@@ -119,12 +112,7 @@ def describe_session(request: Request, caller: Caller | None, csrf: str | None) 
 def _leaves_provider(request: Request, caller: Caller | None, account: Account) -> bool:
     """Whether a logout goes on to the OpenID provider: for people who came through it, where that is wished."""
     is_person = caller is not None and caller.kind == "session" and account.user.source == "oidc"
-    return is_person and settings_of(request).oidc.end_provider_session
-
-
-def passwords_of(request: Request) -> Passwords:
-    """The application's passwords."""
-    return cast("Passwords", request.app.state.passwords)
+    return is_person and use_cases(request).settings.oidc.end_provider_session
 
 
 @router.get("/v1/session", dependencies=[Depends(requires("public"))], summary="Who is asking")
@@ -145,7 +133,7 @@ def read_session(request: Request, response: Response) -> Session:
 async def log_in(body: LinkLogin | PasswordLogin, request: Request, response: Response) -> Session:
     """Trade a one-time link, or a name and its password, for a session cookie."""
     if isinstance(body, LinkLogin):
-        token, caller = await run_in_threadpool(access_of(request).redeem_link, body.link)
+        token, caller = await run_in_threadpool(use_cases(request).access.redeem_link, body.link)
     else:
         token, caller = await log_in_with_password(request, body.name, body.password)
     await run_in_threadpool(set_session_cookie, request, response, token.secret)
@@ -158,7 +146,7 @@ def log_out(request: Request, response: Response) -> None:
     caller = find_caller(request)
     cookie = session_secret(request)
     if cookie and caller is not None and caller.kind == "session":
-        access_of(request).end_session(cookie)
+        use_cases(request).access.end_session(cookie)
     response.delete_cookie(session_cookie_name(request), path="/")
 
 
@@ -170,7 +158,7 @@ def create_token(body: NewTokenRequest, request: Request, caller: Tokens) -> New
     """
     require_within(caller, body.role, body.scopes)
     lifetime = None if body.days is None else timedelta(days=body.days)
-    token = access_of(request).create_api_token(
+    token = use_cases(request).access.create_api_token(
         role=body.role, scopes=body.scopes, note=body.note, lifetime=lifetime, actor=caller.name
     )
     return NewToken(id=token.id, token=token.secret, expires_at=token.expires_at)
@@ -180,21 +168,21 @@ def create_token(body: NewTokenRequest, request: Request, caller: Tokens) -> New
 def list_tokens(request: Request, caller: Tokens) -> list[TokenInfo]:
     """List join tokens, API tokens and login links, newest first."""
     del caller
-    return [TokenInfo.model_validate(row, from_attributes=True) for row in access_of(request).list_tokens()]
+    return [TokenInfo.model_validate(row, from_attributes=True) for row in use_cases(request).access.list_tokens()]
 
 
 @router.delete("/v1/tokens/{token_id}", status_code=204, summary="Revoke a token")
 def revoke_token(token_id: str, request: Request, caller: Tokens) -> None:
     """Revoke a token at once."""
-    access_of(request).revoke_token(token_id, actor=caller.name)
+    use_cases(request).access.revoke_token(token_id, actor=caller.name)
 
 
 async def log_in_with_password(request: Request, name: str, password: str) -> tuple[NewSecret, Caller]:
     """Checks name and password, where local users may log in so."""
-    if not settings_of(request).password_login:
+    if not use_cases(request).settings.password_login:
         raise Forbidden("logging in with a password is switched off here", next_step="Use the single sign-on.")
     async with guarded_login(request, name):
-        return await passwords_of(request).log_in(name, password)
+        return await use_cases(request).passwords.log_in(name, password)
 
 
 def set_session_cookie(request: Request, response: Response, secret: str) -> None:
@@ -206,5 +194,5 @@ def set_session_cookie(request: Request, response: Response, secret: str) -> Non
         path="/",
         httponly=True,
         samesite="strict",
-        secure=settings_of(request).secure_cookies or request.url.scheme == "https",
+        secure=use_cases(request).settings.secure_cookies or request.url.scheme == "https",
     )

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from tierscope.api.access.endpoints import passwords_of, set_session_cookie
-from tierscope.api.base.callers import access_of, settings_of
+from tierscope.api.access.endpoints import set_session_cookie
 from tierscope.api.base.figures import Model
 from tierscope.api.base.frontend import dashboard_index
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import UnknownToken, WeakPassword
 from tierscope.domain.access.passwords import MIN_LENGTH
 
@@ -54,7 +54,7 @@ class LoginMethods(Model):
 @router.get("/v1/login/methods", summary="How people log in here")
 def read_login_methods(request: Request) -> LoginMethods:
     """Tell the login page what to offer."""
-    settings = settings_of(request)
+    settings = use_cases(request).settings
     oidc = None if settings.oidc.issuer is None else OidcMethod(label=settings.oidc.label, start_url=OIDC_START)
     return LoginMethods(password=settings.password_login, oidc=oidc)
 
@@ -73,14 +73,14 @@ async def use_link(request: Request) -> Response:
     form = await _read_form(request)
     if not form.get("link"):
         raise UnknownToken("the form carries no login link")
-    token, _ = await run_in_threadpool(access_of(request).redeem_link, form["link"])
+    token, _ = await run_in_threadpool(use_cases(request).access.redeem_link, form["link"])
     return await run_in_threadpool(_enter, request, token.secret)
 
 
 @router.get("/login/password", include_in_schema=False)
 def show_set_password(request: Request, link: Annotated[str, Query(max_length=256)]) -> Response:
     """Show the form that sets a password with a one-time link."""
-    return _password_page(link, passwords_of(request).user_of_link(link).name)
+    return _password_page(link, use_cases(request).passwords.user_of_link(link).name)
 
 
 @router.post("/login/password", include_in_schema=False)
@@ -89,9 +89,9 @@ async def set_password(request: Request) -> Response:
     form = await _read_form(request)
     link = form.get("link", "")
     try:
-        token, _ = await passwords_of(request).set_by_link(link, form.get("password", ""))
+        token, _ = await use_cases(request).passwords.set_by_link(link, form.get("password", ""))
     except WeakPassword as error:
-        user = await run_in_threadpool(passwords_of(request).user_of_link, link)
+        user = await run_in_threadpool(use_cases(request).passwords.user_of_link, link)
         return _password_page(link, user.name, problem=error)
     return await run_in_threadpool(_enter, request, token.secret)
 

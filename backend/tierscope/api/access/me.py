@@ -8,8 +8,9 @@ from pydantic import Field
 
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import Permission, requires
+from tierscope.api.base.use_cases import use_cases
 from tierscope.domain.access.permissions import Role
-from tierscope.usecases.access.own_tokens import OwnTokens, TokenRow
+from tierscope.usecases.access.own_tokens import TokenRow
 from tierscope.usecases.access.tokens import Caller
 
 router = APIRouter(prefix="/v1/me", tags=["access"])
@@ -66,15 +67,10 @@ class NewOwnToken(Model):
     expires_at: datetime | None
 
 
-def own_tokens_of(request: Request) -> OwnTokens:
-    """The application's use case of accounts."""
-    return cast("OwnTokens", request.app.state.own_tokens)
-
-
 @router.get("", summary="The account that is logged in")
 def read_account(request: Request, caller: Own) -> Account:
     """Tell people what the service knows of them."""
-    account = own_tokens_of(request).account(caller)
+    account = use_cases(request).own_tokens.account(caller)
     role = cast("Role", caller.role)
     if account is None:
         return Account(
@@ -105,20 +101,22 @@ def read_account(request: Request, caller: Own) -> Account:
 @router.get("/tokens", summary="API tokens of one's own")
 def list_own_tokens(request: Request, caller: Own) -> list[OwnToken]:
     """List the tokens of the account that were not revoked, newest first."""
-    return [_token(row) for row in own_tokens_of(request).list(caller)]
+    return [_token(row) for row in use_cases(request).own_tokens.list(caller)]
 
 
 @router.post("/tokens", status_code=201, summary="Make an API token of one's own")
 def create_own_token(request: Request, body: OwnTokenRequest, caller: Own) -> NewOwnToken:
     """Make a token. It is shown this once."""
-    made = own_tokens_of(request).create(caller, note=body.note, scopes=body.scopes, lifetime=timedelta(days=body.days))
+    made = use_cases(request).own_tokens.create(
+        caller, note=body.note, scopes=body.scopes, lifetime=timedelta(days=body.days)
+    )
     return NewOwnToken(id=made.id, token=made.secret, expires_at=made.expires_at)
 
 
 @router.delete("/tokens/{token_id}", status_code=204, summary="Revoke an API token of one's own")
 def revoke_own_token(request: Request, token_id: str, caller: Own) -> None:
     """Revoke a token at once."""
-    own_tokens_of(request).revoke(caller, token_id)
+    use_cases(request).own_tokens.revoke(caller, token_id)
 
 
 def _token(row: TokenRow) -> OwnToken:

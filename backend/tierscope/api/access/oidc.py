@@ -1,13 +1,13 @@
 """Logging in through an OpenID provider: to the provider, and back."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
 import structlog
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.access.endpoints import set_session_cookie
-from tierscope.api.base.callers import settings_of
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import NotFound
 from tierscope.usecases.access.oidc.login import LoginRefused, OidcLogin, check_next
 
@@ -99,7 +99,7 @@ def leave(request: Request) -> Response:
 
 
 def _configured(request: Request) -> OidcLogin | None:
-    return cast("OidcLogin | None", request.app.state.oidc)
+    return use_cases(request).oidc
 
 
 def _refused(request: Request, refusal: LoginRefused) -> Response:
@@ -117,11 +117,11 @@ def _redirect_uri(request: Request) -> str:
 
 
 def _base(request: Request) -> str:
-    return (settings_of(request).public_url or str(request.base_url)).rstrip("/")
+    return (use_cases(request).settings.public_url or str(request.base_url)).rstrip("/")
 
 
 def _secure(request: Request) -> bool:
-    return settings_of(request).secure_cookies or request.url.scheme == "https"
+    return use_cases(request).settings.secure_cookies or request.url.scheme == "https"
 
 
 def _cookie_name(request: Request) -> str:

@@ -6,10 +6,11 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from tierscope.api.access.endpoints import Session, describe_session, passwords_of, set_session_cookie
+from tierscope.api.access.endpoints import Session, describe_session, set_session_cookie
 from tierscope.api.base.figures import Model
 from tierscope.api.base.limited import guarded_login
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use_cases
 from tierscope.usecases.access.tokens import Caller, csrf_token
 
 router = APIRouter(tags=["access"])
@@ -31,7 +32,7 @@ async def change_password(
 ) -> Session:
     """Set another password. All sessions of the account end at once; this one gets a new cookie and CSRF token."""
     async with guarded_login(request, caller.name):
-        token, changed = await passwords_of(request).change(
+        token, changed = await use_cases(request).passwords.change(
             caller, current=body.current_password, new=body.new_password
         )
     await run_in_threadpool(set_session_cookie, request, response, token.secret)

@@ -7,8 +7,8 @@ from pydantic import Field
 
 from tierscope.api.access.me import TeamRef
 from tierscope.api.base.figures import Model
-from tierscope.api.base.ownership import teams_of
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use_cases
 from tierscope.usecases.access.teams import TeamChange, TeamRow
 from tierscope.usecases.access.tokens import Caller
 
@@ -51,31 +51,31 @@ class Owner(Model):
 def list_teams(request: Request, caller: Writer) -> list[Team]:
     """List all teams with members and services."""
     del caller
-    return [_team(row) for row in teams_of(request).list()]
+    return [_team(row) for row in use_cases(request).teams.list()]
 
 
 @router.post("/v1/teams", status_code=201, summary="Make a team")
 def create_team(body: TeamRequest, request: Request, caller: Writer) -> Team:
     """Make a team. Its members may see page-level heat of its services and write events, advice and experiments."""
-    return _team(teams_of(request).create(_change(body), by=caller))
+    return _team(use_cases(request).teams.create(_change(body), by=caller))
 
 
 @router.put("/v1/teams/{team_id}", summary="Change a team")
 def update_team(team_id: str, body: TeamRequest, request: Request, caller: Writer) -> Team:
     """Give a team its name, members and services."""
-    return _team(teams_of(request).update(team_id, _change(body), by=caller))
+    return _team(use_cases(request).teams.update(team_id, _change(body), by=caller))
 
 
 @router.delete("/v1/teams/{team_id}", status_code=204, summary="Remove a team")
 def delete_team(team_id: str, request: Request, caller: Writer) -> None:
     """Remove a team; its services are owned by nobody then."""
-    teams_of(request).delete(team_id, by=caller)
+    use_cases(request).teams.delete(team_id, by=caller)
 
 
 @router.put("/v1/services/{service_id}/owner", summary="Say which team owns a service")
 def set_owner(service_id: str, body: OwnerRequest, request: Request, caller: Writer) -> Owner:
     """Give a service to a team, or to nobody."""
-    team = teams_of(request).set_owner(service_id, body.team_id, by=caller)
+    team = use_cases(request).teams.set_owner(service_id, body.team_id, by=caller)
     return Owner(service_id=service_id, owner_team=None if team is None else TeamRef(id=team.id, name=team.name))
 
 

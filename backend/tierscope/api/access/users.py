@@ -8,9 +8,10 @@ from pydantic import Field
 
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use_cases
 from tierscope.domain.access.permissions import Role
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.access.users import NewUser, UserChange, UserRow, Users
+from tierscope.usecases.access.users import NewUser, UserChange, UserRow
 
 router = APIRouter(prefix="/v1/users", tags=["users"])
 
@@ -57,42 +58,37 @@ class PasswordLink(Model):
     expires_at: datetime
 
 
-def users_of(request: Request) -> Users:
-    """The application's users."""
-    return cast("Users", request.app.state.users)
-
-
 @router.get("", summary="Users by name")
 def list_users(request: Request, caller: Writer) -> list[User]:
     """List all users."""
     del caller
-    return [_user(row) for row in users_of(request).list()]
+    return [_user(row) for row in use_cases(request).users.list()]
 
 
 @router.post("", status_code=201, summary="Make a local user")
 def create_user(body: UserRequest, request: Request, caller: Writer) -> User:
     """Make a user; a password link lets it in."""
     new = NewUser(name=body.name, display_name=body.display_name, email=body.email, role=body.role)
-    return _user(users_of(request).create(new, by=caller))
+    return _user(use_cases(request).users.create(new, by=caller))
 
 
 @router.put("/{user_id}", summary="Change or disable a user")
 def update_user(user_id: str, body: UserUpdate, request: Request, caller: Writer) -> User:
     """Change a user. A changed role counts from the next request on."""
     change = UserChange(display_name=body.display_name, email=body.email, role=body.role, disabled=body.disabled)
-    return _user(users_of(request).update(user_id, change, by=caller))
+    return _user(use_cases(request).users.update(user_id, change, by=caller))
 
 
 @router.delete("/{user_id}", status_code=204, summary="Remove a user")
 def delete_user(user_id: str, request: Request, caller: Writer) -> None:
     """Remove a user with its sessions and tokens; what it did stays in the audit trail."""
-    users_of(request).delete(user_id, by=caller)
+    use_cases(request).users.delete(user_id, by=caller)
 
 
 @router.post("/{user_id}/password-link", status_code=201, summary="Make a link that sets a password")
 def create_password_link(user_id: str, request: Request, caller: Writer) -> PasswordLink:
     """Make a one-time link, valid for a day. Links made before it are void."""
-    made = users_of(request).password_link(user_id, by=caller)
+    made = use_cases(request).users.password_link(user_id, by=caller)
     return PasswordLink(path=f"/login/password?link={made.secret}", expires_at=cast("datetime", made.expires_at))
 
 

@@ -11,8 +11,8 @@ from tierscope.api.alerts.rule_answers import Severity, SubjectKind
 from tierscope.api.base.answers import Cursor, From, Limit, To, answer
 from tierscope.api.base.figures import Model, Page, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import alert_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads, AlertView, TimelineSpan
 
@@ -128,7 +128,7 @@ class AlertMark(Model):
 
 router = APIRouter(prefix="/v1/alerts", tags=["alerts"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[AlertReads, Depends(alert_reads)]
+Reads = Annotated[AlertReads, Depends(use(lambda held: held.alerts))]
 Host = Annotated[str | None, Query(description="Host id.")]
 Service = Annotated[str | None, Query(description="Service id: its own alerts and those of its hosts.")]
 Rule = Annotated[str | None, Query(description="Rule id.")]

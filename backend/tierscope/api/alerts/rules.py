@@ -18,7 +18,7 @@ from tierscope.api.alerts.rule_answers import (
 from tierscope.api.alerts.rule_views import describe_vocabulary, rule_answer
 from tierscope.api.base.answers import answer, answer_bytes
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import backtests, rules_of
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.alerts.backtest import BacktestRequest as Asked
 from tierscope.usecases.alerts.backtest import Backtests
@@ -26,7 +26,7 @@ from tierscope.usecases.alerts.rules import Rules
 
 router = APIRouter(prefix="/v1/rules", tags=["alerts"])
 
-Use = Annotated[Rules, Depends(rules_of)]
+Use = Annotated[Rules, Depends(use(lambda held: held.rules))]
 Writer = Annotated[Caller, Depends(requires("write:rules"))]
 _YAML: dict[int | str, dict[str, Any]] = {200: {"content": {"application/yaml": {"schema": {}}}}}
 _READ = [Depends(requires("read:fleet"))]
@@ -60,7 +60,7 @@ def check_rule(body: CheckRequest, request: Request, rules: Use) -> Response:
 def run_backtest(
     body: BacktestRequest,
     request: Request,
-    runs: Annotated[Backtests, Depends(backtests)],
+    runs: Annotated[Backtests, Depends(use(lambda held: held.backtests))],
 ) -> Response:
     """Run a rule over stored minutes, with the same condition and states as live evaluation. Nothing is stored."""
     asked = Asked(

@@ -1,29 +1,18 @@
 """Finds out who sends a request: a session cookie, an API token, or nobody on loopback."""
 
 import hmac
-from typing import cast
 
 from fastapi import Request
 
 from tierscope.api.base.peers import on_plain_loopback
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import BadCsrf, UnknownToken
-from tierscope.core.settings import Settings
-from tierscope.usecases.access.tokens import ANONYMOUS_CALLER, Access, Caller, csrf_token
+from tierscope.usecases.access.tokens import ANONYMOUS_CALLER, Caller, csrf_token
 
 SESSION_COOKIE = "tierscope_session_"
 """How names of session cookies begin; the instance follows."""
 CSRF_HEADER = "x-csrf-token"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-
-
-def access_of(request: Request) -> Access:
-    """The application's access use case."""
-    return cast("Access", request.app.state.access)
-
-
-def settings_of(request: Request) -> Settings:
-    """The application's settings."""
-    return cast("Settings", request.app.state.settings)
 
 
 def find_caller(request: Request) -> Caller | None:
@@ -36,12 +25,12 @@ def find_caller(request: Request) -> Caller | None:
     """
     bearer = bearer_of(request)
     if bearer is not None:
-        caller = access_of(request).caller_of_token(bearer)
+        caller = use_cases(request).access.caller_of_token(bearer)
         if caller is None:
             raise UnknownToken("the bearer token is unknown, expired or revoked")
         return caller
     cookie = session_secret(request)
-    caller = access_of(request).caller_of_session(cookie) if cookie else None
+    caller = use_cases(request).access.caller_of_session(cookie) if cookie else None
     if caller is not None and cookie is not None:
         sent = request.headers.get(CSRF_HEADER, "")
         if request.method not in _SAFE_METHODS and not hmac.compare_digest(
@@ -58,7 +47,7 @@ def find_caller(request: Request) -> Caller | None:
 
 def session_cookie_name(request: Request) -> str:
     """The name of this instance's session cookie. Browsers send cookies of all ports of a machine to each of them."""
-    return SESSION_COOKIE + access_of(request).instance_name()
+    return SESSION_COOKIE + use_cases(request).access.instance_name()
 
 
 def session_secret(request: Request) -> str | None:
@@ -76,5 +65,5 @@ def bearer_of(request: Request) -> str | None:
 
 def anonymous_reads(request: Request) -> bool:
     """Whether reading needs no login: loopback that is trusted, no proxy configured, no header that a proxy leaves."""
-    settings = settings_of(request)
-    return on_plain_loopback(settings, request.headers) and access_of(request).loopback_trust.holds()
+    settings = use_cases(request).settings
+    return on_plain_loopback(settings, request.headers) and use_cases(request).access.loopback_trust.holds()

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import FileResponse
 
 import tierscope
-from tierscope.api.base.callers import settings_of
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
@@ -52,7 +52,7 @@ def dashboard_index(request: Request) -> Response:
 
 
 def _root(request: Request) -> Path:
-    root = frontend_dir(settings_of(request).frontend_dir)
+    root = frontend_dir(use_cases(request).settings.frontend_dir)
     if root is None:
         raise NotFound("the dashboard is not built", next_step="Run `make setup`, or `npm run build` in frontend/.")
     return root

@@ -2,21 +2,15 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import cast
 
 from fastapi import Request
 
-from tierscope.api.base.callers import settings_of
 from tierscope.api.base.peers import client_address
-from tierscope.api.base.rate_limits import Kind, RateLimiter
+from tierscope.api.base.rate_limits import Kind
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import WrongLogin
 from tierscope.domain.access.permissions import Permission
 from tierscope.usecases.access.tokens import Caller
-
-
-def limiter_of(request: Request) -> RateLimiter:
-    """The application's limits."""
-    return cast("RateLimiter", request.app.state.rate_limiter)
 
 
 async def limit_caller(request: Request, caller: Caller, permission: Permission) -> None:
@@ -44,7 +38,7 @@ async def guarded_login(request: Request, name: str) -> AsyncIterator[None]:
     Raises:
         TooMany: there were too many.
     """
-    limiter, address = limiter_of(request), client_address(request.scope, settings_of(request))
+    limiter, address = use_cases(request).rate_limiter, client_address(request.scope, use_cases(request).settings)
     known = name.strip().lower()[:200]
     await limiter.take("logins", address)
     await limiter.check("wrong-logins-here", address, known)
@@ -58,7 +52,7 @@ async def guarded_login(request: Request, name: str) -> AsyncIterator[None]:
 
 
 async def _limit(request: Request, kind: Kind, key: str) -> None:
-    limiter = limiter_of(request)
+    limiter = use_cases(request).rate_limiter
     try:
         await limiter.take(kind, key)
     finally:

@@ -2,19 +2,13 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import cast
 
 from fastapi import Request
 
-from tierscope.usecases.access.teams import OwnedKind, Teams
+from tierscope.usecases.access.teams import OwnedKind
 
 Owned = tuple[OwnedKind, str]
 FindOwned = Callable[[Request], Awaitable[Owned | None]]
-
-
-def teams_of(request: Request) -> Teams:
-    """The application's teams."""
-    return cast("Teams", request.app.state.teams)
 
 
 def in_path(kind: OwnedKind, name: str) -> FindOwned:

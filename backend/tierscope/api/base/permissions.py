@@ -16,7 +16,8 @@ from fastapi.routing import iter_route_contexts
 
 from tierscope.api.base.callers import find_caller
 from tierscope.api.base.limited import limit_caller
-from tierscope.api.base.ownership import FindOwned, teams_of
+from tierscope.api.base.ownership import FindOwned
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import ConfigurationError, Forbidden, Unauthenticated
 from tierscope.domain.access.permissions import ANONYMOUS, ROLES, Permission, granted_as_owner
 from tierscope.usecases.access.tokens import Caller
@@ -69,7 +70,7 @@ class Requirement:
         if self.owned is None or caller.user_id is None or self.permission not in granted_as_owner(caller.scopes):
             return False
         owned = await self.owned(request)
-        return owned is not None and await run_in_threadpool(teams_of(request).owns, caller.user_id, *owned)
+        return owned is not None and await run_in_threadpool(use_cases(request).teams.owns, caller.user_id, *owned)
 
 
 def requires(permission: Permission, *, owned: FindOwned | None = None) -> Requirement:

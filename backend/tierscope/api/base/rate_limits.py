@@ -166,7 +166,7 @@ class RateLimitMiddleware:
         if scope["type"] != "http" or not self._settings.rate_limits.enabled or scope["path"] in PROBES:
             await self._app(scope, receive, send)
             return
-        limiter: RateLimiter = scope["app"].state.rate_limiter
+        limiter: RateLimiter = scope["app"].state.use_cases.rate_limiter
         address = client_address(scope, self._settings)
         counted = not on_plain_loopback(self._settings, Headers(scope=scope))
         state = scope.setdefault("state", {})

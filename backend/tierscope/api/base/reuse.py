@@ -4,15 +4,13 @@ Only answers that nobody's request changes are kept, per process. Who asks meanw
 computes it, so that many viewers of a page cost what one does.
 """
 
-import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
 from fastapi import Request, Response
 
 from tierscope.api.base.answers import answer_bytes, serialise
-from tierscope.core.cache import Cache
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.clock import utc_now
 from tierscope.usecases.base.windows import parse_window
 
@@ -20,29 +18,6 @@ PART_OF_WINDOW = 1000
 LONGEST_SECONDS = 600.0
 SHORTEST_SECONDS = 60.0
 """Windows of less than most of a day are computed each time."""
-MOST_BYTES = 64 << 20
-
-
-_MAKERS = 64
-
-
-class Answers:
-    """Finished bodies by request. One request makes a body; the same ones meanwhile wait for it."""
-
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._kept: Cache[str, tuple[float, bytes]] = Cache(MOST_BYTES, size_of=lambda kept: len(kept[1]))
-        self._making = [threading.Lock() for _ in range(_MAKERS)]
-
-    def get(self, key: str, seconds: float, make: Callable[[], bytes]) -> bytes:
-        """The body that was made less than `seconds` ago, else a new one."""
-        with self._making[hash(key) % _MAKERS]:
-            kept = self._kept.get(key)
-            if kept is not None and self._clock() - kept[0] < seconds:
-                return kept[1]
-            body = make()
-            self._kept.put(key, (self._clock(), body))
-            return body
 
 
 def answer_reused(
@@ -61,8 +36,9 @@ def answer_reused(
     seconds = max(reuse_seconds(from_, to), at_least_seconds)
     if seconds < SHORTEST_SECONDS:
         return answer_bytes(request, serialise(model, make()), "application/json")
-    kept: Answers = request.app.state.answers
-    body = kept.get(f"{request.url.path}?{request.url.query}", seconds, lambda: serialise(model, make()))
+    body = use_cases(request).answers.get(
+        f"{request.url.path}?{request.url.query}", seconds, lambda: serialise(model, make())
+    )
     return answer_bytes(request, body, "application/json")
 
 

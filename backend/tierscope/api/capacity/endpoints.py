@@ -6,8 +6,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.base.answers import answer
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import capacity_plans, capacity_reads
 from tierscope.api.base.tables import FILES, Format
+from tierscope.api.base.use_cases import use
 from tierscope.api.capacity.answers import (
     Capacity,
     CapacityForecast,
@@ -24,8 +24,8 @@ from tierscope.usecases.capacity.reads import MAX_HORIZON_DAYS, CapacityReads
 
 router = APIRouter(prefix="/v1/capacity", tags=["capacity"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[CapacityReads, Depends(capacity_reads)]
-Plans = Annotated[CapacityPlans, Depends(capacity_plans)]
+Reads = Annotated[CapacityReads, Depends(use(lambda held: held.capacity))]
+Plans = Annotated[CapacityPlans, Depends(use(lambda held: held.capacity_plans))]
 
 
 @router.get("", response_model=Capacity, responses=FILES, summary="Capacity of all services, or of groups of hosts")

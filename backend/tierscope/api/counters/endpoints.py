@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from tierscope.api.base.answers import From, MaxPoints, To, answer
 from tierscope.api.base.figures import Model, TimeAxis, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import counter_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.counters.reads import CounterReads
 
@@ -68,7 +68,7 @@ router = APIRouter(
     prefix="/v1/hosts/{host_id}/counters", tags=["counters"], dependencies=[Depends(requires("read:fleet"))]
 )
 
-Reads = Annotated[CounterReads, Depends(counter_reads)]
+Reads = Annotated[CounterReads, Depends(use(lambda held: held.counters))]
 
 
 @router.get("", response_model=CounterAnswer, responses=FILES, summary="One counter of a host as series")

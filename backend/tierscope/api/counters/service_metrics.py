@@ -8,8 +8,8 @@ from pydantic import Field
 from tierscope.api.base.answers import From, MaxPoints, To
 from tierscope.api.base.figures import Model, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import service_metric_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.counters.service_metrics import ServiceMetricReads
 
 
@@ -29,7 +29,7 @@ class ServiceMetrics(Model):
 
 router = APIRouter(prefix="/v1/services", tags=["services"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[ServiceMetricReads, Depends(service_metric_reads)]
+Reads = Annotated[ServiceMetricReads, Depends(use(lambda held: held.service_metrics))]
 
 
 @router.get(

@@ -8,8 +8,8 @@ from pydantic import Field
 from tierscope.api.base.answers import From, To
 from tierscope.api.base.figures import Figure, Model, PageKind, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import curve_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.curve.reads import CurveReads
 
@@ -76,7 +76,7 @@ router = APIRouter(
     prefix="/v1/services/{service_id}/curve", tags=["curve"], dependencies=[Depends(requires("read:fleet"))]
 )
 
-Reads = Annotated[CurveReads, Depends(curve_reads)]
+Reads = Annotated[CurveReads, Depends(use(lambda held: held.curve))]
 
 
 @router.get("", response_model=Curve, summary="Accesses served against DRAM size")

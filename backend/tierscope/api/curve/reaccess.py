@@ -8,7 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import From, To, answer
 from tierscope.api.base.figures import Figure, Model, PageKind, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import revisit_reads
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.curve.reaccess import RevisitReads
 
@@ -50,7 +50,7 @@ router = APIRouter(
     prefix="/v1/services/{service_id}/revisit", tags=["heat"], dependencies=[Depends(requires("read:fleet"))]
 )
 
-Reads = Annotated[RevisitReads, Depends(revisit_reads)]
+Reads = Annotated[RevisitReads, Depends(use(lambda held: held.reaccess))]
 
 
 @router.get("", response_model=Revisit, summary="How soon idle memory is accessed again")

@@ -9,7 +9,7 @@ from tierscope.api.base.answers import Cursor, From, Limit, MaxPoints, To, answe
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.ownership import in_path, service_in_body
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import experiment_reads, experiment_writes
+from tierscope.api.base.use_cases import use
 from tierscope.api.experiments.answers import (
     Direction,
     Experiment,
@@ -57,8 +57,8 @@ class ExperimentRequest(Model):
 
 router = APIRouter(prefix="/v1/experiments", tags=["experiments"])
 
-Reads = Annotated[ExperimentReads, Depends(experiment_reads)]
-Writes = Annotated[ExperimentWrites, Depends(experiment_writes)]
+Reads = Annotated[ExperimentReads, Depends(use(lambda held: held.experiments))]
+Writes = Annotated[ExperimentWrites, Depends(use(lambda held: held.experiment_writes))]
 Starter = Annotated[Caller, Depends(requires("write:experiments", owned=service_in_body))]
 Ender = Annotated[Caller, Depends(requires("write:experiments", owned=in_path("experiment", "experiment_id")))]
 _READ = [Depends(requires("read:fleet"))]

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import agent_versions
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.fleet.agent_versions import AgentVersions as AgentVersionReads
 
 Standing = Literal["current", "behind", "too_old", "ahead", "unknown"]
@@ -67,7 +67,7 @@ router = APIRouter(prefix="/v1/agents", tags=["agents"])
 )
 def read_agent_versions(
     request: Request,
-    reads: Annotated[AgentVersionReads, Depends(agent_versions)],
+    reads: Annotated[AgentVersionReads, Depends(use(lambda held: held.agent_versions))],
     version: Annotated[str | None, Query(max_length=64, description="Only hosts of this release.")] = None,
     outdated: Annotated[bool | None, Query(description="Only hosts that are behind the service, or are not.")] = None,
     limit: Limit = 100,

@@ -1,16 +1,17 @@
 """Agents: enrolment, credential rotation and revocation, the host's own settings, the kill switch."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from tierscope.api.base.callers import access_of, bearer_of
+from tierscope.api.base.callers import bearer_of
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.limited import limit_agent
 from tierscope.api.base.permissions import Requirement, requires
+from tierscope.api.base.use_cases import use, use_cases
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.fleet.agent_plans import AgentPlans, Switched
@@ -99,19 +100,9 @@ class SwitchAnswer(Model):
     pauses: list[Pause]
 
 
-async def plans_of(request: Request) -> AgentPlans:
-    """The application's plans of agents."""
-    return cast("AgentPlans", request.app.state.agent_plans)
-
-
-async def agents_of(request: Request) -> Agents:
-    """The application's agents use case."""
-    return cast("Agents", request.app.state.agents)
-
-
 async def authenticate(request: Request) -> HostIdentity:
     """Returns which host is sending; asks the database only for a credential not seen in the last seconds."""
-    agents = await agents_of(request)
+    agents = use_cases(request).agents
     bearer = bearer_of(request)
     known = agents.known(bearer) if bearer else None
     host = known if known is not None else await run_in_threadpool(agents.authenticate, bearer)
@@ -119,8 +110,8 @@ async def authenticate(request: Request) -> HostIdentity:
     return host
 
 
-AgentsOf = Annotated[Agents, Depends(agents_of)]
-PlansOf = Annotated[AgentPlans, Depends(plans_of)]
+AgentsOf = Annotated[Agents, Depends(use(lambda held: held.agents))]
+PlansOf = Annotated[AgentPlans, Depends(use(lambda held: held.agent_plans))]
 Operator = Annotated[Caller, Depends(requires("operate:agents"))]
 
 
@@ -138,7 +129,7 @@ def create_join_token(
     body: JoinTokenRequest, request: Request, caller: Annotated[Caller, Depends(WriteAgents)]
 ) -> JoinToken:
     """Make a token that lets hosts enrol."""
-    token = access_of(request).create_join_token(
+    token = use_cases(request).access.create_join_token(
         uses=body.uses,
         lifetime=timedelta(hours=body.hours),
         origin=body.origin,

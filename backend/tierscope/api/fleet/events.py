@@ -3,14 +3,15 @@
 import base64
 import binascii
 from datetime import datetime
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Query
 from pydantic import AwareDatetime, Field
 
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.ownership import service_in_body
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use
 from tierscope.core.errors import BadRequest
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.base.subjects import decode_position
@@ -41,15 +42,10 @@ class EventItem(Model):
     author: str | None
 
 
-async def events_of(request: Request) -> Events:
-    """The application's events use case."""
-    return cast("Events", request.app.state.events)
-
-
 @router.post("", status_code=201, summary="Mark a deploy or another change")
 def create_event(
     body: EventRequest,
-    events: Annotated[Events, Depends(events_of)],
+    events: Annotated[Events, Depends(use(lambda held: held.events))],
     caller: Annotated[Caller, Depends(requires("write:events", owned=service_in_body))],
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> EventItem:
@@ -60,7 +56,7 @@ def create_event(
 
 @router.get("", dependencies=[Depends(requires("read:fleet"))], summary="Marks, newest first")
 def list_events(
-    events: Annotated[Events, Depends(events_of)],
+    events: Annotated[Events, Depends(use(lambda held: held.events))],
     start: Annotated[AwareDatetime | None, Query(alias="from")] = None,
     end: Annotated[AwareDatetime | None, Query(alias="to")] = None,
     service: Annotated[str | None, Query(description="Service id.")] = None,
@@ -80,7 +76,7 @@ def list_events(
 @router.delete("/{event_id}", status_code=204, summary="Remove a mark")
 def delete_event(
     event_id: str,
-    events: Annotated[Events, Depends(events_of)],
+    events: Annotated[Events, Depends(use(lambda held: held.events))],
     caller: Annotated[Caller, Depends(requires("write:events"))],
 ) -> None:
     """Remove a mark from all charts; the audit trail keeps what it said."""

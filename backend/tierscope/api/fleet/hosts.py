@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import Figure, Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import host_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.use_cases import use
 from tierscope.api.fleet.host_parts import AgentInfo, CollectorInfo, Hardware
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.fleet.hosts import HostReads
@@ -131,7 +131,7 @@ class HostDetail(Model):
 
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[HostReads, Depends(host_reads)]
+Reads = Annotated[HostReads, Depends(use(lambda held: held.hosts))]
 
 
 @router.get(

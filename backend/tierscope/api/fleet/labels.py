@@ -9,7 +9,7 @@ from tierscope.api.base.answers import answer
 from tierscope.api.base.bodies import read_body
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import labels_of
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.fleet.labels import Labels
 
@@ -74,7 +74,7 @@ class LabelUpload(Model):
 
 
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
-Stored = Annotated[Labels, Depends(labels_of)]
+Stored = Annotated[Labels, Depends(use(lambda held: held.labels))]
 Writer = Annotated[Caller, Depends(requires("write:labels"))]
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import From, MaxPoints, To, answer
 from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import fleet_reads
+from tierscope.api.base.use_cases import use
 from tierscope.api.fleet.hosts import HostSummary
 from tierscope.api.fleet.services import ServiceSummary
 from tierscope.usecases.fleet.overview import FleetReads
@@ -56,7 +56,7 @@ class FleetOverview(Model):
 
 router = APIRouter(prefix="/v1/fleet", tags=["fleet"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[FleetReads, Depends(fleet_reads)]
+Reads = Annotated[FleetReads, Depends(use(lambda held: held.fleet))]
 
 
 @router.get("", response_model=FleetOverview, summary="The whole installation on one screen")

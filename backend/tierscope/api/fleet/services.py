@@ -10,8 +10,8 @@ from tierscope.api.access.me import TeamRef
 from tierscope.api.base.answers import Cursor, From, Limit, To, answer
 from tierscope.api.base.figures import Figure, Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import service_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.fleet.services import ServiceReads
 
@@ -62,7 +62,7 @@ class ServiceDetail(Model):
 
 router = APIRouter(prefix="/v1/services", tags=["services"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[ServiceReads, Depends(service_reads)]
+Reads = Annotated[ServiceReads, Depends(use(lambda held: held.services))]
 
 
 @router.get("", response_model=Page[ServiceSummary], responses=FILES, summary="Services with heat and tier moves")

@@ -8,8 +8,8 @@ from pydantic import Field
 from tierscope.api.base.answers import From, MaxPoints, To
 from tierscope.api.base.figures import Figure, Model, PageKind, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import heat_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.heat.reads import HeatReads
 
@@ -159,7 +159,7 @@ router = APIRouter(
     prefix="/v1/services/{service_id}/heat", tags=["heat"], dependencies=[Depends(requires("read:fleet"))]
 )
 
-Reads = Annotated[HeatReads, Depends(heat_reads)]
+Reads = Annotated[HeatReads, Depends(use(lambda held: held.heat))]
 
 
 @router.get("", response_model=ServiceHeat, responses=FILES, summary="Hot, warm and cold memory of a service")

@@ -1,11 +1,12 @@
 """Where agents send their batches."""
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Request
 
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use
 from tierscope.api.fleet.agents import authenticate
 from tierscope.core.errors import TierscopeError, UnsupportedMedia
 from tierscope.usecases.fleet.agents import HostIdentity
@@ -30,11 +31,6 @@ class IngestAnswer(Model):
     warnings: list[str]
 
 
-async def ingest_of(request: Request) -> Ingest:
-    """The application's ingest use case."""
-    return cast("Ingest", request.app.state.ingest)
-
-
 @router.post(
     "/batches",
     dependencies=[Depends(requires("agent"))],
@@ -49,7 +45,7 @@ async def ingest_of(request: Request) -> Ingest:
 async def ingest_batch(
     request: Request,
     host: Annotated[HostIdentity, Depends(authenticate)],
-    ingest: Annotated[Ingest, Depends(ingest_of)],
+    ingest: Annotated[Ingest, Depends(use(lambda held: held.ingest))],
     x_tierscope_sent_wall_ns: Clock = None,
     x_tierscope_sent_boottime_ns: Clock = None,
 ) -> IngestAnswer:

@@ -1,11 +1,12 @@
 """Where Prometheus sends its samples: the remote-write protocol, version 1.0."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from tierscope.api.base.openapi import problem_answers
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use
 from tierscope.core.errors import BadRequest, UnsupportedMedia
 from tierscope.usecases.ingest.remote_write import RemoteWrite
 
@@ -13,11 +14,6 @@ router = APIRouter(prefix="/api/v1", tags=["prometheus"])
 
 VERSIONS = ("0.1.", "1.")
 _NEXT = "Send remote write 1.0: a prometheus.WriteRequest, compressed with snappy."
-
-
-async def remote_write_of(request: Request) -> RemoteWrite:
-    """The application's use case of remote write."""
-    return cast("RemoteWrite", request.app.state.remote_write)
 
 
 @router.post(
@@ -33,7 +29,9 @@ async def remote_write_of(request: Request) -> RemoteWrite:
         }
     },
 )
-async def write_samples(request: Request, remote_write: Annotated[RemoteWrite, Depends(remote_write_of)]) -> Response:
+async def write_samples(
+    request: Request, remote_write: Annotated[RemoteWrite, Depends(use(lambda held: held.remote_write))]
+) -> Response:
     """Store a `prometheus.WriteRequest` of remote write 1.0, compressed with snappy; answered once it is committed.
 
     Samples that do not fit (labels, times) are left out and named in a 400, which senders do not repeat; all others of

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from tierscope.api.base.answers import Cursor, From, Limit, To, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import series_reads
 from tierscope.api.base.tables import FILES, Format
+from tierscope.api.base.use_cases import use
 from tierscope.core.tabular import MEDIA_TYPES, write_table
 from tierscope.usecases.ingest.series import SampleRow, Series, shown_value
 
@@ -50,7 +50,7 @@ class SampleWindow(Model):
     series: list[SamplePoints]
 
 
-Reads = Annotated[Series, Depends(series_reads)]
+Reads = Annotated[Series, Depends(use(lambda held: held.series))]
 
 
 @router.get("", response_model=SampleSeriesPage, summary="Series of Prometheus")

@@ -1,7 +1,7 @@
 """Advice cards: what was advised to whom, the most at stake first, and what people decided."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
@@ -10,6 +10,7 @@ from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.knobs.advice import Advice
@@ -59,12 +60,7 @@ class DecisionRequest(Model):
 router = APIRouter(prefix="/v1/advice", tags=["advice"])
 
 
-async def advice_of(request: Request) -> Advice:
-    """The application's use case of advice."""
-    return cast("Advice", request.app.state.advice)
-
-
-Cards = Annotated[Advice, Depends(advice_of)]
+Cards = Annotated[Advice, Depends(use(lambda held: held.advice))]
 
 
 @router.get(

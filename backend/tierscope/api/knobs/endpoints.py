@@ -8,7 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import From, To, answer
 from tierscope.api.base.figures import Figure, Model, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import knob_reads
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.knobs.reads import KnobReads
 
@@ -117,7 +117,7 @@ class HostKnobAdvice(Model):
 
 router = APIRouter(prefix="/v1/hosts/{host_id}", tags=["knobs"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[KnobReads, Depends(knob_reads)]
+Reads = Annotated[KnobReads, Depends(use(lambda held: held.knobs))]
 
 
 @router.get("/knob-advice", response_model=HostKnobAdvice, summary="Which settings of a host to change, and why")

@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field
 from tierscope.api.base.answers import From, MaxPoints, To
 from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import ping_pong_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.ledger.ping_pong_reads import PingPongReads
 
@@ -81,7 +81,7 @@ class PingPongHistory(Model):
 
 router = APIRouter(prefix="/v1", tags=["tier moves"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[PingPongReads, Depends(ping_pong_reads)]
+Reads = Annotated[PingPongReads, Depends(use(lambda held: held.ping_pong))]
 
 
 @router.get("/hosts/{host_id}/ping-pong", response_model=PingPongHistory, summary="Ping-pong of a host")

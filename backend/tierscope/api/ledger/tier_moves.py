@@ -8,8 +8,8 @@ from pydantic import Field
 from tierscope.api.base.answers import From, MaxPoints, To
 from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import ledger_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.ledger.columns import Trust
 from tierscope.usecases.ledger.reads import LedgerReads
@@ -77,7 +77,7 @@ class Ledger(Model):
 
 router = APIRouter(prefix="/v1", tags=["tier moves"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[LedgerReads, Depends(ledger_reads)]
+Reads = Annotated[LedgerReads, Depends(use(lambda held: held.ledger))]
 
 
 @router.get("/hosts/{host_id}/ledger", response_model=Ledger, responses=FILES, summary="Tier moves of a host")

@@ -9,7 +9,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import notification_log
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.notifications.reads import NotificationLog
 
@@ -37,7 +37,7 @@ class Notification(Model):
 
 
 router = APIRouter(prefix="/v1/notifications", tags=["alerts"])
-Log = Annotated[NotificationLog, Depends(notification_log)]
+Log = Annotated[NotificationLog, Depends(use(lambda held: held.notification_log))]
 
 
 @router.get(

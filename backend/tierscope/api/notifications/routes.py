@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from tierscope.api.base.answers import answer
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import alert_routes
+from tierscope.api.base.use_cases import use
 from tierscope.api.notifications.silences import LabelMatcher
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.notifications.routes import AlertRoutes
@@ -126,7 +126,7 @@ class TestAnswer(Model):
 
 
 router = APIRouter(prefix="/v1/alert-routes", tags=["alerts"])
-Routes = Annotated[AlertRoutes, Depends(alert_routes)]
+Routes = Annotated[AlertRoutes, Depends(use(lambda held: held.alert_routes))]
 Writer = Annotated[Caller, Depends(requires("write:routes"))]
 
 

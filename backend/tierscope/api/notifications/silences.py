@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import silences_of
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.notifications.silences import MatcherView, NewSilence, Silences
 
@@ -66,7 +66,7 @@ class Acknowledgement(Model):
 
 
 router = APIRouter(prefix="/v1", tags=["alerts"])
-Stored = Annotated[Silences, Depends(silences_of)]
+Stored = Annotated[Silences, Depends(use(lambda held: held.silences))]
 Writer = Annotated[Caller, Depends(requires("write:silences"))]
 _READ = [Depends(requires("read:fleet"))]
 

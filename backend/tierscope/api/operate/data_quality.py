@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field
 from tierscope.api.base.answers import Cursor, From, Limit, To
 from tierscope.api.base.figures import Figure, Model, Page, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import data_quality_reads
 from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.operate.data_quality import DataQualityReads
 
@@ -87,7 +87,7 @@ router = APIRouter(prefix="/v1/data-quality", tags=["fleet"], dependencies=[Depe
 @router.get("", response_model=DataQuality, responses=FILES, summary="What arrived, what is missing, and why")
 def read_data_quality(
     request: Request,
-    reads: Annotated[DataQualityReads, Depends(data_quality_reads)],
+    reads: Annotated[DataQualityReads, Depends(use(lambda held: held.data_quality))],
     from_: From = None,
     to: To = None,
     limit: Limit = 100,

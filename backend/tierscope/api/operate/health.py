@@ -1,12 +1,13 @@
 """Liveness, readiness, and the API's own description."""
 
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.problems import RETRY_SECONDS
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.operate.readiness import Readiness
 
 router = APIRouter(dependencies=[Depends(requires("public"))], tags=["health"])
@@ -25,11 +26,6 @@ class Ready(Model):
     reason: str | None
 
 
-async def readiness_of(request: Request) -> Readiness:
-    """The readiness check on the application's database."""
-    return Readiness(cast("Any", request.app.state.database))
-
-
 @router.get("/healthz", summary="The process answers")
 async def read_health() -> Alive:
     """Say that the process is alive; it does not look at the database."""
@@ -37,7 +33,9 @@ async def read_health() -> Alive:
 
 
 @router.get("/readyz", summary="The service can take work", responses={503: {"model": Ready}})
-def read_readiness(response: Response, readiness: Annotated[Readiness, Depends(readiness_of)]) -> Ready:
+def read_readiness(
+    response: Response, readiness: Annotated[Readiness, Depends(use(lambda held: held.readiness))]
+) -> Ready:
     """Say whether the database answers and has this release's schema."""
     reason = readiness.obstacle()
     if reason is not None:
@@ -49,4 +47,5 @@ def read_readiness(response: Response, readiness: Annotated[Readiness, Depends(r
 @router.get("/openapi.json", include_in_schema=False)
 def read_openapi(request: Request) -> dict[str, Any]:
     """The description of this API."""
-    return cast("dict[str, Any]", request.app.openapi())
+    described: dict[str, Any] = request.app.openapi()
+    return described

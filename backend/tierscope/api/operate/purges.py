@@ -9,7 +9,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import purges_of
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.operate.purges import Purges
 
@@ -54,7 +54,7 @@ class Purge(Model):
 
 
 router = APIRouter(prefix="/v1", tags=["operations"])
-Stored = Annotated[Purges, Depends(purges_of)]
+Stored = Annotated[Purges, Depends(use(lambda held: held.purges))]
 Remover = Annotated[Caller, Depends(requires("purge:data"))]
 _READ = [Depends(requires("purge:data"))]
 

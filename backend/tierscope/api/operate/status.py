@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from tierscope.api.base.answers import answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import status_reads
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.operate.status import StatusReads
 
 Health = Literal["healthy", "degraded", "down", "absent", "unknown"]
@@ -56,7 +56,7 @@ class Catalogue(Model):
 
 router = APIRouter(prefix="/v1", tags=["status"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[StatusReads, Depends(status_reads)]
+Reads = Annotated[StatusReads, Depends(use(lambda held: held.status))]
 
 
 @router.get("/status", response_model=InstallationStatus, summary="Health of the installation")

@@ -9,7 +9,7 @@ from pydantic import Field
 from tierscope.api.base.answers import From, To, answer
 from tierscope.api.base.figures import Figure, Model, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import ratio_reads
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.ratio.reads import RatioReads
 
@@ -176,7 +176,7 @@ router = APIRouter(
     prefix="/v1/services/{service_id}/ratio", tags=["ratio"], dependencies=[Depends(requires("read:fleet"))]
 )
 
-Reads = Annotated[RatioReads, Depends(ratio_reads)]
+Reads = Annotated[RatioReads, Depends(use(lambda held: held.ratio))]
 
 
 @router.get("", response_model=Ratio, summary="How small DRAM can be at a stated loss")

@@ -9,7 +9,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import reports_of
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.reports.content import SECTIONS
 from tierscope.usecases.reports.schedules import DEFAULT_NAME, NewReport, Reports
@@ -77,7 +77,7 @@ class PreviewRequest(Model):
 
 router = APIRouter(prefix="/v1/reports", tags=["reports"])
 
-Schedules = Annotated[Reports, Depends(reports_of)]
+Schedules = Annotated[Reports, Depends(use(lambda held: held.reports))]
 Writer = Annotated[Caller, Depends(requires("write:reports"))]
 _WRITE = [Depends(requires("write:reports"))]
 

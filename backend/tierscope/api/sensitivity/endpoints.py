@@ -9,8 +9,8 @@ from pydantic import Field
 from tierscope.api.base.answers import From, To
 from tierscope.api.base.figures import Figure, Model, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import sensitivity_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.sensitivity.reads import SensitivityReads
 
@@ -89,7 +89,7 @@ router = APIRouter(
     prefix="/v1/services/{service_id}/sensitivity", tags=["analytics"], dependencies=[Depends(requires("read:fleet"))]
 )
 
-Reads = Annotated[SensitivityReads, Depends(sensitivity_reads)]
+Reads = Annotated[SensitivityReads, Depends(use(lambda held: held.sensitivity))]
 
 
 @router.get("", response_model=Sensitivity, summary="How throughput follows anon and file memory in DRAM")

@@ -8,8 +8,8 @@ from pydantic import Field
 from tierscope.api.base.answers import From, MaxPoints, To
 from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import objective_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.sensitivity.objectives import ObjectiveReads
 
 
@@ -54,7 +54,7 @@ router = APIRouter(
     dependencies=[Depends(requires("read:fleet"))],
 )
 
-Reads = Annotated[ObjectiveReads, Depends(objective_reads)]
+Reads = Annotated[ObjectiveReads, Depends(use(lambda held: held.objectives))]
 
 
 @router.get("", response_model=Objectives, summary="Service levels of tiered memory")

@@ -9,8 +9,8 @@ from pydantic import Field
 from tierscope.api.base.answers import From, MaxPoints, To
 from tierscope.api.base.figures import Figure, Model, PageKind, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import stability_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.sensitivity.stability import StabilityReads
 
@@ -59,7 +59,7 @@ router = APIRouter(
     prefix="/v1/services/{service_id}/stability", tags=["analytics"], dependencies=[Depends(requires("read:fleet"))]
 )
 
-Reads = Annotated[StabilityReads, Depends(stability_reads)]
+Reads = Annotated[StabilityReads, Depends(use(lambda held: held.stability))]
 
 
 @router.get("", response_model=Stability, summary="How steady the mix of memory and the hot set are")

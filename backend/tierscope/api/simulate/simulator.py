@@ -11,7 +11,7 @@ from tierscope.api.base.answers import answer
 from tierscope.api.base.bodies import spooled_body
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import simulator_reads, trace_uploads
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.sources import SimulatorReads
@@ -101,8 +101,8 @@ class SimulatorSources(Model):
 
 router = APIRouter(prefix="/v1/simulator", tags=["simulator"])
 
-Reads = Annotated[SimulatorReads, Depends(simulator_reads)]
-Uploads = Annotated[TraceUploads, Depends(trace_uploads)]
+Reads = Annotated[SimulatorReads, Depends(use(lambda held: held.simulator))]
+Uploads = Annotated[TraceUploads, Depends(use(lambda held: held.trace_uploads))]
 Writer = Annotated[Caller, Depends(requires("write:sweeps"))]
 _READ = [Depends(requires("read:fleet"))]
 

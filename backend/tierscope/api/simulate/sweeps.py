@@ -8,7 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import sweep_reads, sweep_writes
+from tierscope.api.base.use_cases import use
 from tierscope.api.simulate.sweep_answers import Sweep, SweepHeat, SweepResults, SweepRun
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.reads import SweepReads
@@ -57,8 +57,8 @@ class SweepRequest(Model):
 
 router = APIRouter(prefix="/v1/sweeps", tags=["simulator"])
 
-Reads = Annotated[SweepReads, Depends(sweep_reads)]
-Writes = Annotated[SweepWrites, Depends(sweep_writes)]
+Reads = Annotated[SweepReads, Depends(use(lambda held: held.sweeps))]
+Writes = Annotated[SweepWrites, Depends(use(lambda held: held.sweep_writes))]
 Writer = Annotated[Caller, Depends(requires("write:sweeps"))]
 _READ = [Depends(requires("read:fleet"))]
 

@@ -1,14 +1,15 @@
 """Owners' own measurements of the slowdown: loss of throughput at a share of accesses on slow memory."""
 
 from datetime import datetime
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Header, Request
+from fastapi import APIRouter, Depends, Header
 from pydantic import AwareDatetime, Field
 
 from tierscope.api.base.figures import Model
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.slowdown.points import NewPoint, SlowdownPoint, SlowdownPoints
 
@@ -40,12 +41,7 @@ class SlowdownPointItem(Model):
     note: str
 
 
-async def points_of(request: Request) -> SlowdownPoints:
-    """The application's use case of measurements."""
-    return cast("SlowdownPoints", request.app.state.slowdown_points)
-
-
-Points = Annotated[SlowdownPoints, Depends(points_of)]
+Points = Annotated[SlowdownPoints, Depends(use(lambda held: held.slowdown_points))]
 
 
 @router.get(

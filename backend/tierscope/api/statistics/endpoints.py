@@ -8,8 +8,8 @@ from pydantic import Field
 from tierscope.api.base.answers import From, To, answer
 from tierscope.api.base.figures import Figure, Model, Window
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import fleet_statistics_reads
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
 
 COUNTED_SECONDS = 60.0
@@ -151,7 +151,7 @@ class Lookalikes(Model):
 
 router = APIRouter(tags=["fleet"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[FleetStatisticsReads, Depends(fleet_statistics_reads)]
+Reads = Annotated[FleetStatisticsReads, Depends(use(lambda held: held.fleet_statistics))]
 
 
 @router.get("/v1/fleet/statistics", response_model=FleetStatistics, summary="Like-for-like groups, outliers, changes")

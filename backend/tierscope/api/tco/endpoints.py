@@ -8,7 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import tco_reads
+from tierscope.api.base.use_cases import use
 from tierscope.api.tco.answers import TcoAnswer, TcoComparison
 from tierscope.usecases.tco.reads import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS, MOST_SHEET_DRAWS, TcoReads
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
@@ -34,7 +34,7 @@ class SheetRequest(Model):
 
 router = APIRouter(prefix="/v1/tco", tags=["tco"], dependencies=[Depends(requires("read:fleet"))])
 
-Reads = Annotated[TcoReads, Depends(tco_reads)]
+Reads = Annotated[TcoReads, Depends(use(lambda held: held.tco))]
 
 
 @router.post("/evaluate", response_model=TcoAnswer, summary="Cost a scenario")

@@ -9,7 +9,7 @@ from pydantic import Field
 from tierscope.api.base.answers import answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import price_book
+from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.tco.prices import NewPrice, Prices
 
@@ -54,7 +54,7 @@ class PriceRequest(Model):
 
 router = APIRouter(prefix="/v1/prices", tags=["tco"])
 
-Book = Annotated[Prices, Depends(price_book)]
+Book = Annotated[Prices, Depends(use(lambda held: held.prices))]
 Writer = Annotated[Caller, Depends(requires("write:scenarios"))]
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import MAX_COUNT, Model, Page
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import scenario_store
+from tierscope.api.base.use_cases import use
 from tierscope.api.tco.prices import Price
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
@@ -82,7 +82,7 @@ class ScenarioDefaults(Model):
 
 router = APIRouter(prefix="/v1/scenarios", tags=["tco"])
 
-Store = Annotated[Scenarios, Depends(scenario_store)]
+Store = Annotated[Scenarios, Depends(use(lambda held: held.scenarios))]
 Writer = Annotated[Caller, Depends(requires("write:scenarios"))]
 _READ = [Depends(requires("read:fleet"))]
 

@@ -8,7 +8,7 @@ from tierscope.api.base.answers import From, To, answer, answer_bytes
 from tierscope.api.base.figures import Model, PageKind, Window
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.reads import tile_reads
+from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.tiles.reads import TileReads
 
@@ -55,7 +55,7 @@ router = APIRouter(
     dependencies=[Depends(requires("read:tiles", owned=in_path("service", "service_id")))],
 )
 
-Reads = Annotated[TileReads, Depends(tile_reads)]
+Reads = Annotated[TileReads, Depends(use(lambda held: held.tiles))]
 
 
 @router.get(
