@@ -110,12 +110,15 @@ class MeanColumns:
 
 def mean_columns(columns: HeatColumns) -> MeanColumns:
     """Means over the window: buckets weigh by their intervals, each host over its own."""
+    # [t, h]: weights of a host add up to one over its own buckets, so that gaps neither count as zero nor thin it out.
     n = columns.n_intervals.astype(np.float64)
     weight = n / np.maximum(n.sum(axis=0), 1.0)
     bytes_ = columns.resident * weight[:, None, :]
+    # Columns hold 65535ths of resident bytes: times this [t, g, h], they are weighted bytes.
     scale = (bytes_ / FULL).astype(np.float32)
 
     def mean(values: npt.NDArray[np.uint16]) -> Doubles:
+        # [t, k, g, h] to [k, g, h]. Bucket by bucket: the product of all at once would take t times the memory.
         total: Doubles = np.zeros(values.shape[1:])
         for at in range(len(values)):
             np.add(total, values[at] * scale[at], out=total)
@@ -139,6 +142,8 @@ def parts_over_time(columns: HeatColumns, rule: Rule) -> Parts:
 
     def reader(values: npt.NDArray[np.uint16]) -> Column:
         def read(column: int) -> Floats:
+            # One column of [t, k, g, h], in bytes, summed over groups: [t, h]. Single precision is exact to 1e-7, finer
+            # than the shares themselves.
             total = np.zeros((values.shape[0], values.shape[3]), np.float32)
             for group in range(values.shape[2]):
                 total += values[:, column, group] * scale[:, group]
@@ -165,11 +170,13 @@ def sum_classes(columns: HeatColumns, rule: Rule) -> Doubles:
 
 def median_over_time(bytes_: Floats, resident: Floats) -> Doubles:
     """The median share of each host over its buckets [t, h] with memory; NaN for a host without any."""
+    # Hosts first, so that each is sorted along contiguous memory. NaN sorts last: the first n of a host are its shares.
     valid = resident > 0
     shares = np.divide(bytes_, resident, out=np.full(resident.shape, np.nan, np.float32), where=valid)
     ordered = np.sort(np.ascontiguousarray(shares.T), axis=1)
     n = valid.sum(axis=0)
     host = np.arange(len(n))
+    # The two middle places, one and the same where n is odd.
     low, high = np.maximum((n - 1) // 2, 0), np.minimum(n // 2, ordered.shape[1] - 1)
     middle = (ordered[host, low].astype(np.float64) + ordered[host, high].astype(np.float64)) / 2
     found: Doubles = np.where(n > 0, middle, np.nan)
@@ -184,11 +191,14 @@ def _parts(
     warm: Floats
     cold: Floats
     if rule.scheme == "frequency":
+        # `counts` is cumulated: counts(i) are bytes active in at most i of the last ten intervals. What was never active
+        # is cold only where ten intervals were seen: `known` less what was known for less long is not.
         never, short = counts(0), np.minimum(known(0) - known(EDGES.index(_COUNTED_WINDOW)), counts(0))
         warm = counts(rule.threshold - 1) - never
         hot, cold = counts(-1) - warm - never, never - short
         reach = (_COUNTED_WINDOW, _COUNTED_WINDOW)
     else:
+        # `below` is cumulated by age: bytes accessed less than so many intervals ago. Cold needs a history that long.
         hot, active = below(EDGES.index(rule.threshold) - 1), below(EDGES.index(rule.warm_end) - 1)
         warm, cold = active - hot, known(EDGES.index(rule.warm_end)) - active
         reach = (rule.threshold, rule.warm_end)
