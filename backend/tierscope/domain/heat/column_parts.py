@@ -191,7 +191,7 @@ def _parts(
     warm: Floats
     cold: Floats
     if rule.scheme == "frequency":
-        # `counts` is cumulated: counts(i) are bytes active in at most i of the last ten intervals. What was never active
+        # `counts` is cumulated: counts(i) are bytes active in at most i of the last ten intervals. Never active memory
         # is cold only where ten intervals were seen: `known` less what was known for less long is not.
         never, short = counts(0), np.minimum(known(0) - known(EDGES.index(_COUNTED_WINDOW)), counts(0))
         warm = counts(rule.threshold - 1) - never
