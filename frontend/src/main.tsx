@@ -1,7 +1,7 @@
 import '@fontsource-variable/inter'
 import '@fontsource-variable/jetbrains-mono'
 import '@mantine/core/styles.css'
-import './ui/theme.css'
+import './ui/theme/theme.css'
 import { MantineProvider } from '@mantine/core'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
@@ -9,7 +9,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiProblem } from './api/problem'
 import { createAppRouter } from './router'
-import { theme } from './ui/theme'
+import { theme } from './ui/theme/theme'
 
 const queries = new QueryClient({
   defaultOptions: {

@@ -5,7 +5,7 @@ import {
   retainSearchParams,
   type RouterHistory,
 } from '@tanstack/react-router'
-import { readAdminSearch, readLoginSearch } from './lib/identityUrl'
+import { readAdminSearch, readLoginSearch } from './lib/url/identityUrl'
 import {
   readAdviceSearch,
   readAgentsSearch,
@@ -15,18 +15,18 @@ import {
   readQualitySearch,
   readServiceSearch,
   readTimeSearch,
-} from './lib/urlState'
-import { readAlertsSearch, readRuleSearch } from './lib/alertsUrl'
-import { readSimulatorSearch, readSweepSearch } from './lib/simulatorUrl'
-import { readCapacitySearch } from './lib/capacityUrl'
-import { readTcoSearch } from './lib/tcoUrl'
+} from './lib/url/urlState'
+import { readAlertsSearch, readRuleSearch } from './lib/url/alertsUrl'
+import { readSimulatorSearch, readSweepSearch } from './lib/url/simulatorUrl'
+import { readCapacitySearch } from './lib/url/capacityUrl'
+import { readTcoSearch } from './lib/url/tcoUrl'
 import { AccountPage } from './pages/account/AccountPage'
 import { AdminPage } from './pages/admin/AdminPage'
 import { AgentsPage } from './pages/agents/AgentsPage'
 import { AlertPage } from './pages/alerts/AlertPage'
 import { AlertsPage } from './pages/alerts/AlertsPage'
-import { NewRulePage } from './pages/alerts/NewRulePage'
-import { RulePage } from './pages/alerts/RulePage'
+import { NewRulePage } from './pages/alerts/rules/NewRulePage'
+import { RulePage } from './pages/alerts/rules/RulePage'
 import { AdvicePage } from './pages/advice/AdvicePage'
 import { CapacityPage } from './pages/capacity/CapacityPage'
 import { DataQualityPage } from './pages/dataQuality/DataQualityPage'

@@ -1,6 +1,6 @@
 import type { Data, Layout } from 'plotly.js'
 import type { ChartTheme } from '../lib/palette'
-import { formatUtc, plotTime, zoneName } from '../lib/time'
+import { formatUtc, plotTime, zoneName } from '../lib/units/time'
 
 const font = "'Inter Variable', system-ui, sans-serif"
 

@@ -1,10 +1,10 @@
 import type { Layout } from 'plotly.js'
 import type { ChartTheme } from '../lib/palette'
-import { plotText } from '../lib/escape'
-import { parquetColumns, windowOfTable } from '../lib/parquetColumns'
-import { formatWindow } from '../lib/time'
-import { downloadUrl, exportName, type ExportOrigin } from '../ui/download'
-import type { LegendItem } from '../ui/Legend'
+import { plotText } from '../lib/text/escape'
+import { parquetColumns, windowOfTable } from '../lib/export/parquetColumns'
+import { formatWindow } from '../lib/units/time'
+import { downloadUrl, exportName, type ExportOrigin } from '../ui/export/download'
+import type { LegendItem } from '../ui/layout/Legend'
 import type { ChartFigure } from './chartFigure'
 
 /** The height, in pixels, of a line over a picture. */

@@ -1,7 +1,7 @@
 import type { Layout } from 'plotly.js'
-import { plotText } from '../lib/escape'
 import type { ChartTheme } from '../lib/palette'
-import { plotTime } from '../lib/time'
+import { plotText } from '../lib/text/escape'
+import { plotTime } from '../lib/units/time'
 import { verticalLine } from './verticalLine'
 
 const glyphs = {

@@ -1,4 +1,4 @@
-import { plotTimeSeconds } from '../lib/time'
+import { plotTimeSeconds } from '../lib/units/time'
 
 /** The time range that a viewer dragged out, in Unix seconds; null where the change was another one. */
 export function timeZoomOf(update: Record<string, unknown>): { start: number; end: number } | null {

@@ -1,4 +1,4 @@
-import { threeDigits } from './units'
+import { threeDigits } from './units/units'
 
 /** A DRAM:CXL ratio by its usual name, and the share of memory that is DRAM. */
 export interface RatioPreset {

@@ -4,9 +4,9 @@ import { afterEach, vi } from 'vitest'
 
 // Files share the modules of the app, so that what stands in for one is the same for all of them.
 vi.mock('../charts/Plot')
-vi.mock('../lib/leave')
-vi.mock('../ui/ExportMenu')
-vi.mock('../ui/listTable')
+vi.mock('../lib/access/leave')
+vi.mock('../ui/export/ExportMenu')
+vi.mock('../ui/tables/listTable')
 
 afterEach(() => {
   cleanup()

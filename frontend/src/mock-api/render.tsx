@@ -5,7 +5,7 @@ import { render } from '@testing-library/react'
 import type { ReactNode } from 'react'
 import { vi } from 'vitest'
 import { createAppRouter } from '../router'
-import { theme } from '../ui/theme'
+import { theme } from '../ui/theme/theme'
 import { answer } from './answer'
 
 /** Render a component with the theme alone. */

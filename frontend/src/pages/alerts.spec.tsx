@@ -1,8 +1,8 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
+import { ruleCheck, rules } from '../mock-api/alerts/rules'
 import { openApp } from '../mock-api/render'
-import { ruleCheck, rules } from '../mock-api/rules'
 
 /** Answers writes and keeps them; checks rules as the mock does. */
 function recorder() {

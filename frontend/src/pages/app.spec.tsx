@@ -36,7 +36,7 @@ describe('the fleet page', () => {
   it('says how to begin when no host reports', async () => {
     openApp('/', async (url) => {
       if (url.pathname !== '/v1/fleet') return undefined
-      const { fleet } = await import('../mock-api/fleet')
+      const { fleet } = await import('../mock-api/fleet/fleet')
       return Response.json({
         ...fleet(),
         hosts_total: 0,
@@ -94,7 +94,7 @@ describe('the service page', () => {
   it('shows what hardware samples tell, and refuses what they cannot', async () => {
     openApp('/services/svc-redis', async (url) => {
       if (!url.pathname.endsWith('/heat')) return undefined
-      const { serviceHeat } = await import('../mock-api/heat')
+      const { serviceHeat } = await import('../mock-api/heat/heat')
       const { figure, nothing } = await import('../mock-api/figures')
       const events = figure('samples.load_events/1', 3.2e6, 'events')
       const windows = [

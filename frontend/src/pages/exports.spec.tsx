@@ -1,16 +1,16 @@
 import { waitFor } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Table } from '../lib/csv'
+import type { Table } from '../lib/export/csv'
 import { openApp } from '../mock-api/render'
-import { ExportMenu } from '../ui/ExportMenu'
-import { listTable } from '../ui/listTable'
-import type * as ListTable from '../ui/listTable'
+import { ExportMenu } from '../ui/export/ExportMenu'
+import { listTable } from '../ui/tables/listTable'
+import type * as ListTable from '../ui/tables/listTable'
 
 beforeEach(async () => {
   vi.mocked(ExportMenu).mockImplementation(({ label, table }) => (
     <output data-export={label}>{table === null ? '' : JSON.stringify(table())}</output>
   ))
-  const real = await vi.importActual<typeof ListTable>('../ui/listTable')
+  const real = await vi.importActual<typeof ListTable>('../ui/tables/listTable')
   vi.mocked(listTable).mockImplementation((columns, rows) => ({
     ...real.listTable(columns, rows),
     // Which columns hand nothing out.

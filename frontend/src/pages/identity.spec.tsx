@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { leaveTo } from '../lib/leave'
+import { leaveTo } from '../lib/access/leave'
 import { anonymous, loginMethods, nobody, session } from '../mock-api/identity'
 import { openApp, problem } from '../mock-api/render'
 

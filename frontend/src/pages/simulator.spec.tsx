@@ -2,7 +2,7 @@ import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { openApp, problem } from '../mock-api/render'
-import { sweep } from '../mock-api/sweeps'
+import { sweep } from '../mock-api/simulate/sweeps'
 
 describe('the simulator', () => {
   it('lists sweeps with how far they are, and says that all of it is simulated', async () => {

@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { AdviceCard, DecisionRequest } from '../_generated/schema'
 import { client, dataOf } from '../client'
-import { readAll } from './pages'
+import { readAll } from './base/pages'
 
 export type AdviceKind = AdviceCard['kind']
 export type AdviceStatus = AdviceCard['status']

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../client'
-import { rangeQuery, refreshing, type TimeRange } from './range'
+import { rangeQuery, refreshing, type TimeRange } from './base/range'
 
 /** Accesses that DRAM would serve at each share of a service's memory. */
 export function curveQuery(serviceId: string, kind: 'anon' | 'file' | 'tmpfs' | undefined, range: TimeRange) {

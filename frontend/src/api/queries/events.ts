@@ -1,9 +1,9 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { toRfc3339 } from '../../lib/time'
-import { resolveRange } from '../../lib/timeRange'
+import { toRfc3339 } from '../../lib/units/time'
+import { resolveRange } from '../../lib/url/timeRange'
 import { client, dataOf } from '../client'
-import { readAll } from './pages'
-import { refreshing, type TimeRange } from './range'
+import { readAll } from './base/pages'
+import { refreshing, type TimeRange } from './base/range'
 
 /** The events of a range, newest first: deploys, knob changes, notes, incidents. At most 2,000 are read. */
 export function eventsQuery(range: TimeRange) {

@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { ExperimentRequest } from '../_generated/schema'
 import { client, dataOf } from '../client'
-import { readAll } from './pages'
+import { readAll } from './base/pages'
 
 /** All experiments, the newest first. */
 export function experimentsQuery(refreshMs: number | null) {

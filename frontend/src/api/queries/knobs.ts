@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../client'
-import { rangeQuery, refreshing, type TimeRange } from './range'
+import { rangeQuery, refreshing, type TimeRange } from './base/range'
 
 /** Which kernel settings of a host are worth a change, and why. */
 export function knobAdviceQuery(hostId: string, range: TimeRange) {

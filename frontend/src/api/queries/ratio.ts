@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/reac
 import type { SlowdownPointRequest } from '../_generated/schema'
 import { client, dataOf } from '../client'
 import { problemOf } from '../problem'
-import { rangeQuery, refreshing, type TimeRange } from './range'
+import { rangeQuery, refreshing, type TimeRange } from './base/range'
 
 /** What the owner of a service asks of the advice. */
 export interface RatioChoice {

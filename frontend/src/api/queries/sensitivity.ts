@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../client'
-import { rangeQuery, refreshing, type TimeRange } from './range'
+import { rangeQuery, refreshing, type TimeRange } from './base/range'
 
 /** How throughput follows the anon and file memory that DRAM serves. */
 export function sensitivityQuery(serviceId: string, range: TimeRange) {

@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { PriceRequest, ScenarioDocument } from '../_generated/schema'
 import { client, dataOf, doneBy } from '../client'
-import { readAll } from './pages'
+import { readAll } from './base/pages'
 
 /** The same draws for everybody, so that a link shows the same numbers to each who opens it. */
 const draws = { seed: 1, draws: 10_000 }

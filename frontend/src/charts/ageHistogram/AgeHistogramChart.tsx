@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import type { AgeBucket, Figure } from '../../api/_generated/schema'
 import { heatColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { ageHistogramFigure } from './figure'
 

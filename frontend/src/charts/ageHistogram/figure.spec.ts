@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { serviceHeat } from '../../mock-api/heat'
+import { serviceHeat } from '../../mock-api/heat/heat'
 import { windowBarsFigure } from '../windowBars/figure'
 import { ageHistogramFigure, bucketLabel } from './figure'
 

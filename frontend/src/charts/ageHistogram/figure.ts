@@ -1,6 +1,6 @@
 import type { AgeBucket } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
-import { formatBytes, scaleFor } from '../../lib/units'
+import { formatBytes, scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

@@ -1,6 +1,6 @@
 import { useMemo, type ReactNode } from 'react'
 import { alertState, alertStateColour } from '../../lib/alerts'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import {
   alertTimelineFigure,

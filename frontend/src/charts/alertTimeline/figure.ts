@@ -1,8 +1,8 @@
 import type { Data } from 'plotly.js'
 import { alertState, alertStateColour, type AlertSeverity, type AlertState } from '../../lib/alerts'
-import { middleCut, plotText } from '../../lib/escape'
 import type { ChartTheme } from '../../lib/palette'
-import { formatDuration, formatLocal, formatUtc, plotTime } from '../../lib/time'
+import { middleCut, plotText } from '../../lib/text/escape'
+import { formatDuration, formatLocal, formatUtc, plotTime } from '../../lib/units/time'
 import { axis, baseLayout, timeAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

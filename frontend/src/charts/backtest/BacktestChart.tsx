@@ -2,7 +2,7 @@ import { useMemo, type ReactNode } from 'react'
 import type { TimeAxis } from '../../api/_generated/schema'
 import { alertState, alertStateColour } from '../../lib/alerts'
 import { seriesColour } from '../../lib/palette'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { backtestFigure, type BacktestLine } from './figure'
 

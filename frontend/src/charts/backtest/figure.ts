@@ -1,10 +1,10 @@
 import type { Data, Layout } from 'plotly.js'
 import type { TimeAxis } from '../../api/_generated/schema'
 import { alertState, alertStateColour, type AlertState } from '../../lib/alerts'
-import { plotText } from '../../lib/escape'
 import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
-import { formatDuration, formatUtc, plotTime } from '../../lib/time'
-import { scaleFor, unitLabel } from '../../lib/units'
+import { plotText } from '../../lib/text/escape'
+import { formatDuration, formatUtc, plotTime } from '../../lib/units/time'
+import { scaleFor, unitLabel } from '../../lib/units/units'
 import { axis as axisStyle, baseLayout, breakGaps, gapColumns, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import type { ServiceHeat } from '../../api/_generated/schema'
 import { heatColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
 import { classSeries, classTimeFigure } from './figure'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes, heatColours } from '../../lib/palette'
-import { serviceHeat } from '../../mock-api/heat'
+import { serviceHeat } from '../../mock-api/heat/heat'
 import { classOfKey, classSeries, classTimeFigure } from './figure'
 
 const theme = chartThemes.light

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { costBarsFigure, partColour, partsOf, type CostBar } from './figure'
 

@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js'
-import { plotText } from '../../lib/escape'
-import { formatMoney } from '../../lib/money'
 import { seriesColour, tierColour, type ChartTheme } from '../../lib/palette'
+import { formatMoney } from '../../lib/tco/money'
+import { plotText } from '../../lib/text/escape'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { costColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { costWaterfallFigure, type CostSteps } from './figure'
 

@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js'
-import { middleCut, plotText } from '../../lib/escape'
-import { formatMoney, formatMoneyChange } from '../../lib/money'
 import { costColours, type ChartTheme } from '../../lib/palette'
+import { formatMoney, formatMoneyChange } from '../../lib/tco/money'
+import { middleCut, plotText } from '../../lib/text/escape'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

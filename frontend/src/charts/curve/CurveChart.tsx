@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import type { Curve } from '../../api/_generated/schema'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { curveColour, curveFigure, type CurveAdvice } from './figure'
 

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { forecastColour, forecastFigure, type ForecastDays } from './figure'
 

@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js'
-import { middleCut, plotText } from '../../lib/escape'
 import { gapColours, type ChartTheme } from '../../lib/palette'
-import { formatDuration, formatLocal, formatUtc, plotTime } from '../../lib/time'
+import { middleCut, plotText } from '../../lib/text/escape'
+import { formatDuration, formatLocal, formatUtc, plotTime } from '../../lib/units/time'
 import { axis, baseLayout, timeAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

@@ -1,6 +1,6 @@
-import { cellActivity, cellState, formatActivity, measureLabel, type HeatGrid } from '../../lib/heatGrid'
-import { formatLocal, formatUtc, zoneName } from '../../lib/time'
-import { formatBytes } from '../../lib/units'
+import { cellActivity, cellState, formatActivity, measureLabel, type HeatGrid } from '../../lib/heat/heatGrid'
+import { formatLocal, formatUtc, zoneName } from '../../lib/units/time'
+import { formatBytes } from '../../lib/units/units'
 import classes from './HeatmapReadout.module.css'
 
 /** The cell under the pointer: seconds and epoch row. */

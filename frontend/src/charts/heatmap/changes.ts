@@ -1,5 +1,5 @@
-import { plotTimeSeconds } from '../../lib/time'
-import type { Box } from '../../lib/urlState'
+import { plotTimeSeconds } from '../../lib/units/time'
+import type { Box } from '../../lib/url/urlState'
 
 type Update = Record<string, unknown>
 

@@ -1,4 +1,4 @@
-import type { HeatGrid } from '../../lib/heatGrid'
+import type { HeatGrid } from '../../lib/heat/heatGrid'
 
 /** A run of rows with something in common, in epoch rows [r0, r1). */
 export interface RowRun {

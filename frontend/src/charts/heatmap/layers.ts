@@ -1,5 +1,4 @@
 import type { Data } from 'plotly.js'
-import { plotText } from '../../lib/escape'
 import {
   activityCode,
   cellActivity,
@@ -10,9 +9,10 @@ import {
   largestCode,
   measureLabel,
   type HeatGrid,
-} from '../../lib/heatGrid'
+} from '../../lib/heat/heatGrid'
 import { inferno, type ChartTheme } from '../../lib/palette'
-import { plotTime } from '../../lib/time'
+import { plotText } from '../../lib/text/escape'
+import { plotTime } from '../../lib/units/time'
 
 /** The grid's columns on an even raster, so that a missing column is a hole and its neighbours do not grow over it. */
 export function evenColumns(grid: HeatGrid): { ends: number[]; source: (number | null)[] } {

@@ -1,5 +1,5 @@
 import { useCallback, type PointerEvent } from 'react'
-import type { Box } from '../../lib/urlState'
+import type { Box } from '../../lib/url/urlState'
 import { heatmapMargins, regionShare } from './figure'
 import type { HoveredCell } from './HeatmapReadout'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { sweepResults } from '../../mock-api/sweeps'
+import { sweepResults } from '../../mock-api/simulate/sweeps'
 import { flatnessText, knobSearchFigure } from './figure'
 
 const [search] = sweepResults('sweep-1').searches

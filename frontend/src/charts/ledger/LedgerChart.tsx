@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import type { Ledger } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
 import { flowSeries, ledgerFigure } from './figure'

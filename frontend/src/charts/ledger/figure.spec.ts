@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { ledger } from '../../mock-api/tierMoves'
+import { ledger } from '../../mock-api/ledger/tierMoves'
 import { flowSeries, ledgerFigure, resetMarks } from './figure'
 
 const theme = chartThemes.dark

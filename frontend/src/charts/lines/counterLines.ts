@@ -1,5 +1,5 @@
 import type { CounterAnswer } from '../../api/_generated/schema'
-import { rateUnit } from '../../lib/units'
+import { rateUnit } from '../../lib/units/units'
 import type { Line } from './figure'
 
 /** Time spent waiting per second is a share: microseconds per second over a million. */

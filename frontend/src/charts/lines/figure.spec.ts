@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { counter } from '../../mock-api/counters'
 import { timeAxis } from '../../mock-api/figures'
+import { counter } from '../../mock-api/fleet/counters'
 import { breakGaps } from '../baseLayout'
 import { timeZoomOf } from '../timeZoom'
 import { counterLines } from './counterLines'

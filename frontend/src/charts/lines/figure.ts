@@ -1,9 +1,9 @@
 import type { Data } from 'plotly.js'
 import type { Series, TimeAxis } from '../../api/_generated/schema'
-import { plotText } from '../../lib/escape'
 import { seriesColour, type ChartTheme } from '../../lib/palette'
-import { plotTime } from '../../lib/time'
-import { scaleFor, unitLabel } from '../../lib/units'
+import { plotText } from '../../lib/text/escape'
+import { plotTime } from '../../lib/units/time'
+import { scaleFor, unitLabel } from '../../lib/units/units'
 import {
   axis as axisStyle,
   baseLayout,

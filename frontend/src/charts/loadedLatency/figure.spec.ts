@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { mockHardware } from '../../mock-api/hostParts'
+import { mockHardware } from '../../mock-api/fleet/hostParts'
 import { loadedCurves, loadedLatencyFigure } from './figure'
 
 const theme = chartThemes.light

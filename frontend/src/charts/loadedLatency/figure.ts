@@ -1,8 +1,8 @@
 import type { Data } from 'plotly.js'
 import type { NodeBench } from '../../api/_generated/schema'
-import { plotText } from '../../lib/escape'
 import { seriesColour, type ChartTheme } from '../../lib/palette'
-import { scaleFor } from '../../lib/units'
+import { plotText } from '../../lib/text/escape'
+import { scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { fleet } from '../../mock-api/fleet'
+import { fleet } from '../../mock-api/fleet/fleet'
 import { largestServices, serviceHeatFigure } from '../serviceHeat/figure'
 import { matrixFigure } from './figure'
 

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { tierColour } from '../../lib/palette'
-import { formatBytes, formatRatio } from '../../lib/units'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { formatBytes, formatRatio } from '../../lib/units/units'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import {
   freeBytes,

@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js'
-import { plotText } from '../../lib/escape'
 import { tierColour, type ChartTheme } from '../../lib/palette'
-import { scaleFor } from '../../lib/units'
+import { plotText } from '../../lib/text/escape'
+import { scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import type { PingPongHistory } from '../../api/_generated/schema'
 import { stateColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
 import { pingPongFigure, stateNames } from './figure'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { pingPongHistory } from '../../mock-api/pingPong'
+import { pingPongHistory } from '../../mock-api/ledger/pingPong'
 import { pingPongFigure } from './figure'
 
 const theme = chartThemes.light

@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js'
 import type { PingPongHistory } from '../../api/_generated/schema'
 import { stateColours, translucent, type ChartTheme } from '../../lib/palette'
-import { plotTime } from '../../lib/time'
+import { plotTime } from '../../lib/units/time'
 import { axis, baseLayout, breakGaps, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, type ChartMark } from '../eventMarks'

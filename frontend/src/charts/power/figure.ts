@@ -1,6 +1,6 @@
 import type { ExperimentPlan } from '../../api/_generated/schema'
 import { seriesColour, type ChartTheme } from '../../lib/palette'
-import { formatCount, formatRatio } from '../../lib/units'
+import { formatCount, formatRatio } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { verticalLine } from '../verticalLine'

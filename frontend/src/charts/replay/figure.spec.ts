@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { sweepHeat, sweepRun } from '../../mock-api/sweeps'
+import { sweepHeat, sweepRun } from '../../mock-api/simulate/sweeps'
 import { heatTicks } from './heatTicks'
 import { replayFigure } from './figure'
 import { replayRows } from './rows'

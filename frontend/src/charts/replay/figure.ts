@@ -1,7 +1,7 @@
 import type { Data, Layout } from 'plotly.js'
 import type { SweepRunSeries, SweepHeat } from '../../api/_generated/schema'
-import { plotText } from '../../lib/escape'
 import { inferno, type ChartTheme } from '../../lib/palette'
+import { plotText } from '../../lib/text/escape'
 import { axis as axisStyle, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { countWord, heatTicks } from './heatTicks'

@@ -1,6 +1,6 @@
 import type { SweepRunSeries } from '../../api/_generated/schema'
 import { kindColour, moveColours, seriesColour, stateColours } from '../../lib/palette'
-import { scaleFor } from '../../lib/units'
+import { scaleFor } from '../../lib/units/units'
 
 /** One row of the replay: its lines share an axis. */
 export interface ReplayRow {

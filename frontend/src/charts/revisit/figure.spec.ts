@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RevisitCurve } from '../../api/_generated/schema'
 import { chartThemes } from '../../lib/palette'
-import { revisit } from '../../mock-api/revisit'
+import { revisit } from '../../mock-api/heat/revisit'
 import { revisitFigure, solidPoints } from './figure'
 
 const theme = chartThemes.light

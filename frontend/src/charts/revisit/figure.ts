@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js'
 import type { Revisit, RevisitCurve } from '../../api/_generated/schema'
 import { kindColour, translucent, type ChartTheme } from '../../lib/palette'
-import { formatBytes, formatRatio, scaleFor } from '../../lib/units'
+import { formatBytes, formatRatio, scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

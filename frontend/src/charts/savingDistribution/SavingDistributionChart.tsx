@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { costColours } from '../../lib/palette'
-import { formatCount, formatRatio } from '../../lib/units'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { formatCount, formatRatio } from '../../lib/units/units'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { savingDistributionFigure, type SavingDraws } from './figure'
 

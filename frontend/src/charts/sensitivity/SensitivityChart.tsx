@@ -1,8 +1,8 @@
 import { useMemo } from 'react'
 import type { Sensitivity } from '../../api/_generated/schema'
 import { kindColour } from '../../lib/palette'
-import { formatCount } from '../../lib/units'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { formatCount } from '../../lib/units/units'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { sensitivityFigure } from './figure'
 

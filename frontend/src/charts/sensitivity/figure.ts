@@ -1,9 +1,9 @@
 import type { Data } from 'plotly.js'
 import type { ScatterPoint, Sensitivity } from '../../api/_generated/schema'
-import { plotText } from '../../lib/escape'
 import { kindColour, translucent, type ChartTheme } from '../../lib/palette'
-import { formatUtc } from '../../lib/time'
-import { formatBytes, formatQuantity, scaleFor } from '../../lib/units'
+import { plotText } from '../../lib/text/escape'
+import { formatUtc } from '../../lib/units/time'
+import { formatBytes, formatQuantity, scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

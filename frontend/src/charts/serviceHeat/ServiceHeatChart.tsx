@@ -2,7 +2,7 @@ import { useMemo } from 'react'
 import type { FleetOverview } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { heatColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import { largestServices, serviceHeatFigure } from './figure'
 

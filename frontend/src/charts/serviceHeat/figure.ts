@@ -1,8 +1,8 @@
 import type { Data } from 'plotly.js'
 import type { ServiceSummary } from '../../api/_generated/schema'
-import { middleCut, plotText } from '../../lib/escape'
 import { heatColours, type ChartTheme } from '../../lib/palette'
-import { formatBytes, formatRatio, scaleFor } from '../../lib/units'
+import { middleCut, plotText } from '../../lib/text/escape'
+import { formatBytes, formatRatio, scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

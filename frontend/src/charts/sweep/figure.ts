@@ -1,8 +1,8 @@
 import type { Data } from 'plotly.js'
 import type { Ratio, RatioCandidate } from '../../api/_generated/schema'
-import { plotText } from '../../lib/escape'
 import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
-import { formatRatio } from '../../lib/units'
+import { plotText } from '../../lib/text/escape'
+import { formatRatio } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

@@ -1,6 +1,6 @@
 import { useCallback, useMemo } from 'react'
 import type { SweepResults } from '../../api/_generated/schema'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { frontierFigure, frontierPolicies, pricedCells, runAt } from './figure'
 

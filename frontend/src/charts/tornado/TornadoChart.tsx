@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { swingColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/useChartTheme'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { strongest, tornadoFigure, type Swings } from './figure'
 

@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js'
 import type { WindowHeat } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
-import { formatRatio } from '../../lib/units'
+import { formatRatio } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 

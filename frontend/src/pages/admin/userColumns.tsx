@@ -1,9 +1,9 @@
 import { Button, Select } from '@mantine/core'
 import type { User } from '../../api/_generated/schema'
-import { ConfirmDelete } from '../../ui/ConfirmDelete'
-import type { Column } from '../../ui/DataTable'
-import { Timestamp } from '../../ui/Timestamp'
-import { ToneTag } from '../../ui/ToneTag'
+import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
+import type { Column } from '../../ui/tables/DataTable'
+import { ToneTag } from '../../ui/tags/ToneTag'
+import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './AdminPage.module.css'
 import { roles, type Role } from './roles'
 

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import type { AdviceCard, DecisionRequest } from '../../api/_generated/schema'
 import { decideAdvice } from '../../api/queries/advice'
-import { Prose } from '../../ui/Prose'
+import { Prose } from '../../ui/text/Prose'
 import { problemText } from '../ratio/problemText'
 import classes from './AdvicePage.module.css'
 

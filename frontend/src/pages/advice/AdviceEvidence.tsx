@@ -1,14 +1,14 @@
 import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { AdviceCard } from '../../api/_generated/schema'
+import { loadStateOf } from '../../api/queries/base/loadState'
 import { knobAdviceQuery } from '../../api/queries/knobs'
-import { loadStateOf } from '../../api/queries/loadState'
 import { ratioQuery } from '../../api/queries/ratio'
-import { EmptyState } from '../../ui/EmptyState'
-import { ProblemState } from '../../ui/ProblemState'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { ProblemState } from '../../ui/states/ProblemState'
 import { KnobAdviceCard } from '../knobs/KnobAdviceCard'
 import { RatioView } from '../ratio/RatioView'
-import { useTimeRange } from '../shell/useTimeRange'
+import { useTimeRange } from '../shell/time/useTimeRange'
 
 /** What a card rests on, as it stands now. */
 export function AdviceEvidence({ card }: { card: AdviceCard }) {

@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { HostAgentVersion } from '../../api/_generated/schema'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { Timestamp } from '../../ui/Timestamp'
-import { ToneTag } from '../../ui/ToneTag'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { ToneTag } from '../../ui/tags/ToneTag'
+import { Timestamp } from '../../ui/text/Timestamp'
 import { standings } from './standings'
 
 interface AgentHostsTableProps {

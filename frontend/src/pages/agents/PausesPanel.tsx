@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import type { Pause } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { Panel } from '../../ui/Panel'
-import { ProblemState } from '../../ui/ProblemState'
-import { Timestamp } from '../../ui/Timestamp'
-import { useSession } from '../shell/useSession'
+import { Panel } from '../../ui/layout/Panel'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { ProblemState } from '../../ui/states/ProblemState'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { Timestamp } from '../../ui/text/Timestamp'
+import { useSession } from '../shell/access/useSession'
 import { ResumeButton } from './PauseControl'
 
 const columns: Column<Pause>[] = [

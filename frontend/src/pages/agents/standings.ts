@@ -1,5 +1,5 @@
 import type { AgentVersion } from '../../api/_generated/schema'
-import type { Tone } from '../../ui/ToneTag'
+import type { Tone } from '../../ui/tags/ToneTag'
 
 /** How a release of the agent stands to that of the service, in words. */
 export const standings: Record<AgentVersion['standing'], { label: string; tone: Tone; meaning: string }> = {

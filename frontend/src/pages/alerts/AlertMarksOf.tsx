@@ -1,7 +1,7 @@
 import { Tooltip } from '@mantine/core'
 import { IconBellOff, IconEye, IconLink } from '@tabler/icons-react'
 import type { Alert } from '../../api/_generated/schema'
-import { OriginMark } from '../../ui/OriginMark'
+import { OriginMark } from '../../ui/provenance/OriginMark'
 import classes from './AlertsPage.module.css'
 
 /** What is noted on an alert: somebody looks after it, it is silenced or inhibited, its data is simulated. */

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { Rule } from '../../api/_generated/schema'
-import { formatCount } from '../../lib/units'
+import { formatCount } from '../../lib/units/units'
 import classes from './AlertsPage.module.css'
 
 /** How many subjects of a rule are in which state; those that fire lead to their alerts. */

@@ -1,13 +1,13 @@
 import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { alertTimelineQuery } from '../../api/queries/alerts'
-import { loadStateOf } from '../../api/queries/loadState'
+import { alertTimelineQuery } from '../../api/queries/alerts/alerts'
+import { loadStateOf } from '../../api/queries/base/loadState'
 import { AlertTimelineChart } from '../../charts/alertTimeline/AlertTimelineChart'
-import { severities } from '../../lib/alertsUrl'
-import { NotesList } from '../../ui/NotesList'
-import { Stack } from '../../ui/Stack'
-import { useTimeRange } from '../shell/useTimeRange'
+import { severities } from '../../lib/url/alertsUrl'
+import { Stack } from '../../ui/layout/Stack'
+import { NotesList } from '../../ui/text/NotesList'
+import { useTimeRange } from '../shell/time/useTimeRange'
 
 const route = getRouteApi('/alerts')
 

@@ -1,5 +1,5 @@
 import type { Alert, VocabularyItem } from '../../api/_generated/schema'
-import { formatQuantity } from '../../lib/units'
+import { formatQuantity } from '../../lib/units/units'
 
 /** The names of the values of the first series of states in a condition, the lightest first; empty without one. */
 export function wordsOf(expression: string, series: Pick<VocabularyItem, 'name' | 'words'>[]): string[] {

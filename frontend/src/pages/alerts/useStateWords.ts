@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
-import { rulesQuery, vocabularyQuery } from '../../api/queries/rules'
+import { rulesQuery, vocabularyQuery } from '../../api/queries/alerts/rules'
 import { wordsOf } from './stateWords'
 
 const none: string[] = []

@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { PlanRequest } from '../../api/_generated/schema'
-import { planFile } from '../../api/queries/capacity'
-import { downloadBlob } from '../../ui/download'
-import { Prose } from '../../ui/Prose'
+import { planFile } from '../../api/queries/capacity/capacity'
+import { downloadBlob } from '../../ui/export/download'
+import { Prose } from '../../ui/text/Prose'
 import { problemText } from '../ratio/problemText'
 import classes from './CapacityPage.module.css'
 

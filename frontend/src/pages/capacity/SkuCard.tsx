@@ -1,7 +1,7 @@
 import { ActionIcon, MultiSelect, NumberInput, TextInput } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import type { PlanSku } from '../../api/_generated/schema'
-import { formatBytes } from '../../lib/units'
+import { formatBytes } from '../../lib/units/units'
 import classes from './CapacityPage.module.css'
 import { dimmSizesGib, gib, mostMemory } from './planEntry'
 

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { CapacitySubject } from '../../api/_generated/schema'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { FigureText } from '../../ui/FigureText'
-import { OriginMark } from '../../ui/OriginMark'
-import { terms } from '../../lib/terms'
-import { Term } from '../../ui/Term'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { FigureText } from '../../ui/figures/FigureText'
+import { OriginMark } from '../../ui/provenance/OriginMark'
+import { terms } from '../../lib/text/terms'
+import { Term } from '../../ui/text/Term'
 import classes from './CapacityPage.module.css'
 
 type FigureKey = {

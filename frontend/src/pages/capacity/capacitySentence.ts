@@ -1,5 +1,5 @@
 import type { Capacity, CapacitySubject } from '../../api/_generated/schema'
-import { threeDigits, formatRatio } from '../../lib/units'
+import { threeDigits, formatRatio } from '../../lib/units/units'
 
 type Shown = Pick<CapacitySubject, 'name' | 'days_to_exhaustion' | 'refused' | 'method'>
 

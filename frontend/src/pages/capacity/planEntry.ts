@@ -1,5 +1,5 @@
 import type { PlanRequest, PlanSku } from '../../api/_generated/schema'
-import type { JsonObject } from '../../lib/scenarioSpec'
+import type { JsonObject } from '../../lib/tco/scenarioSpec'
 
 export const gib = 2 ** 30
 

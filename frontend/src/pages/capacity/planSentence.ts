@@ -1,5 +1,5 @@
 import type { CapacityPlan } from '../../api/_generated/schema'
-import { formatCount } from '../../lib/units'
+import { formatCount } from '../../lib/units/units'
 
 type Shown = Pick<CapacityPlan, 'quarters'>
 

@@ -1,6 +1,6 @@
 import type { FleetQuality } from '../../api/_generated/schema'
-import { Stat } from '../../ui/Stat'
-import { StatStrip } from '../../ui/StatStrip'
+import { Stat } from '../../ui/figures/Stat'
+import { StatStrip } from '../../ui/figures/StatStrip'
 
 const stats = [
   ['received', 'Received', 'Intervals received'],

@@ -1,10 +1,10 @@
 import { Tooltip } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { HostQuality } from '../../api/_generated/schema'
-import { formatCount } from '../../lib/units'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { FigureText } from '../../ui/FigureText'
+import { formatCount } from '../../lib/units/units'
+import { FigureText } from '../../ui/figures/FigureText'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
 import classes from './DataQualityPage.module.css'
 
 type FigureKey =

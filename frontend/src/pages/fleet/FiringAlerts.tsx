@@ -1,8 +1,8 @@
 import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { alertsQuery } from '../../api/queries/alerts'
-import { ToneTag } from '../../ui/ToneTag'
+import { alertsQuery } from '../../api/queries/alerts/alerts'
+import { ToneTag } from '../../ui/tags/ToneTag'
 
 /** How many alerts fire, the gravest named; leads to them. */
 export function FiringAlerts({ refreshMs }: { refreshMs: number | null }) {

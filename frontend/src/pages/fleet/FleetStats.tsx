@@ -1,9 +1,9 @@
 import type { FleetOverview } from '../../api/_generated/schema'
 import { heatColours, tierColour } from '../../lib/palette'
-import { CountStat } from '../../ui/CountStat'
-import { Stat } from '../../ui/Stat'
-import { StatStrip } from '../../ui/StatStrip'
-import { Term } from '../../ui/Term'
+import { CountStat } from '../../ui/figures/CountStat'
+import { Stat } from '../../ui/figures/Stat'
+import { StatStrip } from '../../ui/figures/StatStrip'
+import { Term } from '../../ui/text/Term'
 
 /** The headline figures of the fleet, each with its evidence. */
 export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {

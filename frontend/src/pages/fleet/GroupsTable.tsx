@@ -2,9 +2,9 @@ import { Select } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Group, GroupMetric } from '../../api/_generated/schema'
-import { formatQuantity } from '../../lib/units'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
+import { formatQuantity } from '../../lib/units/units'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
 import classes from './FleetPage.module.css'
 
 interface Row {

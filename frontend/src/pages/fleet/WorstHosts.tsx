@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import type { Finding, HostSummary } from '../../api/_generated/schema'
-import { groupByFinding, type FindingGroup } from '../../lib/findingGroups'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { Prose } from '../../ui/Prose'
-import { SeverityTag } from '../../ui/SeverityTag'
+import { groupByFinding, type FindingGroup } from '../../lib/fleet/findingGroups'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { SeverityTag } from '../../ui/tags/SeverityTag'
+import { Prose } from '../../ui/text/Prose'
 import classes from './WorstHosts.module.css'
 
 type Group = FindingGroup<Finding, HostSummary>

@@ -1,10 +1,10 @@
 import { Skeleton } from '@mantine/core'
 import type { Finding } from '../../api/_generated/schema'
-import { byUrgency } from '../../lib/findings'
-import { EmptyState } from '../../ui/EmptyState'
-import { Prose } from '../../ui/Prose'
-import { SeverityTag } from '../../ui/SeverityTag'
-import { Timestamp } from '../../ui/Timestamp'
+import { byUrgency } from '../../lib/fleet/findings'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { SeverityTag } from '../../ui/tags/SeverityTag'
+import { Prose } from '../../ui/text/Prose'
+import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './FindingsList.module.css'
 
 /** Findings with cause, fix and confidence, the most urgent first. */

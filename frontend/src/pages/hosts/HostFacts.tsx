@@ -1,5 +1,5 @@
 import type { HostDetail } from '../../api/_generated/schema'
-import { Timestamp } from '../../ui/Timestamp'
+import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './HostFacts.module.css'
 
 function factsOf(host: HostDetail): [string, string][] {

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { loadStateOf } from '../../api/queries/loadState'
-import { hostPingPongQuery } from '../../api/queries/pingPong'
-import { hostLedgerQuery } from '../../api/queries/tierMoves'
+import { loadStateOf } from '../../api/queries/base/loadState'
+import { hostPingPongQuery } from '../../api/queries/ledger/pingPong'
+import { hostLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
-import { useTimeRange } from '../shell/useTimeRange'
+import { useTimeRange } from '../shell/time/useTimeRange'
 import { LedgerView } from '../tierMoves/LedgerView'
 
 /** Tier moves of the whole host. */

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import type { HostService } from '../../api/_generated/schema'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { Nothing } from '../../ui/Nothing'
-import { ToneTag } from '../../ui/ToneTag'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { Nothing } from '../../ui/states/Nothing'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { ToneTag } from '../../ui/tags/ToneTag'
 import classes from './HostServicesTable.module.css'
 
 const columns: Column<HostService>[] = [

@@ -1,4 +1,4 @@
-import { ToneTag, type Tone } from '../../ui/ToneTag'
+import { ToneTag, type Tone } from '../../ui/tags/ToneTag'
 
 const states: Record<string, { tone: Tone; meaning: string }> = {
   reporting: { tone: 'good', meaning: 'Its newest upload is on time.' },

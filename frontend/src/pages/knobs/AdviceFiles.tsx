@@ -3,8 +3,8 @@ import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconCopy, IconDownload } from '@tabler/icons-react'
 import { useState } from 'react'
 import type { KnobFiles } from '../../api/_generated/schema'
-import { safeFileName } from '../../lib/csv'
-import { downloadText } from '../../ui/download'
+import { safeFileName } from '../../lib/export/csv'
+import { downloadText } from '../../ui/export/download'
 import classes from './KnobAdviceCard.module.css'
 
 interface Form {

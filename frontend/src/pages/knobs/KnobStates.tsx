@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { KnobState } from '../../api/_generated/schema'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { Nothing } from '../../ui/Nothing'
-import { Panel } from '../../ui/Panel'
-import { ToneTag } from '../../ui/ToneTag'
+import { Panel } from '../../ui/layout/Panel'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { Nothing } from '../../ui/states/Nothing'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { ToneTag } from '../../ui/tags/ToneTag'
 
 const columns: Column<KnobState>[] = [
   { key: 'path', header: 'Setting', cell: (row) => <span className="ts-mono">{row.path}</span> },

@@ -1,11 +1,11 @@
 import { Progress } from '@mantine/core'
 import type { Purge, PurgedTable } from '../../api/_generated/schema'
-import { formatCount, formatRatio } from '../../lib/units'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { Fault } from '../../ui/Fault'
-import { Stack } from '../../ui/Stack'
-import { Timestamp } from '../../ui/Timestamp'
+import { formatCount, formatRatio } from '../../lib/units/units'
+import { Stack } from '../../ui/layout/Stack'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { Fault } from '../../ui/states/Fault'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { Timestamp } from '../../ui/text/Timestamp'
 
 const columns: Column<PurgedTable>[] = [
   { key: 'table', header: 'Table', cell: (row) => <code>{row.table}</code> },

@@ -1,11 +1,11 @@
 import type { Ratio, RatioCandidate } from '../../api/_generated/schema'
-import { formatBytes, formatRatio } from '../../lib/units'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { FigureText } from '../../ui/FigureText'
-import { Nothing } from '../../ui/Nothing'
-import { Prose } from '../../ui/Prose'
-import { ToneTag } from '../../ui/ToneTag'
+import { formatBytes, formatRatio } from '../../lib/units/units'
+import { FigureText } from '../../ui/figures/FigureText'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { Nothing } from '../../ui/states/Nothing'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { ToneTag } from '../../ui/tags/ToneTag'
+import { Prose } from '../../ui/text/Prose'
 import classes from './RatioView.module.css'
 
 function columnsFor(chosen: string | undefined): Column<RatioCandidate>[] {

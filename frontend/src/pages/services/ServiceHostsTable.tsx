@@ -1,9 +1,9 @@
 import { Link, getRouteApi } from '@tanstack/react-router'
 import type { HostHeat } from '../../api/_generated/schema'
-import { formatBytes } from '../../lib/units'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { FigureText } from '../../ui/FigureText'
+import { formatBytes } from '../../lib/units/units'
+import { FigureText } from '../../ui/figures/FigureText'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
 
 const route = getRouteApi('/services/$serviceId')
 

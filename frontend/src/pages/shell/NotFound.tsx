@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from '@tanstack/react-router'
-import { EmptyState } from '../../ui/EmptyState'
+import { EmptyState } from '../../ui/states/EmptyState'
 
 /** A page that does not exist. */
 export function NotFound(): ReactNode {

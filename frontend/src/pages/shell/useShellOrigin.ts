@@ -1,9 +1,9 @@
 import { useCallback } from 'react'
 import type { InstallationStatus } from '../../api/_generated/schema'
-import { toRfc3339 } from '../../lib/time'
-import { resolveRange } from '../../lib/timeRange'
-import type { ExportOrigin } from '../../ui/download'
-import { useTimeRange } from './useTimeRange'
+import { toRfc3339 } from '../../lib/units/time'
+import { resolveRange } from '../../lib/url/timeRange'
+import type { ExportOrigin } from '../../ui/export/download'
+import { useTimeRange } from './time/useTimeRange'
 
 /** What every file that a page hands out says of itself: the installation's origin and the page's time range. */
 export function useShellOrigin(status: InstallationStatus | undefined): () => ExportOrigin {

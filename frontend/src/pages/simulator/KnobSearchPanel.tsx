@@ -5,7 +5,7 @@ import { flatnessText } from '../../charts/knobSearch/figure'
 import { KnobSearchChart } from '../../charts/knobSearch/KnobSearchChart'
 import type { LoadState } from '../../lib/loadState'
 import { ratioName, settingsText } from '../../lib/simulate'
-import { formatRatio } from '../../lib/units'
+import { formatRatio } from '../../lib/units/units'
 import classes from './SweepPage.module.css'
 
 interface KnobSearchPanelProps {

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import type { Sweep, SweepResults } from '../../api/_generated/schema'
 import { settingsText } from '../../lib/simulate'
-import { formatDuration, formatWindow } from '../../lib/time'
-import { formatBytes, formatCount, formatRatio } from '../../lib/units'
+import { formatDuration, formatWindow } from '../../lib/units/time'
+import { formatBytes, formatCount, formatRatio } from '../../lib/units/units'
 import { sourceText } from './sourceText'
 import classes from './SweepPage.module.css'
 

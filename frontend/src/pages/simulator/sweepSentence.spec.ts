@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SweepCell } from '../../api/_generated/schema'
-import { sweep, sweepResults } from '../../mock-api/sweeps'
+import { sweep, sweepResults } from '../../mock-api/simulate/sweeps'
 import { sweepSentence } from './sweepSentence'
 
 function found(id: string) {

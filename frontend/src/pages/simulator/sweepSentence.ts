@@ -1,6 +1,6 @@
 import type { SweepCell, SweepResults, Sweep } from '../../api/_generated/schema'
 import { ratioName } from '../../lib/simulate'
-import { formatRatio } from '../../lib/units'
+import { formatRatio } from '../../lib/units/units'
 
 /** The loss that the sentence asks for. */
 const target = 0.01

@@ -3,12 +3,12 @@ import { IconFilter } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Metric } from '../../api/_generated/schema'
-import { loadStateOf } from '../../api/queries/loadState'
-import { catalogueQuery } from '../../api/queries/status'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { Panel } from '../../ui/Panel'
-import { ProblemState } from '../../ui/ProblemState'
+import { loadStateOf } from '../../api/queries/base/loadState'
+import { catalogueQuery } from '../../api/queries/operate/status'
+import { Panel } from '../../ui/layout/Panel'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { ProblemState } from '../../ui/states/ProblemState'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
 
 const columns: Column<Metric>[] = [
   { key: 'name', header: 'Metric', cell: (metric) => <span className="ts-mono">{metric.name}</span> },

@@ -1,7 +1,7 @@
 import type { ComponentStatus } from '../../api/_generated/schema'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { Timestamp } from '../../ui/Timestamp'
-import { ToneTag, type Tone } from '../../ui/ToneTag'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { ToneTag, type Tone } from '../../ui/tags/ToneTag'
+import { Timestamp } from '../../ui/text/Timestamp'
 
 const tones: Record<ComponentStatus['status'], Tone> = {
   healthy: 'good',

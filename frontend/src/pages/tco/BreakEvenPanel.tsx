@@ -1,9 +1,9 @@
 import type { Option, TcoAnswer } from '../../api/_generated/schema'
-import { formatMoney } from '../../lib/money'
-import { formatRatio } from '../../lib/units'
-import { FactList } from '../../ui/FactList'
-import { Panel } from '../../ui/Panel'
-import { Prose } from '../../ui/Prose'
+import { formatMoney } from '../../lib/tco/money'
+import { formatRatio } from '../../lib/units/units'
+import { FactList } from '../../ui/layout/FactList'
+import { Panel } from '../../ui/layout/Panel'
+import { Prose } from '../../ui/text/Prose'
 import classes from './TcoPage.module.css'
 
 /** At which prices, and at which loss, an option costs as much as today. */

@@ -1,6 +1,6 @@
 import type { InputRange } from '../../api/_generated/schema'
-import { valueAt } from '../../lib/scenarioSpec'
-import { SliderInput } from '../../ui/SliderInput'
+import { valueAt } from '../../lib/tco/scenarioSpec'
+import { SliderInput } from '../../ui/inputs/SliderInput'
 import { groundingOf, inputOf, sliderOf, valueOf } from './tcoInputs'
 import type { ScenarioState } from './useScenario'
 

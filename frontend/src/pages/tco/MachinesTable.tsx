@@ -1,11 +1,11 @@
 import { SegmentedControl, UnstyledButton } from '@mantine/core'
 import type { Baseline, Option, TcoAnswer } from '../../api/_generated/schema'
-import { formatMoney, formatMoneyChange } from '../../lib/money'
-import { costScales } from '../../lib/tcoUrl'
-import { formatCount, formatRatio, threeDigits } from '../../lib/units'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { Panel } from '../../ui/Panel'
-import { ToneTag } from '../../ui/ToneTag'
+import { formatMoney, formatMoneyChange } from '../../lib/tco/money'
+import { formatCount, formatRatio, threeDigits } from '../../lib/units/units'
+import { costScales } from '../../lib/url/tcoUrl'
+import { Panel } from '../../ui/layout/Panel'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { ToneTag } from '../../ui/tags/ToneTag'
 import classes from './TcoPage.module.css'
 
 type Row = { kind: 'today'; machine: Baseline } | { kind: 'option'; machine: Option; index: number }

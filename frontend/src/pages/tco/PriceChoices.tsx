@@ -1,7 +1,7 @@
 import { Radio } from '@mantine/core'
 import type { Price } from '../../api/_generated/schema'
-import { formatMoney } from '../../lib/money'
-import { ToneTag } from '../../ui/ToneTag'
+import { formatMoney } from '../../lib/tco/money'
+import { ToneTag } from '../../ui/tags/ToneTag'
 import classes from './PriceDialog.module.css'
 
 /** Prices to choose from: value with its range, where it is from, the day it held on, and who stands for it. */

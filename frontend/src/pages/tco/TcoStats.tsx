@@ -1,8 +1,8 @@
 import type { Option, TcoAnswer } from '../../api/_generated/schema'
-import { formatMoney, formatMoneyChange } from '../../lib/money'
-import { formatCount, formatRatio } from '../../lib/units'
-import { AmountStat } from '../../ui/AmountStat'
-import { StatStrip } from '../../ui/StatStrip'
+import { formatMoney, formatMoneyChange } from '../../lib/tco/money'
+import { formatCount, formatRatio } from '../../lib/units/units'
+import { AmountStat } from '../../ui/figures/AmountStat'
+import { StatStrip } from '../../ui/figures/StatStrip'
 
 interface TcoStatsProps {
   answer: TcoAnswer

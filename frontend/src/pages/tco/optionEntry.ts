@@ -1,4 +1,4 @@
-import { valueAt, withValue, type JsonObject } from '../../lib/scenarioSpec'
+import { valueAt, withValue, type JsonObject } from '../../lib/tco/scenarioSpec'
 
 /** Tiers that an option can have beside DRAM, and what each starts with when it is switched on. Sizes in GB. */
 export const tierParts = [

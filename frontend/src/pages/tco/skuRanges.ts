@@ -1,5 +1,5 @@
 import type { InputRange } from '../../api/_generated/schema'
-import { valueAt, type JsonObject } from '../../lib/scenarioSpec'
+import { valueAt, type JsonObject } from '../../lib/tco/scenarioSpec'
 
 /** Sliders of the machines without their memory: price and power of each kind that the scenario has. */
 export function skuRanges(spec: JsonObject): InputRange[] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TcoInput } from '../../api/_generated/schema'
-import { numberAt, valueAt } from '../../lib/scenarioSpec'
+import { numberAt, valueAt } from '../../lib/tco/scenarioSpec'
 import { groundingOf, priceDocument, sliderOf, valueOf, withInput } from './tcoInputs'
 
 const dram: TcoInput = {

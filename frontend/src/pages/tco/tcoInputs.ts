@@ -1,5 +1,5 @@
 import type { InputRange, Price, ScenarioDocument, TcoInput } from '../../api/_generated/schema'
-import { numberAt, valueAt, withValue, type Json, type JsonObject } from '../../lib/scenarioSpec'
+import { numberAt, valueAt, withValue, type Json, type JsonObject } from '../../lib/tco/scenarioSpec'
 
 /** An input as a slider shows it. `factor` turns the scenario's value into what is shown: 100 for shares in per cent. */
 export interface SliderSpec {

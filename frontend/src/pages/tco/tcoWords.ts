@@ -1,6 +1,6 @@
 import type { Option, TcoAnswer } from '../../api/_generated/schema'
-import { formatMoney } from '../../lib/money'
-import { formatRatio } from '../../lib/units'
+import { formatMoney } from '../../lib/tco/money'
+import { formatRatio } from '../../lib/units/units'
 
 const partLabels: Record<string, string> = {
   base: 'Host without memory',

@@ -3,10 +3,10 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 import type { TcoInput } from '../../api/_generated/schema'
-import { loadStateOf } from '../../api/queries/loadState'
+import { loadStateOf } from '../../api/queries/base/loadState'
 import { scenarioDefaultsQuery, scenarioQuery, tcoQuery } from '../../api/queries/tco'
-import { changesBetween, valueAt, withChanges, withValue, type Json, type JsonObject } from '../../lib/scenarioSpec'
-import type { TcoSearch } from '../../lib/tcoUrl'
+import { changesBetween, valueAt, withChanges, withValue, type Json, type JsonObject } from '../../lib/tco/scenarioSpec'
+import type { TcoSearch } from '../../lib/url/tcoUrl'
 import { asJson, asScenario, withInput } from './tcoInputs'
 
 /** While a slider moves, a request is sent this long after its last step. */

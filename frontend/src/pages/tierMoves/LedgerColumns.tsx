@@ -1,10 +1,10 @@
 import { Button, Tooltip } from '@mantine/core'
 import { useState } from 'react'
 import type { LedgerColumn } from '../../api/_generated/schema'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { EmptyState } from '../../ui/EmptyState'
-import { FigureText } from '../../ui/FigureText'
-import { TrustTag } from '../../ui/TrustTag'
+import { FigureText } from '../../ui/figures/FigureText'
+import { TrustTag } from '../../ui/provenance/TrustTag'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
 import classes from './LedgerColumns.module.css'
 
 const columns: Column<LedgerColumn>[] = [

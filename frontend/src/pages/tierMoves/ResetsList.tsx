@@ -1,11 +1,11 @@
 import type { LedgerReset } from '../../api/_generated/schema'
-import { groupResets, type ResetCause } from '../../lib/resets'
-import { toRfc3339 } from '../../lib/time'
-import { formatCount } from '../../lib/units'
-import { DataTable, type Column } from '../../ui/DataTable'
-import { Panel } from '../../ui/Panel'
-import { Prose } from '../../ui/Prose'
-import { Timestamp } from '../../ui/Timestamp'
+import { groupResets, type ResetCause } from '../../lib/fleet/resets'
+import { toRfc3339 } from '../../lib/units/time'
+import { formatCount } from '../../lib/units/units'
+import { Panel } from '../../ui/layout/Panel'
+import { DataTable, type Column } from '../../ui/tables/DataTable'
+import { Prose } from '../../ui/text/Prose'
+import { Timestamp } from '../../ui/text/Timestamp'
 
 const columns: Column<ResetCause>[] = [
   { key: 'cause', header: 'Cause', cell: (group) => <Prose text={group.cause} /> },

@@ -1,10 +1,10 @@
 import { Skeleton } from '@mantine/core'
 import type { PingPongHistory } from '../../api/_generated/schema'
 import { stateNames } from '../../charts/pingPong/figure'
-import { verdictText } from '../../lib/verdicts'
-import { Panel } from '../../ui/Panel'
-import { Prose } from '../../ui/Prose'
-import { ToneTag } from '../../ui/ToneTag'
+import { verdictText } from '../../lib/text/verdicts'
+import { Panel } from '../../ui/layout/Panel'
+import { ToneTag } from '../../ui/tags/ToneTag'
+import { Prose } from '../../ui/text/Prose'
 import classes from './StopMovingPanel.module.css'
 
 const tones = { ok: 'good', warn: 'warning', crit: 'critical' } as const

@@ -1,0 +1,44 @@
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { OwnTokenRequest, PasswordChange } from '../../_generated/schema'
+import { client, dataOf, doneBy } from '../../client'
+
+/** The account that is logged in. */
+export function accountQuery() {
+  return queryOptions({
+    queryKey: ['account'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/me', { signal })),
+  })
+}
+
+/** The tokens of the account, newest first. */
+export function ownTokensQuery() {
+  return queryOptions({
+    queryKey: ['own-tokens'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/me/tokens', { signal })),
+  })
+}
+
+/** Set another password. Throws ApiProblem. */
+export function changePassword(queries: QueryClient) {
+  return {
+    mutationFn: (body: PasswordChange) => dataOf(client.PUT('/v1/me/password', { body })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['session'] }),
+  }
+}
+
+/** Make a token of one's own; the answer alone holds its secret. Throws ApiProblem. */
+export function createOwnToken(queries: QueryClient) {
+  return {
+    mutationFn: (body: OwnTokenRequest) => dataOf(client.POST('/v1/me/tokens', { body })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['own-tokens'] }),
+  }
+}
+
+/** Revoke a token of one's own. Throws ApiProblem. */
+export function revokeOwnToken(queries: QueryClient) {
+  return {
+    mutationFn: (tokenId: string) =>
+      doneBy(client.DELETE('/v1/me/tokens/{token_id}', { params: { path: { token_id: tokenId } } })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['own-tokens'] }),
+  }
+}

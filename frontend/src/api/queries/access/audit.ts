@@ -1,0 +1,22 @@
+import { infiniteQueryOptions, keepPreviousData } from '@tanstack/react-query'
+import { client, dataOf } from '../../client'
+
+/** What the audit trail is narrowed to. */
+export interface AuditFilter {
+  actor?: string | undefined
+  action?: string | undefined
+  subject?: string | undefined
+}
+
+/** Changes, newest first, in pages of 100. */
+export function auditQuery(filter: AuditFilter) {
+  return infiniteQueryOptions({
+    queryKey: ['audit', filter],
+    queryFn: ({ signal, pageParam }) =>
+      dataOf(client.GET('/v1/audit', { params: { query: { ...filter, limit: 100, cursor: pageParam } }, signal })),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+}

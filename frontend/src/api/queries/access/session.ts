@@ -1,0 +1,38 @@
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { LinkLogin, PasswordLogin } from '../../_generated/schema'
+import { client, dataOf, doneBy } from '../../client'
+
+/** Who is asking, and what they may do. Asked again every minute, so that a session's end is seen. */
+export function sessionQuery() {
+  return queryOptions({
+    queryKey: ['session'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/session', { signal })),
+    refetchInterval: 60_000,
+    staleTime: 30_000,
+  })
+}
+
+/** How people log in here. */
+export function loginMethodsQuery() {
+  return queryOptions({
+    queryKey: ['login-methods'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/login/methods', { signal })),
+    staleTime: Infinity,
+  })
+}
+
+/** Log in. All that was read before is read anew, because it may have been somebody else's. Throws ApiProblem. */
+export function logIn(queries: QueryClient) {
+  return {
+    mutationFn: (body: LinkLogin | PasswordLogin) => dataOf(client.POST('/v1/session', { body })),
+    onSuccess: () => queries.resetQueries(),
+  }
+}
+
+/** Log out. Throws ApiProblem. */
+export function logOut(queries: QueryClient) {
+  return {
+    mutationFn: () => doneBy(client.DELETE('/v1/session')),
+    onSuccess: () => queries.resetQueries(),
+  }
+}

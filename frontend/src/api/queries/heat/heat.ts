@@ -1,0 +1,29 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { client, dataOf } from '../../client'
+import { rangeQuery, refreshing, type TimeRange } from '../base/range'
+
+/** How heat is classed, and what it is narrowed to. */
+export interface HeatChoice {
+  scheme: 'recency' | 'frequency' | 'cold_age'
+  threshold?: number | undefined
+  kind?: 'anon' | 'file' | 'tmpfs' | undefined
+  host?: string | undefined
+  /** List so many hosts, the largest; all of them unless set. */
+  max_hosts?: number | undefined
+}
+
+/** Heat of a service: classes, age histogram, windows, hosts, series. */
+export function heatQuery(serviceId: string, choice: HeatChoice, range: TimeRange) {
+  return queryOptions({
+    queryKey: ['heat', serviceId, choice, range.from, range.to],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/services/{service_id}/heat', {
+          params: { path: { service_id: serviceId }, query: { ...choice, ...rangeQuery(range) } },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    ...refreshing(range),
+  })
+}

@@ -1,0 +1,34 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { client, dataOf } from '../../client'
+import { rangeQuery, refreshing, type TimeRange } from '../base/range'
+
+/** The counters that a host offers. */
+export function counterNamesQuery(hostId: string) {
+  return queryOptions({
+    queryKey: ['counter-names', hostId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/hosts/{host_id}/counters/names', {
+          params: { path: { host_id: hostId }, query: { limit: 10000 } },
+          signal,
+        }),
+      ),
+    staleTime: 5 * 60_000,
+  })
+}
+
+/** One counter of a host: a series per scope that has it. Without a source, the API looks through all of them. */
+export function counterQuery(hostId: string, name: string, source: string | undefined, range: TimeRange) {
+  return queryOptions({
+    queryKey: ['counter', hostId, name, source, range.from, range.to],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/hosts/{host_id}/counters', {
+          params: { path: { host_id: hostId }, query: { name, source, ...rangeQuery(range) } },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    ...refreshing(range),
+  })
+}

@@ -1,0 +1,45 @@
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import { client, dataOf, doneBy } from '../../client'
+
+/** The policies that can be simulated, with their settings. */
+export function policiesQuery() {
+  return queryOptions({
+    queryKey: ['simulator-policies'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/simulator/policies', { signal })),
+    staleTime: Infinity,
+  })
+}
+
+/** What can be replayed: page samples of services, synthetic workloads, uploaded traces. */
+export function sourcesQuery() {
+  return queryOptions({
+    queryKey: ['simulator-sources'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/simulator/sources', { signal })),
+    staleTime: 30_000,
+  })
+}
+
+/** Upload a page trace in Parquet. Throws ApiProblem, which names the row that is wrong. */
+export function uploadTrace(queries: QueryClient) {
+  return {
+    mutationFn: (file: File) =>
+      dataOf(
+        client.POST('/v1/simulator/uploads', {
+          params: { query: { name: file.name } },
+          body: file as unknown as string,
+          bodySerializer: (body) => body as unknown as BodyInit,
+          headers: { 'Content-Type': 'application/octet-stream' },
+        }),
+      ),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['simulator-sources'] }),
+  }
+}
+
+/** Delete an uploaded trace. Throws ApiProblem. */
+export function deleteTrace(queries: QueryClient) {
+  return {
+    mutationFn: (uploadId: string) =>
+      doneBy(client.DELETE('/v1/simulator/uploads/{upload_id}', { params: { path: { upload_id: uploadId } } })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['simulator-sources'] }),
+  }
+}

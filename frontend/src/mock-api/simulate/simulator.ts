@@ -1,0 +1,63 @@
+import type { SimulatorPolicies, SimulatorSources } from '../../api/_generated/schema'
+import { mockNow } from '../figures'
+
+const iso = (hours: number) => new Date((mockNow + hours * 3600) * 1000).toISOString()
+
+/** Policies of the mock simulator: one without settings, one with, one without a slower tier. */
+export const simulatorPolicies: SimulatorPolicies = {
+  policies: [
+    { name: 'all_dram', label: 'All DRAM', has_slow_tier: false, settings: [] },
+    { name: 'first_touch', label: 'Default Linux (first touch)', has_slow_tier: true, settings: [] },
+    {
+      name: 'tpp',
+      label: 'TPP',
+      has_slow_tier: true,
+      settings: [
+        {
+          name: 'demote_scale_factor',
+          default: 200,
+          lowest: 1,
+          highest: 10_000,
+          unit: 'ten-thousandths of DRAM',
+          source: 'S 2 %',
+        },
+        { name: 'decoupled', default: 1, lowest: 0, highest: 1, unit: 'switch', source: 'S section 5' },
+      ],
+    },
+  ],
+  machine_settings: [],
+  cost_settings: [{ name: 'slow_latency_ns', default: 200, lowest: 1, highest: 100_000, unit: 'ns', source: 'A' }],
+}
+
+/** One sampled service on two hosts, one workload, one uploaded trace with a hostile name. */
+export const simulatorSources: SimulatorSources = {
+  services: [
+    {
+      service_id: 'svc-redis',
+      name: 'prod/redis',
+      origin: 'simulated',
+      hosts: ['h-1', 'h-2'].map((host_id) => ({
+        host_id,
+        name: `host-${host_id}`,
+        n_pages: 4096,
+        n_intervals: 360,
+        sampled_ratio: 0.0625,
+        from: iso(-6),
+        to: iso(0),
+      })),
+    },
+  ],
+  workloads: [{ name: 'web1', label: 'Web1', source: 'TPP, section 2: text points only', simulated: true }],
+  uploads: [
+    {
+      id: 'up-1',
+      name: '<b>trace</b>.parquet',
+      bytes: 2 << 20,
+      pages: 10_000,
+      intervals: 60,
+      accesses: 5_000_000,
+      created_by: 'ana',
+      created_at: iso(-2),
+    },
+  ],
+}

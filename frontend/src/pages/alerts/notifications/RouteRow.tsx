@@ -1,0 +1,74 @@
+import { ActionIcon, NumberInput, Select, Switch, TextInput } from '@mantine/core'
+import { IconTrash } from '@tabler/icons-react'
+import { readMatchers } from '../../../lib/alerts'
+import classes from './RoutesEditor.module.css'
+import type { RouteEntry } from './routesEntry'
+
+interface RouteRowProps {
+  route: RouteEntry
+  receivers: string[]
+  onChange: (change: Partial<RouteEntry>) => void
+  onRemove: () => void
+}
+
+/** One route in the editor. Inner routes stay, and are counted. */
+export function RouteRow({ route, receivers, onChange, onRemove }: RouteRowProps) {
+  const read = readMatchers(route.matchers)
+  const inner = route.rest?.routes?.length ?? 0
+  return (
+    <div className={classes.row}>
+      <TextInput
+        label="Matchers"
+        w={280}
+        placeholder="every alert"
+        value={route.matchers}
+        error={typeof read === 'string' ? read : undefined}
+        onChange={(event) => onChange({ matchers: event.currentTarget.value })}
+      />
+      <Select
+        label="Receiver"
+        w={160}
+        value={route.receiver === '' ? null : route.receiver}
+        onChange={(value) => onChange({ receiver: value ?? '' })}
+        data={[...new Set([...receivers, ...(route.receiver === '' ? [] : [route.receiver])])]}
+      />
+      <TextInput
+        label="Group by"
+        w={150}
+        placeholder="alertname"
+        value={route.groupBy}
+        onChange={(event) => onChange({ groupBy: event.currentTarget.value })}
+      />
+      <NumberInput
+        size="xs"
+        w={110}
+        label="First after"
+        suffix=" s"
+        placeholder="30 s"
+        min={0}
+        value={route.waitSeconds}
+        onChange={(waitSeconds) => onChange({ waitSeconds })}
+      />
+      <NumberInput
+        size="xs"
+        w={110}
+        label="Repeat after"
+        suffix=" h"
+        placeholder="4 h"
+        min={0}
+        value={route.repeatHours}
+        onChange={(repeatHours) => onChange({ repeatHours })}
+      />
+      <Switch
+        size="xs"
+        label="continue"
+        checked={route.goOn}
+        onChange={(event) => onChange({ goOn: event.currentTarget.checked })}
+      />
+      {inner > 0 && <span>and {inner} inner routes</span>}
+      <ActionIcon aria-label="Remove route" onClick={onRemove}>
+        <IconTrash size={14} />
+      </ActionIcon>
+    </div>
+  )
+}

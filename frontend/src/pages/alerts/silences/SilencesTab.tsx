@@ -1,0 +1,124 @@
+import { Button, Switch } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Silence } from '../../../api/_generated/schema'
+import { alertQuery } from '../../../api/queries/alerts/alerts'
+import { expireSilence, silencesQuery } from '../../../api/queries/alerts/silences'
+import { loadStateOf } from '../../../api/queries/base/loadState'
+import { matchersText } from '../../../lib/alerts'
+import { formatCount } from '../../../lib/units/units'
+import { Panel } from '../../../ui/layout/Panel'
+import { Stack } from '../../../ui/layout/Stack'
+import { EmptyState } from '../../../ui/states/EmptyState'
+import { ProblemState } from '../../../ui/states/ProblemState'
+import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import { ToneTag } from '../../../ui/tags/ToneTag'
+import { Prose } from '../../../ui/text/Prose'
+import { Timestamp } from '../../../ui/text/Timestamp'
+import { problemText } from '../../ratio/problemText'
+import { useTimeRange } from '../../shell/time/useTimeRange'
+import classes from '../AlertsPage.module.css'
+import { NewSilenceForm } from './NewSilenceForm'
+
+const route = getRouteApi('/alerts')
+
+const statuses = {
+  pending: { tone: 'info', label: 'pending', meaning: 'It begins later.' },
+  active: { tone: 'warning', label: 'active', meaning: 'Notifications of matching alerts are held back.' },
+  expired: { tone: 'neutral', label: 'expired', meaning: 'It is over.' },
+} as const
+
+/** What is held back for a time, by whom and why; a new silence may begin from an alert. */
+export function SilencesTab() {
+  const { alert: alertId } = route.useSearch()
+  const queries = useQueryClient()
+  const { range } = useTimeRange()
+  const [all, setAll] = useState(false)
+  const query = useQuery(silencesQuery(range.refreshMs))
+  const source = useQuery({ ...alertQuery(alertId ?? '', null), enabled: alertId !== undefined })
+  const expiring = useMutation(expireSilence(queries))
+  const load = loadStateOf(query)
+  if (load.problem !== null && query.data === undefined) {
+    return <ProblemState problem={load.problem} onRetry={load.retry} />
+  }
+  const shown = query.data?.items.filter(({ status }) => all || status !== 'expired')
+  return (
+    <Stack>
+      {(alertId === undefined || !source.isPending) && (
+        <NewSilenceForm key={alertId ?? 'any'} alert={alertId === undefined ? undefined : source.data?.alert} />
+      )}
+      <Panel
+        title="Silences"
+        hint="alerts are shown all the same"
+        flush
+        testId="silences-list"
+        actions={
+          <Switch
+            size="xs"
+            label="expired, too"
+            checked={all}
+            onChange={(event) => setAll(event.currentTarget.checked)}
+          />
+        }
+      >
+        {expiring.error !== null && (
+          <p className={classes.narrowed} role="alert">
+            <span className={classes.fault}>
+              <Prose text={problemText(expiring.error)} />
+            </span>
+          </p>
+        )}
+        <DataTable
+          label="Silences"
+          columns={silenceColumns((id) => expiring.mutate(id))}
+          rows={shown}
+          rowKey={(row) => row.id}
+          skeletonRows={3}
+          empty={
+            <EmptyState title="Nothing is silenced" next="Silence an alert from its page, or write matchers above." />
+          }
+        />
+      </Panel>
+    </Stack>
+  )
+}
+
+function silenceColumns(onExpire: (id: string) => void): Column<Silence>[] {
+  return [
+    { key: 'status', header: 'State', cell: (row) => <ToneTag {...statuses[row.status]} /> },
+    { key: 'matchers', header: 'Matches', cell: (row) => <code>{matchersText(row.matchers)}</code> },
+    {
+      key: 'open',
+      header: 'Open alerts',
+      numeric: true,
+      cell: (row) => <Matched silence={row} />,
+      value: (row) => row.matches.length,
+    },
+    { key: 'from', header: 'From', cell: (row) => <Timestamp at={row.starts_at} /> },
+    { key: 'to', header: 'To', cell: (row) => <Timestamp at={row.ends_at} /> },
+    { key: 'comment', header: 'Why', cell: (row) => row.comment },
+    { key: 'by', header: 'By', cell: (row) => row.created_by },
+    {
+      key: 'do',
+      header: '',
+      cell: (row) =>
+        row.status === 'expired' ? null : (
+          <Button variant="default" size="compact-xs" onClick={() => onExpire(row.id)}>
+            End now
+          </Button>
+        ),
+    },
+  ]
+}
+
+/** How many open alerts a silence matches; a single one is linked. */
+function Matched({ silence }: { silence: Silence }) {
+  const [only, ...more] = silence.matches
+  if (only === undefined || more.length > 0) return formatCount(silence.matches.length)
+  return (
+    <Link to="/alerts/$alertId" params={{ alertId: only }}>
+      1
+    </Link>
+  )
+}

@@ -1,0 +1,110 @@
+import type { CxlDevice } from '../../../api/_generated/schema'
+import { formatBytes, formatCount } from '../../../lib/units/units'
+import { EmptyState } from '../../../ui/states/EmptyState'
+import { Nothing } from '../../../ui/states/Nothing'
+import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import { ToneTag } from '../../../ui/tags/ToneTag'
+
+const unknown = <Nothing status="not_supported" reason="The kernel does not say." />
+
+function link(speed: number | null, width: number | null): string | null {
+  if (speed === null && width === null) return null
+  return `${width === null ? '' : `x${width}`}${speed === null ? '' : ` at ${speed} GT/s`}`.trim()
+}
+
+function errors(count: number | null) {
+  if (count === null) return unknown
+  return count > 0 ? <strong>{formatCount(count)}</strong> : '0'
+}
+
+function LinkState({ device }: { device: CxlDevice }) {
+  const now = link(device.link_gigatransfers_per_s, device.link_width)
+  const best = link(device.max_link_gigatransfers_per_s, device.max_link_width)
+  if (device.degraded === null) return unknown
+  return device.degraded ? (
+    <ToneTag tone="warning" label="degraded" meaning={`The link runs ${now ?? '?'}; the device can ${best ?? '?'}.`} />
+  ) : (
+    <ToneTag tone="good" label="full" meaning="The link runs at its best." />
+  )
+}
+
+const columns: Column<CxlDevice>[] = [
+  {
+    key: 'name',
+    header: 'Device',
+    cell: (device) => (
+      <span className="ts-mono" title={device.serial === null ? undefined : `serial ${device.serial}`}>
+        {device.name}
+      </span>
+    ),
+  },
+  { key: 'pci', header: 'PCI address', cell: (device) => device.pci_address ?? unknown },
+  {
+    key: 'node',
+    header: 'Node',
+    numeric: true,
+    cell: (device) => device.numa_node ?? unknown,
+    value: (device) => device.numa_node,
+  },
+  {
+    key: 'size',
+    header: 'Memory',
+    value: (device) => ({ amount: device.ram_bytes, unit: 'bytes' }),
+    numeric: true,
+    cell: (device) => (device.ram_bytes === null ? unknown : formatBytes(device.ram_bytes)),
+  },
+  {
+    key: 'state',
+    header: 'Link',
+    cell: (device) => <LinkState device={device} />,
+    value: ({ degraded }) => (degraded === null ? null : degraded ? 'degraded' : 'full'),
+  },
+  {
+    key: 'now',
+    header: 'Runs',
+    value: (device) => link(device.link_gigatransfers_per_s, device.link_width),
+    cell: (device) => link(device.link_gigatransfers_per_s, device.link_width) ?? unknown,
+  },
+  {
+    key: 'best',
+    header: 'Can',
+    value: (device) => link(device.max_link_gigatransfers_per_s, device.max_link_width),
+    cell: (device) => link(device.max_link_gigatransfers_per_s, device.max_link_width) ?? unknown,
+  },
+  {
+    key: 'correctable',
+    header: 'Correctable',
+    numeric: true,
+    cell: (device) => errors(device.aer_correctable),
+    value: (device) => device.aer_correctable,
+  },
+  {
+    key: 'nonfatal',
+    header: 'Non-fatal',
+    numeric: true,
+    cell: (device) => errors(device.aer_nonfatal),
+    value: (device) => device.aer_nonfatal,
+  },
+  {
+    key: 'fatal',
+    header: 'Fatal',
+    numeric: true,
+    cell: (device) => errors(device.aer_fatal),
+    value: (device) => device.aer_fatal,
+  },
+  { key: 'firmware', header: 'Firmware', cell: (device) => device.firmware_version ?? unknown },
+]
+
+/** CXL memory devices with their links and errors since boot. */
+export function CxlTable({ devices }: { devices: CxlDevice[] | undefined }) {
+  return (
+    <DataTable
+      label="CXL memory devices"
+      columns={columns}
+      rows={devices}
+      rowKey={(device) => device.name}
+      skeletonRows={2}
+      empty={<EmptyState title="No CXL memory device" next="This host has none, or its kernel has no CXL driver." />}
+    />
+  )
+}

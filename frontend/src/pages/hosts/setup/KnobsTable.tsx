@@ -1,0 +1,34 @@
+import type { KnobInfo } from '../../../api/_generated/schema'
+import { EmptyState } from '../../../ui/states/EmptyState'
+import { Nothing } from '../../../ui/states/Nothing'
+import { DataTable, type Column } from '../../../ui/tables/DataTable'
+
+const columns: Column<KnobInfo>[] = [
+  { key: 'path', header: 'Setting', cell: (knob) => <span className="ts-mono">{knob.path}</span> },
+  {
+    key: 'value',
+    header: 'Value',
+    cell: (knob) =>
+      knob.value === null ? (
+        <Nothing status="not_supported" reason={knob.unavailable ?? 'This kernel does not have it.'} />
+      ) : (
+        <span className="ts-mono">{knob.value}</span>
+      ),
+  },
+  { key: 'why', header: 'Why not', cell: (knob) => knob.unavailable ?? '' },
+]
+
+/** Kernel settings; those that do not exist or cannot be read say why. */
+export function KnobsTable({ knobs }: { knobs: KnobInfo[] | undefined }) {
+  return (
+    <DataTable
+      label="Kernel settings"
+      columns={columns}
+      rows={knobs}
+      rowKey={(knob) => knob.path}
+      empty={
+        <EmptyState title="No settings to show" next="Clear the filter; the agent sends settings with its inventory." />
+      }
+    />
+  )
+}

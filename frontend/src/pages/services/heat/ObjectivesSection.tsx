@@ -1,0 +1,149 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { Comparison } from '../../../api/_generated/schema'
+import { loadStateOf } from '../../../api/queries/base/loadState'
+import { objectivesQuery } from '../../../api/queries/heat/revisit'
+import type { ChartMark } from '../../../charts/eventMarks'
+import { LinesChart } from '../../../charts/lines/LinesChart'
+import { formatRatio, threeDigits } from '../../../lib/units/units'
+import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import { FigureText } from '../../../ui/figures/FigureText'
+import { Panel } from '../../../ui/layout/Panel'
+import { Prose } from '../../../ui/text/Prose'
+import { Stat } from '../../../ui/figures/Stat'
+import { StatStrip } from '../../../ui/figures/StatStrip'
+import { Term } from '../../../ui/text/Term'
+import { ToneTag } from '../../../ui/tags/ToneTag'
+import { useTimeRange } from '../../shell/time/useTimeRange'
+import { NotesList } from '../../../ui/text/NotesList'
+import { Columns } from '../../../ui/layout/Columns'
+import { Stack } from '../../../ui/layout/Stack'
+
+const comparisonColumns: Column<Comparison>[] = [
+  { key: 'point', header: 'Point', cell: (row) => <Prose text={row.point} /> },
+  {
+    key: 'published',
+    header: 'Published',
+    numeric: true,
+    cell: (row) => formatRatio(row.published),
+    value: (row) => ({ amount: row.published, unit: 'ratio' }),
+  },
+  {
+    key: 'measured',
+    header: 'Measured here',
+    numeric: true,
+    cell: (row) => <FigureText figure={row.measured} label={`${row.point}, measured here`} />,
+  },
+  { key: 'source', header: 'Source', cell: (row) => row.source },
+]
+
+function TargetTag({ meets }: { meets: boolean | null }) {
+  if (meets === null) return <ToneTag tone="neutral" label="target: not known" />
+  return meets ? (
+    <ToneTag tone="good" label="keeps the target" />
+  ) : (
+    <ToneTag tone="warning" label="misses the target" meaning="Memory that was taken for cold comes back too often." />
+  )
+}
+
+/** Service levels of cold memory: how often it comes back, and what share of accesses and bytes slow memory has. */
+export function ObjectivesSection({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
+  const { range, zoomTo } = useTimeRange()
+  const query = useQuery(objectivesQuery(serviceId, range))
+  const objectives = query.data
+  const load = loadStateOf(query)
+  const rate = useMemo(
+    () => (objectives?.series ?? []).filter((line) => line.key.startsWith('promotion_rate')),
+    [objectives],
+  )
+  const shares = useMemo(() => (objectives?.series ?? []).filter((line) => line.key.startsWith('slow_')), [objectives])
+  const target = objectives?.target_per_min
+  const service = objectives?.service_class
+  return (
+    <Stack testId="objectives">
+      <StatStrip label="Service levels of cold memory" columns={3}>
+        <Stat
+          label={<Term name="promotionRate">Promotion rate</Term>}
+          name="Promotions per working set and minute"
+          figure={objectives?.promotion_rate}
+        />
+        <Stat
+          label={<Term name="slowAccess">Slow accesses</Term>}
+          name="Share of accesses to slow memory"
+          figure={objectives?.slow_access_ratio}
+        />
+        <Stat
+          label={<Term name="slowResidency">Slow residency</Term>}
+          name="Share of the working set on slow memory"
+          figure={objectives?.slow_residency_ratio}
+        />
+      </StatStrip>
+      <Columns>
+        <LinesChart
+          name="promotion-rate"
+          title="Promotion rate"
+          label="Promotions per working set and minute over time"
+          hint={
+            objectives === undefined || target === undefined ? (
+              '\u00a0'
+            ) : (
+              <>
+                target: at most {threeDigits(target)} per working set and minute{' '}
+                <TargetTag meets={objectives.meets_target} />
+              </>
+            )
+          }
+          load={load}
+          axis={objectives?.axis}
+          lines={rate}
+          limit={target === undefined ? undefined : { value: target, label: 'target' }}
+          marks={marks}
+          height={200}
+          evidence={objectives?.promotion_rate}
+          onTimeZoom={zoomTo}
+          emptyText={{
+            title: 'No promotion rate in this time range',
+            next: objectives?.promotion_rate.reason ?? 'Reuse gaps of 120 s and longer are needed.',
+          }}
+        />
+        <LinesChart
+          name="slow-shares"
+          title="Slow memory’s share"
+          label="Share of accesses and of the working set on slow memory over time"
+          hint={
+            service === undefined ? (
+              '\u00a0'
+            ) : (
+              <>
+                {service.name === null ? 'Service class not known: ' : `Service class ${service.name}: `}
+                <Prose text={service.why} />
+              </>
+            )
+          }
+          load={load}
+          axis={objectives?.axis}
+          lines={shares}
+          marks={marks}
+          height={200}
+          evidence={objectives?.slow_access_ratio}
+          onTimeZoom={zoomTo}
+          emptyText={{
+            title: 'No shares in this time range',
+            next: objectives?.slow_access_ratio.reason ?? 'Heat by tier is needed: see the Hosts tab.',
+          }}
+        />
+      </Columns>
+      {objectives !== undefined && objectives.comparisons.length > 0 && (
+        <Panel title="Beside published points" hint="other services on other machines: an orientation, no target" flush>
+          <DataTable
+            label="Published points"
+            columns={comparisonColumns}
+            rows={objectives.comparisons}
+            rowKey={(row) => `${row.source}-${row.point}`}
+          />
+        </Panel>
+      )}
+      <NotesList notes={objectives?.notes} />
+    </Stack>
+  )
+}

@@ -1,0 +1,120 @@
+import { ActionIcon, Button } from '@mantine/core'
+import { IconX } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { heatQuery } from '../../../api/queries/heat/heat'
+import { loadStateOf } from '../../../api/queries/base/loadState'
+import { AgeHistogramChart } from '../../../charts/ageHistogram/AgeHistogramChart'
+import { formatActivity, measureLabel, type HeatGrid } from '../../../lib/heat/heatGrid'
+import { summariseSelection } from '../../../lib/heat/heatSelection'
+import { formatUtc, formatWindow, toRfc3339 } from '../../../lib/units/time'
+import { formatBytes, formatRatio } from '../../../lib/units/units'
+import type { Box } from '../../../lib/url/urlState'
+import { EmptyState } from '../../../ui/states/EmptyState'
+import { Panel } from '../../../ui/layout/Panel'
+import { MappingList } from './MappingList'
+import { Stack } from '../../../ui/layout/Stack'
+import classes from './SelectionPanel.module.css'
+
+const route = getRouteApi('/services/$serviceId')
+
+interface SelectionPanelProps {
+  serviceId: string
+  grid: HeatGrid
+  selection: Box
+  onClose: () => void
+  onZoom: () => void
+}
+
+/** What a selection of the heatmap holds: its cells summed up, its mappings, and the ages of its time and kind. */
+export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: SelectionPanelProps) {
+  const { scheme = 'recency', threshold } = route.useSearch()
+  const cells = useMemo(
+    () =>
+      summariseSelection(grid, {
+        ...selection,
+        r0: selection.r0 / grid.rowsPerCell,
+        r1: selection.r1 / grid.rowsPerCell,
+      }),
+    [grid, selection],
+  )
+  const kinds = [...new Set(cells?.mappings.map((mapping) => mapping.kind))]
+  const kind = kinds.length === 1 ? grid.rows.find((row) => row.kind === kinds[0])?.kind : undefined
+  const query = useQuery(
+    heatQuery(
+      serviceId,
+      { scheme, threshold, kind, host: grid.hostId },
+      { from: toRfc3339(selection.t0), to: toRfc3339(selection.t1), refreshMs: null },
+    ),
+  )
+  const actions = (
+    <>
+      <Button variant="default" onClick={onZoom}>
+        Zoom to it
+      </Button>
+      <ActionIcon aria-label="Clear the selection" onClick={onClose}>
+        <IconX size={16} />
+      </ActionIcon>
+    </>
+  )
+  if (cells === null) {
+    return (
+      <Panel title="Selection" actions={actions}>
+        <EmptyState
+          title="The selection lies outside this view"
+          next="It belongs to another host, group or time. Clear it, or go back."
+        />
+      </Panel>
+    )
+  }
+  const [first, last] = [new Date(cells.startSeconds * 1000), new Date(cells.endSeconds * 1000)]
+  const shares = [
+    ['active', cells.activeShare],
+    ['idle', cells.idleShare],
+    ['unsampled', cells.unsampledShare],
+    ['not resident', cells.notResidentShare],
+    ['not collected', cells.notCollectedShare],
+  ] as const
+  return (
+    <Stack testId="selection-panel">
+      <Panel
+        title="Selection"
+        hint={<span title={`${formatUtc(first)} – ${formatUtc(last)}`}>{formatWindow(first, last)}</span>}
+        actions={actions}
+      >
+        <dl className={classes.list}>
+          <dt>Address space</dt>
+          <dd>
+            {formatBytes(cells.bytes)} in {cells.rows} {cells.rows === 1 ? 'row' : 'rows'}
+          </dd>
+          <dt>Mean activity</dt>
+          <dd>{cells.meanActivity === null ? 'not known' : formatActivity(grid.measure, cells.meanActivity)}</dd>
+          <dt>Peak activity</dt>
+          <dd>{cells.peakActivity === null ? 'not known' : formatActivity(grid.measure, cells.peakActivity)}</dd>
+        </dl>
+        <p className={classes.measure}>{measureLabel(grid.measure)}</p>
+        <dl className={classes.list}>
+          {shares
+            .filter(([, share]) => share > 0)
+            .map(([name, share]) => (
+              <div key={name} className={classes.share}>
+                <dt>{name}</dt>
+                <dd>{formatRatio(share)}</dd>
+              </div>
+            ))}
+        </dl>
+      </Panel>
+      <AgeHistogramChart
+        buckets={query.data?.age_histogram}
+        evidence={query.data?.classes[0]?.bytes}
+        load={loadStateOf(query)}
+        height={200}
+        hint={`${kind === undefined ? 'All kinds' : `All ${kind} memory`} of this host in the selected time.`}
+      />
+      <Panel title="Mappings" hint={`${cells.mappings.length} in the selection`} flush>
+        <MappingList mappings={cells.mappings} />
+      </Panel>
+    </Stack>
+  )
+}

@@ -1,0 +1,73 @@
+import type { BesideHeat, WrittenWindow } from '../../../api/_generated/schema'
+import { FigureText } from '../../../ui/figures/FigureText'
+import { Panel } from '../../../ui/layout/Panel'
+import { EmptyState } from '../../../ui/states/EmptyState'
+import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import { ToneTag } from '../../../ui/tags/ToneTag'
+import classes from './BesidePanel.module.css'
+
+const columns: Column<WrittenWindow>[] = [
+  {
+    key: 'window',
+    header: 'Within',
+    cell: (window) => `${window.intervals} ${window.intervals === 1 ? 'interval' : 'intervals'}`,
+  },
+  {
+    key: 'bytes',
+    header: 'Written',
+    numeric: true,
+    cell: (window) => <FigureText figure={window.bytes} label={`Bytes written within ${window.intervals} intervals`} />,
+  },
+  {
+    key: 'ratio',
+    header: 'Of tracked memory',
+    numeric: true,
+    cell: (window) => <FigureText figure={window.ratio} label={`Share written within ${window.intervals} intervals`} />,
+  },
+]
+
+/** What stands beside heat: stores where writes are tracked, and what huge pages hide. Neither is heat. */
+export function BesidePanel({ beside }: { beside: BesideHeat | undefined }) {
+  const huge = beside?.huge_pages
+  const written = beside?.written.find((window) => window.bytes.status === 'ok')
+  if (beside !== undefined && written === undefined && huge?.hot_bytes_upper.status !== 'ok')
+    return (
+      <Panel title="Stores and huge pages" testId="beside-heat">
+        <EmptyState title="Stores: not collected" next={beside.written[0]?.bytes.reason ?? 'Writes are not tracked.'} />
+      </Panel>
+    )
+  return (
+    <Panel title="Stores and huge pages" hint="shown beside heat, never counted as heat" flush testId="beside-heat">
+      <DataTable
+        label="Memory written"
+        columns={columns}
+        rows={beside?.written}
+        rowKey={(window) => String(window.intervals)}
+        skeletonRows={4}
+      />
+      {huge !== undefined && (
+        <dl className={classes.facts}>
+          <div>
+            <dt>Hot huge pages, as whole pages</dt>
+            <dd>
+              <FigureText figure={huge.hot_bytes_upper} label="Hot bytes of huge pages, as whole pages" />
+            </dd>
+          </div>
+          <div>
+            <dt>of which sub-pages seen active</dt>
+            <dd>
+              <FigureText figure={huge.hot_bytes_lower} label="Hot bytes of huge pages, lower bound" />
+              {huge.skewed === true && (
+                <ToneTag
+                  tone="warning"
+                  label="skewed"
+                  meaning="Less than a tenth of these huge pages is active: splitting them may pay."
+                />
+              )}
+            </dd>
+          </div>
+        </dl>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,63 @@
+import type { Sampling, TouchedWindow } from '../../../api/_generated/schema'
+import { FigureText } from '../../../ui/figures/FigureText'
+import { Stat } from '../../../ui/figures/Stat'
+import { StatStrip } from '../../../ui/figures/StatStrip'
+import { Panel } from '../../../ui/layout/Panel'
+import { GradeTag } from '../../../ui/provenance/GradeTag'
+import { EmptyState } from '../../../ui/states/EmptyState'
+import { DataTable, type Column } from '../../../ui/tables/DataTable'
+
+const columns: Column<TouchedWindow>[] = [
+  {
+    key: 'window',
+    header: 'Within',
+    cell: (window) => `${window.intervals} ${window.intervals === 1 ? 'interval' : 'intervals'}`,
+  },
+  {
+    key: 'coverage',
+    header: 'Load traffic covered',
+    numeric: true,
+    cell: (window) => <FigureText figure={window.coverage} label={`Coverage within ${window.intervals} intervals`} />,
+  },
+  {
+    key: 'touched',
+    header: 'Touched, unseen pages included',
+    numeric: true,
+    cell: (window) => (
+      <FigureText figure={window.touched_bytes} label={`Memory touched within ${window.intervals} intervals`} />
+    ),
+  },
+  {
+    key: 'grade',
+    header: 'Claim',
+    cell: (window) => (window.touched_bytes.status === 'ok' ? <GradeTag grade={window.touched_bytes.grade} /> : null),
+  },
+]
+
+/** What hardware samples tell: loads and stores apart, coverage, and the memory touched by pages without a sample. */
+export function SamplingPanel({ sampling }: { sampling: Sampling }) {
+  return (
+    <Panel
+      title="Hardware samples"
+      hint="the newest 10 intervals; loads and stores are never added"
+      flush
+      testId="sampling"
+    >
+      <StatStrip label="Samples" columns={4}>
+        <Stat label="Load samples" name="Sampled loads" figure={sampling.loads} />
+        <Stat label="Store samples" name="Sampled stores" figure={sampling.stores} />
+        <Stat label="Loads" name="Loads behind the samples" figure={sampling.load_events} />
+        <Stat label="Stores" name="Stores behind the samples" figure={sampling.store_events} />
+      </StatStrip>
+      <DataTable
+        label="Memory touched"
+        columns={columns}
+        rows={sampling.windows}
+        rowKey={(window) => String(window.intervals)}
+        empty={
+          <EmptyState title="No window without a hole" next="The newest interval was missed; wait for some more." />
+        }
+      />
+    </Panel>
+  )
+}

@@ -1,0 +1,72 @@
+import type { ClassFigures, Figure, SizeHeat } from '../../../api/_generated/schema'
+import { formatBytes } from '../../../lib/units/units'
+import { FigureText } from '../../../ui/figures/FigureText'
+import { HeatBar } from '../../../ui/figures/HeatBar'
+import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import { ToneTag } from '../../../ui/tags/ToneTag'
+
+const nameOf = (row: SizeHeat): string =>
+  row.page_size_bytes === null ? 'not kept apart' : formatBytes(row.page_size_bytes)
+
+function ratioOf(row: SizeHeat, name: ClassFigures['heat_class']): Figure {
+  const found = row.classes.find((part) => part.heat_class === name)
+  return (
+    found?.ratio ?? {
+      ...row.resident_bytes,
+      status: 'not_supported',
+      value: null,
+      interval: null,
+      reason: 'This scheme has no such class.',
+    }
+  )
+}
+
+const columns: Column<SizeHeat>[] = [
+  { key: 'size', header: 'Page size', cell: (row) => <strong>{nameOf(row)}</strong> },
+  {
+    key: 'resident',
+    header: 'Resident',
+    numeric: true,
+    cell: (row) => <FigureText figure={row.resident_bytes} label={`Resident memory in pages of ${nameOf(row)}`} />,
+  },
+  {
+    key: 'bar',
+    header: 'Hot · warm · cold',
+    name: 'Warm',
+    value: (row) => ratioOf(row, 'warm'),
+    cell: (row) => <HeatBar hot={ratioOf(row, 'hot')} warm={ratioOf(row, 'warm')} cold={ratioOf(row, 'cold')} />,
+  },
+  {
+    key: 'lower',
+    header: 'Hot, at least',
+    value: (row) => (row.huge_pages === null ? ratioOf(row, 'hot') : row.huge_pages.hot_bytes_lower),
+    numeric: true,
+    cell: (row) =>
+      row.huge_pages === null ? (
+        <FigureText figure={ratioOf(row, 'hot')} label={`Hot share of pages of ${nameOf(row)}`} />
+      ) : (
+        <>
+          {row.huge_pages.skewed === true && (
+            <ToneTag tone="warning" label="skewed" meaning="Less than a tenth of these huge pages is active." />
+          )}{' '}
+          <FigureText
+            figure={row.huge_pages.hot_bytes_lower}
+            label={`Hot bytes in pages of ${nameOf(row)}, at least`}
+          />
+        </>
+      ),
+  },
+]
+
+/** Heat by page size: one touch makes a whole huge page hot, so its lower bound stands beside. */
+export function SizesTable({ sizes }: { sizes: SizeHeat[] }) {
+  return (
+    <DataTable
+      label="Heat by page size"
+      columns={columns}
+      rows={sizes}
+      rowKey={(row) => String(row.page_size_bytes)}
+      skeletonRows={2}
+    />
+  )
+}

@@ -1,0 +1,56 @@
+import type { HeatIndex, MovingLoss } from '../../../api/_generated/schema'
+import { FigureText } from '../../../ui/figures/FigureText'
+import { Panel } from '../../../ui/layout/Panel'
+import { EmptyState } from '../../../ui/states/EmptyState'
+import { DataTable, type Column } from '../../../ui/tables/DataTable'
+
+const columns: Column<MovingLoss>[] = [
+  { key: 'kind', header: 'All of', cell: (row) => <strong>{row.kind}</strong> },
+  {
+    key: 'share',
+    header: 'Accesses',
+    numeric: true,
+    cell: (row) => <FigureText figure={row.share_of_accesses} label={`Share of accesses to ${row.kind}`} />,
+  },
+  {
+    key: 'loss',
+    header: 'Expected loss',
+    numeric: true,
+    cell: (row) => <FigureText figure={row.loss} label={`Loss of moving all ${row.kind} to slow memory`} />,
+  },
+]
+
+/** What heat alone tells: how much denser anon is accessed than file, and what moving a whole kind would cost. */
+export function HeatIndexPanel({ index }: { index: HeatIndex | undefined }) {
+  return (
+    <Panel
+      title="From heat alone"
+      hint={
+        index === undefined ? (
+          'needs no throughput'
+        ) : (
+          <>
+            needs no throughput · log2 density of anon over file:{' '}
+            <FigureText figure={index.log2_density_anon_file} label="Density of anon over file, log2" bare />
+          </>
+        )
+      }
+      flush
+      testId="heat-index"
+    >
+      <DataTable
+        label="Cost of moving a whole kind to slow memory"
+        columns={columns}
+        rows={index?.moving}
+        rowKey={(row) => row.kind}
+        skeletonRows={2}
+        empty={
+          <EmptyState
+            title="Not known from heat either"
+            next={index?.log2_density_anon_file.reason ?? 'Accesses by page kind are needed.'}
+          />
+        }
+      />
+    </Panel>
+  )
+}

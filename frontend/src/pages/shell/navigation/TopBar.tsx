@@ -1,0 +1,68 @@
+import { ActionIcon, Burger, Button, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { useClipboard } from '@mantine/hooks'
+import { IconCheck, IconKeyboard, IconLink, IconMoon, IconSearch, IconSun } from '@tabler/icons-react'
+import { AccountMenu } from '../access/AccountMenu'
+import { TimeRangeControl } from '../time/TimeRangeControl'
+import { Brand } from './Brand'
+import classes from './TopBar.module.css'
+
+interface TopBarProps {
+  navOpened: boolean
+  onNav: () => void
+  onSearch: () => void
+  onShortcuts: () => void
+}
+
+/** The bar over every page: search, time range, link to this view, theme. */
+export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps) {
+  const scheme = useComputedColorScheme('light')
+  const { setColorScheme } = useMantineColorScheme()
+  const clipboard = useClipboard()
+  const other = scheme === 'dark' ? 'light' : 'dark'
+  return (
+    <div className={classes.bar}>
+      <Burger opened={navOpened} onClick={onNav} hiddenFrom="sm" size="xs" aria-label="Navigation" />
+      <Brand />
+      <div className={classes.space} />
+      <Button
+        variant="default"
+        classNames={{ root: classes.search, label: classes.searchLabel }}
+        justify="space-between"
+        leftSection={<IconSearch size={14} />}
+        rightSection={<kbd className={classes.key}>Ctrl K</kbd>}
+        onClick={onSearch}
+        visibleFrom="sm"
+      >
+        Find a service, host, rule or page
+      </Button>
+      <ActionIcon onClick={onSearch} hiddenFrom="sm" aria-label="Find a service, host, rule or page">
+        <IconSearch size={17} />
+      </ActionIcon>
+      <TimeRangeControl />
+      <Tooltip label={clipboard.copied ? 'Copied' : 'Copy a link to exactly this view'}>
+        <ActionIcon
+          aria-label="Copy link to this view"
+          visibleFrom="xs"
+          onClick={() => clipboard.copy(window.location.href)}
+        >
+          {clipboard.copied ? <IconCheck size={17} /> : <IconLink size={17} />}
+        </ActionIcon>
+      </Tooltip>
+      <Tooltip label="Keyboard shortcuts (?)">
+        <ActionIcon aria-label="Keyboard shortcuts" onClick={onShortcuts} visibleFrom="sm">
+          <IconKeyboard size={17} />
+        </ActionIcon>
+      </Tooltip>
+      <Tooltip label={`Use the ${other} theme`}>
+        <ActionIcon
+          aria-label={`Use the ${other} theme`}
+          onClick={() => setColorScheme(other)}
+          data-testid="theme-toggle"
+        >
+          {scheme === 'dark' ? <IconSun size={17} /> : <IconMoon size={17} />}
+        </ActionIcon>
+      </Tooltip>
+      <AccountMenu />
+    </div>
+  )
+}

@@ -1,0 +1,98 @@
+import { Button, Group, Popover, SimpleGrid, Stack, Switch, Text, TextInput, Tooltip } from '@mantine/core'
+import { IconClock } from '@tabler/icons-react'
+import { useState } from 'react'
+import { formatUtc, formatWindow, relativeLabel, toLocalInput, toRfc3339, zoneName } from '../../../lib/units/time'
+import { presets, resolveRange } from '../../../lib/url/timeRange'
+import classes from './TimeRangeControl.module.css'
+import { useNow } from './useNow'
+import { useTimeRange } from './useTimeRange'
+
+/** The time range of the whole app: relative, absolute, or moving with the clock. */
+export function TimeRangeControl() {
+  const { range, isLive, setRange, setLive } = useTimeRange()
+  const now = useNow()
+  const [opened, setOpened] = useState(false)
+  const [start, setStart] = useState('')
+  const [end, setEnd] = useState('')
+  const resolved = resolveRange(range.from, range.to, now.getTime() / 1000)
+  const [first, last] = [new Date(resolved.start * 1000), new Date(resolved.end * 1000)]
+  const relative = range.to === undefined ? relativeLabel(range.from) : null
+  const valid = start !== '' && end !== '' && start < end
+  const toggle = () => {
+    setStart(toLocalInput(first))
+    setEnd(toLocalInput(last))
+    setOpened(!opened)
+  }
+  const choose = (from: string, to: string | undefined) => {
+    setRange(from, to)
+    setOpened(false)
+  }
+  return (
+    <Popover opened={opened} onChange={setOpened} position="bottom-end" trapFocus returnFocus>
+      <Popover.Target>
+        <Tooltip label={`${formatWindow(first, last)} · ${formatUtc(first)} – ${formatUtc(last)}`} disabled={opened}>
+          <Button
+            variant="default"
+            leftSection={isLive ? <span className={classes.live} aria-hidden /> : <IconClock size={14} />}
+            onClick={toggle}
+            data-testid="time-range"
+            className={classes.button}
+          >
+            <span className={classes.text}>{relative ?? formatWindow(first, last)}</span>
+          </Button>
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Stack gap="sm" w={280}>
+          <SimpleGrid cols={3} spacing={6}>
+            {presets.map((preset) => (
+              <Button
+                key={preset}
+                variant={range.from === preset && range.to === undefined ? 'light' : 'default'}
+                onClick={() => choose(preset, undefined)}
+              >
+                {preset.slice(1)}
+              </Button>
+            ))}
+          </SimpleGrid>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              if (valid) choose(toRfc3339(Date.parse(start) / 1000), toRfc3339(Date.parse(end) / 1000))
+            }}
+          >
+            <Stack gap={6}>
+              <TextInput
+                type="datetime-local"
+                label={`From (${zoneName(now)})`}
+                value={start}
+                onChange={(event) => setStart(event.currentTarget.value)}
+              />
+              <TextInput
+                type="datetime-local"
+                label={`To (${zoneName(now)})`}
+                value={end}
+                onChange={(event) => setEnd(event.currentTarget.value)}
+                error={start !== '' && end !== '' && !valid ? 'The end must come after the start.' : undefined}
+              />
+              <Button type="submit" disabled={!valid}>
+                Apply
+              </Button>
+            </Stack>
+          </form>
+          <Group justify="space-between" wrap="nowrap">
+            <Text size="xs" c="dimmed">
+              Live asks again every 30 s.
+            </Text>
+            <Switch
+              label="Live"
+              checked={isLive}
+              onChange={(event) => setLive(event.currentTarget.checked)}
+              size="xs"
+            />
+          </Group>
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  )
+}

@@ -1,0 +1,72 @@
+import { isValidElement, type ReactNode } from 'react'
+import type { Cell } from '../../lib/export/csv'
+import type { FigureValue } from '../../lib/units/figure'
+import { formatUtc } from '../../lib/units/time'
+import { FigureText } from '../figures/FigureText'
+import { GradeTag } from '../provenance/GradeTag'
+import { Nothing } from '../states/Nothing'
+import { ProvenanceChip } from '../provenance/ProvenanceChip'
+import { Prose } from '../text/Prose'
+import { SeverityTag } from '../tags/SeverityTag'
+import { TierTags } from '../tags/TierTags'
+import { Timestamp } from '../text/Timestamp'
+import { ToneTag } from '../tags/ToneTag'
+import { TrustTag } from '../provenance/TrustTag'
+
+/** An amount in its unit, unrounded; null where it is absent. */
+export interface Amount {
+  amount: number | null
+  unit: string
+}
+
+/** What a cell of a list hands out. */
+export type CellValue = Cell | Date | Amount | FigureValue
+
+type Props = Record<string, unknown>
+
+/** What the components that show a value hold. Components that are not listed are looked into. */
+const shown = new Map<unknown, (props: Props) => unknown>([
+  [FigureText, (props) => props['figure']],
+  [Timestamp, (props) => (typeof props['at'] === 'string' ? new Date(props['at']) : null)],
+  [ToneTag, (props) => props['label']],
+  [SeverityTag, (props) => props['severity']],
+  [GradeTag, (props) => props['grade']],
+  [TrustTag, (props) => props['trust']],
+  [TierTags, (props) => (props['tiers'] as string[]).join(', ')],
+  [Prose, (props) => props['text']],
+  [Nothing, () => null],
+  [ProvenanceChip, (props) => (props['figure'] as FigureValue).method],
+])
+
+/** The value that a drawn cell shows; null where it shows none, or none that can be told. */
+export function cellValue(node: ReactNode): CellValue {
+  if (typeof node === 'string') return node === '' ? null : node
+  if (typeof node === 'number') return node
+  if (Array.isArray(node)) return joined(node as ReactNode[])
+  if (!isValidElement<Props>(node)) return null
+  if (node.type === 'br') return ' '
+  const read = shown.get(node.type)
+  if (read !== undefined) return (read(node.props) ?? null) as CellValue
+  return cellValue(node.props['children'] as ReactNode)
+}
+
+function joined(nodes: ReactNode[]): CellValue {
+  const values = nodes.map(cellValue).filter((value) => value !== null)
+  if (values.length <= 1) return values[0] ?? null
+  return values.map(textOf).join('').replaceAll(/\s+/g, ' ').trim()
+}
+
+/** A value as text, for where several stand in one cell. */
+function textOf(value: CellValue): string {
+  if (value === null) return ''
+  if (value instanceof Date) return formatUtc(value)
+  if (typeof value !== 'object') return String(value)
+  const amount = 'amount' in value ? value.amount : value.value
+  return amount === null ? '' : `${amount} ${value.unit}`
+}
+
+/** The text of a header. */
+export function headerText(header: ReactNode): string {
+  const value = cellValue(header)
+  return textOf(value).trim()
+}
