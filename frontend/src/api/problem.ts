@@ -56,3 +56,10 @@ export function unreachable(): ApiProblem {
     nextStep: 'Check the network and `tierscope status` on the machine that runs the service, then retry.',
   })
 }
+
+/** A failed change in one line: the cause and the next step. */
+export function problemText(error: Error): string {
+  return error instanceof ApiProblem
+    ? `${error.text.detail.replace(/[.]?$/, '.')} ${error.text.nextStep}`
+    : error.message
+}

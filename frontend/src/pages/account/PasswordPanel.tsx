@@ -2,12 +2,12 @@ import { Button, PasswordInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Account } from '../../api/_generated/schema'
+import { problemText } from '../../api/problem'
 import { changePassword } from '../../api/queries/access/account'
 import { FieldGrid } from '../../ui/inputs/FieldGrid'
 import { Panel } from '../../ui/layout/Panel'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { Fault } from '../../ui/states/Fault'
-import { problemText } from '../ratio/problemText'
 
 /** Sets another password; other sessions end by it. */
 export function PasswordPanel({ account }: { account: Account }) {

@@ -1,7 +1,7 @@
 import { Button, Select } from '@mantine/core'
 import type { User } from '../../api/_generated/schema'
 import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
-import type { Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './AdminPage.module.css'

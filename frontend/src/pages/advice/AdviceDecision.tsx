@@ -2,9 +2,9 @@ import { Button, Popover, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import type { AdviceCard, DecisionRequest } from '../../api/_generated/schema'
+import { problemText } from '../../api/problem'
 import { decideAdvice } from '../../api/queries/advice'
 import { Prose } from '../../ui/text/Prose'
-import { problemText } from '../ratio/problemText'
 import classes from './AdvicePage.module.css'
 
 type Decision = DecisionRequest['decision']

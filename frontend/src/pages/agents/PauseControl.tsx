@@ -3,10 +3,10 @@ import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { PauseInfo } from '../../api/_generated/schema'
+import { problemText } from '../../api/problem'
 import { pauseAgents, resumeAgents } from '../../api/queries/fleet/agents'
 import { Stack } from '../../ui/layout/Stack'
 import { Fault } from '../../ui/states/Fault'
-import { problemText } from '../ratio/problemText'
 import { useSession } from '../shell/access/useSession'
 
 /** Pauses the agent of one host, or lets it go on. A pause of every host ends on the agents page. */

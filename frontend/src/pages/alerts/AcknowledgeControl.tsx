@@ -2,9 +2,9 @@ import { Button, Popover, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import type { Alert } from '../../api/_generated/schema'
+import { problemText } from '../../api/problem'
 import { acknowledgeAlert } from '../../api/queries/alerts/alerts'
 import { Prose } from '../../ui/text/Prose'
-import { problemText } from '../ratio/problemText'
 import classes from './AlertsPage.module.css'
 
 /** Says that somebody looks after an alert, with a note; or takes that back. Resolved alerts have none. */

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { Alert } from '../../api/_generated/schema'
 import { alertState, urgency } from '../../lib/alerts'
-import type { Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
 import { SeverityTag } from '../../ui/tags/SeverityTag'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'

@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { PlanRequest } from '../../api/_generated/schema'
+import { problemText } from '../../api/problem'
 import { planFile } from '../../api/queries/capacity/capacity'
 import { downloadBlob } from '../../ui/export/download'
 import { Prose } from '../../ui/text/Prose'
-import { problemText } from '../ratio/problemText'
 import classes from './CapacityPage.module.css'
 
 type Format = 'csv' | 'parquet'

@@ -1,10 +1,10 @@
 import { Button, MultiSelect, NumberInput, Select, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
+import { problemText } from '../../api/problem'
 import { scheduleReport } from '../../api/queries/capacity/reports'
 import { Panel } from '../../ui/layout/Panel'
 import { Prose } from '../../ui/text/Prose'
-import { problemText } from '../ratio/problemText'
 import classes from './CapacityPage.module.css'
 import { reportRequestOf, reportSections, type ReportEntry } from './reportEntry'
 

@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
+import { problemText } from '../../api/problem'
 import { previewReport, type ReportSection } from '../../api/queries/capacity/reports'
 import { downloadBlob } from '../../ui/export/download'
 import { Panel } from '../../ui/layout/Panel'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { Prose } from '../../ui/text/Prose'
-import { problemText } from '../ratio/problemText'
 import classes from './CapacityPage.module.css'
 
 /** The report as it would be sent now: shown as HTML, downloaded as PDF. */

@@ -4,7 +4,8 @@ import type { HostQuality } from '../../api/_generated/schema'
 import { formatCount } from '../../lib/units/units'
 import { FigureText } from '../../ui/figures/FigureText'
 import { EmptyState } from '../../ui/states/EmptyState'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 import classes from './DataQualityPage.module.css'
 
 type FigureKey =

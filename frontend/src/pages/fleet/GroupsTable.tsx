@@ -4,7 +4,8 @@ import { useState } from 'react'
 import type { Group, GroupMetric } from '../../api/_generated/schema'
 import { formatQuantity } from '../../lib/units/units'
 import { EmptyState } from '../../ui/states/EmptyState'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 import classes from './FleetPage.module.css'
 
 interface Row {

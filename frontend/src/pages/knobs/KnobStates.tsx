@@ -4,7 +4,8 @@ import type { KnobState } from '../../api/_generated/schema'
 import { Panel } from '../../ui/layout/Panel'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { Nothing } from '../../ui/states/Nothing'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
 
 const columns: Column<KnobState>[] = [

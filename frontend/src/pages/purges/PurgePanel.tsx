@@ -1,11 +1,11 @@
 import { Button, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { problemText } from '../../api/problem'
 import { purgeQuery, startPurge } from '../../api/queries/operate/purges'
 import { FieldGrid } from '../../ui/inputs/FieldGrid'
 import { Panel } from '../../ui/layout/Panel'
 import { Fault } from '../../ui/states/Fault'
-import { problemText } from '../ratio/problemText'
 import { useSession } from '../shell/access/useSession'
 import { PurgeReport } from './PurgeReport'
 

@@ -4,7 +4,8 @@ import { formatCount, formatRatio } from '../../lib/units/units'
 import { Stack } from '../../ui/layout/Stack'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { Fault } from '../../ui/states/Fault'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 import { Timestamp } from '../../ui/text/Timestamp'
 
 const columns: Column<PurgedTable>[] = [

@@ -1,10 +1,10 @@
 import { Button, NumberInput, Select, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
+import { problemText } from '../../api/problem'
 import { addSlowdownPoint } from '../../api/queries/ratio'
 import { Prose } from '../../ui/text/Prose'
 import { blank, requestOf } from './pointEntry'
-import { problemText } from './problemText'
 import classes from './RatioView.module.css'
 
 /** Adds a measurement of the slowdown. */

@@ -3,7 +3,8 @@ import type { HostHeat } from '../../api/_generated/schema'
 import { formatBytes } from '../../lib/units/units'
 import { FigureText } from '../../ui/figures/FigureText'
 import { EmptyState } from '../../ui/states/EmptyState'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 
 const route = getRouteApi('/services/$serviceId')
 

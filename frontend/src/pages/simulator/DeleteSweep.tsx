@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { Sweep } from '../../api/_generated/schema'
+import { problemText } from '../../api/problem'
 import { deleteSweep } from '../../api/queries/simulate/sweeps'
 import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
-import { problemText } from '../ratio/problemText'
 
 /** Deletes a sweep with its results, after asking. */
 export function DeleteSweep({ sweep }: { sweep: Sweep }) {

@@ -1,13 +1,13 @@
 import { Button, Progress } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Sweep } from '../../api/_generated/schema'
+import { problemText } from '../../api/problem'
 import { isUnfinished, steerSweep } from '../../api/queries/simulate/sweeps'
 import { sweepStatus } from '../../lib/simulate'
 import { formatCount, formatRatio } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
-import { problemText } from '../ratio/problemText'
 import classes from './SweepPage.module.css'
 
 /** How far a sweep is, policy by policy, and the ways to stop it and to go on. */

@@ -1,6 +1,7 @@
 import type { HostSummary } from '../../api/_generated/schema'
 import { EmptyState } from '../../ui/states/EmptyState'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 
 interface VersionCount {
   version: string

@@ -8,7 +8,8 @@ import { catalogueQuery } from '../../api/queries/operate/status'
 import { Panel } from '../../ui/layout/Panel'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 
 const columns: Column<Metric>[] = [
   { key: 'name', header: 'Metric', cell: (metric) => <span className="ts-mono">{metric.name}</span> },

@@ -1,5 +1,6 @@
 import type { ComponentStatus } from '../../api/_generated/schema'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag, type Tone } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'
 

@@ -2,7 +2,8 @@ import type { Option, TcoAnswer } from '../../api/_generated/schema'
 import { formatMoney } from '../../lib/tco/money'
 import { threeDigits } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 import { partLabel } from './tcoWords'
 
 interface PartRow {

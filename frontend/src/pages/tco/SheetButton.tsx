@@ -1,11 +1,11 @@
 import { Button, Tooltip } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
+import { problemText } from '../../api/problem'
 import { sheetOf } from '../../api/queries/tco'
 import { safeFileName } from '../../lib/export/csv'
 import { valueAt, type JsonObject } from '../../lib/tco/scenarioSpec'
 import { downloadBlob } from '../../ui/export/download'
 import { Prose } from '../../ui/text/Prose'
-import { problemText } from '../ratio/problemText'
 import { asScenario } from './tcoInputs'
 import classes from './TcoPage.module.css'
 

@@ -4,7 +4,8 @@ import type { LedgerColumn } from '../../api/_generated/schema'
 import { FigureText } from '../../ui/figures/FigureText'
 import { TrustTag } from '../../ui/provenance/TrustTag'
 import { EmptyState } from '../../ui/states/EmptyState'
-import { DataTable, type Column } from '../../ui/tables/DataTable'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
 import classes from './LedgerColumns.module.css'
 
 const columns: Column<LedgerColumn>[] = [

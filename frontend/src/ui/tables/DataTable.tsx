@@ -5,24 +5,9 @@ import { createPortal } from 'react-dom'
 import { safeFileName } from '../../lib/export/csv'
 import { ExportMenu } from '../export/ExportMenu'
 import { PanelActionsContext } from '../layout/panelActions'
-import type { CellValue } from './cellValue'
+import type { Column } from './column'
 import classes from './DataTable.module.css'
 import { listTable } from './listTable'
-
-/** A column: how a row's cell is drawn, and by which value rows are sorted (null sorts last, either way). */
-export interface Column<Row> {
-  key: string
-  header: ReactNode
-  /** What the header stands for in full, on hover and focus, where it is short. */
-  meaning?: string
-  numeric?: boolean
-  cell: (row: Row) => ReactNode
-  sortBy?: (row: Row) => number | string | null
-  /** What downloads hold, where that cannot be told from the cell: unrounded, with its unit. */
-  value?: (row: Row) => CellValue
-  /** The column's name in downloads, where it differs from the header; empty where it is left out. */
-  name?: string
-}
 
 interface DataTableProps<Row> {
   label: string

@@ -2,7 +2,7 @@ import type { Cell, Table } from '../../lib/export/csv'
 import type { FigureValue } from '../../lib/units/figure'
 import { formatUtc } from '../../lib/units/time'
 import { cellValue, headerText, type Amount, type CellValue } from './cellValue'
-import type { Column } from './DataTable'
+import type { Column } from './column'
 
 interface NamedCells {
   name: string

@@ -1,12 +1,13 @@
 import { Button } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Receiver } from '../../../api/_generated/schema'
+import { problemText } from '../../../api/problem'
 import { testReceiver } from '../../../api/queries/alerts/routes'
 import { EmptyState } from '../../../ui/states/EmptyState'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 import { ToneTag } from '../../../ui/tags/ToneTag'
 import { Prose } from '../../../ui/text/Prose'
-import { problemText } from '../../ratio/problemText'
 import classes from '../AlertsPage.module.css'
 
 /** Settings of a receiver in one line; secrets are references. */

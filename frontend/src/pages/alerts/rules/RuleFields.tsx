@@ -1,12 +1,7 @@
 import { NumberInput, Select, Switch, Textarea, TextInput } from '@mantine/core'
 import classes from '../AlertsPage.module.css'
 import { RuleTiming } from './RuleTiming'
-import type { RuleEntry } from './ruleEntry'
-
-export interface RuleFieldsProps {
-  entry: RuleEntry
-  onChange: (change: Partial<RuleEntry>) => void
-}
+import type { RuleEntry, RuleFieldsProps } from './ruleEntry'
 
 /** All of a rule but its condition: name, subjects, timing, texts. */
 export function RuleFields({ entry, placeholders, onChange }: RuleFieldsProps & { placeholders: string[] }) {

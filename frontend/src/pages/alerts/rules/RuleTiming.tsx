@@ -1,7 +1,6 @@
 import { NumberInput, Select, Switch, TextInput } from '@mantine/core'
 import classes from '../AlertsPage.module.css'
-import type { RuleFieldsProps } from './RuleFields'
-import type { RuleEntry } from './ruleEntry'
+import type { RuleEntry, RuleFieldsProps } from './ruleEntry'
 
 /** How long a condition must hold, how it ends, and how many of the newest minutes must agree. */
 export function RuleTiming({ entry, onChange }: RuleFieldsProps) {

@@ -30,6 +30,12 @@ export interface RuleEntry {
   runbook: string
 }
 
+/** What a part of the editor shows, and what it changes of it. */
+export interface RuleFieldsProps {
+  entry: RuleEntry
+  onChange: (change: Partial<RuleEntry>) => void
+}
+
 /** The editor as it opens for a new rule. */
 export function blankRule(): RuleEntry {
   return {

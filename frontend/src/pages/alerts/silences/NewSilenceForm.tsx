@@ -3,11 +3,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState, type FormEvent } from 'react'
 import type { Alert } from '../../../api/_generated/schema'
+import { problemText } from '../../../api/problem'
 import { createSilence } from '../../../api/queries/alerts/silences'
 import { matchersText, readMatchers, type LabelMatcher } from '../../../lib/alerts'
 import { Panel } from '../../../ui/layout/Panel'
 import { Prose } from '../../../ui/text/Prose'
-import { problemText } from '../../ratio/problemText'
 import classes from '../AlertsPage.module.css'
 
 const lengths = [

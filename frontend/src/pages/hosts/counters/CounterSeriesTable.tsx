@@ -1,7 +1,8 @@
 import type { CounterAnswer, CounterSeries } from '../../../api/_generated/schema'
 import { formatQuantity, rateUnit, threeDigits } from '../../../lib/units/units'
 import { Panel } from '../../../ui/layout/Panel'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 
 function newest(values: (number | null)[] | null): number | null {
   return values?.findLast((value) => value !== null) ?? null

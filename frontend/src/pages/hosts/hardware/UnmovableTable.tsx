@@ -2,7 +2,8 @@ import type { Unmovable } from '../../../api/_generated/schema'
 import { formatBytes, formatCount } from '../../../lib/units/units'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import { Nothing } from '../../../ui/states/Nothing'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 
 const unknown = <Nothing status="not_supported" reason="The kernel does not say." />
 

@@ -3,7 +3,8 @@ import { labelsText } from '../../../lib/fleet/labels'
 import { countOf } from '../../../lib/units/units'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import { StateNote } from '../../../ui/states/StateNote'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 
 const changeColumns: Column<LabelChange>[] = [
   { key: 'name', header: 'Host', cell: (row) => row.name },

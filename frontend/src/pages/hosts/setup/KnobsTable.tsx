@@ -1,7 +1,8 @@
 import type { KnobInfo } from '../../../api/_generated/schema'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import { Nothing } from '../../../ui/states/Nothing'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 
 const columns: Column<KnobInfo>[] = [
   { key: 'path', header: 'Setting', cell: (knob) => <span className="ts-mono">{knob.path}</span> },

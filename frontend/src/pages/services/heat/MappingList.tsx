@@ -1,6 +1,7 @@
 import type { SelectedMapping } from '../../../lib/heat/heatSelection'
 import { formatBytes } from '../../../lib/units/units'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 
 const columns: Column<SelectedMapping>[] = [
   { key: 'kind', header: 'Kind', cell: (mapping) => mapping.kind },

@@ -2,7 +2,8 @@ import type { ClassFigures, Figure, KindHeat } from '../../../api/_generated/sch
 import { FigureText } from '../../../ui/figures/FigureText'
 import { HeatBar } from '../../../ui/figures/HeatBar'
 import { EmptyState } from '../../../ui/states/EmptyState'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 
 function ratioOf(kind: KindHeat, name: ClassFigures['heat_class']): Figure {
   const found = kind.classes.find((part) => part.heat_class === name)

@@ -5,7 +5,8 @@ import { StatStrip } from '../../../ui/figures/StatStrip'
 import { Panel } from '../../../ui/layout/Panel'
 import { GradeTag } from '../../../ui/provenance/GradeTag'
 import { EmptyState } from '../../../ui/states/EmptyState'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 
 const columns: Column<TouchedWindow>[] = [
   {

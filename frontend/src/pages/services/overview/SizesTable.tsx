@@ -2,7 +2,8 @@ import type { ClassFigures, Figure, SizeHeat } from '../../../api/_generated/sch
 import { formatBytes } from '../../../lib/units/units'
 import { FigureText } from '../../../ui/figures/FigureText'
 import { HeatBar } from '../../../ui/figures/HeatBar'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 import { ToneTag } from '../../../ui/tags/ToneTag'
 
 const nameOf = (row: SizeHeat): string =>

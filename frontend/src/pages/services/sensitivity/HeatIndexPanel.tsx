@@ -2,7 +2,8 @@ import type { HeatIndex, MovingLoss } from '../../../api/_generated/schema'
 import { FigureText } from '../../../ui/figures/FigureText'
 import { Panel } from '../../../ui/layout/Panel'
 import { EmptyState } from '../../../ui/states/EmptyState'
-import { DataTable, type Column } from '../../../ui/tables/DataTable'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 
 const columns: Column<MovingLoss>[] = [
   { key: 'kind', header: 'All of', cell: (row) => <strong>{row.kind}</strong> },

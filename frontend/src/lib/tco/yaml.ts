@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../tco/scenarioSpec'
+import type { Json, JsonObject } from './scenarioSpec'
 
 /**
  * A scenario as YAML. Texts are written as JSON strings, which YAML reads as they are, so that no text can turn into a
