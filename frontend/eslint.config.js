@@ -28,6 +28,18 @@ const noReact = {
     group: ['react', 'react-dom', 'react/*', '@mantine/*', '@tabler/*'],
     message: 'This file is pure: data in, data out.',
 }
+/** Outside of the file's own district: the folder that is this many levels above it, and back down. */
+const outside = (levels, message) => ({ regex: `^(\\.\\./){${levels}}(?!\\.\\./)`, message })
+const noDistrict = outside(1, 'This district is the ground that others stand on; it imports none of them.')
+const noTables = {
+    group: ['../tables/**'],
+    message: 'Tables are built from the other districts, never the other way round.',
+}
+const onlyBase = {
+    regex: '^\\.\\./(?!base/|\\.\\./)',
+    message: 'Queries of one district know no other one; what all of them need is in base.',
+}
+const noOtherPage = (levels) => outside(levels, 'Every page stands in the shell, so that the shell knows none of them.')
 const noMockApi = { group: ['**/mock-api/**'], message: 'The mock API serves component specs only.' }
 
 /** The import rules of one room: every listed group is refused with its reason. */
@@ -35,6 +47,10 @@ const room = (files, ...patterns) => ({
     files,
     rules: { '@typescript-eslint/no-restricted-imports': ['error', { patterns: [noPlotly, noMockApi, ...patterns] }] },
 })
+
+const lib = [noPages, noCharts, noUi, noApiTypes, noQueryRuntime, noRouter, noReact]
+const ui = [noPages, noCharts, noApiTypes, noQueryRuntime, noRouter]
+const api = [noPages, noCharts, noUi, noRouter]
 
 export default defineConfig([
     globalIgnores(['dist', '**/_generated']),
@@ -63,11 +79,17 @@ export default defineConfig([
         },
     },
     room(['src/**/*.{ts,tsx}']),
-    room(['src/lib/**/*.{ts,tsx}'], noPages, noCharts, noUi, noApiTypes, noQueryRuntime, noRouter, noReact),
-    room(['src/ui/**/*.{ts,tsx}'], noPages, noCharts, noApiTypes, noQueryRuntime, noRouter),
+    room(['src/lib/**/*.{ts,tsx}'], ...lib),
+    room(['src/lib/{export,text,units}/*.{ts,tsx}'], ...lib, noDistrict),
+    room(['src/ui/**/*.{ts,tsx}'], ...ui, noTables),
+    room(['src/ui/tables/*.{ts,tsx}'], ...ui),
+    room(['src/ui/{export,layout,text,theme}/*.{ts,tsx}'], ...ui, noDistrict),
     room(['src/charts/**/*.{ts,tsx}'], noPages, noQueries, noQueryRuntime, noRouter),
     room(['src/charts/*/*figure.ts'], noPages, noQueries, noUi, noQueryRuntime, noRouter, noReact),
-    room(['src/api/**/*.{ts,tsx}'], noPages, noCharts, noUi, noRouter),
+    room(['src/api/**/*.{ts,tsx}'], ...api),
+    room(['src/api/queries/*/*.{ts,tsx}'], ...api, onlyBase),
+    room(['src/pages/shell/*.{ts,tsx}'], noOtherPage(1)),
+    room(['src/pages/shell/*/*.{ts,tsx}'], noOtherPage(2)),
     {
         files: ['src/charts/plotlyBundle.ts', 'src/mock-api/**/*.{ts,tsx}', 'src/**/*.spec.{ts,tsx}'],
         rules: { '@typescript-eslint/no-restricted-imports': 'off' },
