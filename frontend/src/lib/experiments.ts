@@ -1,5 +1,5 @@
-export type ExperimentVerdict = 'improved' | 'no_difference' | 'worse' | 'inconclusive'
-export type ExperimentState = 'planned' | 'running' | 'ended'
+type ExperimentVerdict = 'improved' | 'no_difference' | 'worse' | 'inconclusive'
+type ExperimentState = 'planned' | 'running' | 'ended'
 
 type Tone = 'good' | 'info' | 'warning' | 'critical' | 'neutral'
 

@@ -69,16 +69,7 @@ export const ruleStateColours = {
 export const swingColours = { low: '#9db8d1', high: '#3f7fb5' } as const
 
 /** Neutral series colours (after Okabe and Ito), for counters and other lines without a meaning of their own. */
-export const seriesColours = [
-  '#0f8fb3',
-  '#e08e1b',
-  '#12927f',
-  '#c86b98',
-  '#8f6bc8',
-  '#8a8a34',
-  '#c2544a',
-  '#6f8494',
-] as const
+const seriesColours = ['#0f8fb3', '#e08e1b', '#12927f', '#c86b98', '#8f6bc8', '#8a8a34', '#c2544a', '#6f8494'] as const
 
 /** The colour of the n-th series, cycling. */
 export function seriesColour(index: number): string {

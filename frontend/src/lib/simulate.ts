@@ -58,7 +58,7 @@ export function gridMetricText(metric: GridMetric): MetricText {
   return metricTexts[metric]
 }
 
-export type SweepStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
+type SweepStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
 
 interface StatusText {
   label: string

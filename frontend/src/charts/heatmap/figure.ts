@@ -1,5 +1,5 @@
 import type { Layout } from 'plotly.js'
-import { cellActivity, cellState, type HeatGrid } from '../../lib/heat/heatGrid'
+import { cellActivity, cellNotCollected, cellState, type HeatGrid } from '../../lib/heat/heatGrid'
 import type { ChartTheme } from '../../lib/palette'
 import { middleCut, plotText } from '../../lib/text/escape'
 import { formatUtc, plotTime } from '../../lib/units/time'
@@ -152,7 +152,7 @@ function heatmapTable(grid: HeatGrid) {
       row.offsetBytes,
       row.sizeBytes,
       ...grid.columnEnds.map((_, column) => {
-        const code = grid.cells[index * width + column] ?? 255
+        const code = grid.cells[index * width + column] ?? cellNotCollected
         return cellActivity(grid, code) ?? cellState(code)
       }),
     ]),

@@ -3,6 +3,7 @@ import {
   activityCode,
   cellActivity,
   cellMaximum,
+  cellNotCollected,
   cellNotResident,
   cellUnsampled,
   formatActivity,
@@ -55,7 +56,9 @@ export function heatmapLayers(grid: HeatGrid, theme: ChartTheme): Data[] {
   const special: (number | null)[][] = []
   let anySpecial = false
   grid.rows.forEach((_, row) => {
-    const codes = source.map((column) => (column === null ? 255 : (grid.cells[row * width + column] ?? 255)))
+    const codes = source.map((column) =>
+      column === null ? cellNotCollected : (grid.cells[row * width + column] ?? cellNotCollected),
+    )
     activity.push(codes.map((code) => (code <= cellMaximum ? code : null)))
     const marks = codes.map((code) => (code === cellNotResident ? 0 : code === cellUnsampled ? 1 : null))
     anySpecial ||= marks.some((mark) => mark !== null)

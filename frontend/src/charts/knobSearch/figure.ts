@@ -27,7 +27,7 @@ export function flatnessText(search: SweepSearch): string | null {
 }
 
 /** The values of a setting that were tried, in order. */
-export function triedValues(search: SweepSearch, key: string): number[] {
+function triedValues(search: SweepSearch, key: string): number[] {
   const values = new Set(search.points.flatMap((point) => point.settings[key] ?? []))
   return [...values].sort((a, b) => a - b)
 }

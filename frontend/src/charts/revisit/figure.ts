@@ -6,7 +6,7 @@ import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 /** Below this share of the memory that was watched at first, a curve stands on little and is dashed. */
-export const thinShare = 0.05
+const thinShare = 0.05
 
 /** How many points of a curve stand on enough memory; the rest up to `last_known_lag` is thin, and then nothing is known. */
 export function solidPoints(curve: Pick<RevisitCurve, 'at_risk_bytes' | 'last_known_lag'>): number {

@@ -19,9 +19,3 @@ export function readLabels(typed: string): Record<string, string> | string {
   }
   return found
 }
-
-/** The selector that a text is: every `key=value` of it. Other words are none. */
-export function labelSelector(typed: string): [key: string, value: string][] {
-  const labels = readLabels(typed)
-  return typeof labels === 'string' ? [] : Object.entries(labels)
-}

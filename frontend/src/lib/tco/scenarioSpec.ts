@@ -6,7 +6,7 @@ export interface JsonObject {
   [key: string]: Json
 }
 /** Values by path: what differs from the scenario that a view started from. */
-export type Changes = Record<string, Json>
+type Changes = Record<string, Json>
 
 /** Changes as the router sees them: their values are not typed, because its types do not bear recursive ones. */
 export type UrlChanges = Record<string, unknown>

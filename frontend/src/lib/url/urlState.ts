@@ -20,10 +20,10 @@ export const serviceTabs = [
   'hosts',
   'advice',
 ] as const
-export type ServiceTab = (typeof serviceTabs)[number]
+type ServiceTab = (typeof serviceTabs)[number]
 
 export const hostTabs = ['overview', 'advice', 'moves', 'counters', 'hardware', 'setup'] as const
-export type HostTab = (typeof hostTabs)[number]
+type HostTab = (typeof hostTabs)[number]
 
 export const schemes = ['recency', 'frequency', 'cold_age'] as const
 export type SchemeName = (typeof schemes)[number]
@@ -32,7 +32,7 @@ export const pageKinds = ['anon', 'file', 'tmpfs'] as const
 export type PageKindName = (typeof pageKinds)[number]
 
 export const revisitClocks = ['last_access', 'turned_cold'] as const
-export type RevisitClock = (typeof revisitClocks)[number]
+type RevisitClock = (typeof revisitClocks)[number]
 
 /** Loss targets that advice is offered for. */
 export const lossTargets = [0.01, 0.02, 0.05, 0.1] as const
@@ -84,8 +84,8 @@ export interface ListSearch extends TimeSearch {
   state?: string | undefined
 }
 
-export const adviceKinds = ['ratio', 'knob'] as const
-export const adviceStatuses = ['open', 'adopted', 'dismissed', 'gone'] as const
+const adviceKinds = ['ratio', 'knob'] as const
+const adviceStatuses = ['open', 'adopted', 'dismissed', 'gone'] as const
 
 /** Parameters of the agents page: whether all hosts are listed or those that are behind. */
 export interface AgentsSearch extends TimeSearch {

@@ -29,7 +29,7 @@ function cellAt(row: number, column: number, columns: number): number {
 }
 
 /** The header of a heat grid as the API answers it, and its cells row by row. */
-export function tiles(serviceId: string, columns = 360): { header: TileGrid; cells: Uint8Array } {
+function tiles(serviceId: string, columns = 360): { header: TileGrid; cells: Uint8Array } {
   const list = rows()
   const cells = new Uint8Array(list.length * columns)
   for (let row = 0; row < list.length; row += 1) {

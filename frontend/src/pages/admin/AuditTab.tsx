@@ -105,7 +105,7 @@ const columns: Column<AuditItem & { index: number }>[] = [
 ]
 
 /** What an entry says beside who, what and to what: `role: viewer, days: 90`. */
-export function detailText(detail: AuditItem['detail']): string {
+function detailText(detail: AuditItem['detail']): string {
   return Object.entries(detail)
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ')

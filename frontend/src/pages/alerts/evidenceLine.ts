@@ -2,7 +2,7 @@ import type { AlertDetail } from '../../api/_generated/schema'
 import type { BacktestLine, StateSpan } from '../../charts/backtest/figure'
 
 /** The states of an alert as stretches, from its changes. */
-export function historySpans(history: AlertDetail['history']): StateSpan[] {
+function historySpans(history: AlertDetail['history']): StateSpan[] {
   const ordered = [...history].sort((a, b) => Date.parse(a.at) - Date.parse(b.at))
   return ordered.map((change, index) => ({
     state: change.to_state,

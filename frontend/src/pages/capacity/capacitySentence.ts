@@ -4,7 +4,7 @@ import { threeDigits, formatRatio } from '../../lib/units/units'
 type Shown = Pick<CapacitySubject, 'name' | 'days_to_exhaustion' | 'refused' | 'method'>
 
 /** The day on which a subject may be full at the earliest: the early warning, else the median; null where none is known. */
-export function firstDay({ days_to_exhaustion: days }: Pick<CapacitySubject, 'days_to_exhaustion'>): number | null {
+function firstDay({ days_to_exhaustion: days }: Pick<CapacitySubject, 'days_to_exhaustion'>): number | null {
   return days.early.value ?? days.median.value
 }
 

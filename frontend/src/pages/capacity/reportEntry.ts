@@ -30,7 +30,7 @@ export const blankReport: ReportEntry = {
 }
 
 /** Addresses as typed, one after the other with commas, spaces or lines between. */
-export function addressesOf(text: string): string[] {
+function addressesOf(text: string): string[] {
   return text.split(/[\s,;]+/).filter((address) => address !== '')
 }
 

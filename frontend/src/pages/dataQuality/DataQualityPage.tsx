@@ -2,20 +2,43 @@ import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { DataQuality } from '../../api/_generated/schema'
+import type { DataQuality, FleetQuality } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { dataQualityQuery } from '../../api/queries/operate/dataQuality'
 import { GapTimelineChart } from '../../charts/gapTimeline/GapTimelineChart'
 import { formatLocal } from '../../lib/units/time'
 import { countOf, formatRatio } from '../../lib/units/units'
+import { Stat } from '../../ui/figures/Stat'
+import { StatStrip } from '../../ui/figures/StatStrip'
 import { Headline } from '../../ui/layout/Headline'
 import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import classes from './DataQualityPage.module.css'
-import { QualityStats } from './QualityStats'
 import { QualityTable } from './QualityTable'
+
+const stats = [
+  ['received', 'Received', 'Intervals received'],
+  ['missing', 'Missing', 'Intervals missing'],
+  ['late', 'Late', 'Intervals that came later than ten minutes'],
+  ['corrected', 'Time rebuilt', 'Intervals whose time was rebuilt'],
+  ['too_late', 'Too late', 'Intervals that came too late to be kept'],
+  ['set_aside', 'Set aside', 'Intervals set aside'],
+  ['duplicates', 'Sent again', 'Batches that came again'],
+  ['dropped', 'Dropped', 'Batches that agents dropped'],
+] as const
+
+/** Sums over all hosts; zero, not collected and not enough data look different. */
+function QualityStats({ fleet }: { fleet: FleetQuality | undefined }) {
+  return (
+    <StatStrip label="Data quality of the fleet" columns={4}>
+      {stats.map(([key, label, name]) => (
+        <Stat key={key} label={label} name={name} figure={fleet?.[key]} />
+      ))}
+    </StatStrip>
+  )
+}
 
 const route = getRouteApi('/data-quality')
 

@@ -1,6 +1,8 @@
+import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useMemo, type ReactNode } from 'react'
+import { alertsQuery } from '../../api/queries/alerts/alerts'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { fleetQuery } from '../../api/queries/fleet/fleet'
 import { LinesChart } from '../../charts/lines/LinesChart'
@@ -13,12 +15,12 @@ import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
+import { ToneTag } from '../../ui/tags/ToneTag'
 import { ServicesTable } from '../services/ServicesTable'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { useListSearch } from '../shell/useListSearch'
-import { FiringAlerts } from './FiringAlerts'
 import { FleetStats } from './FleetStats'
 import { StatisticsPanels } from './StatisticsPanels'
 import { WorstHosts } from './WorstHosts'
@@ -120,5 +122,23 @@ export function FleetPage(): ReactNode {
         <StatisticsPanels />
       </Stack>
     </div>
+  )
+}
+
+/** How many alerts fire, the gravest named; leads to them. */
+function FiringAlerts({ refreshMs }: { refreshMs: number | null }) {
+  const { data, isError } = useQuery(alertsQuery('firing', {}, refreshMs))
+  if (isError) return <ToneTag tone="neutral" label="alerts not known" />
+  if (data === undefined) return <Skeleton width={120} height={20} />
+  const all = data.items.length
+  const critical = data.items.filter(({ severity }) => severity === 'critical').length
+  const grave = critical === 0 ? '' : `, ${critical} critical`
+  return (
+    <Link to="/alerts" data-testid="firing-alerts">
+      <ToneTag
+        tone={critical > 0 ? 'critical' : all > 0 ? 'warning' : 'good'}
+        label={all === 0 ? 'no alert fires' : `${all} alert${all === 1 ? ' fires' : 's fire'}${grave}`}
+      />
+    </Link>
   )
 }

@@ -1,6 +1,6 @@
 import type { FleetOverview } from '../../api/_generated/schema'
 import { heatColours, tierColour } from '../../lib/palette'
-import { CountStat } from '../../ui/figures/CountStat'
+import { CountStat } from '../../ui/figures/AmountStat'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Term } from '../../ui/text/Term'

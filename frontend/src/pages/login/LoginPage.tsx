@@ -9,7 +9,6 @@ import { returnPath } from '../../lib/access/permissions'
 import type { LoginSearch } from '../../lib/url/identityUrl'
 import { Fault } from '../../ui/states/Fault'
 import { ProblemState } from '../../ui/states/ProblemState'
-import { FirstStart } from './FirstStart'
 import classes from './LoginPage.module.css'
 
 const route = getRouteApi('/login')
@@ -85,5 +84,23 @@ function PasswordForm({ back }: { back: string }) {
       </Button>
       {entering.error !== null && <Fault text={problemText(entering.error)} />}
     </form>
+  )
+}
+
+/** What to do where nobody has an account yet, or a password is lost. */
+function FirstStart() {
+  return (
+    <details className={classes.help} data-testid="first-start">
+      <summary>First start, or no password?</summary>
+      <p>
+        The first start prints a one-time link for an administrator. On the machine that runs the service, make another
+        one and open it here:
+      </p>
+      <pre tabIndex={0}>tierscope token link --role admin</pre>
+      <p>
+        An administrator then makes users under Administration and hands each a one-time link to set a password. Lost
+        passwords are renewed the same way.
+      </p>
+    </details>
   )
 }

@@ -2,21 +2,24 @@ import { AppShell, useComputedColorScheme, useMantineColorScheme } from '@mantin
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { useEffect, useRef, type ReactNode } from 'react'
+import { useCallback, useEffect, useRef, type ReactNode } from 'react'
+import type { InstallationStatus } from '../../api/_generated/schema'
 import { statusQuery } from '../../api/queries/operate/status'
-import { HatchPattern } from '../../ui/theme/HatchPattern'
+import { toRfc3339 } from '../../lib/units/time'
+import { resolveRange } from '../../lib/url/timeRange'
+import type { ExportOrigin } from '../../ui/export/download'
 import { ExportOriginContext } from '../../ui/export/exportOrigin'
 import { SimulatedBanner } from '../../ui/provenance/SimulatedBanner'
+import { HatchPattern } from '../../ui/theme/HatchPattern'
 import { LoginNotice } from './access/LoginNotice'
-import { Navigation } from './navigation/Navigation'
-import { SearchDialog } from './navigation/SearchDialog'
-import classes from './Shell.module.css'
-import { ShortcutsDialog } from './navigation/ShortcutsDialog'
-import { TopBar } from './navigation/TopBar'
 import { useSession } from './access/useSession'
 import { useSessionEnd } from './access/useSessionEnd'
-import { useShellOrigin } from './useShellOrigin'
+import { Navigation } from './navigation/Navigation'
+import { SearchDialog } from './navigation/SearchDialog'
+import { ShortcutsDialog } from './navigation/ShortcutsDialog'
+import { TopBar } from './navigation/TopBar'
 import { useShortcuts } from './navigation/useShortcuts'
+import classes from './Shell.module.css'
 import { useTimeRange } from './time/useTimeRange'
 
 /** The frame around every page. */
@@ -78,4 +81,17 @@ export function Shell(): ReactNode {
       <ShortcutsDialog opened={helpOpened} onClose={help.close} />
     </AppShell>
   )
+}
+
+/** What every file that a page hands out says of itself: the installation's origin and the page's time range. */
+function useShellOrigin(status: InstallationStatus | undefined): () => ExportOrigin {
+  const { range } = useTimeRange()
+  return useCallback(() => {
+    const { start, end } = resolveRange(range.from, range.to, Math.floor(Date.now() / 1000))
+    return {
+      origin: status === undefined ? 'unknown' : status.simulated ? 'simulated' : 'measured',
+      window: { start: toRfc3339(start), end: toRfc3339(end) },
+      version: status?.version ?? null,
+    }
+  }, [status, range])
 }

@@ -1,18 +1,19 @@
-import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, type ReactNode } from 'react'
+import type { Sweep } from '../../api/_generated/schema'
+import { problemText } from '../../api/problem'
 import { loadStateOf } from '../../api/queries/base/loadState'
-import { sweepQuery, sweepResultsQuery } from '../../api/queries/simulate/sweeps'
+import { deleteSweep, sweepQuery, sweepResultsQuery } from '../../api/queries/simulate/sweeps'
 import { SweepFrontierChart } from '../../charts/sweepFrontier/SweepFrontierChart'
-import type { GridMetric } from '../../lib/simulate'
-import { sweepStatus } from '../../lib/simulate'
+import { sweepStatus, type GridMetric } from '../../lib/simulate'
 import { SimulatedOrigin } from '../../ui/export/SimulatedOrigin'
+import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
 import { Headline } from '../../ui/layout/Headline'
 import { Stack } from '../../ui/layout/Stack'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { NotesList } from '../../ui/text/NotesList'
-import { DeleteSweep } from './DeleteSweep'
 import { SweepGrid } from './grid/SweepGrid'
 import { KnobSearchPanel } from './KnobSearchPanel'
 import { RunView } from './RunView'
@@ -94,5 +95,21 @@ export function SweepPage(): ReactNode {
         </Stack>
       </SimulatedOrigin>
     </div>
+  )
+}
+
+/** Deletes a sweep with its results, after asking. */
+function DeleteSweep({ sweep }: { sweep: Sweep }) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const deleting = useMutation(deleteSweep(queries))
+  return (
+    <ConfirmDelete
+      what="this sweep"
+      consequence="The sweep goes with all its results. The trace stays."
+      pending={deleting.isPending}
+      problem={deleting.error === null ? undefined : problemText(deleting.error)}
+      onConfirm={() => deleting.mutate(sweep.id, { onSuccess: () => void navigate({ to: '/simulator' }) })}
+    />
   )
 }

@@ -1,12 +1,13 @@
 import { Skeleton } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
+import { formatCount } from '../../lib/units/units'
 import classes from './Stat.module.css'
 
 interface AmountStatProps {
   label: ReactNode
   /** The value with its unit; undefined while there is none yet. */
-  value: string | undefined
+  value: ReactNode | undefined
   note: ReactNode
   warn?: boolean
   testId?: string
@@ -31,5 +32,27 @@ export function AmountStat({ label, value, note, warn = false, testId }: AmountS
         </>
       )}
     </div>
+  )
+}
+
+interface CountStatProps extends Pick<AmountStatProps, 'label' | 'note' | 'warn'> {
+  value: number | undefined
+  of?: number | undefined
+}
+
+/** A counted headline figure, such as hosts: exact, so it carries a note in place of an interval. */
+export function CountStat({ value, of, ...rest }: CountStatProps) {
+  const whole = of !== undefined && <span className={classes.unit}>of {formatCount(of)}</span>
+  return (
+    <AmountStat
+      {...rest}
+      value={
+        value === undefined ? undefined : (
+          <>
+            {formatCount(value)} {whole}
+          </>
+        )
+      }
+    />
   )
 }

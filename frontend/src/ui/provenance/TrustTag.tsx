@@ -1,7 +1,7 @@
 import { Tooltip } from '@mantine/core'
 import classes from './TrustTag.module.css'
 
-export type TrustLevel = 'exact' | 'bound' | 'sampled' | 'partial' | 'not_supported'
+type TrustLevel = 'exact' | 'bound' | 'sampled' | 'partial' | 'not_supported'
 
 const meanings: Record<TrustLevel, string> = {
   exact: 'The kernel counts exactly this.',

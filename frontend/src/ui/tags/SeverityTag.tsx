@@ -1,7 +1,7 @@
 import { IconAlertOctagon, IconAlertTriangle, IconInfoCircle } from '@tabler/icons-react'
 import classes from './SeverityTag.module.css'
 
-export type Severity = 'info' | 'warning' | 'critical'
+type Severity = 'info' | 'warning' | 'critical'
 
 const icons = { info: IconInfoCircle, warning: IconAlertTriangle, critical: IconAlertOctagon }
 

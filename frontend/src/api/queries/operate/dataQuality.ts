@@ -3,7 +3,7 @@ import { client, dataOf } from '../../client'
 import { rangeQuery, refreshing, type TimeRange } from '../base/range'
 
 /** Hosts that one page of the data-quality list holds. */
-export const qualityPageSize = 100
+const qualityPageSize = 100
 
 /** What arrived, what is missing and why: the fleet, and the hosts that miss most from `cursor` on. */
 export function dataQualityQuery(range: TimeRange, cursor: string | undefined) {

@@ -11,7 +11,7 @@ import { Prose } from '../../../ui/text/Prose'
 import classes from '../AlertsPage.module.css'
 
 /** Settings of a receiver in one line; secrets are references. */
-export function settingsLine(receiver: Pick<Receiver, 'settings'>): string {
+function settingsLine(receiver: Pick<Receiver, 'settings'>): string {
   return Object.entries(receiver.settings)
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`)

@@ -20,7 +20,7 @@ const lengths = [
 ]
 
 /** The matchers that pick an alert again: its rule and its subject. */
-export function matchersOfAlert(alert: Pick<Alert, 'rule_name' | 'subject'>): string {
+function matchersOfAlert(alert: Pick<Alert, 'rule_name' | 'subject'>): string {
   const { kind, name } = alert.subject
   const rule: LabelMatcher = { name: 'alertname', op: '=', value: alert.rule_name }
   return matchersText(kind === 'fleet' ? [rule] : [rule, { name: kind, op: '=', value: name }])

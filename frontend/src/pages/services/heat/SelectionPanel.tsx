@@ -3,19 +3,45 @@ import { IconX } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { heatQuery } from '../../../api/queries/heat/heat'
 import { loadStateOf } from '../../../api/queries/base/loadState'
+import { heatQuery } from '../../../api/queries/heat/heat'
 import { AgeHistogramChart } from '../../../charts/ageHistogram/AgeHistogramChart'
 import { formatActivity, measureLabel, type HeatGrid } from '../../../lib/heat/heatGrid'
-import { summariseSelection } from '../../../lib/heat/heatSelection'
+import { summariseSelection, type SelectedMapping } from '../../../lib/heat/heatSelection'
 import { formatUtc, formatWindow, toRfc3339 } from '../../../lib/units/time'
 import { formatBytes, formatRatio } from '../../../lib/units/units'
 import type { Box } from '../../../lib/url/urlState'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { Panel } from '../../../ui/layout/Panel'
-import { MappingList } from './MappingList'
 import { Stack } from '../../../ui/layout/Stack'
+import { EmptyState } from '../../../ui/states/EmptyState'
+import type { Column } from '../../../ui/tables/column'
+import { DataTable } from '../../../ui/tables/DataTable'
 import classes from './SelectionPanel.module.css'
+
+const columns: Column<SelectedMapping>[] = [
+  { key: 'kind', header: 'Kind', cell: (mapping) => mapping.kind },
+  { key: 'mapping', header: 'Mapping', cell: (mapping) => <span className="ts-mono">{mapping.mapping}</span> },
+  {
+    key: 'offset',
+    header: 'Offsets',
+    numeric: true,
+    cell: (mapping) => `${formatBytes(mapping.fromBytes)} – ${formatBytes(mapping.toBytes)}`,
+  },
+]
+
+const mostRows = 40
+
+/** The mappings that a selection touches. */
+function MappingList({ mappings }: { mappings: SelectedMapping[] }) {
+  return (
+    <DataTable
+      label="Mappings in the selection"
+      columns={columns}
+      rows={mappings.slice(0, mostRows)}
+      rowKey={(mapping) => `${mapping.kind}-${mapping.mapping}`}
+    />
+  )
+}
 
 const route = getRouteApi('/services/$serviceId')
 

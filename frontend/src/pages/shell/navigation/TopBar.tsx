@@ -1,9 +1,9 @@
 import { ActionIcon, Burger, Button, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconKeyboard, IconLink, IconMoon, IconSearch, IconSun } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
 import { AccountMenu } from '../access/AccountMenu'
 import { TimeRangeControl } from '../time/TimeRangeControl'
-import { Brand } from './Brand'
 import classes from './TopBar.module.css'
 
 interface TopBarProps {
@@ -64,5 +64,19 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
       </Tooltip>
       <AccountMenu />
     </div>
+  )
+}
+
+/** The product's mark and name: a link to the fleet. */
+function Brand() {
+  return (
+    <Link to="/" className={classes.brand} aria-label="Tierscope, to the fleet">
+      <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden>
+        <rect x="1" y="2" width="18" height="4" rx="1.2" fill="var(--ts-hot)" />
+        <rect x="1" y="8" width="18" height="4" rx="1.2" fill="var(--ts-warm)" />
+        <rect x="1" y="14" width="18" height="4" rx="1.2" fill="var(--ts-cold)" />
+      </svg>
+      <span className={classes.name}>Tierscope</span>
+    </Link>
   )
 }

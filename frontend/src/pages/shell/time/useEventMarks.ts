@@ -10,7 +10,7 @@ import { relevantEvents, type EventSubject } from '../../../lib/fleet/events'
 import { useTimeRange } from './useTimeRange'
 
 /** The host or service whose alerts charts mark. */
-export type AlertedSubject = { host: string } | { service: string } | null
+type AlertedSubject = { host: string } | { service: string } | null
 
 function alertMark(mark: AlertMark): ChartMark {
   return {

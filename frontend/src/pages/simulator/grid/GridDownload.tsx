@@ -4,7 +4,7 @@ import { settingsText } from '../../../lib/simulate'
 import { ExportMenu } from '../../../ui/export/ExportMenu'
 
 /** All runs as a table, one row each. */
-export function cellsTable(results: SweepResults): Table {
+function cellsTable(results: SweepResults): Table {
   return {
     columns: [
       'policy',
