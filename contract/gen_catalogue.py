@@ -117,21 +117,17 @@ def quote(text: str) -> str:
 
 
 def render_rust(metrics: list[Metric]) -> str:
-    """The agent's table: what it needs to tell a missing counter from one it never heard of."""
-    lines = [f"//! The metric catalogue; {MARK}.", "", "use crate::catalogue::{Kind, Metric, ScopeKind};", ""]
-    lines += ["/// Every metric, sorted by source and name.", "pub static METRICS: &[Metric] = &["]
+    """The agent's table: what it needs to tell a missing counter from one it never heard of. One metric to a line."""
+    lines = [f"//! The metric catalogue; {MARK}.", "", "use crate::catalogue::Kind::{Counter, Gauge};"]
+    lines += ["use crate::catalogue::ScopeKind::{Cgroup, Host, Node, Service, Zone};"]
+    lines += ["use crate::catalogue::{Metric, metric};", ""]
+    lines += ["/// Every metric, sorted by source and name.", "#[rustfmt::skip]"]
+    lines += ["pub static METRICS: &[Metric] = &["]
     for metric in metrics:
-        scopes = ", ".join(f"ScopeKind::{scope.capitalize()}" for scope in metric.scopes)
-        lines += [
-            "    Metric {",
-            f"        name: {quote(metric.name)},",
-            f"        source: {quote(metric.source)},",
-            f"        unit: {quote(metric.unit)},",
-            f"        kind: Kind::{metric.kind.capitalize()},",
-            f"        scopes: &[{scopes}],",
-            f"        rollup: {str(metric.rollup).lower()},",
-            "    },",
-        ]
+        texts = ", ".join(map(quote, (metric.source, metric.name, metric.unit)))
+        scopes = ", ".join(scope.capitalize() for scope in metric.scopes)
+        kept = str(metric.rollup).lower()
+        lines.append(f"    metric({texts}, {metric.kind.capitalize()}, &[{scopes}], {kept}),")
     return "\n".join([*lines, "];", ""])
 
 

@@ -43,6 +43,26 @@ pub struct Metric {
     pub rollup: bool,
 }
 
+/// Makes an entry, so that the generated table has one line for each metric: source, name, unit, kind, scopes, and whether
+/// the service keeps it for longer than raw values.
+pub(crate) const fn metric(
+    source: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    kind: Kind,
+    scopes: &'static [ScopeKind],
+    rollup: bool,
+) -> Metric {
+    Metric {
+        name,
+        source,
+        unit,
+        kind,
+        scopes,
+        rollup,
+    }
+}
+
 /// All metrics of a source, by binary search.
 pub fn of_source(source: &str) -> &'static [Metric] {
     let start = METRICS.partition_point(|metric| metric.source < source);
