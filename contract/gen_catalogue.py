@@ -118,9 +118,9 @@ def quote(text: str) -> str:
 
 def render_rust(metrics: list[Metric]) -> str:
     """The agent's table: what it needs to tell a missing counter from one it never heard of. One metric to a line."""
-    lines = [f"//! The metric catalogue; {MARK}.", "", "use crate::catalogue::Kind::{Counter, Gauge};"]
-    lines += ["use crate::catalogue::ScopeKind::{Cgroup, Host, Node, Service, Zone};"]
-    lines += ["use crate::catalogue::{Metric, metric};", ""]
+    lines = [f"//! The metric catalogue; {MARK}.", "", "use crate::metric::Kind::{Counter, Gauge};"]
+    lines += ["use crate::metric::ScopeKind::{Cgroup, Host, Node, Service, Zone};"]
+    lines += ["use crate::metric::{Metric, metric};", ""]
     lines += ["/// Every metric, sorted by source and name.", "#[rustfmt::skip]"]
     lines += ["pub static METRICS: &[Metric] = &["]
     for metric in metrics:

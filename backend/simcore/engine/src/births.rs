@@ -1,8 +1,8 @@
 //! Where a page goes when it is allocated: at its birth, and when it comes back from swap or disk.
 
+use crate::page::{Kind, Tier};
 use crate::params::{Interleave, Policy};
-use crate::state::{State, Tier};
-use crate::trace::Kind;
+use crate::state::State;
 
 impl State<'_> {
     /// Places all pages born in this interval. `last` is their birth, so that an untouched one has an age.

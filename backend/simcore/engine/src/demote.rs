@@ -1,7 +1,8 @@
 //! Demotion: what leaves DRAM, and when.
 
+use crate::page::{ACTIVE, PROMOTED, Tier};
 use crate::params::Policy;
-use crate::state::{ACTIVE, Lowered, PROMOTED, State, Tier};
+use crate::state::{Lowered, State};
 use crate::victims::{Victim, Wanted};
 
 impl State<'_> {

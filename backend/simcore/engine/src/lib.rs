@@ -11,6 +11,7 @@ mod hints;
 mod metrics;
 mod offload;
 mod oracle;
+mod page;
 mod params;
 mod promote;
 mod run;
@@ -21,12 +22,13 @@ mod victims;
 
 pub use metrics::{Interval, Outcome, Place};
 pub use oracle::oracle_accesses;
+pub use page::Kind;
 pub use params::{
     HintTime, HotPageSelection, Interleave, Memory, Offload, Params, ParamsError, Policy, Scan,
     Swap, SwapDevice, Tpp, Watermarks,
 };
 pub use run::{IdentityError, simulate};
 pub use swap::{offload_units, writes_of_evictions};
-pub use trace::{Kind, Pages, Rows, Trace, TraceError};
+pub use trace::{Pages, Rows, Trace, TraceError};
 
 pub use hints::{adjusted_threshold, expected_hint_seconds};

@@ -1,6 +1,6 @@
 //! What a simulation says of each interval. Pages are counted in units.
 
-use crate::trace::KINDS;
+use crate::page::KINDS;
 
 /// Where accesses found their page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

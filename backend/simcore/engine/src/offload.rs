@@ -1,7 +1,8 @@
 //! TMO-style offloading: the coldest pages of all tiers go to swap and disk, less of them the more faults stall.
 
+use crate::page::Tier;
 use crate::params::Offload;
-use crate::state::{State, Tier};
+use crate::state::State;
 use crate::swap::offload_units;
 
 impl State<'_> {

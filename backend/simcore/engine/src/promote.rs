@@ -1,8 +1,9 @@
 //! Promotion: which touched pages of the slower tier go up, and in which order.
 
 use crate::hints::hint_seconds;
+use crate::page::{NEVER, PROMOTED, Page, Tier};
 use crate::params::{HotPageSelection, Policy};
-use crate::state::{NEVER, PROMOTED, Page, State, Tier};
+use crate::state::State;
 use crate::victims::{Victim, Wanted};
 
 /// Intervals that a page's score looks back on.

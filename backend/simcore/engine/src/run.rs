@@ -4,9 +4,10 @@ use thiserror::Error;
 
 use crate::hints::adjusted_threshold;
 use crate::metrics::{Interval, Outcome, Place};
+use crate::page::{SLOT, Tier};
 use crate::params::{Params, ParamsError, Policy};
 use crate::promote::Fault;
-use crate::state::{SLOT, State, Tier};
+use crate::state::State;
 use crate::trace::{Row, Trace};
 
 /// Why a simulation gave nothing.

@@ -1,83 +1,10 @@
-//! Where each page is and what is remembered of it: 12 bytes a page.
+//! All of a simulation that changes: its pages, and how full each tier is.
 
 use crate::metrics::Interval;
+use crate::page::{KINDS, Kind, MEMORY_TIERS, Page, Tier};
 use crate::params::{MOST_UNITS, Params, Policy};
-use crate::trace::{KINDS, Trace};
+use crate::trace::Trace;
 use crate::victims::{Victim, Victims};
-
-/// Where a page lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Tier {
-    Dram = 0,
-    Slow = 1,
-    /// Written to the swap device.
-    Swap = 2,
-    /// A file page dropped: its next access reads it again.
-    Dropped = 3,
-    /// Born, and no memory was left for it.
-    Nowhere = 4,
-    /// Not born yet, or gone.
-    Absent = 5,
-}
-
-/// Tiers that hold pages in memory.
-pub(crate) const MEMORY_TIERS: usize = 2;
-/// Intervals without a touch after which a page counts as inactive.
-pub(crate) const INACTIVE_AFTER: u32 = 10;
-/// `demoted` of pages that were never demoted, or whose demotion was counted.
-pub(crate) const NEVER: u32 = u32::MAX;
-
-/// One page.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Page {
-    /// Interval of its last touch, or of its birth.
-    pub last: u32,
-    /// Interval of its last demotion that no promotion followed yet.
-    pub demoted: u32,
-    pub tier: Tier,
-    /// Bit i: touched i intervals before `last`.
-    pub history: u8,
-    pub flags: u8,
-}
-
-/// On the active list when it was last looked at.
-pub(crate) const ACTIVE: u8 = 1;
-/// A slot on the swap device holds its content.
-pub(crate) const SLOT: u8 = 2;
-/// Promoted in this interval.
-pub(crate) const PROMOTED: u8 = 4;
-
-impl Page {
-    const UNBORN: Self = Self {
-        last: 0,
-        demoted: NEVER,
-        tier: Tier::Absent,
-        history: 0,
-        flags: 0,
-    };
-
-    pub(crate) fn is(&self, flag: u8) -> bool {
-        self.flags & flag != 0
-    }
-
-    /// Whether it is active now: what is not touched for ten intervals no longer is.
-    pub(crate) fn is_active(&self, now: u32) -> bool {
-        self.is(ACTIVE) && now - self.last < INACTIVE_AFTER
-    }
-
-    /// Remembers a touch: a page touched in a later interval than the one before turns active.
-    pub(crate) fn touch(&mut self, now: u32) {
-        let gap = now - self.last;
-        if gap > 0 {
-            // A page that idled past the limit starts over as inactive does: this touch activates it again.
-            self.flags |= ACTIVE;
-            self.history = if gap >= 8 { 0 } else { self.history << gap };
-            self.last = now;
-        }
-        self.history |= 1;
-    }
-}
 
 /// A demotion of this interval, with what it changed.
 #[derive(Debug, Clone, Copy)]
@@ -174,6 +101,6 @@ impl<'t> State<'t> {
 
     /// Whether pages of this kind can be evicted at all.
     pub(crate) fn can_evict(&self, kind: usize) -> bool {
-        kind == crate::trace::Kind::File as usize || self.params.memory.swap.is_some()
+        kind == Kind::File as usize || self.params.memory.swap.is_some()
     }
 }

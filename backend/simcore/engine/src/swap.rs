@@ -1,8 +1,8 @@
 //! Eviction to swap and disk, and faults from there.
 
+use crate::page::{Kind, MEMORY_TIERS, SLOT, Tier};
 use crate::params::{Offload, SwapDevice};
-use crate::state::{MEMORY_TIERS, SLOT, State, Tier};
-use crate::trace::Kind;
+use crate::state::State;
 use crate::victims::{Victim, Wanted};
 
 impl State<'_> {

@@ -2,20 +2,8 @@
 
 use thiserror::Error;
 
-/// What a page holds. The numbers are those of page traces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
-    /// Heap, stack and other anonymous memory.
-    Anon = 0,
-    /// Page cache.
-    File = 1,
-    /// Shared memory and tmpfs; swappable as anon is, placed as files are by type-aware allocation.
-    Tmpfs = 2,
-}
+use crate::page::KINDS;
 
-/// Number of kinds.
-pub(crate) const KINDS: usize = 3;
 /// Set in a row's page where the accesses include stores.
 const WRITTEN: u32 = 1 << 31;
 /// Most pages of a trace: their numbers share a word with a flag.
@@ -228,7 +216,7 @@ impl Trace {
 
     /// Bytes of memory for each page, beside the rows: its description here and its state in a simulation.
     pub const BYTES_PER_PAGE: usize =
-        size_of::<u8>() + 2 * size_of::<u32>() + size_of::<crate::state::Page>();
+        size_of::<u8>() + 2 * size_of::<u32>() + size_of::<crate::page::Page>();
 
     fn fill_rows(
         &mut self,

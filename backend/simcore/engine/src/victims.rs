@@ -4,7 +4,7 @@
 //! so, so that walking the rows of old intervals with a cursor finds the victims in order. What moved on is passed over
 //! once and for all, which makes the search cost no more than the rows there are.
 
-use crate::state::{ACTIVE, INACTIVE_AFTER, PROMOTED, Page, Tier};
+use crate::page::{ACTIVE, INACTIVE_AFTER, Kind, PROMOTED, Page, Tier};
 use crate::trace::Trace;
 
 /// A page that may go, and where its row stands.
@@ -48,7 +48,7 @@ impl Wanted<'_> {
         state.tier == self.tier
             && state.last == interval
             && !state.is(PROMOTED)
-            && (self.with_anon || self.trace.kind(page) == crate::trace::Kind::File as usize)
+            && (self.with_anon || self.trace.kind(page) == Kind::File as usize)
     }
 }
 

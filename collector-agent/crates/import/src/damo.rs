@@ -7,128 +7,12 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
+use crate::damo_record::TRACEPOINT;
+pub use crate::damo_record::{DamoError, DamoIntervals, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot};
 use crate::{damo_json, damo_text};
 
-/// The name that every line of the text form bears.
-pub(crate) const TRACEPOINT: &str = "damon:damon_aggregated:";
 /// Bytes of a file in which its form must show.
 const HEAD_BYTES: usize = 4096;
-
-/// What a record may hold at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DamoLimits {
-    /// Bytes of text, after inflating.
-    pub text_bytes: u64,
-    /// Regions of all snapshots together.
-    pub regions: u64,
-}
-
-impl Default for DamoLimits {
-    fn default() -> Self {
-        Self {
-            text_bytes: 512 << 20,
-            regions: 4_000_000,
-        }
-    }
-}
-
-/// What one target of one context did, snapshot by snapshot.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DamoRecord {
-    /// Which kdamond.
-    pub kdamond: u32,
-    /// Which of its contexts.
-    pub context: u32,
-    /// Which of the context's targets.
-    pub target: u64,
-    /// `None` in the text form, which does not say.
-    pub intervals: Option<DamoIntervals>,
-    /// By time; at least one.
-    pub snapshots: Vec<DamoSnapshot>,
-}
-
-/// How DAMON was set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DamoIntervals {
-    /// Between two checks of a region. Above zero.
-    pub sample_ns: u64,
-    /// Over which checks are summed. Above zero.
-    pub aggregation_ns: u64,
-}
-
-/// The regions at the end of one aggregation interval.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DamoSnapshot {
-    /// Monotonic clock of the recorded host.
-    pub start_ns: i64,
-    /// After `start_ns`.
-    pub end_ns: i64,
-    /// Sorted by address.
-    pub regions: Vec<DamoRegion>,
-}
-
-/// A stretch of addresses that DAMON takes as uniformly accessed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DamoRegion {
-    /// First address.
-    pub start: u64,
-    /// The address after the last; above `start`.
-    pub end: u64,
-    /// Checks that found an access, of aggregation / sample interval.
-    pub accesses: u32,
-    /// Aggregation intervals for which the region has been about as it is; `None` where not recorded.
-    pub age: Option<u32>,
-}
-
-impl DamoRegion {
-    /// Length.
-    pub fn bytes(&self) -> u64 {
-        self.end - self.start
-    }
-}
-
-/// A record that cannot be read, and why.
-#[derive(Debug, thiserror::Error)]
-pub enum DamoError {
-    /// It has none of the known forms.
-    #[error("is no record of damo: expected its JSON, that compressed with zlib, or lines with {TRACEPOINT}")]
-    Unknown,
-    /// The zlib stream is damaged.
-    #[error("is not readable as zlib: {0}; record it again")]
-    Zlib(std::io::Error),
-    /// The JSON is damaged, or not that of a record.
-    #[error("is not readable as the JSON of damo: {0}")]
-    Json(serde_json::Error),
-    /// A line of the text form is wrong.
-    #[error("line {line}: {problem}")]
-    Line {
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong.
-        problem: &'static str,
-    },
-    /// A value of the JSON is wrong.
-    #[error("record {record}, snapshot {snapshot}: {problem}")]
-    Snapshot {
-        /// Counted from 1.
-        record: usize,
-        /// Counted from 1.
-        snapshot: usize,
-        /// What is wrong.
-        problem: &'static str,
-    },
-    /// More than a limit allows.
-    #[error("has more than {limit} {what}: record for a shorter time, or with fewer regions")]
-    TooLarge {
-        /// What there is too much of.
-        what: &'static str,
-        /// How much is allowed.
-        limit: u64,
-    },
-    /// No snapshot is in it.
-    #[error("holds no snapshot: record for longer than one aggregation interval")]
-    Empty,
-}
 
 /// The form of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,19 +112,4 @@ impl<R: Read> Read for Bounded<R> {
         self.left -= within as u64;
         Ok(within)
     }
-}
-
-/// Sorts regions by address and checks that they are stretches.
-pub(crate) fn checked_regions(mut regions: Vec<DamoRegion>) -> Result<Vec<DamoRegion>, &'static str> {
-    if regions.iter().any(|region| region.start >= region.end) {
-        return Err("a region ends before it begins");
-    }
-    if regions.iter().any(|region| region.end > i64::MAX.unsigned_abs()) {
-        return Err("an address is beyond 2^63");
-    }
-    regions.sort_by_key(|region| region.start);
-    if regions.windows(2).any(|pair| pair[1].start < pair[0].end) {
-        return Err("two regions overlap");
-    }
-    Ok(regions)
 }

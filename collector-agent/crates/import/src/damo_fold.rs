@@ -10,7 +10,7 @@ use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Granularity, PageKind};
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder, VmaReading};
 
-use crate::damo::{DamoRecord, DamoSnapshot};
+use crate::damo_record::{DamoRecord, DamoSnapshot};
 use crate::damo_wss::EXCLUDED_SNAPSHOTS;
 
 const SECOND_NS: i64 = 1_000_000_000;

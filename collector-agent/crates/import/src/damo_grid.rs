@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::damo::{DamoRecord, DamoRegion};
+use crate::damo_record::{DamoRecord, DamoRegion};
 
 const SECOND_NS: f64 = 1e9;
 

@@ -4,10 +4,9 @@ use std::io::{BufReader, Read};
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::damo::{
-    DamoError, DamoIntervals, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, checked_regions,
+use crate::damo_record::{
+    DamoError, DamoIntervals, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, checked_regions, parse_number,
 };
-use crate::damo_number::parse;
 
 /// Nanoseconds of a microsecond, the unit of times without one.
 const US: u64 = 1_000;
@@ -86,7 +85,7 @@ impl<'de, const UNITLESS: u64> Deserialize<'de> for Number<UNITLESS> {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                parse(text, UNITLESS)
+                parse_number(text, UNITLESS)
                     .map(Number)
                     .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
             }

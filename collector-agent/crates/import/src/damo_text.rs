@@ -4,8 +4,9 @@
 //! regions of a snapshot are N lines. The end of each snapshot is recorded and its start is not: it starts at the end
 //! of the one before, the first one an average interval before its end.
 
-use crate::damo::{DamoError, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, TRACEPOINT, checked_regions};
-use crate::damo_number::parse;
+use crate::damo_record::{
+    DamoError, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, TRACEPOINT, checked_regions, parse_number,
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -137,22 +138,22 @@ impl Target {
 /// Reads what stands before and after the name of the tracepoint.
 fn parse_line(before: &str, after: &str) -> Result<Line, &'static str> {
     let time = before.split_ascii_whitespace().next_back();
-    let time = time.and_then(|word| parse(word.strip_suffix(':')?, SECOND_NS));
+    let time = time.and_then(|word| parse_number(word.strip_suffix(':')?, SECOND_NS));
     let end_ns = time.and_then(|time| i64::try_from(time).ok());
     let mut words = after.split_ascii_whitespace();
     let mut field = |name: &str| {
         let value = words.next()?.strip_prefix(name)?.strip_prefix('=')?;
-        parse(value, 1)
+        parse_number(value, 1)
     };
     let (target, regions) = (field("target_id"), field("nr_regions"));
     let range = words
         .next()
         .and_then(|word| word.strip_suffix(':')?.split_once('-'));
-    let range = range.and_then(|(start, end)| parse(start, 1).zip(parse(end, 1)));
+    let range = range.and_then(|(start, end)| parse_number(start, 1).zip(parse_number(end, 1)));
     let mut count = || {
         words
             .next()
-            .map(|word| parse(word, 1).and_then(|n| u32::try_from(n).ok()))
+            .map(|word| parse_number(word, 1).and_then(|n| u32::try_from(n).ok()))
     };
     let (accesses, age) = (count().flatten(), count());
     let (start, end) = range.ok_or("expected START-END: after nr_regions=")?;

@@ -1,6 +1,6 @@
 //! The working-set size of a record, as `damo report wss` defines it.
 
-use crate::damo::DamoRecord;
+use crate::damo_record::DamoRecord;
 
 /// Snapshots at the beginning that damo leaves out unless told otherwise: the regions have not settled yet.
 pub const EXCLUDED_SNAPSHOTS: usize = 20;
@@ -17,13 +17,13 @@ impl WorkingSet {
     /// when no snapshot is left.
     pub fn of(record: &DamoRecord, threshold: u32, excluded: usize) -> Option<Self> {
         let snapshots = record.snapshots.get(excluded..)?;
-        let size = |snapshot: &crate::damo::DamoSnapshot| {
+        let size = |snapshot: &crate::damo_record::DamoSnapshot| {
             let counted = snapshot
                 .regions
                 .iter()
                 .filter(|region| region.accesses >= threshold);
             // Regions of a snapshot do not overlap, so their sum stays within the address space.
-            counted.map(crate::damo::DamoRegion::bytes).sum()
+            counted.map(crate::damo_record::DamoRegion::bytes).sum()
         };
         let bytes: Vec<u64> = snapshots.iter().map(size).collect();
         (!bytes.is_empty()).then_some(Self { bytes })

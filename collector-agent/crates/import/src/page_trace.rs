@@ -17,81 +17,14 @@ use tierscope_sample::heat::PageKind;
 use crate::trace_columns::Columns;
 use crate::trace_error::{TraceError, TraceProblem};
 use crate::trace_intervals::Intervals;
+use crate::trace_pages::join_ranges;
+pub use crate::trace_pages::{Access, PageRange, TraceInterval, TraceLimits};
 
 /// Page size of a trace without `page_size` metadata.
 const DEFAULT_PAGE_SIZE_BYTES: u32 = 4096;
 const PAGE_SIZES_BYTES: std::ops::RangeInclusive<u32> = 4096..=1 << 30;
 /// Most bytes of one column of one row group after inflating.
 const MAX_CHUNK_BYTES: i64 = 1 << 30;
-
-/// What a trace may hold at most; more is an error, so that a wrong file cannot take all memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TraceLimits {
-    /// Rows of the file.
-    pub rows: u64,
-    /// Different pages.
-    pub pages: usize,
-    /// Intervals from the first to the last, empty ones included.
-    pub intervals: i64,
-}
-
-impl Default for TraceLimits {
-    fn default() -> Self {
-        Self {
-            rows: 500_000_000,
-            pages: 1 << 24,
-            intervals: 1_000_000,
-        }
-    }
-}
-
-/// The accesses to one page in one interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Access {
-    /// Virtual page number.
-    pub page: u64,
-    /// Kind of the mapping; heap and stack are anon, shmem is tmpfs.
-    pub kind: PageKind,
-    /// Loads.
-    pub loads: u32,
-    /// Stores.
-    pub stores: u32,
-}
-
-/// One interval of a trace.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TraceInterval {
-    /// Its number in the file.
-    pub number: i32,
-    /// The pages accessed, as the file orders them.
-    pub accesses: Vec<Access>,
-}
-
-/// Pages in a row, of one kind.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PageRange {
-    /// Page kind.
-    pub kind: PageKind,
-    /// First page number.
-    pub first: u64,
-    /// Last page number.
-    pub last: u64,
-}
-
-impl PageRange {
-    pub(crate) fn single(kind: PageKind, page: u64) -> Self {
-        Self {
-            kind,
-            first: page,
-            last: page,
-        }
-    }
-
-    /// Pages in the range.
-    pub fn pages(&self) -> u64 {
-        self.last - self.first + 1
-    }
-}
 
 /// An open page trace. Its intervals can be read any number of times.
 pub struct PageTraceReader {
@@ -187,20 +120,6 @@ impl PageTraceReader {
             gap_bytes / u64::from(self.page_size_bytes),
         ))
     }
-}
-
-/// Ranges of pages by kind, sorted, and joined over gaps of up to `gap_pages` pages.
-pub(crate) fn join_ranges(mut ranges: Vec<PageRange>, gap_pages: u64) -> Vec<PageRange> {
-    ranges.sort_unstable();
-    ranges.dedup_by(|next, kept| {
-        let joined =
-            next.kind == kept.kind && next.first.saturating_sub(kept.last) <= gap_pages.saturating_add(1);
-        if joined {
-            kept.last = kept.last.max(next.last);
-        }
-        joined
-    });
-    ranges
 }
 
 fn check_sizes(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tierscope_perf::record::{self, Layout, Record, Records, sample_type};
 
-use crate::perf_recording::{
+use crate::perf_samples::{
     PerfAccess, PerfEvent, PerfFileError, PerfLimits, PerfRecording, PerfSample, ProcessChange, TimedChange,
 };
 

@@ -13,9 +13,7 @@ use tierscope_sample::page_group::{Census, PageGroup, PageGroupOptions, PageSize
 use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::ProcessKey;
 
-use crate::perf_recording::{
-    PerfFileError, PerfRecording, PerfSample, PerfSource, ProcessChange, TimedChange,
-};
+use crate::perf_samples::{PerfFileError, PerfRecording, PerfSample, PerfSource, ProcessChange, TimedChange};
 use crate::perf_space::AddressSpace;
 
 const SECOND_NS: i64 = 1_000_000_000;

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::perf_recording::{
+use crate::perf_samples::{
     PerfAccess, PerfEvent, PerfFileError, PerfLimits, PerfRecording, PerfSample, ProcessChange, TimedChange,
 };
 

@@ -8,8 +8,8 @@ use parquet::file::reader::RowGroupReader;
 use parquet::schema::types::ColumnDescriptor;
 use tierscope_sample::heat::PageKind;
 
-use crate::page_trace::Access;
 use crate::trace_error::TraceProblem;
+use crate::trace_pages::Access;
 
 /// Rows decoded at once.
 const BATCH_ROWS: usize = 8192;

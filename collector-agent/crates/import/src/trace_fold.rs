@@ -11,7 +11,8 @@ use tierscope_sample::page_group::{
 use tierscope_sample::page_sample::PageSampleOptions;
 use tierscope_sample::vma_fold::ProcessKey;
 
-use crate::page_trace::{Access, PageRange};
+pub use crate::trace_pages::MAPPING_GAP_BYTES;
+use crate::trace_pages::{Access, PageRange, UNIT_BYTES};
 use crate::trace_tiles::TraceTiles;
 
 const KINDS: [PageKind; 3] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
@@ -20,14 +21,8 @@ const PROCESS: ProcessKey = ProcessKey {
     pid: 0,
     start_time_ticks: 0,
 };
-/// Pages of a trace are folded as pages of this size, and their bytes scaled: a trace may have pages of any size.
-pub(crate) const UNIT_BYTES: u64 = 4096;
-
 /// Highest page number that has an address.
 pub(crate) const LAST_PAGE: u64 = u64::MAX / UNIT_BYTES;
-
-/// Page-free gaps longer than this part two mappings of a trace.
-pub const MAPPING_GAP_BYTES: u64 = 2 << 20;
 
 /// What a trace stands for when it is folded.
 #[derive(Debug, Clone)]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use crate::page_trace::{Access, TraceInterval, TraceLimits};
 use crate::trace_columns::{Columns, GroupRows};
 use crate::trace_error::{TraceError, TraceProblem};
+use crate::trace_pages::{Access, TraceInterval, TraceLimits};
 
 /// The rows of a file one after the other, one row group in memory at a time in small batches.
 struct Rows {

@@ -12,7 +12,7 @@ use tierscope_sample::heat::{Backend, Granularity, PageKind};
 use tierscope_sample::page_group::{Census, PageGroup, PageGroupOptions, PageMapping, PageSize, PageState};
 use tierscope_sample::vma_fold::ProcessKey;
 
-use crate::page_trace::Access;
+use crate::trace_pages::Access;
 
 /// Turns of the core groups in one interval: one minute by turns of five seconds.
 const TURNS: u64 = 12;

@@ -8,8 +8,7 @@ use tierscope_sample::page_group::PageGroup;
 use tierscope_sample::tile_grid::{CellScale, EPOCH_CHANGE_RATIO, EpochIds, Extent, Grid};
 use tierscope_sample::tiles::{CELL_NOT_COLLECTED, CELL_NOT_RESIDENT, TileColumn, TileEpoch};
 
-use crate::page_trace::{Access, PageRange, join_ranges};
-use crate::trace_fold::{MAPPING_GAP_BYTES, UNIT_BYTES};
+use crate::trace_pages::{Access, MAPPING_GAP_BYTES, PageRange, UNIT_BYTES, join_ranges};
 
 /// The rows in force.
 #[derive(Debug)]

@@ -1,12 +1,13 @@
 //! Snapshot trees: a directory per sample that mirrors the real paths, named by its time, as a directory or `.tar.zst`.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+pub use crate::tree_error::{TreeError, TreeProblem};
+pub use crate::unpack::Limits;
 use crate::unpack::unpack;
 
 /// A file system in memory, where there is one.
@@ -17,68 +18,6 @@ const MEMORY_BYTES: u64 = 256 << 20;
 const SECOND_NS: f64 = 1e9;
 /// `_recorder` and the directory's name may differ by this much before the name is believed.
 const MAX_CLOCK_DIFFERENCE_NS: i64 = 3_600_000_000_000;
-
-/// A recording that cannot be read, and why.
-#[derive(Debug, thiserror::Error)]
-#[error("recording {}: {problem}", path.display())]
-pub struct TreeError {
-    /// File or directory.
-    pub path: PathBuf,
-    /// What is wrong.
-    #[source]
-    pub problem: TreeProblem,
-}
-
-/// The cause of a [`TreeError`].
-#[derive(Debug, thiserror::Error)]
-pub enum TreeProblem {
-    /// It cannot be opened.
-    #[error("cannot be opened: {0}")]
-    Open(io::Error),
-    /// It is no `.tar.zst`, or a damaged one.
-    #[error("is not readable as .tar.zst: {0}")]
-    Archive(io::Error),
-    /// The disk refuses.
-    #[error("cannot be unpacked: {0}; set TMPDIR to a place with space")]
-    Unpack(io::Error),
-    /// A path in the archive leads out of it.
-    #[error("holds the path {0:?}, which leads out of it: the archive is not to be trusted")]
-    Escapes(String),
-    /// More than a limit allows.
-    #[error("has {found} {what}, the limit is {limit}: cut it into shorter ones")]
-    TooLarge {
-        /// What there is too much of.
-        what: &'static str,
-        /// How much there is, as far as read.
-        found: u64,
-        /// How much is allowed.
-        limit: u64,
-    },
-    /// No snapshot is in it.
-    #[error("holds no snapshot: expected directories named by their Unix time, each with proc or sys in it")]
-    Empty,
-}
-
-/// What an archive may hold at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Regular files.
-    pub files: u64,
-    /// Bytes of one file.
-    pub file_bytes: u64,
-    /// Bytes of all files.
-    pub total_bytes: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            files: 2_000_000,
-            file_bytes: 64 << 20,
-            total_bytes: 4 << 30,
-        }
-    }
-}
 
 /// One sample: a directory that stands for `/`, and when it was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]

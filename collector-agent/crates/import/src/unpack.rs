@@ -4,10 +4,31 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use crate::tree::{Limits, TreeProblem};
+use crate::tree_error::TreeProblem;
 
 /// Largest zstd window that is accepted, as a power of two: 128 MiB.
 const WINDOW_LOG_MAX: u32 = 27;
+
+/// What an archive may hold at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Regular files.
+    pub files: u64,
+    /// Bytes of one file.
+    pub file_bytes: u64,
+    /// Bytes of all files.
+    pub total_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            files: 2_000_000,
+            file_bytes: 64 << 20,
+            total_bytes: 4 << 30,
+        }
+    }
+}
 
 /// Unpacks regular files and directories of a `.tar.zst` below `target`. Links and special files are passed over; a
 /// path that leads elsewhere, or more than the limits allow, is an error.

@@ -12,7 +12,8 @@ use crate::pagemap::{PageEntry, Pagemap, PagemapReader};
 use crate::placement::Placement;
 use crate::process::{ProcessFiles, Unmeasured};
 use crate::rivals::{Rival, who_clears_accessed_bits};
-use crate::walker::{Leaf, PageTableWalker, WalkError};
+use crate::walk_error::WalkError;
+use crate::walker::{Leaf, PageTableWalker};
 
 /// Most pages handed out at once, and the most addresses that they span: bounds what pagemap is read for.
 const CHUNK_PAGES: usize = 4096;

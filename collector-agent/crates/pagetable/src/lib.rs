@@ -3,12 +3,12 @@
 pub mod abit;
 pub mod bpf;
 mod clear;
-mod direct_map;
 pub mod idle;
 pub mod mappings;
 pub mod maps;
 mod own_memory;
 pub mod pagemap;
+mod physical;
 pub mod placement;
 pub mod probe;
 pub mod process;
@@ -17,6 +17,7 @@ pub mod rivals;
 pub mod smaps;
 pub mod soft_dirty;
 pub mod uffd;
+mod walk_error;
 pub mod walk_probe;
 pub mod walker;
 

@@ -7,7 +7,8 @@ use tierscope_rootfs::Root;
 use crate::PAGE_BYTES;
 use crate::clear::Clearer;
 use crate::process::{ProcessFiles, process_key};
-use crate::walker::{PageTableWalker, WalkError};
+use crate::walk_error::WalkError;
+use crate::walker::PageTableWalker;
 
 /// Pages tried. They are fresh after the clearing, so that no cached translation hides a touch.
 const PAGES: usize = 2048;

@@ -4,83 +4,30 @@
 //! x86-64. Reads kernel memory and writes none. Limits and costs: docs/method/page-bits.md.
 
 use std::fs::File;
+use std::hint::black_box;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 
 use tierscope_rootfs::{Reader, Root};
 
 use crate::PAGE_BYTES;
-use crate::bpf::btf::{Btf, BtfError, FIRST_FUNCTION_ID, describe_functions};
+use crate::bpf::btf::{Btf, FIRST_FUNCTION_ID, describe_functions};
 use crate::bpf::program::{
     self, KernelLayout, MAX_TABLES, PMD_SHIFT, RECORDS_AT, SHARED_BYTES, TABLE_ENTRIES, TABLES_AT,
     walk_program, word,
 };
 use crate::bpf::sys::{self, FuncInfo, SharedMemory};
-use crate::direct_map::{self, PhysicalLayout};
 use crate::own_memory::OwnMemory;
-use crate::process::Unmeasured;
+use crate::pagemap::PagemapReader;
+use crate::physical::PhysicalLayout;
+use crate::process::{Unmeasured, process_key};
+use crate::walk_error::KERNEL_BTF;
+pub use crate::walk_error::WalkError;
 
-/// Where the kernel describes its types.
-const KERNEL_BTF: &str = "/sys/kernel/btf/vmlinux";
-
-/// Why page tables cannot be walked here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WalkError {
-    /// The layout of page tables is known for one architecture alone.
-    #[error("page tables are walked on x86-64 only; use another heat source here")]
-    Architecture,
-    /// A recording has no page tables.
-    #[error("page tables are those of the running host; there are none in a recording")]
-    Recording,
-    /// The kernel does not describe its types.
-    #[error("{KERNEL_BTF} cannot be read ({reason}): use a kernel with CONFIG_DEBUG_INFO_BTF")]
-    NoBtf {
-        /// Why.
-        reason: String,
-    },
-    /// The description is not understood.
-    #[error("{KERNEL_BTF} is not understood: {0}")]
-    Btf(#[from] BtfError),
-    /// The kernel lacks something.
-    #[error("the kernel has no `{missing}`: this source needs Linux 6.2 or later")]
-    Lacks {
-        /// A function or a member of a structure.
-        missing: &'static str,
-    },
-    /// The kernel refuses a step.
-    #[error(
-        "{step} was refused: {reason}; run with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN, on a kernel that is not \
-         locked down for confidentiality"
-    )]
-    Refused {
-        /// What was tried.
-        step: &'static str,
-        /// The error, and the kernel's explanation where it gives one.
-        reason: String,
-    },
-    /// Known pages of this process were not found where the kernel says they are.
-    #[error(
-        "the tables of this process do not lead to its pages: the process may be in a namespace of process ids of its \
-         own (run it in that of the host), or the kernel keeps its tables in an unknown way"
-    )]
-    NotFound,
-    /// The numbers of page frames are needed once, to find the tables.
-    #[error("{0}; run with CAP_SYS_ADMIN")]
-    NoFrames(&'static str),
-    /// The walk does not show the touches of this process.
-    #[error(
-        "accessed bits do not follow accesses: {wrong_pages} of {pages} pages are wrong; use another heat source"
-    )]
-    NotFollowing {
-        /// Pages that were tried.
-        pages: usize,
-        /// Pages whose bit was wrong.
-        wrong_pages: usize,
-    },
-    /// A file of this process cannot be used.
-    #[error(transparent)]
-    Process(#[from] Unmeasured),
-}
+const GIB: u64 = 1 << 30;
+/// Known pages; their tables lie apart, because each is 2 MiB from the next.
+const KNOWN_PAGES: usize = 3;
+const KNOWN_PAGES_APART: usize = 2 << 20;
 
 /// An entry of a page table that maps memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +119,7 @@ impl PageTableWalker {
             address_mask: physical.address_mask(),
             direct_map: 0,
         };
-        walker.direct_map = direct_map::find(&mut walker, root, &physical)?;
+        walker.direct_map = find_direct_map(&mut walker, root, &physical)?;
         Ok(walker)
     }
 
@@ -345,6 +292,53 @@ fn load(layout: &KernelLayout, map: &OwnedFd) -> Result<OwnedFd, WalkError> {
             format!("{} ({})", refused.error, refused.explanation)
         },
     })
+}
+
+/// The address at which the kernel sees physical address 0, which it keeps secret: found by trying.
+///
+/// The highest table of a process lies in the map of physical memory, and the map begins at a multiple of 1 GiB. A guess
+/// is right if the walk of known pages of this process yields the frames that pagemap names. Guesses begin at the lowest
+/// address, so that no wrong one reads beyond physical memory, where devices may be mapped.
+fn find_direct_map(
+    walker: &mut PageTableWalker,
+    root: &Root,
+    physical: &PhysicalLayout,
+) -> Result<u64, WalkError> {
+    let this = process_key(root, std::process::id())?;
+    let mut memory = vec![0_u8; KNOWN_PAGES * KNOWN_PAGES_APART];
+    let known: Vec<u64> = memory
+        .chunks_mut(KNOWN_PAGES_APART)
+        .map(|chunk| {
+            chunk[0] = black_box(1);
+            chunk.as_ptr() as u64
+        })
+        .collect();
+    let mut pagemap = PagemapReader::new(root.clone());
+    let opened = pagemap.open(this)?;
+    let top = walker.top_table(this.pid)?;
+    let lowest = top.saturating_sub(physical.end_of_memory) / GIB * GIB;
+    for guess in (lowest..=top).step_by(GIB as usize) {
+        let mut right = 0;
+        for &address in &known {
+            let frame = pagemap.entry(&opened, address)?.pfn();
+            let frame = frame.ok_or(WalkError::NoFrames("pagemap hides the numbers of page frames"))?;
+            let leaf = walker.entry_at(this.pid, address, guess)?;
+            let mask = walker.address_mask();
+            let shown = leaf.and_then(|leaf| {
+                let first = leaf.entry.pfn(mask & !(leaf.size_bytes - 1))?;
+                Some(first + (address - leaf.address) / PAGE_BYTES)
+            });
+            if shown != Some(frame) {
+                break;
+            }
+            right += 1;
+        }
+        if right == known.len() {
+            black_box(&memory);
+            return Ok(guess);
+        }
+    }
+    Err(WalkError::NotFound)
 }
 
 #[cfg(test)]

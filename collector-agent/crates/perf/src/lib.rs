@@ -10,6 +10,7 @@ pub mod counting;
 mod error;
 pub mod groups;
 pub mod ibs;
+mod options;
 pub mod pmu;
 pub mod probe;
 pub mod record;

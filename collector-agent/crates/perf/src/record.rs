@@ -5,10 +5,12 @@
 #[cfg(test)]
 pub(crate) mod build;
 mod fields;
+mod layout;
 mod sample;
 #[cfg(test)]
 mod tests;
 
+pub use layout::Layout;
 pub use sample::{Sample, sample_type};
 
 use fields::Fields;
@@ -34,23 +36,6 @@ pub(crate) mod kind {
     pub(crate) const AUX: u32 = 11;
     pub(crate) const ITRACE_START: u32 = 12;
     pub(crate) const LOST_SAMPLES: u32 = 13;
-}
-
-/// How the samples of an event are laid out: the fields of its `perf_event_attr` that decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Layout {
-    /// `sample_type`.
-    pub sample_type: u64,
-    /// `read_format`.
-    pub read_format: u64,
-    /// `branch_sample_type`.
-    pub branch_sample_type: u64,
-    /// `sample_regs_user`.
-    pub user_registers: u64,
-    /// `sample_regs_intr`.
-    pub interrupt_registers: u64,
-    /// `sample_id_all`: records that are no samples end with the identity of their event.
-    pub trailer: bool,
 }
 
 /// One record, not yet understood.

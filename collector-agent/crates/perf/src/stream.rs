@@ -1,15 +1,14 @@
 //! Open events and their rings: one ring for each CPU, shared by all events on it.
 
 use rustix::io::Errno;
-use tierscope_rootfs::{Root, text};
 
 use crate::attr::{self, SampleShape};
 use crate::aux::AuxBuffer;
 use crate::catalogue::{EventSet, EventSpec, Meaning, SamplerKind};
 use crate::error::PerfError;
 use crate::groups::{OnTime, PeriodJitter};
+use crate::options::{SamplerOptions, Scope};
 use crate::ring::Ring;
-use crate::sampler::{SamplerOptions, Scope};
 use crate::sys::{Descriptor, Reading, Target};
 
 /// One event on one CPU: one descriptor for the whole host, or one for each thread.
@@ -138,18 +137,6 @@ impl Opened {
             other => other,
         }
     }
-}
-
-/// CPUs that are online.
-pub(crate) fn online_cpus(root: &Root) -> Result<Vec<u32>, PerfError> {
-    let path = "/sys/devices/system/cpu/online";
-    let fail = |problem: String| PerfError::Pmu {
-        path: path.to_owned(),
-        problem,
-    };
-    let mut reader = tierscope_rootfs::Reader::new(root.clone());
-    let value = reader.value(path).map_err(|missing| fail(missing.to_string()))?;
-    text::list(value).map_err(|error| fail(error.to_string()))
 }
 
 /// The threads of a process; empty when it has ended.

@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::PerfError;
 use crate::groups::{PeriodJitter, Rotation};
-use crate::sampler::SamplerOptions;
+use crate::options::SamplerOptions;
 use crate::stats::{EventStats, IntervalStats};
 use crate::stream::Opened;
 use crate::table::SampleTable;

@@ -7,7 +7,10 @@
 
 mod classes;
 mod finish;
+mod interval;
 mod keyed_hash;
+mod keyed_space;
+mod listed;
 mod process;
 mod reading;
 mod rows;
@@ -22,100 +25,19 @@ use crate::fold::{Folded, GAP_BLOCK_INTERVALS, IntervalEnd, Measured};
 use crate::heat::{Backend, PageKind};
 use crate::history::{FrequencyEncoding, HistoryShape};
 use crate::page_sample::{PageSample, PageSampleOptions};
-use crate::vma_fold::ProcessKey;
+use crate::vma::ProcessKey;
 use classes::{Classes, kind_of_class};
-use finish::Interval;
-use keyed_hash::{keyed_hash, words_of};
+use interval::Interval;
+use keyed_space::{KeyedSpace, SpaceKey};
+use listed::UNIT_SHIFT;
+pub use listed::{Census, PageMapping, PageSize, PageState, TierIndex};
 use process::{KINDS, Process, Visit};
 use sampler::{SampleContext, Sampler};
 use space::Space;
 use tiles::{PageTiles, TileContext};
 
-/// Pages of 4 KiB are the unit in which places are counted.
-const UNIT_SHIFT: u32 = 12;
 /// Most bits per interval of a [`PageGroup`]: the history is then 8 intervals.
 pub const MAX_BITS_PER_INTERVAL: u8 = 8;
-
-/// A mapping of a process, or a stretch of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageMapping {
-    /// First address.
-    pub start: u64,
-    /// The address after the last.
-    pub end: u64,
-    /// Page kind of what is mapped.
-    pub kind: PageKind,
-    /// Name as it may leave the host; "" for unnamed memory.
-    pub name: Arc<str>,
-    /// Device number of the file, 0 without one.
-    pub device: u64,
-    /// Inode of the file, 0 without one: such memory belongs to its process alone.
-    pub inode: u64,
-    /// Offset of `start` in the file; 0 for memory without one.
-    pub offset_bytes: u64,
-}
-
-/// Index into [`PageGroupOptions::tiers`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TierIndex(pub u8);
-
-/// The size of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PageSize {
-    /// 4 KiB.
-    Small4K,
-    /// 2 MiB.
-    Huge2M,
-    /// 1 GiB.
-    Giant1G,
-}
-
-impl PageSize {
-    /// Its bytes.
-    pub const fn bytes(self) -> u32 {
-        match self {
-            Self::Small4K => 1 << 12,
-            Self::Huge2M => 1 << 21,
-            Self::Giant1G => 1 << 30,
-        }
-    }
-}
-
-/// What a back end says of one page in one interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageState {
-    /// An address in the page. A back end that samples addresses gives those; several in one page are summed.
-    pub address: u64,
-    /// Its size.
-    pub size: PageSize,
-    /// Not a page of the file (pagemap bit 61 clear): a page of anonymous memory, or the private copy of a file page.
-    pub anon: bool,
-    /// Where it is, `None` where unknown.
-    pub tier: Option<TierIndex>,
-    /// Active in the interval. Pages with samples are.
-    pub active: bool,
-    /// Loads seen; for a back end that grades activity, the grade.
-    pub loads: u32,
-    /// Stores seen.
-    pub stores: u32,
-}
-
-/// Which pages a back end lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Census {
-    /// Every resident page, each interval. One that is not listed is freed.
-    #[default]
-    Full,
-    /// Pages with samples only. The rest of the resident bytes was never seen; pages that were idle for the whole
-    /// history are forgotten.
-    Seen,
-    /// Pages with accesses only, every access there is, and nothing else: a page is resident from its first access on,
-    /// and for good. This is what a page trace says.
-    Touched,
-    /// A random panel of pages, each interval; rows are scaled up to the resident bytes of their kind. A page that is
-    /// not listed has left the panel.
-    Sample,
-}
 
 /// How a group is folded.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,57 +67,6 @@ impl Default for PageGroupOptions {
             page_sample: None,
         }
     }
-}
-
-/// What a page belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum SpaceKey {
-    /// Anonymous memory of a process, by address.
-    Anon(ProcessKey),
-    /// Private copies of file pages, by offset in the file.
-    Copies(ProcessKey, FileKey),
-    /// A file, by offset.
-    File(FileKey),
-}
-
-/// A file for good, as far as the kernel's list of mappings tells.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct FileKey {
-    device: u64,
-    inode: u64,
-    name: Arc<str>,
-}
-
-impl SpaceKey {
-    /// The process that alone has these pages.
-    fn process(&self) -> Option<ProcessKey> {
-        match self {
-            Self::Anon(process) | Self::Copies(process, _) => Some(*process),
-            Self::File(_) => None,
-        }
-    }
-
-    /// A hash under a secret, of which page ids are made.
-    fn keyed_hash(&self, key: [u64; 2]) -> u64 {
-        let of_process = self
-            .process()
-            .map(|process| [u64::from(process.pid), process.start_time_ticks]);
-        let mut words = vec![u64::from(of_process.is_some())];
-        words.extend(of_process.into_iter().flatten());
-        if let Self::Copies(_, file) | Self::File(file) = self {
-            words.extend([file.device, file.inode]);
-            words.extend(words_of(&file.name));
-        }
-        keyed_hash(key, &words)
-    }
-}
-
-#[derive(Debug)]
-struct KeyedSpace {
-    key: SpaceKey,
-    /// [`SpaceKey::keyed_hash`], where pages are sampled.
-    hash: u64,
-    space: Space,
 }
 
 /// Pages of the processes of one (service, executable) group, and the statistics over them.

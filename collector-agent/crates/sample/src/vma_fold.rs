@@ -8,50 +8,13 @@ use std::sync::Arc;
 
 use crate::fold::{Folded, IntervalEnd, Measured};
 use crate::heat::{HeatRow, PageKind};
+use crate::vma::Vma;
+pub use crate::vma::{ProcessKey, VmaReading};
 use crate::vma_history::{VmaHistory, VmaSums};
 use crate::vma_tiles::VmaTiles;
 
 /// Page size whose activity accessed bits in page tables show; those of hugetlb mappings are not summed by the kernel.
 const BASE_PAGE_BYTES: u32 = 4096;
-
-/// What was read of one mapping of a process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VmaReading {
-    /// First address.
-    pub start: u64,
-    /// The address after the last.
-    pub end: u64,
-    /// Offset in the file; 0 for memory without one.
-    pub offset_bytes: i64,
-    /// Name as it may leave the host; "" for unnamed memory.
-    pub mapping: Arc<str>,
-    /// Page kind.
-    pub kind: PageKind,
-    /// 4096, or that of a hugetlb mapping.
-    pub page_size_bytes: u32,
-    /// Resident bytes, shared pages in parts.
-    pub resident_bytes: i64,
-    /// Bytes accessed since the clearing, shared pages in the same parts.
-    pub referenced_bytes: i64,
-}
-
-/// A process for good: its id and its start time in clock ticks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ProcessKey {
-    /// Process id.
-    pub pid: u32,
-    /// Start time, ticks since boot.
-    pub start_time_ticks: u64,
-}
-
-/// A mapping as it is now, with its past.
-#[derive(Debug)]
-pub(crate) struct Vma {
-    pub(crate) reading: VmaReading,
-    pub(crate) history: VmaHistory,
-    /// Name in the tile epoch, for unnamed memory; `None` for mappings that came later.
-    pub(crate) tile_name: Option<Arc<str>>,
-}
 
 /// Mappings of the processes of one (service, group), and the statistics over them.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::fold::{Folded, Measured};
 use crate::tile_grid::{CellScale, EPOCH_CHANGE_RATIO, EpochIds, Extent, Grid};
 use crate::tiles::{CELL_NOT_COLLECTED, CELL_NOT_RESIDENT, TileColumn, TileEpoch};
-use crate::vma_fold::{ProcessKey, Vma};
+use crate::vma::{ProcessKey, Vma};
 
 /// Smallest rows that are cut: a mapping of less has one row.
 const SMALLEST_REGION_BYTES: i64 = 4096;

@@ -1,7 +1,7 @@
 //! The fields of a sample. Their order is fixed by the kernel and is not that of the bits.
 
-use super::Layout;
 use super::fields::Fields;
+use super::layout::Layout;
 
 /// Bits of `sample_type`, by the names that follow `PERF_SAMPLE_` in the kernel.
 pub mod sample_type {

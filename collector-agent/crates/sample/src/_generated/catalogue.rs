@@ -1,8 +1,8 @@
 //! The metric catalogue; written by `contract/gen_catalogue.py` from `contract/metrics`.
 
-use crate::catalogue::Kind::{Counter, Gauge};
-use crate::catalogue::ScopeKind::{Cgroup, Host, Node, Service, Zone};
-use crate::catalogue::{Metric, metric};
+use crate::metric::Kind::{Counter, Gauge};
+use crate::metric::ScopeKind::{Cgroup, Host, Node, Service, Zone};
+use crate::metric::{Metric, metric};
 
 /// Every metric, sorted by source and name.
 #[rustfmt::skip]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{PageSize, TierIndex};
+use super::listed::{PageSize, TierIndex};
 use crate::fold::PageClass;
 use crate::gap_tally::GapTally;
 use crate::gaps::GapEnd;

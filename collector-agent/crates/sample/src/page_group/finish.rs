@@ -3,41 +3,16 @@
 use super::classes::Class;
 use std::ops::Range;
 
+use super::PageGroup;
 use super::keyed_hash::keyed_hash;
+use super::keyed_space::SpaceKey;
+use super::listed::{Census, UNIT_SHIFT};
 use super::process::Process;
 use super::space::{Page, count_subpages};
-use super::tiles::Touch;
-use super::{Census, PageGroup, ProcessKey, SpaceKey, UNIT_SHIFT};
 use crate::gaps::{GapEnd, censored_by_next_of, closed_gap, end_by_unmap, open_gap};
 use crate::heat::{GAP_BINS, GapRow, PageKind};
 use crate::history::HistoryShape;
-
-/// A mean over the processes that said something.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Mean {
-    sum: f64,
-    count: u32,
-}
-
-impl Mean {
-    pub(super) fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.count += 1;
-    }
-
-    pub(super) fn value(self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / f64::from(self.count))
-    }
-}
-
-/// What was said of the running interval as a whole.
-#[derive(Debug, Default)]
-pub(super) struct Interval {
-    pub(super) duty: Mean,
-    pub(super) period: Mean,
-    /// Counts per page, for a back end that counts.
-    pub(super) touches: Vec<Touch>,
-}
+use crate::vma::ProcessKey;
 
 /// What becomes of a page that was not listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::PageMapping;
+use super::listed::PageMapping;
 
 /// Page kinds.
 pub(super) const KINDS: usize = 3;

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use super::classes::{class_of, is_same_mapping};
 use super::keyed_hash::keyed_hash;
+use super::keyed_space::{FileKey, SpaceKey};
+use super::listed::{PageMapping, PageSize, PageState, UNIT_SHIFT};
 use super::space::{Cursor, HIGHEST_LEVEL};
 use super::tiles::Touch;
-use super::{FileKey, PageGroup, PageMapping, PageSize, PageState, ProcessReading, SpaceKey, UNIT_SHIFT};
+use super::{PageGroup, ProcessReading};
 use crate::gaps::end_by_unmap;
 use crate::heat::PageKind;
-use crate::vma_fold::ProcessKey;
+use crate::vma::ProcessKey;
 
 /// What was read of one page.
 #[derive(Clone, Copy)]

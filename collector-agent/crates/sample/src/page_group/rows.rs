@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::PageGroup;
+use super::listed::{Census, PageSize};
 use super::process::KINDS;
-use super::{Census, PageGroup, PageSize};
 use crate::fold::{IntervalEnd, PageClass};
 use crate::heat::{AGE_BUCKET_STARTS, AGE_BUCKETS, HeatRow, OVERLAP_LAGS, PageKind, WINDOWS};
 use crate::history::{age_bucket, mask};

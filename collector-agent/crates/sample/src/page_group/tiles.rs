@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::classes::{kind_of_class, size_of_class};
+use super::keyed_space::{KeyedSpace, SpaceKey};
+use super::listed::{Census, PageMapping, UNIT_SHIFT};
 use super::process::Process;
-use super::{Census, KeyedSpace, PageMapping, SpaceKey, UNIT_SHIFT};
 use crate::fold::{Folded, Measured};
 use crate::tile_grid::{CellScale, EPOCH_CHANGE_RATIO, EpochIds, Extent, Grid};
 use crate::tiles::{CELL_NOT_COLLECTED, CELL_NOT_RESIDENT, CELL_UNSAMPLED, TileColumn, TileEpoch};
-use crate::vma_fold::ProcessKey;
+use crate::vma::ProcessKey;
 
 /// Smallest rows that are cut.
 const SMALLEST_REGION_BYTES: i64 = 4096;

@@ -1,22 +1,9 @@
-//! Where the kernel maps physical memory, which it keeps secret: found by trying.
-//!
-//! The highest table of a process lies in that map, and the map begins at a multiple of 1 GiB. A guess is right if
-//! the walk of known pages of this process yields the frames that pagemap names. Guesses begin at the lowest address, so
-//! that no wrong one reads beyond physical memory, where devices may be mapped.
+//! What `/proc` says about physical memory: the width of its addresses, its end, and the levels of page tables.
 
-use std::hint::black_box;
-
-use tierscope_rootfs::{Missing, Reader, Root};
+use tierscope_rootfs::{Missing, Reader};
 
 use crate::PAGE_BYTES;
-use crate::pagemap::PagemapReader;
-use crate::process::process_key;
-use crate::walker::{PageTableWalker, WalkError};
-
-const GIB: u64 = 1 << 30;
-/// Known pages; their tables lie apart, because each is 2 MiB from the next.
-const KNOWN_PAGES: usize = 3;
-const KNOWN_PAGES_APART: usize = 2 << 20;
+use crate::walk_error::WalkError;
 
 /// What `/proc` says about physical addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,49 +68,6 @@ fn end_of_memory(iomem: &str) -> Option<u64> {
         u64::from_str_radix(end, 16).ok()
     });
     ends.max().filter(|end| *end > 0).map(|end| end + 1)
-}
-
-/// The address at which the kernel sees physical address 0.
-pub(crate) fn find(
-    walker: &mut PageTableWalker,
-    root: &Root,
-    physical: &PhysicalLayout,
-) -> Result<u64, WalkError> {
-    let this = process_key(root, std::process::id())?;
-    let mut memory = vec![0_u8; KNOWN_PAGES * KNOWN_PAGES_APART];
-    let known: Vec<u64> = memory
-        .chunks_mut(KNOWN_PAGES_APART)
-        .map(|chunk| {
-            chunk[0] = black_box(1);
-            chunk.as_ptr() as u64
-        })
-        .collect();
-    let mut pagemap = PagemapReader::new(root.clone());
-    let opened = pagemap.open(this)?;
-    let top = walker.top_table(this.pid)?;
-    let lowest = top.saturating_sub(physical.end_of_memory) / GIB * GIB;
-    for guess in (lowest..=top).step_by(GIB as usize) {
-        let mut right = 0;
-        for &address in &known {
-            let frame = pagemap.entry(&opened, address)?.pfn();
-            let frame = frame.ok_or(WalkError::NoFrames("pagemap hides the numbers of page frames"))?;
-            let leaf = walker.entry_at(this.pid, address, guess)?;
-            let mask = walker.address_mask();
-            let shown = leaf.and_then(|leaf| {
-                let first = leaf.entry.pfn(mask & !(leaf.size_bytes - 1))?;
-                Some(first + (address - leaf.address) / PAGE_BYTES)
-            });
-            if shown != Some(frame) {
-                break;
-            }
-            right += 1;
-        }
-        if right == known.len() {
-            black_box(&memory);
-            return Ok(guess);
-        }
-    }
-    Err(WalkError::NotFound)
 }
 
 #[cfg(test)]
