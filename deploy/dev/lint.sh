@@ -46,7 +46,7 @@ python_checks() {
     run "ruff check" .venv/bin/ruff check --quiet "${python_paths[@]}"
     run "ruff format" .venv/bin/ruff format --check --quiet "${python_paths[@]}"
     run "import layers" .venv/bin/lint-imports --no-cache
-    run "sizes and names" .venv/bin/python -m pytest -q tests/architecture/test_{clocks,dashboard,layers,names,sizes}.py
+    run "sizes and names" .venv/bin/python -m pytest -q tests/architecture/test_{clocks,dashboard,districts,layers,names,rust_loops,sizes}.py
     run "mypy" .venv/bin/mypy
 }
 

@@ -51,7 +51,7 @@ impl Bounds {
             services: planned(&plan.heat.services),
             sample_services: planned(&plan.heat.sample_services),
             every: level.heat_every(),
-            thrifty: level.is_thrifty(),
+            degraded: level.is_degraded(),
         })
     }
 

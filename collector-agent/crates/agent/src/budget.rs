@@ -54,7 +54,7 @@ pub(crate) enum Level {
     /// Heat over four intervals at a time.
     QuarterHeat,
     /// The same with a cheaper back end.
-    ThriftyHeat,
+    DegradedHeat,
     /// Counters alone.
     NoHeat,
     /// Counters at every fourth interval.
@@ -66,7 +66,7 @@ impl Level {
         Self::Full,
         Self::HalfHeat,
         Self::QuarterHeat,
-        Self::ThriftyHeat,
+        Self::DegradedHeat,
         Self::NoHeat,
         Self::RareCounters,
     ];
@@ -86,8 +86,8 @@ impl Level {
     }
 
     /// Whether a cheaper back end is used.
-    pub(crate) fn is_thrifty(self) -> bool {
-        self == Self::ThriftyHeat
+    pub(crate) fn is_degraded(self) -> bool {
+        self == Self::DegradedHeat
     }
 
     /// Intervals that one reading of counters covers.
@@ -99,7 +99,7 @@ impl Level {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Full => "within",
-            Self::HalfHeat | Self::QuarterHeat | Self::ThriftyHeat => "backed_off",
+            Self::HalfHeat | Self::QuarterHeat | Self::DegradedHeat => "backed_off",
             Self::NoHeat | Self::RareCounters => "stopped",
         }
     }
@@ -107,7 +107,7 @@ impl Level {
     /// The next step down that saves anything; the last one stays.
     fn down(self, heat: HeatUse) -> Self {
         let saves = |level: Self| match level {
-            Self::ThriftyHeat => heat.active && heat.has_cheaper,
+            Self::DegradedHeat => heat.active && heat.has_cheaper,
             Self::RareCounters => true,
             _ => heat.active,
         };
@@ -291,7 +291,7 @@ mod tests {
         let steps = [
             Level::HalfHeat,
             Level::QuarterHeat,
-            Level::ThriftyHeat,
+            Level::DegradedHeat,
             Level::NoHeat,
             Level::RareCounters,
             Level::RareCounters,

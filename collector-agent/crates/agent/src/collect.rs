@@ -4,22 +4,24 @@
 //! allocates next to nothing. Costly files have a cadence of their own: what is not read has no value, never the old one.
 
 mod cadence;
+mod config;
 mod frame;
 mod groups;
 mod host;
+mod notes;
 mod processes;
 mod slow;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tierscope_rootfs::{Missing, ReadError, Reader, Root};
+use tierscope_rootfs::{ReadError, Reader, Root};
 use tierscope_sample::counters::CounterSample;
 use tierscope_sample::placement::NodeClasses;
 use tierscope_sysfs::cgroup::{Groups, Version};
+use tierscope_sysfs::node_classes::node_classes;
 
 use crate::doctor::LinkErrors;
-use crate::inventory;
 use crate::services::{Discovered, FoundService, Rules, Walker};
 use cadence::{Backoff, Timer};
 use frame::Frame;
@@ -27,94 +29,11 @@ use processes::{Rounds, Scene};
 use slow::{Generations, Slow};
 
 pub use cadence::Rescan;
+pub use config::{CollectorConfig, ProcessFiles};
+use notes::Notes;
+pub use notes::{Dropped, Gone};
 pub use processes::largest as largest_processes;
 pub use slow::SlowCadences;
-
-/// Nanoseconds of a second.
-const SECOND_NS: i64 = 1_000_000_000;
-
-/// Limits and cadences.
-#[derive(Debug, Clone)]
-pub struct CollectorConfig {
-    /// Counter names of one host.
-    pub max_names: usize,
-    /// Control groups that are read.
-    pub max_cgroups: usize,
-    /// When nodes, groups, services and processes are looked for again.
-    pub rescan: Rescan,
-    /// Shortest time between two readings of `/proc/zoneinfo`, which takes zone locks.
-    pub zoneinfo_min_ns: i64,
-    /// Shortest time between two readings of control groups, whose counters the kernel sums over CPUs for it.
-    pub groups_min_ns: i64,
-    /// Sources that are read more rarely still.
-    pub slow: SlowCadences,
-    /// Files of single processes; `None` leaves them out.
-    pub process_files: Option<ProcessFiles>,
-    /// Whether numbers of services are collected: their control groups, and their processes.
-    pub services: bool,
-}
-
-/// How much is read of single processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProcessFiles {
-    /// Length of a round over the processes, which is spread over the collections within it.
-    pub min_ns: i64,
-    /// The largest processes of the host, at most so many.
-    pub max_processes: usize,
-    /// Resident bytes of all of them together: reading walks their page tables.
-    pub max_resident_bytes: i64,
-    /// Resident bytes of one process; a larger one is counted and not read.
-    pub max_process_bytes: i64,
-    /// Bytes read of one `numa_maps`.
-    pub max_file_bytes: u64,
-}
-
-impl Default for ProcessFiles {
-    fn default() -> Self {
-        Self {
-            min_ns: 1800 * SECOND_NS,
-            max_processes: 50,
-            max_resident_bytes: 16 << 30,
-            max_process_bytes: 8 << 30,
-            max_file_bytes: 1 << 20,
-        }
-    }
-}
-
-impl Default for CollectorConfig {
-    fn default() -> Self {
-        Self {
-            max_names: 4096,
-            max_cgroups: 200,
-            rescan: Rescan::default(),
-            zoneinfo_min_ns: 5 * SECOND_NS,
-            groups_min_ns: 10 * SECOND_NS,
-            slow: SlowCadences::default(),
-            process_files: Some(ProcessFiles::default()),
-            services: true,
-        }
-    }
-}
-
-impl CollectorConfig {
-    /// For recordings: every snapshot is read whole, whatever the time between them.
-    pub fn for_recordings() -> Self {
-        let process_files = ProcessFiles {
-            min_ns: 0,
-            max_process_bytes: i64::MAX,
-            max_file_bytes: 64 << 20,
-            ..ProcessFiles::default()
-        };
-        Self {
-            rescan: Rescan::ALWAYS,
-            zoneinfo_min_ns: 0,
-            groups_min_ns: 0,
-            slow: SlowCadences::ALWAYS,
-            process_files: Some(process_files),
-            ..Self::default()
-        }
-    }
-}
 
 /// When a reading was made, by the host's clocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,26 +44,6 @@ pub struct Stamp {
     pub boottime_ns: Option<i64>,
     /// The kernel's boot id, or "".
     pub boot_id: Arc<str>,
-}
-
-/// A file that gave nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gone {
-    /// Kernel path, without the root.
-    pub path: String,
-    /// Why.
-    pub missing: Missing,
-}
-
-/// What a limit left out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Dropped {
-    /// Counter names.
-    pub names: usize,
-    /// Control groups.
-    pub cgroups: usize,
-    /// Services.
-    pub services: usize,
 }
 
 /// One reading.
@@ -186,33 +85,6 @@ pub struct Collector {
     rounds: Rounds,
     slow: Slow,
     link_errors: LinkErrors,
-}
-
-/// What a reading finds wrong, collected on the way.
-#[derive(Debug, Default)]
-struct Notes {
-    gone: Vec<Gone>,
-    problems: Vec<ReadError>,
-}
-
-impl Notes {
-    /// Takes note of what reading `path` gave; true if there was a file.
-    fn take(&mut self, path: &str, outcome: tierscope_rootfs::Outcome<()>) -> bool {
-        match outcome {
-            Ok(Ok(())) => true,
-            Ok(Err(problem)) => {
-                self.problems.push(problem);
-                true
-            }
-            Err(missing) => {
-                self.gone.push(Gone {
-                    path: path.to_owned(),
-                    missing,
-                });
-                false
-            }
-        }
-    }
 }
 
 impl Collector {
@@ -331,7 +203,7 @@ impl Collector {
         self.absent_files = vec![0; groups.paths.len()];
         self.services.clone_from(&self.discovered.services);
         (self.nodes, self.version, self.groups) = (nodes, version, groups);
-        self.classes = inventory::node_classes(&mut self.reader, &self.nodes);
+        self.classes = node_classes(&mut self.reader, &self.nodes);
         self.slow.keep(&mut self.frame);
         self.frame.forget_unused();
         changed

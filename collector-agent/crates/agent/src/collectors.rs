@@ -243,7 +243,7 @@ pub(crate) fn write_states(inventory: &mut Inventory, states: &[(&'static str, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::DEFAULT_BACKENDS;
+    use crate::heat::settings::DEFAULT_BACKENDS;
 
     #[test]
     fn every_name_is_there_once() {

@@ -1,43 +1,18 @@
 //! The host's id and credential: bought once with a join token, kept in a file for its owner alone, and changed daily.
 
+mod file;
 mod store;
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use serde::{Deserialize, Serialize};
-use tierscope_upload::{Client, Enrolled, Enrolment, UploadError};
+use tierscope_upload::{Client, Enrolment, UploadError};
 
-use crate::clocks::wall_ns;
-
+pub(crate) use file::Credential;
+use file::{load_file, previous, save};
 pub(crate) use store::CredentialStore;
-
-/// What the service knows this host by.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Credential {
-    /// Goes into every batch.
-    pub(crate) host_id: String,
-    /// What it shows the service.
-    #[serde(rename = "credential")]
-    pub(crate) secret: String,
-    /// When the service gave it (`CLOCK_REALTIME`, nanoseconds); 0 where that was not written down.
-    #[serde(default)]
-    pub(crate) obtained_wall_ns: i64,
-}
-
-impl From<Enrolled> for Credential {
-    fn from(enrolled: Enrolled) -> Self {
-        Self {
-            host_id: enrolled.host_id,
-            secret: enrolled.credential,
-            obtained_wall_ns: wall_ns(),
-        }
-    }
-}
 
 /// What a host says of itself when it enrols.
 pub(crate) struct Introduction<'a> {
@@ -50,55 +25,10 @@ pub(crate) struct Introduction<'a> {
 /// Reads the credential; `None` when there is none yet. Where its file is damaged, the one before serves, which the
 /// service takes for a day.
 pub(crate) fn load(path: &Path) -> Result<Option<Credential>> {
-    load_file(path).or_else(|error| match load_file(&store::previous(path)) {
+    load_file(path).or_else(|error| match load_file(&previous(path)) {
         Ok(Some(previous)) => Ok(Some(previous)),
         _ => Err(error),
     })
-}
-
-/// Reads one file. Refuses one that others can read.
-fn load_file(path: &Path) -> Result<Option<Credential>> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("{} cannot be read", path.display())),
-    };
-    let mode = fs::metadata(path)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        bail!(
-            "{} can be read by others; run `chmod 600 {}`",
-            path.display(),
-            path.display()
-        );
-    }
-    let credential = serde_json::from_str(&text).with_context(|| {
-        format!(
-            "{} is damaged; remove it and enrol again with a join token",
-            path.display()
-        )
-    })?;
-    Ok(Some(credential))
-}
-
-/// Writes the file as a whole, for its owner alone.
-fn save(path: &Path, credential: &Credential) -> Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).with_context(|| format!("{} cannot be made", parent.display()))?;
-    }
-    let temporary = path.with_extension("new");
-    let write = || -> std::io::Result<()> {
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        file.write_all(serde_json::to_string(credential)?.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// The text of a join token file.
@@ -149,13 +79,14 @@ pub(crate) fn enrol_and_save(
     let credential = enrol(client, join_token, introduction)?;
     save(path, &credential)?;
     // It belonged to another host.
-    let _ = fs::remove_file(store::previous(path));
+    let _ = fs::remove_file(previous(path));
     Ok(credential)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn a_credential_is_kept_for_its_owner_alone() {

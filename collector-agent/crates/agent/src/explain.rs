@@ -11,8 +11,8 @@ use tierscope_rootfs::{Reader, Root};
 
 use crate::collectors::{self, Facts};
 use crate::config::Config;
-use crate::heat::{self, write_tracking};
-use crate::ladder::{Offer, Refusal};
+use crate::heat::backend::{Candidate, Refusal};
+use crate::heat::{candidates, write_tracking};
 use crate::probe;
 
 /// Bits of the capabilities that collectors name, from `linux/capability.h`.
@@ -88,7 +88,7 @@ pub fn run(args: &ExplainArgs, out: &mut impl Write) -> anyhow::Result<()> {
         .map(Config::read)
         .transpose()?
         .unwrap_or_default();
-    let explanation = explain(&root, &config, heat::OFFERS);
+    let explanation = explain(&root, &config, candidates::CANDIDATES);
     if args.json {
         serde_json::to_writer(&mut *out, &explanation)?;
         writeln!(out)?;
@@ -98,14 +98,14 @@ pub fn run(args: &ExplainArgs, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn explain(root: &Root, config: &Config, offers: &[Offer]) -> Explanation {
+fn explain(root: &Root, config: &Config, candidates: &[Candidate]) -> Explanation {
     let mut reader = Reader::new(root.clone());
     let held = root
         .is_live()
         .then(|| host::effective_capabilities(&mut reader, "self"))
         .flatten();
     let entry = |facts: &'static Facts| {
-        let (works_here, refusal) = attempt(&mut reader, facts, offers);
+        let (works_here, refusal) = attempt(&mut reader, facts, candidates);
         let refusal = refusal.unwrap_or_else(|| Refusal {
             reason: String::new(),
             hint: String::new(),
@@ -142,7 +142,7 @@ fn explain(root: &Root, config: &Config, offers: &[Offer]) -> Explanation {
 }
 
 /// Whether a collector works, and what speaks against it. `None`: nothing does, as far as can be seen without trying.
-fn attempt(reader: &mut Reader, facts: &Facts, offers: &[Offer]) -> (Option<bool>, Option<Refusal>) {
+fn attempt(reader: &mut Reader, facts: &Facts, candidates: &[Candidate]) -> (Option<bool>, Option<Refusal>) {
     let missing = probe::missing(reader, facts.name).map(|reason| Refusal {
         reason: reason.to_owned(),
         hint: String::new(),
@@ -153,8 +153,8 @@ fn attempt(reader: &mut Reader, facts: &Facts, offers: &[Offer]) -> (Option<bool
     if facts.name == "counters" {
         return (Some(true), None);
     }
-    let probe = match offers.iter().find(|offer| offer.name == facts.name) {
-        Some(offer) => offer.probe,
+    let probe = match candidates.iter().find(|candidate| candidate.name == facts.name) {
+        Some(candidate) => candidate.probe,
         None if facts.name == write_tracking::NAME => write_tracking::probe,
         None => return (missing.is_some().then_some(false), missing),
     };
@@ -245,13 +245,13 @@ mod tests {
         })
     }
 
-    const OFFERS: [Offer; 2] = [
-        Offer {
+    const CANDIDATES: [Candidate; 2] = [
+        Candidate {
             name: "pebs",
             probe: refuse,
             make: |_, _, _| unreachable!("explain makes nothing"),
         },
-        Offer {
+        Candidate {
             name: "referenced",
             probe: |_| Ok(()),
             make: |_, _, _| unreachable!("explain makes nothing"),
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn back_ends_are_tried_and_the_first_that_works_would_measure() {
-        let explanation = explain(&Root::live(), &Config::default(), &OFFERS);
+        let explanation = explain(&Root::live(), &Config::default(), &CANDIDATES);
         assert_eq!(explanation.would_measure.as_deref(), Some("referenced"));
         let pebs = entry(&explanation, "pebs");
         assert_eq!((pebs.works_here, pebs.used), (Some(false), true));

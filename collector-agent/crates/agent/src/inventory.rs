@@ -3,12 +3,10 @@
 mod hypervisor;
 mod unmovable;
 
-use std::sync::Arc;
-
 use tierscope_procfs::{host, swaps};
 use tierscope_rootfs::{Missing, Reader};
 use tierscope_sample::inventory::{CxlDevice, Inventory, Knob, Node, Service, SwapDevice, Tier};
-use tierscope_sample::placement::NodeClasses;
+use tierscope_sysfs::node_classes::read_facts;
 use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes, tiers};
 
 use crate::collect::Collector;
@@ -70,28 +68,6 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
     inventory.collectors = probe::collectors(reader);
     inventory.findings = doctor::examine(reader, &inventory, discovered, errors);
     inventory
-}
-
-fn read_facts(reader: &mut Reader) -> classify::Facts {
-    let ids = nodes::ids(reader).unwrap_or_default();
-    classify::Facts {
-        dax: devices::dax(reader),
-        regions: cxl::regions(reader),
-        windows: devices::cxl_windows(reader),
-        nodes: ids.into_iter().map(|id| nodes::describe(reader, id)).collect(),
-    }
-}
-
-/// Class of the memory of each node, such as `dram`.
-pub(crate) fn node_classes(reader: &mut Reader, ids: &[u32]) -> NodeClasses {
-    let facts = read_facts(reader);
-    let class_of = |node: &nodes::Node| {
-        let ranges = nodes::physical_ranges(reader, node.id);
-        let (class, _) = classify::classify(&facts, node, &ranges);
-        (node.id, Arc::from(class.name()))
-    };
-    let listed = facts.nodes.iter().filter(|node| ids.contains(&node.id));
-    listed.map(class_of).collect()
 }
 
 fn describe_node(reader: &mut Reader, facts: &classify::Facts, node: &nodes::Node) -> Node {

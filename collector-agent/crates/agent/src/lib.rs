@@ -21,12 +21,9 @@ mod guard;
 mod guard_count;
 mod hardware;
 mod heat;
-mod heat_collector;
-mod heat_targets;
 mod host_cgroups;
 pub mod inventory;
 mod kubernetes_labels;
-mod ladder;
 mod layouts;
 mod leftovers;
 mod live;
@@ -47,6 +44,7 @@ pub mod services;
 mod source;
 mod state_dir;
 mod status;
+mod threads;
 mod uplink;
 #[cfg(test)]
 #[path = "../../../testing/waiting.rs"]

@@ -14,7 +14,7 @@ use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
 use crate::collectors::{self, State};
 use crate::config::Config;
 use crate::hardware::HardwareCounters;
-use crate::heat_collector::{HeatCollector, View};
+use crate::heat::collector::{HeatCollector, View};
 use crate::inventory;
 use crate::kubernetes_labels;
 use crate::names::NamePolicy;

@@ -10,6 +10,8 @@ use anyhow::{Context as _, Result, ensure};
 use tierscope_sample::counters::{CounterSample, Key};
 
 use crate::status::StatusFile;
+use crate::threads::spawn;
+use page::SOURCE;
 
 /// Beginnings of the names that tell of tier moves, in `/proc/vmstat` and its twins per node.
 const LEDGER_NAMES: [&str; 6] = [
@@ -20,7 +22,6 @@ const LEDGER_NAMES: [&str; 6] = [
     "pswp",
     "promote_",
 ];
-const SOURCE: &str = "vmstat";
 
 /// The newest counters of tier moves, shared between the collecting loop and the server.
 #[derive(Clone, Default)]
@@ -52,6 +53,6 @@ pub(crate) fn serve(address: SocketAddr, status: StatusFile, ledger: Ledger) -> 
         .with_context(|| format!("`metrics_listen`: {address} cannot be listened at; choose another port"))?;
     let bound = listener.local_addr()?;
     let render = move || page::render(&status.snapshot(), &ledger.lock());
-    crate::run::spawn("metrics", move || http::serve(&listener, &render))?;
+    spawn("metrics", move || http::serve(&listener, &render))?;
     Ok(bound)
 }

@@ -5,15 +5,24 @@
 //! hash), else it is made from the host's machine id. The service has neither.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tierscope_procfs::process;
 use tierscope_rootfs::Reader;
 use tierscope_sample::service::matches_glob;
 
-use crate::config::Names;
+/// How names of executables and mapped files leave the host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Names {
+    /// A secret of the fleet, so that all its hosts hash a path alike; without it the key is this host's own.
+    pub(crate) key_file: Option<PathBuf>,
+    /// Patterns for paths that travel by base name although they lie elsewhere than software packages.
+    pub(crate) allow: Vec<String>,
+}
 
 /// Places whose file names are those of software packages.
 const PACKAGED: [&str; 6] = ["/usr/", "/lib", "/opt/", "/bin/", "/sbin/", "/snap/"];

@@ -47,7 +47,7 @@ impl Queue {
             services_dropped: collection.services_dropped,
             budget_state: standing.budget_state.to_owned(),
             budget_reason: standing.budget_reason,
-            heat_rung: collection.heat_cost.rung.unwrap_or_default().to_owned(),
+            heat_rung: collection.heat_cost.backend.unwrap_or_default().to_owned(),
             guard_paused_intervals: standing.guard_paused_intervals,
             samples_taken: collection.heat_cost.sampling.taken,
             samples_lost: collection.heat_cost.sampling.lost,

@@ -172,7 +172,7 @@ impl<'a> Rounds<'a> {
             status.last_collected_wall_ns = Some(end_wall_ns);
             status.counters = counters;
             status.heat_rows = heat_rows;
-            status.heat_rung = heat_cost.rung;
+            status.heat_rung = heat_cost.backend;
             status.collection_error = error;
             bounds(status);
         });
@@ -200,7 +200,7 @@ impl<'a> Rounds<'a> {
             queued_bytes,
         };
         let heat = HeatUse {
-            active: heat.rung.is_some(),
+            active: heat.backend.is_some(),
             has_cheaper: heat.has_cheaper,
         };
         self.bounds.note(usage, heat);

@@ -30,10 +30,9 @@ use crate::priority;
 use crate::rounds::Rounds;
 use crate::state_dir;
 use crate::status::StatusFile;
+use crate::threads::spawn;
 use crate::uplink::{Shared, Signal, Uplink};
 
-/// Stack of the helper threads; the default of 2 MiB is never used.
-const STACK_BYTES: usize = 256 << 10;
 /// Longest time for each step of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -181,16 +180,6 @@ fn serve_metrics(config: &Config, shared: &Shared) -> Result<Option<Ledger>> {
         .status
         .update(|status| status.metrics_listen = Some(bound.to_string()));
     Ok(Some(ledger))
-}
-
-/// Starts a thread with a small stack.
-pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let builder = std::thread::Builder::new()
-        .name(name.to_owned())
-        .stack_size(STACK_BYTES);
-    builder
-        .spawn(work)
-        .with_context(|| format!("thread {name} cannot be started"))
 }
 
 /// The kept credential, or a new one; `None` when the process is to end. Waits for a service that does not answer.

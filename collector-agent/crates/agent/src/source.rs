@@ -32,7 +32,7 @@ pub(crate) struct Collection {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HeatCost {
     /// The back end that measures; `None` while none does.
-    pub(crate) rung: Option<&'static str>,
+    pub(crate) backend: Option<&'static str>,
     /// Samples of a hardware sampler.
     pub(crate) sampling: Sampling,
     /// Processor time of kernel threads that work for it, such as kdamond.
@@ -73,7 +73,7 @@ pub(crate) struct HeatScope {
     /// Heat is measured over so many intervals at a time.
     pub(crate) every: u32,
     /// Whether a cheaper back end than the best one is to be used.
-    pub(crate) thrifty: bool,
+    pub(crate) degraded: bool,
 }
 
 impl Default for HeatScope {
@@ -82,7 +82,7 @@ impl Default for HeatScope {
             services: None,
             sample_services: None,
             every: 1,
-            thrifty: false,
+            degraded: false,
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod huge_pages;
 pub mod knobs;
 pub mod lru_gen;
 pub mod memory_blocks;
+pub mod node_classes;
 pub mod nodes;
 pub mod ratings;
 pub mod resctrl;

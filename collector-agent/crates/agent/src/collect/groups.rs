@@ -9,8 +9,9 @@ use tierscope_sysfs::cgroup::{self, File, Groups, Version};
 use tierscope_sysfs::lru_gen::IdlePages;
 
 use super::frame::Frame;
+use super::notes::{Gone, Notes};
+use super::processes;
 use super::slow::{Generations, put_idle_pages};
-use super::{Gone, Notes, processes};
 use crate::services::FoundService;
 
 /// About how many names a host prints for itself, for a node with its zones, for a group, and for a group on a node.

@@ -5,7 +5,7 @@ use tierscope_rootfs::Reader;
 use tierscope_sysfs::nodes;
 
 use super::frame::Frame;
-use super::{Dropped, Notes};
+use super::notes::{Dropped, Notes};
 
 /// Files of the host as a whole.
 pub(super) fn read_host(reader: &mut Reader, frame: &mut Frame, notes: &mut Notes) {

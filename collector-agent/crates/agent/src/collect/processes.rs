@@ -10,8 +10,8 @@ use tierscope_procfs::{counters, numa_maps, process};
 use tierscope_rootfs::Reader;
 use tierscope_sample::placement::{NodeClasses, Placement, has_several_classes};
 
-use super::ProcessFiles;
 use super::cadence::Timer;
+use super::config::ProcessFiles;
 use super::frame::Frame;
 use crate::services::{Discovered, FoundService, Process};
 

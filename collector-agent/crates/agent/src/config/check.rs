@@ -4,7 +4,7 @@ use std::fmt;
 
 use tierscope_sample::service::OwnRule;
 
-use super::{Config, is_interval};
+use super::settings::{Config, is_interval};
 use crate::collectors;
 use crate::heat::backend::SamplingSettings;
 use crate::kubernetes_labels;

@@ -3,13 +3,13 @@
 //! The service takes the one before for 24 hours more, so a crash at any moment leaves a credential that works: the file
 //! is replaced only once the new one is known, and the old one is kept beside it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, ensure};
 use tierscope_upload::Client;
 
-use super::{Credential, load_file, save};
+use super::file::{Credential, load_file, previous, save};
 use crate::clocks::{SECOND_NS, wall_ns};
 
 const HOUR_NS: i64 = 3600 * SECOND_NS;
@@ -97,16 +97,12 @@ impl CredentialStore {
     }
 }
 
-/// Where the one before is kept.
-pub(super) fn previous(path: &Path) -> PathBuf {
-    path.with_extension("previous")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{BufRead as _, BufReader, Write as _};
     use std::net::TcpListener;
+    use std::path::Path;
     use tierscope_upload::Settings;
 
     /// Answers each request with the next text; gives the authorisations that were sent.

@@ -1,26 +1,16 @@
 //! The rules of `doctor`. Each looks at the facts and gives at most one finding.
 
 mod counting;
+mod finding;
 mod hardware;
 
 use tierscope_sample::inventory::{Finding, Tier};
 
 use super::Facts;
-
-const DEMOTION: &str = "/sys/kernel/mm/numa/demotion_enabled";
-const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
-const RATE_LIMIT: &str = "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps";
-const SCAN_PERIOD: &str = "/sys/kernel/debug/sched/numa_balancing/scan_period_max_ms";
-/// The bit of `kernel.numa_balancing` that promotes between tiers.
-const TIERING_BIT: u32 = 2;
-/// The kernel's default limit in MiB/s, which no host reaches.
-const RATE_LIMIT_OFF: u64 = 65536;
-/// `CAP_SYS_PTRACE`: other users' processes may be looked at.
-const SYS_PTRACE: u64 = 1 << 19;
-
-/// How sure a finding is.
-const CERTAIN: &str = "certain";
-const LIKELY: &str = "likely";
+use finding::{
+    BALANCING, CERTAIN, DEMOTION, LIKELY, RATE_LIMIT, RATE_LIMIT_OFF, SCAN_PERIOD, SYS_PTRACE, TIERING_BIT,
+    finding, numbers,
+};
 
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
@@ -66,16 +56,6 @@ pub(super) fn all(facts: &Facts<'_>) -> Vec<Finding> {
     };
     findings.sort_by_key(|finding| rank(&finding.severity));
     findings
-}
-
-fn finding(id: &str, severity: &str, confidence: &str, cause: impl Into<String>, fix: &str) -> Finding {
-    Finding {
-        id: id.to_owned(),
-        severity: severity.to_owned(),
-        cause: cause.into(),
-        fix: fix.to_owned(),
-        confidence: confidence.to_owned(),
-    }
 }
 
 fn given_up(facts: &Facts<'_>) -> Option<Finding> {
@@ -326,10 +306,6 @@ fn privileges(facts: &Facts<'_>) -> Option<Finding> {
         cause,
         "Run the agent as root, or grant it these rights, if you want them.",
     ))
-}
-
-fn numbers(nodes: &[u32]) -> String {
-    nodes.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use tierscope_perf::pmu::{self, Pmu};
 use tierscope_rootfs::{Reader, text};
 use tierscope_sysfs::nodes;
 
-use super::{Plan, Planned};
+use super::plan::{Plan, Planned};
 
 /// Bytes of a cache line, which one command, request or message moves.
 const LINE_BYTES: f64 = 64.0;

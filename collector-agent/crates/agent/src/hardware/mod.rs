@@ -2,6 +2,7 @@
 //! processors wait for memory. Where the host has no such unit, the collector says why.
 
 mod bandwidth;
+mod plan;
 mod stalls;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use tierscope_sample::counters::Key;
 
 use crate::clocks::SECOND_NS;
 use crate::collectors::State;
+use plan::Planned;
 
 /// Names of the collectors in the inventory.
 pub(crate) const BANDWIDTH: &str = "memory_bandwidth";
@@ -21,21 +23,6 @@ pub(crate) const STALLS: &str = "memory_stall";
 const READ_EVERY_NS: i64 = 10 * SECOND_NS;
 /// Most counters that are opened: each holds a file descriptor.
 const MAX_COUNTERS: usize = 256;
-
-/// A counter to be opened: which event of which unit, where, and what one count adds to which value.
-#[derive(Debug, Clone, PartialEq)]
-struct Planned {
-    unit: String,
-    event: String,
-    cpu: u32,
-    /// Key of the value that it adds to.
-    key: String,
-    /// What one count is worth in the unit of the value: bytes, or 1 for plain events.
-    factor: f64,
-}
-
-/// What a host offers of one collector: counters to open, or why there are none.
-type Plan = Result<Vec<Planned>, String>;
 
 /// A value that several counters make up.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use tierscope_perf::pmu::Pmu;
 use tierscope_rootfs::{Reader, text};
 
-use super::{Plan, Planned};
+use super::plan::{Plan, Planned};
 
 /// Most processors that are asked, evenly spread: their share stands for all.
 const MAX_CPUS: usize = 32;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
 
+use super::plan::Plan;
 use super::*;
 use crate::fake_root::FakeRoot;
 

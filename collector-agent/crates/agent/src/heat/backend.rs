@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use tierscope_rootfs::Root;
 use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::vma_fold::ProcessKey;
+
+use crate::names::NamePolicy;
 
 /// Largest process that is measured unless the owner says otherwise: a visit costs some 50 ms per GiB.
 pub(crate) const DEFAULT_RSS_LIMIT_BYTES: u64 = 16 << 30;
@@ -115,6 +118,29 @@ pub(crate) trait HeatBackend {
     /// Notes that an interval passes without a visit: it is missing, not idle. Until the next visit nothing is sampled
     /// and the kernel works for nobody: the host is too busy.
     fn miss(&mut self);
+}
+
+/// Why a back end cannot measure on this host, and what would change that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// What stands in the way.
+    pub(crate) reason: String,
+    /// What to do; "" where nothing helps.
+    pub(crate) hint: String,
+}
+
+/// A back end, or why there is none.
+pub(crate) type Started = Result<Box<dyn HeatBackend>, Refusal>;
+
+/// A back end of this program.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate {
+    /// Its name in the settings.
+    pub(crate) name: &'static str,
+    /// Tries it on this process's own memory.
+    pub(crate) probe: fn(&Root) -> Result<(), Refusal>,
+    /// Makes one that has measured nothing yet.
+    pub(crate) make: fn(&Root, &HeatSettings, &NamePolicy) -> Started,
 }
 
 /// Whether the time from `began` to `end` counts as one interval of nominally `interval_ns`.

@@ -8,32 +8,9 @@ use tierscope_sample::fold::IntervalEnd;
 
 use crate::clocks::{self, SECOND_NS};
 use crate::collectors::{self, State};
-use crate::heat;
-use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings};
+use crate::heat::backend::{Candidate, HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal};
+use crate::heat::candidates::CANDIDATES;
 use crate::names::NamePolicy;
-
-/// Why a back end cannot measure on this host, and what would change that.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// What stands in the way.
-    pub(crate) reason: String,
-    /// What to do; "" where nothing helps.
-    pub(crate) hint: String,
-}
-
-/// A back end, or why there is none.
-pub(crate) type Made = Result<Box<dyn HeatBackend>, Refusal>;
-
-/// A back end of this program.
-#[derive(Clone, Copy)]
-pub(crate) struct Offer {
-    /// Its name in the settings.
-    pub(crate) name: &'static str,
-    /// Tries it on this process's own memory.
-    pub(crate) probe: fn(&Root) -> Result<(), Refusal>,
-    /// Makes one that has measured nothing yet.
-    pub(crate) make: fn(&Root, &HeatSettings, &NamePolicy) -> Made,
-}
 
 /// Rounds without a single measured process after which a back end gives way.
 const FRUITLESS_ROUNDS: u32 = 3;
@@ -41,8 +18,8 @@ const FRUITLESS_ROUNDS: u32 = 3;
 const RETRY_NS: i64 = 3600 * SECOND_NS;
 
 /// One back end of the chain.
-struct Rung {
-    offer: Offer,
+struct Entry {
+    candidate: Candidate,
     /// Why it does not measure, and when that was found; `None` while nothing speaks against it.
     refused: Option<(i64, Refusal)>,
     probed: bool,
@@ -50,7 +27,7 @@ struct Rung {
 
 /// The back end that measures.
 struct Active {
-    rung: usize,
+    entry: usize,
     interval_ns: i64,
     backend: Box<dyn HeatBackend>,
     /// Rounds in a row in which it measured nobody.
@@ -58,34 +35,34 @@ struct Active {
 }
 
 /// The chain of one host.
-pub(crate) struct Ladder {
+pub(crate) struct FallbackChain {
     root: Root,
     names: NamePolicy,
-    rungs: Vec<Rung>,
+    entries: Vec<Entry>,
     active: Option<Active>,
-    /// Rungs above are left out to save the host's time.
-    lowest_allowed: usize,
+    /// Entries before it are left out to save the host's time.
+    first_allowed: usize,
 }
 
-impl Ladder {
+impl FallbackChain {
     /// The chain of the back ends that the settings name. Nothing is tried yet.
     pub(crate) fn new(root: Root, names: NamePolicy, wanted: &[String]) -> Self {
-        Self::with_offers(root, names, wanted, heat::OFFERS)
+        Self::with_candidates(root, names, wanted, CANDIDATES)
     }
 
-    fn with_offers(root: Root, names: NamePolicy, wanted: &[String], offers: &[Offer]) -> Self {
-        let offer = |name: &String| offers.iter().find(|offer| offer.name == name);
-        let rungs = wanted.iter().filter_map(offer).map(|offer| Rung {
-            offer: *offer,
+    fn with_candidates(root: Root, names: NamePolicy, wanted: &[String], candidates: &[Candidate]) -> Self {
+        let candidate = |name: &String| candidates.iter().find(|candidate| candidate.name == name);
+        let entries = wanted.iter().filter_map(candidate).map(|candidate| Entry {
+            candidate: *candidate,
             refused: None,
             probed: false,
         });
         Self {
             root,
             names,
-            rungs: rungs.collect(),
+            entries: entries.collect(),
             active: None,
-            lowest_allowed: 0,
+            first_allowed: 0,
         }
     }
 
@@ -99,20 +76,20 @@ impl Ladder {
         let used = self
             .active
             .as_ref()
-            .map_or(self.lowest_allowed, |active| active.rung);
-        self.rungs[(used + 1).min(self.rungs.len())..]
+            .map_or(self.first_allowed, |active| active.entry);
+        self.entries[(used + 1).min(self.entries.len())..]
             .iter()
-            .any(|rung| rung.refused.is_none())
+            .any(|entry| entry.refused.is_none())
     }
 
     /// Leaves out the back end that measures and those before it, if there is one behind it; or takes all in again.
-    pub(crate) fn be_thrifty(&mut self, thrifty: bool) {
-        let is_thrifty = self.lowest_allowed > 0;
-        if thrifty == is_thrifty || (thrifty && !self.has_cheaper()) {
+    pub(crate) fn set_degraded(&mut self, degraded: bool) {
+        let is_degraded = self.first_allowed > 0;
+        if degraded == is_degraded || (degraded && !self.has_cheaper()) {
             return;
         }
-        let used = self.active.as_ref().map_or(0, |active| active.rung);
-        self.lowest_allowed = if thrifty { used + 1 } else { 0 };
+        let used = self.active.as_ref().map_or(0, |active| active.entry);
+        self.first_allowed = if degraded { used + 1 } else { 0 };
         self.stop();
     }
 
@@ -126,7 +103,7 @@ impl Ladder {
         self.retire(settings.interval_ns);
         self.reconsider();
         if self.active.is_none() {
-            self.climb(settings);
+            self.start_first(settings);
         }
         let Some(active) = &mut self.active else {
             return self.refuse(processes);
@@ -172,17 +149,17 @@ impl Ladder {
         let used = self
             .active
             .as_ref()
-            .map_or(self.rungs.len(), |active| active.rung);
+            .map_or(self.entries.len(), |active| active.entry);
         let mut better = false;
-        for (index, rung) in self.rungs.iter_mut().enumerate() {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
             let is_old = |(at_ns, _): &(i64, Refusal)| now_ns - at_ns >= RETRY_NS;
-            if !rung.refused.as_ref().is_some_and(is_old) {
+            if !entry.refused.as_ref().is_some_and(is_old) {
                 continue;
             }
-            rung.refused = (rung.offer.probe)(&self.root)
+            entry.refused = (entry.candidate.probe)(&self.root)
                 .err()
                 .map(|refusal| (now_ns, refusal));
-            better |= rung.refused.is_none() && (self.lowest_allowed..used).contains(&index);
+            better |= entry.refused.is_none() && (self.first_allowed..used).contains(&index);
         }
         if better {
             self.stop();
@@ -190,30 +167,30 @@ impl Ladder {
     }
 
     /// Starts the first back end that works.
-    fn climb(&mut self, settings: &HeatSettings) {
+    fn start_first(&mut self, settings: &HeatSettings) {
         let now_ns = clocks::boottime_ns();
-        for index in self.lowest_allowed..self.rungs.len() {
-            let rung = &mut self.rungs[index];
-            if rung.refused.is_some() {
+        for index in self.first_allowed..self.entries.len() {
+            let entry = &mut self.entries[index];
+            if entry.refused.is_some() {
                 continue;
             }
-            let probed = if rung.probed {
+            let probed = if entry.probed {
                 Ok(())
             } else {
-                (rung.offer.probe)(&self.root)
+                (entry.candidate.probe)(&self.root)
             };
-            match probed.and_then(|()| (rung.offer.make)(&self.root, settings, &self.names)) {
+            match probed.and_then(|()| (entry.candidate.make)(&self.root, settings, &self.names)) {
                 Ok(backend) => {
-                    rung.probed = true;
+                    entry.probed = true;
                     self.active = Some(Active {
-                        rung: index,
+                        entry: index,
                         interval_ns: settings.interval_ns,
                         backend,
                         fruitless: 0,
                     });
                     return;
                 }
-                Err(refusal) => rung.refused = Some((now_ns, refusal)),
+                Err(refusal) => entry.refused = Some((now_ns, refusal)),
             }
         }
     }
@@ -232,7 +209,7 @@ impl Ladder {
             reason: format!("measured nobody in {FRUITLESS_ROUNDS} intervals: {reason}"),
             hint: "it is tried again every hour".to_owned(),
         };
-        self.rungs[active.rung].refused = Some((clocks::boottime_ns(), refusal));
+        self.entries[active.entry].refused = Some((clocks::boottime_ns(), refusal));
     }
 
     /// A round in which nobody could be measured, with the reasons of all back ends.
@@ -250,11 +227,11 @@ impl Ladder {
     /// Why no back end works.
     fn why_none(&self) -> String {
         let reasons: Vec<String> = self
-            .rungs
+            .entries
             .iter()
-            .filter_map(|rung| {
-                let (_, refusal) = rung.refused.as_ref()?;
-                Some(format!("{}: {}", rung.offer.name, refusal.reason))
+            .filter_map(|entry| {
+                let (_, refusal) = entry.refused.as_ref()?;
+                Some(format!("{}: {}", entry.candidate.name, refusal.reason))
             })
             .collect();
         if reasons.is_empty() {
@@ -266,7 +243,7 @@ impl Ladder {
     /// Takes it that every back end works, as on a recorded root, whose accessed bits never change.
     #[cfg(test)]
     pub(crate) fn trust(&mut self) {
-        self.rungs.iter_mut().for_each(|rung| rung.probed = true);
+        self.entries.iter_mut().for_each(|entry| entry.probed = true);
     }
 
     /// Where each back end stands, by name. `measuring` is what the one in use says of itself.
@@ -279,19 +256,19 @@ impl Ladder {
     }
 
     fn state(&self, name: &'static str, measuring: &State) -> State {
-        let Some(index) = self.rungs.iter().position(|rung| rung.offer.name == name) else {
+        let Some(index) = self.entries.iter().position(|entry| entry.candidate.name == name) else {
             return not_named(name);
         };
-        if let Some((_, refusal)) = &self.rungs[index].refused {
+        if let Some((_, refusal)) = &self.entries[index].refused {
             return State::off(&refusal.reason, &refusal.hint);
         }
         match &self.active {
-            Some(active) if active.rung == index => measuring.clone(),
-            Some(active) if index > active.rung => State::off(
-                format!("{} measures instead", self.rungs[active.rung].offer.name),
+            Some(active) if active.entry == index => measuring.clone(),
+            Some(active) if index > active.entry => State::off(
+                format!("{} measures instead", self.entries[active.entry].candidate.name),
                 format!("to prefer it, name it first under [heat]: backends = [\"{name}\"]"),
             ),
-            _ if index < self.lowest_allowed => State::off(
+            _ if index < self.first_allowed => State::off(
                 "left out to keep within the agent's budget",
                 "raise cpu_max_ratio under [budget]",
             ),

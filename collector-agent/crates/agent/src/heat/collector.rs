@@ -10,11 +10,12 @@ use tierscope_wire::CollectorCost;
 
 use crate::clocks::{self, SECOND_NS};
 use crate::collectors::{self, State};
-use crate::config::{Config, Heat};
+use crate::config::Config;
 use crate::heat::backend::{HeatProcess, HeatRound, HeatSettings};
+use crate::heat::chain::FallbackChain;
+use crate::heat::settings::Heat;
+use crate::heat::targets;
 use crate::heat::write_tracking::{self, WriteTracking};
-use crate::heat_targets;
-use crate::ladder::Ladder;
 use crate::names::NamePolicy;
 use crate::plain_names::escaped_name;
 use crate::services::Process;
@@ -35,7 +36,7 @@ const KERNEL_THREAD: &str = "kdamond";
 /// Measures heat as it is told, and knows what to say of it.
 pub(crate) struct HeatCollector {
     settings: Heat,
-    ladder: Ladder,
+    chain: FallbackChain,
     /// Rounds in a row with nobody to measure.
     empty_rounds: u32,
     writes: WriteTracking,
@@ -78,7 +79,7 @@ impl HeatCollector {
             settings: config.heat.clone(),
             writes: WriteTracking::new(root.clone(), &config.heat.write_tracking),
             empty_rounds: 0,
-            ladder: Ladder::new(root, names, &config.heat.backends),
+            chain: FallbackChain::new(root, names, &config.heat.backends),
             view: View::default(),
         }
     }
@@ -91,7 +92,7 @@ impl HeatCollector {
         found: &[Process],
         tier: Option<Arc<str>>,
     ) -> HeatInterval {
-        let (listed, problem) = heat_targets::choose(&self.settings, found);
+        let (listed, problem) = targets::choose(&self.settings, found);
         match &order.heat {
             HeatOrder::Measure(scope) => {
                 let interval_ns = i64::from(order.interval_seconds) * SECOND_NS;
@@ -109,13 +110,13 @@ impl HeatCollector {
                 self.measure(end, scope, listed, problem, &settings)
             }
             HeatOrder::Miss(reason) => {
-                self.ladder.miss();
+                self.chain.miss();
                 self.writes.miss();
                 self.view = self.view_of_pause(&listed, reason);
                 self.unmeasured()
             }
             HeatOrder::Stop(reason) => {
-                self.ladder.stop();
+                self.chain.stop();
                 self.writes.stop();
                 self.view = self.view_of_pause(&listed, reason);
                 self.unmeasured()
@@ -125,7 +126,7 @@ impl HeatCollector {
 
     /// Ends measuring at once.
     pub(crate) fn stop(&mut self) {
-        self.ladder.stop();
+        self.chain.stop();
         self.writes.stop();
     }
 
@@ -148,7 +149,7 @@ impl HeatCollector {
         let (chosen, elsewhere): (Vec<_>, Vec<_>) = listed
             .into_iter()
             .partition(|process| is_wanted(scope.services.as_deref(), process));
-        self.ladder.be_thrifty(scope.thrifty);
+        self.chain.set_degraded(scope.degraded);
         let mut round = self.round(&chosen, end, settings);
         let cpu_before = clocks::thread_cpu_ns();
         self.writes
@@ -180,20 +181,20 @@ impl HeatCollector {
             0
         };
         if self.empty_rounds > EMPTY_ROUNDS {
-            self.ladder.stop();
+            self.chain.stop();
         }
-        if chosen.is_empty() && self.ladder.active().is_none() {
+        if chosen.is_empty() && self.chain.active().is_none() {
             return HeatRound::default();
         }
-        self.ladder.collect(chosen, end, settings)
+        self.chain.collect(chosen, end, settings)
     }
 
     fn cost(&self, round: &HeatRound) -> HeatCost {
         HeatCost {
-            rung: self.ladder.active(),
+            backend: self.chain.active(),
             sampling: round.sampling.unwrap_or_default(),
             kernel_cpu_ns: round.kernel_cpu_ns,
-            has_cheaper: self.ladder.has_cheaper(),
+            has_cheaper: self.chain.has_cheaper(),
             listed: !self.view.services.is_empty(),
         }
     }
@@ -201,7 +202,7 @@ impl HeatCollector {
     fn collector_costs(&self, round: &HeatRound, problem: Option<String>) -> Vec<CollectorCost> {
         let skipped = round.skipped.first().map(|(_, reason)| reason.clone());
         let agent = CollectorCost {
-            name: self.ladder.active().unwrap_or("heat").to_owned(),
+            name: self.chain.active().unwrap_or("heat").to_owned(),
             cpu_ns: round.cpu_ns,
             runs: 1,
             failures: round.skipped.len() as u64,
@@ -267,7 +268,7 @@ impl HeatCollector {
 
     /// Where each back end and the tracking of writes stand.
     fn states(&self, measuring: &State) -> Vec<(&'static str, State)> {
-        let mut states = self.ladder.states(measuring);
+        let mut states = self.chain.states(measuring);
         states.push((write_tracking::NAME, self.writes.state()));
         states
     }

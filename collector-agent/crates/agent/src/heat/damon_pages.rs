@@ -20,9 +20,9 @@ use tierscope_sample::tile_grid::EpochIds;
 
 use crate::clocks;
 use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings};
+use crate::heat::backend::{Refusal, Started};
 use crate::heat::damon_panel::{Member, PANEL_PAGES, Panel};
 use crate::heat::page_groups::{PageGroups, mapping_namer};
-use crate::ladder::{Made, Refusal};
 use crate::leftovers;
 use crate::names::NamePolicy;
 
@@ -337,7 +337,7 @@ fn judge(window: &Window, frames: &HashMap<u64, bool>) -> Result<(), Refusal> {
 }
 
 /// One that has DAMON and has measured nothing yet.
-pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Made {
+pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Started {
     let session = Session::begin(root, &leftovers::guard()).map_err(|error| refusal(&error))?;
     Ok(Box::new(DamonPages::new(
         root,

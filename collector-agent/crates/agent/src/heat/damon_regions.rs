@@ -21,9 +21,9 @@ use tierscope_sample::vma_fold::{ProcessKey, VmaFolder, VmaReading};
 
 use crate::clocks;
 use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, is_one_interval};
+use crate::heat::backend::{Refusal, Started};
 use crate::heat::damon_pages::{WINDOW_SHARE, probe as probe_pages, refusal};
 use crate::heat::page_groups::mapping_namer;
-use crate::ladder::{Made, Refusal};
 use crate::leftovers;
 use crate::names::NamePolicy;
 
@@ -342,7 +342,7 @@ pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
 }
 
 /// One that has DAMON and has measured nothing yet.
-pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Made {
+pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Started {
     let session = Session::begin(root, &leftovers::guard()).map_err(|error| refusal(&error))?;
     Ok(Box::new(DamonRegions::new(
         root,

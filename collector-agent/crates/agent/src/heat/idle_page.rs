@@ -10,9 +10,9 @@ use tierscope_sample::page_group::Census;
 
 use crate::clocks;
 use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings};
+use crate::heat::backend::{Refusal, Started};
 use crate::heat::page_groups::{PageGroups, mapping_namer};
 use crate::heat::tiers::Tiers;
-use crate::ladder::{Made, Refusal};
 use crate::names::NamePolicy;
 
 /// The name of this back end.
@@ -81,7 +81,7 @@ pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
 }
 
 /// One that has measured nothing yet.
-pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Made {
+pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Started {
     let backend = IdlePageBackend::new(root, settings, names.clone()).map_err(|error| refusal(&error))?;
     Ok(Box::new(backend))
 }

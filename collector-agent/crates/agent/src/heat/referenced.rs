@@ -16,7 +16,7 @@ use tierscope_sample::vma_fold::{ProcessKey, VmaFolder};
 
 use crate::clocks;
 use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, is_one_interval};
-use crate::ladder::{Made, Refusal};
+use crate::heat::backend::{Refusal, Started};
 use crate::names::NamePolicy;
 
 /// The name of this back end.
@@ -129,7 +129,7 @@ pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
 
 /// One that has measured nothing yet.
 #[allow(clippy::unnecessary_wraps, reason = "other back ends can fail here")]
-pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Made {
+pub(crate) fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy) -> Started {
     Ok(Box::new(ReferencedBackend::new(
         root.clone(),
         settings.clone(),

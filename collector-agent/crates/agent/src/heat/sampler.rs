@@ -21,25 +21,25 @@ use tierscope_sample::heat::{Backend, PageKind};
 use tierscope_sample::page_group::{Census, PageSize, PageState, TierIndex};
 
 use crate::clocks;
+use crate::heat::backend::{Candidate, Refusal, Started};
 use crate::heat::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Sampling, SamplingSettings};
 use crate::heat::page_groups::{PageGroups, mapping_namer};
-use crate::ladder::{Made, Offer, Refusal};
 use crate::names::NamePolicy;
 
 /// Intel.
-pub(crate) const PEBS: Offer = Offer {
+pub(crate) const PEBS: Candidate = Candidate {
     name: "pebs",
     probe: |root| probe(root, SamplerKind::Pebs),
     make: |root, settings, names| make(root, settings, names, SamplerKind::Pebs),
 };
 /// AMD.
-pub(crate) const IBS: Offer = Offer {
+pub(crate) const IBS: Candidate = Candidate {
     name: "ibs",
     probe: |root| probe(root, SamplerKind::Ibs),
     make: |root, settings, names| make(root, settings, names, SamplerKind::Ibs),
 };
 /// Arm.
-pub(crate) const SPE: Offer = Offer {
+pub(crate) const SPE: Candidate = Candidate {
     name: "spe",
     probe: |root| probe(root, SamplerKind::Spe),
     make: |root, settings, names| make(root, settings, names, SamplerKind::Spe),
@@ -350,7 +350,7 @@ fn probe(root: &Root, kind: SamplerKind) -> Result<(), Refusal> {
     probe_events(root, &events).map_err(|error| refusal(&error))
 }
 
-fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy, kind: SamplerKind) -> Made {
+fn make(root: &Root, settings: &HeatSettings, names: &NamePolicy, kind: SamplerKind) -> Started {
     let (events, backend) = events_of(root, kind)?;
     let made = SamplerBackend::new(root, settings, names.clone(), events, backend);
     Ok(Box::new(made.map_err(|error| refusal(&error))?))

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tierscope_sample::service::{HOST_NAMESPACE, ServiceId, matches_glob};
 use tierscope_sample::vma_fold::ProcessKey;
 
-use crate::config::{Heat, HeatProcesses};
 use crate::heat::backend::HeatProcess;
+use crate::heat::settings::{Heat, HeatProcesses};
 use crate::services::Process;
 
 /// A line of the pid file: `pid [start_time [service]]`.

@@ -8,7 +8,7 @@ use tierscope_sample::page_group::TierIndex;
 use tierscope_sysfs::nodes;
 
 use crate::heat::backend::HeatSettings;
-use crate::inventory::node_classes;
+use tierscope_sysfs::node_classes::node_classes;
 
 /// The tiers of one host, named by class of memory.
 pub(crate) struct Tiers {

@@ -19,8 +19,8 @@ use tierscope_sample::service::matches_glob;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::collectors::State;
+use crate::heat::backend::Refusal;
 use crate::heat::backend::{HeatProcess, is_one_interval};
-use crate::ladder::Refusal;
 use crate::services::Process;
 
 /// The name of this collector.

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use tierscope_sample::catalogue::{self, Kind};
 use tierscope_sample::counters::Key;
 
-use super::SOURCE;
 use crate::clocks::process_cpu_ns;
 use crate::status::Status;
 
+/// Source of the counters of tier moves.
+pub(super) const SOURCE: &str = "vmstat";
 const STATES: [&str; 4] = ["enrolling", "running", "paused", "stopped"];
 const BUDGET_STATES: [&str; 3] = ["within", "backed_off", "stopped"];
 

@@ -6,13 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use serde::Serialize;
 use tierscope_import::damo::{DamoLimits, DamoRecord, looks_like_damo, read};
 use tierscope_import::damo_fold::{DamoIdentity, DamoIntervalPlan};
 use tierscope_import::damo_wss::{EXCLUDED_SNAPSHOTS, WorkingSet};
 use tierscope_wire::Content;
 
-use super::source::{Gather, HeatSource, Identity};
+use super::source::{Gather, HeatSource, Identity, WorkingSetSummary};
 
 /// Bytes of a file in which its form must show.
 const HEAD_BYTES: u64 = 4096;
@@ -21,18 +20,6 @@ const PERCENTS: [u32; 5] = [0, 25, 50, 75, 100];
 /// The records of one file; one for each target.
 pub(crate) struct Damo {
     records: Vec<DamoRecord>,
-}
-
-/// Working-set size of one record, as `damo report wss` gives it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct WorkingSetSummary {
-    /// Number of the target in the record.
-    pub(crate) target: u64,
-    /// Snapshots that count: all but the first 20.
-    pub(crate) snapshots: usize,
-    pub(crate) average_bytes: u64,
-    /// Percentiles 0, 25, 50, 75 and 100 by size.
-    pub(crate) bytes_by_percentile: Vec<u64>,
 }
 
 impl Damo {

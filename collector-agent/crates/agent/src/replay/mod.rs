@@ -2,6 +2,7 @@
 
 mod damo;
 mod deliver;
+mod open;
 mod perf;
 mod recording;
 mod source;
@@ -24,10 +25,11 @@ use tierscope_wire::{Content, CounterRow, LayoutCache};
 
 use crate::clocks::{SECOND_NS, rfc3339, wall_ns};
 use crate::credential::{self, Credential, Introduction};
-use crate::heat_targets::service_name;
+use crate::heat::targets::service_name;
 use deliver::{Delivered, Delivery};
+use open::open_heat;
 pub(crate) use recording::{Recording, read_recording};
-use source::{HeatSource, Identity, open_heat};
+use source::{HeatSource, Identity};
 use summary::{RecordingSummary, Summary, describe};
 use timing::{TimeChoice, shift_ns};
 

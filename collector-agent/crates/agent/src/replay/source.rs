@@ -1,15 +1,11 @@
 //! What all recordings of heat have in common, whatever made them: no time of the host, and a fold of their own.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use serde::Serialize;
 use tierscope_sample::fold::Folded;
 use tierscope_wire::Content;
-
-use super::damo::{Damo, WorkingSetSummary};
-use super::perf::PerfSource;
-use super::traces::Trace;
 
 /// Intervals that are sent together, where the size limits allow.
 const INTERVALS_PER_CONTENT: usize = 120;
@@ -57,22 +53,16 @@ pub(crate) struct Identity {
     pub(crate) epoch_seed: u64,
 }
 
-/// Opens a recording of heat by its content, a page trace by its name; `None` for anything else.
-pub(crate) fn open_heat(path: &Path) -> Result<Option<Box<dyn HeatSource>>> {
-    let is_parquet = path
-        .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
-    if is_parquet {
-        return Ok(Some(Box::new(Trace::open(path)?)));
-    }
-    if path.is_dir() {
-        return Ok(None);
-    }
-    if let Some(damo) = Damo::open(path)? {
-        return Ok(Some(Box::new(damo)));
-    }
-    let perf = PerfSource::open(path)?;
-    Ok(perf.map(|perf| Box::new(perf) as Box<dyn HeatSource>))
+/// Working-set size of one record, as `damo report wss` gives it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct WorkingSetSummary {
+    /// Number of the target in the record.
+    pub(crate) target: u64,
+    /// Snapshots that count: all but the first 20.
+    pub(crate) snapshots: usize,
+    pub(crate) average_bytes: u64,
+    /// Percentiles 0, 25, 50, 75 and 100 by size.
+    pub(crate) bytes_by_percentile: Vec<u64>,
 }
 
 /// Gathers what intervals give into contents of a good size.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::damo::WorkingSetSummary;
 use super::deliver::Delivered;
+use super::source::WorkingSetSummary;
 
 /// The outcome of a replay, as it is printed.
 #[derive(Debug, Serialize)]

@@ -2,7 +2,8 @@
 
 use tierscope_sample::inventory::Finding;
 
-use super::{BALANCING, CERTAIN, DEMOTION, Facts, LIKELY, TIERING_BIT, finding};
+use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, TIERING_BIT, finding};
+use crate::doctor::Facts;
 
 /// Counters of demoted pages, by who demoted them.
 const DEMOTED: [&str; 4] = [

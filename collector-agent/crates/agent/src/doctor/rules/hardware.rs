@@ -3,7 +3,8 @@
 use tierscope_sample::inventory::{Finding, Unmovable};
 use tierscope_sysfs::cxl::{Link, Memory};
 
-use super::{CERTAIN, Facts, LIKELY, finding, numbers};
+use super::finding::{CERTAIN, LIKELY, finding, numbers};
+use crate::doctor::Facts;
 
 /// Shares of a node that cannot move above which it is told, and above which it is a warning, in percent.
 const UNMOVABLE_PERCENT: i64 = 25;

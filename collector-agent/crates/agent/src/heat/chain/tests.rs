@@ -69,7 +69,7 @@ fn try_it(name: &'static str) -> Result<(), Refusal> {
 
 macro_rules! fake {
     ($name:literal) => {
-        Offer {
+        Candidate {
             name: $name,
             probe: |_| try_it($name),
             make: |_, _, _| Ok(Box::new(Fake($name))),
@@ -77,12 +77,12 @@ macro_rules! fake {
     };
 }
 
-const OFFERS: [Offer; 3] = [fake!("pebs"), fake!("damon_pages"), fake!("referenced")];
+const CANDIDATES: [Candidate; 3] = [fake!("pebs"), fake!("damon_pages"), fake!("referenced")];
 
-fn ladder(names: &[&str], refusing: &[&'static str]) -> Ladder {
+fn chain(names: &[&str], refusing: &[&'static str]) -> FallbackChain {
     REFUSING.set(refusing.to_vec());
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    Ladder::with_offers(Root::live(), NamePolicy::plain(), &names, &OFFERS)
+    FallbackChain::with_candidates(Root::live(), NamePolicy::plain(), &names, &CANDIDATES)
 }
 
 fn process() -> HeatProcess {
@@ -96,7 +96,7 @@ fn process() -> HeatProcess {
     }
 }
 
-fn round(ladder: &mut Ladder, interval_ns: i64) -> HeatRound {
+fn round(chain: &mut FallbackChain, interval_ns: i64) -> HeatRound {
     let settings = HeatSettings {
         interval_ns,
         rss_limit_bytes: 1 << 30,
@@ -108,11 +108,11 @@ fn round(ladder: &mut Ladder, interval_ns: i64) -> HeatRound {
         wall_ns: 0,
         boottime_ns: None,
     };
-    ladder.collect(&[process()], end, &settings)
+    chain.collect(&[process()], end, &settings)
 }
 
-fn state(ladder: &Ladder, name: &str) -> State {
-    let states = ladder.states(&State::on());
+fn state(chain: &FallbackChain, name: &str) -> State {
+    let states = chain.states(&State::on());
     states
         .into_iter()
         .find(|(known, _)| *known == name)
@@ -122,32 +122,32 @@ fn state(ladder: &Ladder, name: &str) -> State {
 
 #[test]
 fn the_first_that_works_measures_and_the_others_say_why_not() {
-    let mut ladder = ladder(&["pebs", "referenced", "damon_pages"], &["pebs"]);
-    assert_eq!(round(&mut ladder, 60).measured, 1);
-    assert_eq!(ladder.active(), Some("referenced"));
-    let refused = state(&ladder, "pebs");
+    let mut chain = chain(&["pebs", "referenced", "damon_pages"], &["pebs"]);
+    assert_eq!(round(&mut chain, 60).measured, 1);
+    assert_eq!(chain.active(), Some("referenced"));
+    let refused = state(&chain, "pebs");
     assert_eq!(
         (refused.active, refused.reason.as_str(), refused.hint.as_str()),
         (false, "pebs is not there", "buy pebs")
     );
     assert!(
-        state(&ladder, "damon_pages")
+        state(&chain, "damon_pages")
             .reason
             .contains("referenced measures")
     );
-    assert_eq!(state(&ladder, "referenced"), State::on());
-    let opt_in = state(&ladder, "abit_walk");
+    assert_eq!(state(&chain, "referenced"), State::on());
+    let opt_in = state(&chain, "abit_walk");
     assert!(opt_in.reason.contains("weighs on") && opt_in.hint.contains("abit_walk"));
 }
 
 #[test]
 fn nobody_is_measured_where_none_works_and_each_reason_is_given() {
-    let mut ladder = ladder(&["pebs", "referenced"], &["pebs", "referenced"]);
-    let skipped = round(&mut ladder, 60).skipped;
+    let mut chain = chain(&["pebs", "referenced"], &["pebs", "referenced"]);
+    let skipped = round(&mut chain, 60).skipped;
     let reason = &skipped[0].1;
     assert!(reason.contains("pebs is not there") && reason.contains("referenced is not there"));
-    assert_eq!(ladder.active(), None);
-    let mut empty = self::ladder(&[], &[]);
+    assert_eq!(chain.active(), None);
+    let mut empty = self::chain(&[], &[]);
     assert!(
         round(&mut empty, 60).skipped[0]
             .1
@@ -157,34 +157,34 @@ fn nobody_is_measured_where_none_works_and_each_reason_is_given() {
 
 #[test]
 fn one_that_measures_nobody_gives_way_and_is_tried_again_later() {
-    let mut ladder = ladder(&["damon_pages", "referenced"], &[]);
+    let mut chain = chain(&["damon_pages", "referenced"], &[]);
     for _ in 0..FRUITLESS_ROUNDS {
-        assert_eq!(round(&mut ladder, 60).measured, 0);
+        assert_eq!(round(&mut chain, 60).measured, 0);
     }
     assert_eq!(seen().last().map(String::as_str), Some("drop damon_pages"));
-    assert_eq!(round(&mut ladder, 60).measured, 1);
-    assert!(state(&ladder, "damon_pages").reason.contains("blind"));
-    ladder.rungs[0].refused.as_mut().expect("refused").0 -= RETRY_NS;
-    round(&mut ladder, 60);
-    assert_eq!(ladder.active(), Some("damon_pages"));
+    assert_eq!(round(&mut chain, 60).measured, 1);
+    assert!(state(&chain, "damon_pages").reason.contains("blind"));
+    chain.entries[0].refused.as_mut().expect("refused").0 -= RETRY_NS;
+    round(&mut chain, 60);
+    assert_eq!(chain.active(), Some("damon_pages"));
 }
 
 #[test]
 fn the_last_one_stays_even_when_it_measures_nobody() {
-    let mut ladder = ladder(&["damon_pages"], &[]);
+    let mut chain = chain(&["damon_pages"], &[]);
     for _ in 0..10 {
-        round(&mut ladder, 60);
+        round(&mut chain, 60);
     }
-    assert_eq!(ladder.active(), Some("damon_pages"));
+    assert_eq!(chain.active(), Some("damon_pages"));
 }
 
 #[test]
 fn intervals_of_another_length_begin_anew() {
-    let mut ladder = ladder(&["referenced"], &[]);
-    round(&mut ladder, 60);
-    ladder.miss();
-    round(&mut ladder, 120);
-    ladder.stop();
+    let mut chain = chain(&["referenced"], &[]);
+    round(&mut chain, 60);
+    chain.miss();
+    round(&mut chain, 120);
+    chain.stop();
     let expected = [
         "collect referenced",
         "miss referenced",
@@ -197,18 +197,18 @@ fn intervals_of_another_length_begin_anew() {
 
 #[test]
 fn the_costly_one_can_be_left_out_for_a_while() {
-    let mut ladder = ladder(&["pebs", "referenced"], &[]);
-    round(&mut ladder, 60);
-    assert!(ladder.has_cheaper());
-    ladder.be_thrifty(true);
-    round(&mut ladder, 60);
-    assert_eq!(ladder.active(), Some("referenced"));
-    assert!(!ladder.has_cheaper(), "the cheapest is never left out");
-    assert!(state(&ladder, "pebs").reason.contains("budget"));
-    ladder.be_thrifty(true);
-    round(&mut ladder, 60);
-    assert_eq!(ladder.active(), Some("referenced"));
-    ladder.be_thrifty(false);
-    round(&mut ladder, 60);
-    assert_eq!(ladder.active(), Some("pebs"));
+    let mut chain = chain(&["pebs", "referenced"], &[]);
+    round(&mut chain, 60);
+    assert!(chain.has_cheaper());
+    chain.set_degraded(true);
+    round(&mut chain, 60);
+    assert_eq!(chain.active(), Some("referenced"));
+    assert!(!chain.has_cheaper(), "the cheapest is never left out");
+    assert!(state(&chain, "pebs").reason.contains("budget"));
+    chain.set_degraded(true);
+    round(&mut chain, 60);
+    assert_eq!(chain.active(), Some("referenced"));
+    chain.set_degraded(false);
+    round(&mut chain, 60);
+    assert_eq!(chain.active(), Some("pebs"));
 }

@@ -42,7 +42,7 @@ fn collector(root: &Path, executables: &[&str]) -> HeatCollector {
     };
     let mut collector = HeatCollector::new(&config, Root::new(root), NamePolicy::plain());
     // A recorded root cannot be probed: its accessed bits never change.
-    collector.ladder.trust();
+    collector.chain.trust();
     collector
 }
 
@@ -105,7 +105,7 @@ fn each_service_says_why_its_heat_is_not_measured() {
         ..HeatScope::default()
     };
     let interval = collector.collect(end(1), &order(HeatOrder::Measure(scope)), &processes, None);
-    assert_eq!(interval.cost.rung, Some("referenced"));
+    assert_eq!(interval.cost.backend, Some("referenced"));
     let inventory = described(&collector);
     let cache = &inventory.services[0];
     assert!(cache.heat_measured && cache.heat_reason.is_empty());
@@ -126,7 +126,7 @@ fn without_a_list_nothing_is_tried_and_a_pause_gives_its_own_reason() {
         &processes,
         None,
     );
-    assert!(interval.cost.rung.is_none() && interval.collector_costs.is_empty());
+    assert!(interval.cost.backend.is_none() && interval.collector_costs.is_empty());
     assert_eq!(reason(&described(&idle), "cache"), NOTHING_LISTED);
     let mut busy = collector(root.path(), &["*/cache"]);
     busy.collect(
@@ -195,13 +195,13 @@ fn measuring_ends_when_there_is_nobody_left() {
     let measure = order(HeatOrder::Measure(HeatScope::default()));
     let first = collector.collect(end(1), &measure, &[found(9, "cache")], None);
     assert_eq!(first.collector_costs.len(), 1);
-    let rungs: Vec<_> = (2..=6)
-        .map(|minute| collector.collect(end(minute), &measure, &[], None).cost.rung)
+    let backends: Vec<_> = (2..=6)
+        .map(|minute| collector.collect(end(minute), &measure, &[], None).cost.backend)
         .collect();
     let held = Some("referenced");
-    assert_eq!(rungs, [held, held, held, None, None]);
+    assert_eq!(backends, [held, held, held, None, None]);
     let again = collector.collect(end(7), &measure, &[found(9, "cache")], None);
-    assert_eq!(again.cost.rung, held);
+    assert_eq!(again.cost.backend, held);
 }
 
 #[test]
