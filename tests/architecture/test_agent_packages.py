@@ -118,7 +118,7 @@ def test_the_unit_is_hardened_and_writes_where_it_must() -> None:
 @pytest.mark.parametrize("path", sorted((UNIT.parent / "drop-ins").glob("*.conf")), ids=lambda path: path.stem)
 def test_drop_ins_only_add_what_one_collector_takes(path: Path) -> None:
     assert set(_unit(path)) <= {"CapabilityBoundingSet", "SystemCallFilter", "ReadWritePaths"}
-    known = (ROOT / "collector-agent/crates/agent/src/collectors.rs").read_text(encoding="utf-8")
+    known = (ROOT / "collector-agent/crates/host/src/collectors.rs").read_text(encoding="utf-8")
     assert f'"{path.stem.replace("-", "_")}"' in known
 
 

@@ -27,6 +27,9 @@ ALLOWED: dict[str, set[str]] = {
     "wire": {"sample"},
     "spool": set(),
     "upload": set(),
+    "clock": set(),
+    "host": {"sample", "rootfs", "procfs", "sysfs"},
+    "heat": {"clock", "host", "sample", "rootfs", "sysfs", "pagetable", "perf", "damon", "wire"},
 }
 EVERYTHING = {"agent"}
 OUTSIDE_THE_AGENT = {"simcore", "engine", "samples", "hostile"}

@@ -17,9 +17,9 @@ use clap::Args;
 use tierscope_membench::{MembenchError, Plan, Request, Target, measure, plan};
 use tierscope_rootfs::{Reader, Root};
 
-use crate::clocks::wall_ns;
 use crate::config::Config;
 use stored::{Document, SkippedPair};
+use tierscope_clock::wall_ns;
 
 /// Shortest time for which a bench may be asked, seconds.
 const SHORTEST_S: f64 = 1.0;

@@ -5,10 +5,10 @@ use tierscope_rootfs::{Reader, Root};
 use tierscope_upload::Plan;
 
 use crate::budget::{Budget, HeatUse, Level, Usage};
-use crate::clocks::SECOND_NS;
 use crate::config::Config;
 use crate::guard::{Guard, Reading};
-use crate::source::{HeatOrder, HeatScope};
+use tierscope_clock::SECOND_NS;
+use tierscope_heat::order::{HeatOrder, HeatScope};
 
 /// Keeps the agent within its bounds.
 pub(crate) struct Bounds {

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tierscope_heat::damon_guard::WATCHDOG_COMMAND;
 
 use crate::{bench_command, doctor, explain, fleet, leftovers, once, replay, run};
 
@@ -23,7 +24,7 @@ enum Command {
     Bench(bench_command::BenchArgs),
     Replay(replay::ReplayArgs),
     Fleet(fleet::FleetArgs),
-    #[command(name = leftovers::WATCHDOG_COMMAND, hide = true)]
+    #[command(name = WATCHDOG_COMMAND, hide = true)]
     DamonWatchdog(leftovers::WatchdogArgs),
 }
 

@@ -22,11 +22,11 @@ use tierscope_sysfs::cgroup::{Groups, Version};
 use tierscope_sysfs::node_classes::node_classes;
 
 use crate::doctor::LinkErrors;
-use crate::services::{Discovered, FoundService, Rules, Walker};
 use cadence::{Backoff, Timer};
 use frame::Frame;
 use processes::{Rounds, Scene};
 use slow::{Generations, Slow};
+use tierscope_host::services::{Discovered, FoundService, Rules, Walker};
 
 pub use cadence::Rescan;
 pub use config::{CollectorConfig, ProcessFiles};

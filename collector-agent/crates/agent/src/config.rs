@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(config.check(), Ok(()));
         assert!(config.heat.write_tracking.is_empty() && config.metrics_listen.is_none());
         for name in &config.heat.backends {
-            let facts = crate::collectors::facts(name).expect("known");
+            let facts = tierscope_host::collectors::facts(name).expect("known");
             assert!(!facts.intrusive, "{name}");
         }
     }

@@ -13,7 +13,7 @@ pub(crate) use link_errors::LinkErrors;
 use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::{Finding, Inventory};
 
-use crate::services::Discovered;
+use tierscope_host::services::Discovered;
 
 /// Findings of a host, worst first. `errors` remembers errors of links between examinations.
 pub(crate) fn examine(

@@ -9,11 +9,11 @@ use serde::Serialize;
 use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
 
-use crate::collectors::{self, Facts};
 use crate::config::Config;
-use crate::heat::backend::{Candidate, Refusal};
-use crate::heat::{candidates, write_tracking};
 use crate::probe;
+use tierscope_heat::backend::{Candidate, Refusal};
+use tierscope_heat::{candidates, write_tracking};
+use tierscope_host::collectors::{self, Facts};
 
 /// Bits of the capabilities that collectors name, from `linux/capability.h`.
 const CAPABILITY_BITS: [(&str, u32); 7] = [

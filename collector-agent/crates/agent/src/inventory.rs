@@ -12,7 +12,7 @@ use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes, tiers};
 use crate::collect::Collector;
 use crate::doctor::{self, LinkErrors};
 use crate::probe;
-use crate::services::Discovered;
+use tierscope_host::services::Discovered;
 
 /// Describes the host beneath the collector's root. Reads some hundred small files: once a minute is often enough.
 /// Host name and labels may be set by the caller afterwards.
@@ -119,7 +119,7 @@ fn describe_knob(knob: knobs::Knob) -> Knob {
 }
 
 fn describe_services(discovered: &Discovered) -> Vec<Service> {
-    let describe = |service: &crate::services::FoundService| Service {
+    let describe = |service: &tierscope_host::services::FoundService| Service {
         namespace: service.id.namespace.to_string(),
         name: service.id.name.to_string(),
         rule: service.rule.name().to_owned(),

@@ -7,13 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use tierscope_damon::leftover::{self, Leftover};
-use tierscope_damon::session::Guard;
-use tierscope_damon::watchdog::{self, WatchdogCommand};
+use tierscope_damon::watchdog;
+use tierscope_heat::damon_guard::directory;
 use tierscope_rootfs::Root;
 use tierscope_sample::inventory::Finding;
-
-/// Name of the hidden command that outlives a killed agent for a moment.
-pub(crate) const WATCHDOG_COMMAND: &str = "damon-watchdog";
 
 /// Takes away what the agent that started it leaves of DAMON's configuration. Ends with that agent.
 #[derive(Debug, Clone, Args)]
@@ -21,30 +18,6 @@ pub(crate) struct WatchdogArgs {
     /// Where the agent keeps its marker.
     #[arg(long)]
     directory: PathBuf,
-}
-
-/// Where agents keep what must not outlive a boot.
-pub(crate) fn directory() -> PathBuf {
-    if rustix::process::geteuid().is_root() {
-        return PathBuf::from("/run/tierscope-agent");
-    }
-    std::env::var_os("XDG_RUNTIME_DIR")
-        .map_or_else(std::env::temp_dir, PathBuf::from)
-        .join("tierscope-agent")
-}
-
-/// How DAMON is guarded while this process uses it.
-pub(crate) fn guard() -> Guard {
-    let directory = directory();
-    let watchdog = std::env::current_exe().ok().map(|program| WatchdogCommand {
-        program,
-        arguments: vec![
-            WATCHDOG_COMMAND.into(),
-            "--directory".into(),
-            directory.clone().into_os_string(),
-        ],
-    });
-    Guard { directory, watchdog }
 }
 
 /// The hidden command: waits for the end of the agent, then cleans.
@@ -131,14 +104,5 @@ mod tests {
             assert!(finding.cause.contains(cause), "{}", finding.cause);
             assert!(finding.fix.contains("doctor --clean"));
         }
-    }
-
-    #[test]
-    fn the_watchdog_is_this_program() {
-        let guard = guard();
-        let command = guard.watchdog.expect("this program has a path");
-        assert!(command.program.is_absolute());
-        assert_eq!(command.arguments[0], WATCHDOG_COMMAND);
-        assert_eq!(command.arguments[2], guard.directory);
     }
 }

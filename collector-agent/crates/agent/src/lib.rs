@@ -7,20 +7,18 @@ mod bench_command;
 mod bounds;
 mod budget;
 pub mod cli;
-mod clocks;
 pub mod collect;
-mod collectors;
 mod config;
 mod credential;
 pub mod doctor;
 pub mod explain;
 #[cfg(test)]
+#[path = "../../../testing/fake_root.rs"]
 mod fake_root;
 mod fleet;
 mod guard;
 mod guard_count;
 mod hardware;
-mod heat;
 mod host_cgroups;
 pub mod inventory;
 mod kubernetes_labels;
@@ -29,10 +27,8 @@ mod leftovers;
 mod live;
 mod machine;
 mod metrics;
-pub mod names;
 pub mod once;
 mod pause;
-mod plain_names;
 mod priority;
 pub mod probe;
 mod queue;
@@ -40,15 +36,11 @@ mod replay;
 mod rounds;
 mod run;
 mod service_metrics;
-pub mod services;
 mod source;
 mod state_dir;
 mod status;
 mod threads;
 mod uplink;
-#[cfg(test)]
-#[path = "../../../testing/waiting.rs"]
-mod waiting;
 
 /// Version of this agent, as it travels.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -9,18 +9,19 @@ use tierscope_sample::inventory::Inventory;
 use tierscope_wire::CollectorCost;
 
 use crate::bench_command::stored;
-use crate::clocks::{self, SECOND_NS};
 use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
-use crate::collectors::{self, State};
 use crate::config::Config;
 use crate::hardware::HardwareCounters;
-use crate::heat::collector::{HeatCollector, View};
 use crate::inventory;
 use crate::kubernetes_labels;
-use crate::names::NamePolicy;
 use crate::service_metrics::{self, ServiceMetrics, merge};
-use crate::services::Rules;
-use crate::source::{Collection, Order, Source};
+use crate::source::{Collection, Source};
+use tierscope_clock::SECOND_NS;
+use tierscope_heat::collector::{HeatCollector, View};
+use tierscope_heat::order::Order;
+use tierscope_host::collectors::{self, State};
+use tierscope_host::names::NamePolicy;
+use tierscope_host::services::Rules;
 
 /// Collectors of the running host.
 pub(crate) struct LiveSource {
@@ -57,7 +58,7 @@ impl LiveSource {
         Ok(Self {
             config: config.clone(),
             counters: Collector::new(Root::live(), limits, rules),
-            heat: HeatCollector::new(config, Root::live(), names),
+            heat: HeatCollector::new(config.heat.clone(), Root::live(), names),
             hardware: if config.hardware_counters {
                 HardwareCounters::open(&Root::live())
             } else {
@@ -72,7 +73,7 @@ impl LiveSource {
 
     /// What the host is, read anew once a minute.
     fn describe(&mut self) -> &Inventory {
-        let now_ns = clocks::boottime_ns();
+        let now_ns = tierscope_clock::boottime_ns();
         let old = self
             .described
             .take()
@@ -88,7 +89,7 @@ impl LiveSource {
     }
 
     fn collect_counters(&mut self, end: IntervalEnd) -> (Collected, CollectorCost) {
-        let cpu_before_ns = clocks::thread_cpu_ns();
+        let cpu_before_ns = tierscope_clock::thread_cpu_ns();
         let mut collected = self.counters.collect(Stamp {
             wall_ns: end.wall_ns,
             boottime_ns: end.boottime_ns,
@@ -98,7 +99,7 @@ impl LiveSource {
         merge(&mut collected.sample.values, hardware);
         let cost = CollectorCost {
             name: "counters".to_owned(),
-            cpu_ns: clocks::thread_cpu_ns() - cpu_before_ns,
+            cpu_ns: tierscope_clock::thread_cpu_ns() - cpu_before_ns,
             runs: 1,
             failures: collected.problems.len() as u64,
             last_error: collected

@@ -16,8 +16,8 @@ use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
 
 use crate::collect::{Collector, CollectorConfig, Stamp};
-use crate::names::NamePolicy;
-use crate::services::Rules;
+use tierscope_host::names::NamePolicy;
+use tierscope_host::services::Rules;
 
 /// Reads every counter once and prints it.
 #[derive(Debug, Clone, Args)]

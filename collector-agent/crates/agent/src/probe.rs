@@ -6,7 +6,7 @@
 use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::Collector;
 
-use crate::collectors::{self, State};
+use tierscope_host::collectors::{self, State};
 
 /// Said of sources that the host offers and nobody uses now.
 const NOT_IN_USE: &str = "the host offers it; no process is measured with it now";

@@ -9,14 +9,15 @@ use tierscope_upload::Plan;
 
 use crate::bounds::Bounds;
 use crate::budget::{HeatUse, Usage};
-use crate::clocks::{SECOND_NS, boottime_ns, process_cpu_ns, rfc3339, wall_ns};
 use crate::config::{Config, is_interval};
 use crate::guard_count::GuardCount;
 use crate::metrics::Ledger;
 use crate::queue::{Queue, Standing, resident_bytes};
-use crate::source::{Collection, HeatCost, HeatOrder, Order, Source};
+use crate::source::{Collection, Source};
 use crate::status::{BudgetStatus, Status};
 use crate::uplink::{Shared, Signal, lock};
+use tierscope_clock::{SECOND_NS, boottime_ns, process_cpu_ns, rfc3339, wall_ns};
+use tierscope_heat::order::{HeatCost, HeatOrder, Order};
 
 /// A collection this near to the interval's end stands for that end.
 const ON_TIME_NS: i64 = SECOND_NS / 2;

@@ -16,7 +16,6 @@ use tierscope_upload::{Backoff, Client, Plan, Settings};
 
 use crate::allowance::Allowance;
 use crate::bounds::Bounds;
-use crate::clocks::wall_ns;
 use crate::config::Config;
 use crate::credential::{self, Credential, CredentialStore, Introduction};
 use crate::host_cgroups;
@@ -32,6 +31,7 @@ use crate::state_dir;
 use crate::status::StatusFile;
 use crate::threads::spawn;
 use crate::uplink::{Shared, Signal, Uplink};
+use tierscope_clock::wall_ns;
 
 /// Longest time for each step of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

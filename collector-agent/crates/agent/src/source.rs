@@ -7,7 +7,7 @@ use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::inventory::Inventory;
 use tierscope_wire::CollectorCost;
 
-use crate::heat::backend::Sampling;
+use tierscope_heat::order::{HeatCost, Order};
 
 /// Everything that was read at the end of an interval.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,65 +26,6 @@ pub(crate) struct Collection {
     pub(crate) costs: Vec<CollectorCost>,
     /// What the back end of heat was, and what it says of itself.
     pub(crate) heat_cost: HeatCost,
-}
-
-/// What measuring heat took in this interval.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct HeatCost {
-    /// The back end that measures; `None` while none does.
-    pub(crate) backend: Option<&'static str>,
-    /// Samples of a hardware sampler.
-    pub(crate) sampling: Sampling,
-    /// Processor time of kernel threads that work for it, such as kdamond.
-    pub(crate) kernel_cpu_ns: i64,
-    /// Whether a cheaper back end could take over.
-    pub(crate) has_cheaper: bool,
-    /// Whether there is anybody to measure.
-    pub(crate) listed: bool,
-}
-
-/// What the loop asks for at the end of an interval.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Order {
-    /// Nominal length of the interval.
-    pub(crate) interval_seconds: u32,
-    /// What is to be done about heat.
-    pub(crate) heat: HeatOrder,
-}
-
-/// What is to be done about heat.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum HeatOrder {
-    /// Measure.
-    Measure(HeatScope),
-    /// Let the interval pass for this reason: it is missing, not idle.
-    Miss(String),
-    /// End measuring for this reason, and leave nothing in the kernel.
-    Stop(String),
-}
-
-/// How much of the heat that the owner's settings allow is measured. All of it by default.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HeatScope {
-    /// Services to measure, as `namespace/name`; `None` for all that are listed.
-    pub(crate) services: Option<Vec<String>>,
-    /// Services whose page samples are sent; `None` for all that are measured.
-    pub(crate) sample_services: Option<Vec<String>>,
-    /// Heat is measured over so many intervals at a time.
-    pub(crate) every: u32,
-    /// Whether a cheaper back end than the best one is to be used.
-    pub(crate) degraded: bool,
-}
-
-impl Default for HeatScope {
-    fn default() -> Self {
-        Self {
-            services: None,
-            sample_services: None,
-            every: 1,
-            degraded: false,
-        }
-    }
 }
 
 /// Reads the host.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::clocks::{rfc3339, wall_ns};
+use tierscope_clock::{rfc3339, wall_ns};
 
 /// Figures and times, which change all the time, are written at most this often.
 const FIGURES_EVERY: Duration = Duration::from_secs(5);

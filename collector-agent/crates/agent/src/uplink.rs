@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use tierscope_spool::{Record, Spool};
-use tierscope_upload::{Backoff, Client, Outcome, Plan, PlanAnswer};
+use tierscope_upload::{Backoff, Client, Outcome, Plan, PlanAnswer, SentAt};
 use tierscope_wire::{Content, Header, Origin, Sealer, layouts_used};
 
 use crate::allowance::Allowance;
-use crate::clocks::{boottime_ns, rfc3339, sent_at, wall_ns};
 use crate::credential::CredentialStore;
 use crate::layouts::LayoutStore;
 use crate::pause::Pause;
 use crate::status::{SpoolStatus, StatusFile};
+use tierscope_clock::{boottime_ns, rfc3339, wall_ns};
 
 /// First and longest wait after a failure that goes away by itself.
 const RETRY_FIRST: Duration = Duration::from_secs(1);
@@ -325,6 +325,14 @@ pub(crate) fn header(host_id: &str, stream_id: [u8; 16], seq: u64, boot_id: &str
         origin: Origin::Live,
         sealed_wall_ns: wall_ns(),
         sealed_boottime_ns: Some(boottime_ns()),
+    }
+}
+
+/// Both clocks of now, for the headers of a request: the service tells from them whether this host's clock is right.
+pub(crate) fn sent_at() -> SentAt {
+    SentAt {
+        wall_ns: wall_ns(),
+        boottime_ns: boottime_ns(),
     }
 }
 

@@ -7,13 +7,14 @@ use tierscope_sample::fold::IntervalEnd;
 use tierscope_upload::{Client, Outcome, Settings};
 use tierscope_wire::{Content, Sealer};
 
-use crate::clocks::{boottime_ns, sent_at, wall_ns};
 use crate::config::Config;
 use crate::credential::{self, Credential, Introduction};
 use crate::live::LiveSource;
 use crate::machine;
-use crate::source::{HeatOrder, Order, Source as _};
-use crate::uplink::header;
+use crate::source::Source as _;
+use crate::uplink::{header, sent_at};
+use tierscope_clock::{boottime_ns, wall_ns};
+use tierscope_heat::order::{HeatOrder, Order};
 
 /// Longest time for each step of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

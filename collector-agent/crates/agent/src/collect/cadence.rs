@@ -1,6 +1,6 @@
 //! When something is due again.
 
-use crate::clocks::SECOND_NS;
+use tierscope_clock::SECOND_NS;
 
 /// When nodes, control groups and services are looked for again. New ones change the layout of the counters, and the
 /// service takes a limited number of layouts of a host per day: a host on which they come and go is looked at ever more

@@ -2,7 +2,7 @@
 
 use super::cadence::Rescan;
 use super::slow::SlowCadences;
-use crate::clocks::SECOND_NS;
+use tierscope_clock::SECOND_NS;
 
 /// Limits and cadences.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ use super::frame::Frame;
 use super::notes::{Gone, Notes};
 use super::processes;
 use super::slow::{Generations, put_idle_pages};
-use crate::services::FoundService;
+use tierscope_host::services::FoundService;
 
 /// About how many names a host prints for itself, for a node with its zones, for a group, and for a group on a node.
 /// They decide early whether all names of all groups fit, so that the choice does not change with every group.

@@ -13,7 +13,7 @@ use tierscope_sample::placement::{NodeClasses, Placement, has_several_classes};
 use super::cadence::Timer;
 use super::config::ProcessFiles;
 use super::frame::Frame;
-use crate::services::{Discovered, FoundService, Process};
+use tierscope_host::services::{Discovered, FoundService, Process};
 
 const SOURCES: [&str; 3] = ["smaps_rollup", "numa_maps", "placement"];
 /// Resident size is only used to choose, so the usual page size will do.

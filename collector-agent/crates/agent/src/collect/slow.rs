@@ -9,7 +9,7 @@ use tierscope_sysfs::{cxl, damon_stat, devices, huge_pages, lru_gen, memory_bloc
 use super::cadence::Timer;
 use super::frame::{Frame, SectionId};
 use super::notes::{Gone, Notes};
-use crate::clocks::SECOND_NS;
+use tierscope_clock::SECOND_NS;
 
 /// Shortest times between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

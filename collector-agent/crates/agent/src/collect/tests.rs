@@ -5,7 +5,7 @@ mod sources;
 
 use super::*;
 use crate::fake_root::FakeRoot;
-use crate::names::NamePolicy;
+use tierscope_host::names::NamePolicy;
 
 const ZONEINFO: &str = "\
 Node 0, zone  DMA32

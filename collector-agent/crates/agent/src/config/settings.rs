@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tierscope_sample::service::OwnRule;
 
-use crate::heat::settings::Heat;
 use crate::kubernetes_labels::KubernetesConfig;
-use crate::names::Names;
 use crate::service_metrics::ServiceMetricsConfig;
+use tierscope_heat::settings::Heat;
+use tierscope_host::names::Names;
 
 /// All settings, with their defaults.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 use tierscope_upload::Enrolled;
 
-use crate::clocks::wall_ns;
+use tierscope_clock::wall_ns;
 
 /// What the service knows this host by.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use tierscope_upload::Client;
 
 use super::file::{Credential, load_file, previous, save};
-use crate::clocks::{SECOND_NS, wall_ns};
+use tierscope_clock::{SECOND_NS, wall_ns};
 
 const HOUR_NS: i64 = 3600 * SECOND_NS;
 /// A credential is changed when it is this old.

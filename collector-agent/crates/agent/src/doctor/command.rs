@@ -11,8 +11,8 @@ use tierscope_sample::inventory::Inventory;
 use super::tiering::{self, Tiering};
 use crate::inventory;
 use crate::leftovers;
-use crate::names::NamePolicy;
-use crate::services::{Rules, discover};
+use tierscope_host::names::NamePolicy;
+use tierscope_host::services::{Rules, discover};
 
 /// Says what stands in the way of good memory tiering on this host, and what to do about it.
 #[derive(Debug, Clone, Args)]

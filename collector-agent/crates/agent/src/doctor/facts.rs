@@ -9,7 +9,7 @@ use tierscope_sysfs::damon_admin::{self, Kdamond};
 use tierscope_sysfs::memory_blocks::{self, Blocks};
 use tierscope_sysfs::{cxl, devices, knobs};
 
-use crate::services::Discovered;
+use tierscope_host::services::Discovered;
 
 /// What is known of a host.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use anyhow::bail;
 use tierscope_upload::{Backoff, Client, Outcome};
 use tierscope_wire::Sealed;
 
-use crate::clocks::{rfc3339, wall_ns};
 use crate::fleet::Stage;
+use tierscope_clock::{rfc3339, wall_ns};
 
 /// A service that cannot take a batch for this long is down.
 const PATIENCE: Duration = Duration::from_secs(180);

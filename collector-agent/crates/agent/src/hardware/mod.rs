@@ -12,9 +12,9 @@ use tierscope_perf::pmu::Pmu;
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::counters::Key;
 
-use crate::clocks::SECOND_NS;
-use crate::collectors::State;
 use plan::Planned;
+use tierscope_clock::SECOND_NS;
+use tierscope_host::collectors::State;
 
 /// Names of the collectors in the inventory.
 pub(crate) const BANDWIDTH: &str = "memory_bandwidth";

@@ -3,7 +3,7 @@
 use tierscope_rootfs::Reader;
 use tierscope_sample::service::RuleKind;
 
-use crate::services::Discovered;
+use tierscope_host::services::Discovered;
 
 /// Who made the machine, as firmware says, and what that means.
 const MAKERS: [(&str, &str); 6] = [
@@ -74,8 +74,8 @@ fn virtual_flag(reader: &mut Reader) -> Option<bool> {
 mod tests {
     use super::*;
     use crate::fake_root::FakeRoot;
-    use crate::names::NamePolicy;
-    use crate::services::{Rules, discover};
+    use tierscope_host::names::NamePolicy;
+    use tierscope_host::services::{Rules, discover};
 
     fn of(root: &FakeRoot) -> String {
         let discovered = discover(&root.root(), &Rules::new(NamePolicy::plain()));

@@ -12,7 +12,7 @@ use tierscope_sample::counters::Key;
 
 use crate::collect::{Collected, Collector, Gone, ProcessFiles, largest_processes};
 use crate::inventory;
-use crate::services::Process;
+use tierscope_host::services::Process;
 
 /// Values by name.
 type Values = BTreeMap<String, Option<i64>>;

@@ -8,8 +8,8 @@ use serde::Serialize;
 use tierscope_upload::{Backoff, Client, Outcome, Receipt};
 use tierscope_wire::{Content, Header, Origin, Sealer};
 
-use crate::clocks::wall_ns;
 use crate::credential::Credential;
+use tierscope_clock::wall_ns;
 
 /// A service that cannot take a batch for this long is down.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -23,14 +23,14 @@ use tierscope_sample::inventory::{Inventory, Service};
 use tierscope_upload::{Client, Settings};
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
-use crate::clocks::{SECOND_NS, rfc3339, wall_ns};
 use crate::credential::{self, Credential, Introduction};
-use crate::heat::targets::service_name;
 use deliver::{Delivered, Delivery};
 use open::open_heat;
 pub(crate) use recording::{Recording, read_recording};
 use source::{HeatSource, Identity};
 use summary::{RecordingSummary, Summary, describe};
+use tierscope_clock::{SECOND_NS, rfc3339, wall_ns};
+use tierscope_heat::targets::service_name;
 use timing::{TimeChoice, shift_ns};
 
 /// Sends recordings: snapshot trees (directory or .tar.zst), page traces (.parquet), memory samples of perf

@@ -10,8 +10,8 @@ use tierscope_sample::counters::CounterSample;
 use tierscope_sample::inventory::Inventory;
 
 use crate::collect::{Collector, CollectorConfig, Stamp};
-use crate::names::NamePolicy;
-use crate::services::Rules;
+use tierscope_host::names::NamePolicy;
+use tierscope_host::services::Rules;
 
 /// A recording in memory.
 #[derive(Debug)]

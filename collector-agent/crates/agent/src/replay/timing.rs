@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::clocks::SECOND_NS;
+use tierscope_clock::SECOND_NS;
 
 /// How long the service takes raw data afterwards, and how far ahead.
 const KEPT_NS: i64 = 7 * 86_400 * SECOND_NS;

@@ -11,7 +11,7 @@ use tierscope_sample::page_sample::MAX_SAMPLED_PAGES;
 use tierscope_wire::Content;
 
 use super::source::{Gather, HeatSource, Identity};
-use crate::clocks::SECOND_NS;
+use tierscope_clock::SECOND_NS;
 
 /// Length of an interval of a trace that does not say.
 const DEFAULT_INTERVAL_SECONDS: f64 = 60.0;

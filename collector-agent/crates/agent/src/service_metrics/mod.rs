@@ -17,7 +17,6 @@ use tierscope_sample::counters::Key;
 use tierscope_sample::service::ServiceId;
 use tierscope_wire::CollectorCost;
 
-use crate::clocks;
 pub(crate) use config::{ServiceMetricsConfig, check};
 use fetch::Fetcher;
 use reading::{NAMES, Reading, Source};
@@ -152,7 +151,7 @@ fn scope(service: &str) -> Arc<str> {
 fn serve(limits: Limits, mut sources: Vec<Source>, orders: &Receiver<()>, finished: &SyncSender<Round>) {
     let fetcher = Fetcher::new();
     while orders.recv().is_ok() {
-        let cpu_before_ns = clocks::thread_cpu_ns();
+        let cpu_before_ns = tierscope_clock::thread_cpu_ns();
         let started = Instant::now();
         let readings = sources
             .iter_mut()
@@ -166,7 +165,7 @@ fn serve(limits: Limits, mut sources: Vec<Source>, orders: &Receiver<()>, finish
             .collect();
         let round = Round {
             readings,
-            cpu_ns: clocks::thread_cpu_ns() - cpu_before_ns,
+            cpu_ns: tierscope_clock::thread_cpu_ns() - cpu_before_ns,
         };
         if finished.send(round).is_err() {
             return;

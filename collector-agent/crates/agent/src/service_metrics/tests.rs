@@ -128,7 +128,7 @@ fn a_file_gives_its_age_and_a_metric_that_is_not_there_is_told() {
     let written = std::time::UNIX_EPOCH + Duration::from_secs(written_s);
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.set_modified(written).unwrap();
-    let age_s = || clocks::wall_ns() / clocks::SECOND_NS - written_s.cast_signed();
+    let age_s = || tierscope_clock::wall_ns() / tierscope_clock::SECOND_NS - written_s.cast_signed();
     let before_s = age_s();
     let (values, cost) = round(&mut metrics);
     assert!(

@@ -1,0 +1,33 @@
+//! Heat of the listed processes: the back ends that can measure it, the fallback chain over them, and the collector that
+//! measures as it is told.
+//!
+//! One back end measures at a time: the first candidate of the chain that works on this host, in the order of the owner's
+//! settings. Each one folds what it saw once per interval.
+
+mod abit_walk;
+pub mod backend;
+pub mod candidates;
+mod chain;
+pub mod collector;
+pub mod damon_guard;
+mod damon_pages;
+mod damon_panel;
+mod damon_regions;
+#[cfg(test)]
+#[path = "../../../testing/fake_root.rs"]
+mod fake_root;
+mod idle_page;
+pub mod order;
+mod page_groups;
+mod plain_names;
+mod referenced;
+mod sampler;
+pub mod settings;
+pub mod targets;
+mod tiers;
+#[cfg(test)]
+mod touched_quarter;
+#[cfg(test)]
+#[path = "../../../testing/waiting.rs"]
+mod waiting;
+pub mod write_tracking;
