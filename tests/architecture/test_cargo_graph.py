@@ -26,15 +26,22 @@ ALLOWED: dict[str, set[str]] = {
     "membench": {"sample", "rootfs"},
     "wire": {"sample"},
     "spool": set(),
-    "upload": set(),
     "clock": set(),
+    "upload": {"clock"},
     "host": {"sample", "rootfs", "procfs", "sysfs"},
+    "fleet": {"clock", "host", "sample", "import", "wire", "upload"},
     "heat": {"clock", "host", "sample", "rootfs", "sysfs", "pagetable", "perf", "damon", "wire"},
 }
 EVERYTHING = {"agent"}
 OUTSIDE_THE_AGENT = {"simcore", "engine", "samples", "hostile"}
 # Generated code and TLS each have one home; over plain HTTP the agent also asks services of its own host.
-HOMES = {"prost": {"wire"}, "ureq": {"upload", "agent"}, "rustls": {"upload"}, "parquet": {"import"}, "clap": {"agent"}}
+HOMES = {
+    "prost": {"wire"},
+    "ureq": {"upload", "agent"},
+    "rustls": {"upload"},
+    "parquet": {"import"},
+    "clap": {"agent", "fleet"},
+}
 
 
 def read_graph() -> dict[str, set[str]]:

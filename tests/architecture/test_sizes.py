@@ -1,9 +1,10 @@
-"""Files and functions stay small enough to be read at once. Generated code is exempt."""
+"""Files, functions and folders of Rust stay small enough to be read at once. Generated code is exempt."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ ROUTER_LINES = 250
 DECISION_LINES = 80
 TEST_LINES = 500
 FUNCTION_LINES = 60
+RUST_FOLDER_FILES = 25
 _RUST_TESTS = re.compile(r"^#\[cfg\(test\)\]\s*\nmod \w+ \{", re.MULTILINE)
 _RUST_FUNCTION = re.compile(r"^(?P<indent> *)(?:pub(?:\([^)]*\))? )?(?:const |unsafe |async )*fn (?P<name>\w+)")
 
@@ -101,6 +103,16 @@ def test_no_function_is_longer_than_its_limit() -> None:
         functions = rust_functions(rust_source(text)) if path.suffix == ".rs" else python_functions(text)
         too_long += [f"{path}: {part.name} has {part.lines} lines" for part in functions if part.lines > FUNCTION_LINES]
     assert too_long == []
+
+
+def test_no_folder_of_rust_has_more_files_than_its_limit() -> None:
+    files = Counter(path.parent for path in tracked(".rs"))
+    too_many = [
+        f"{folder}: {count} files, at most {RUST_FOLDER_FILES}"
+        for folder, count in files.items()
+        if count > RUST_FOLDER_FILES
+    ]
+    assert too_many == []
 
 
 @pytest.mark.parametrize("lines", [FUNCTION_LINES, FUNCTION_LINES + 1])

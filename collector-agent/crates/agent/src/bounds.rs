@@ -1,12 +1,18 @@
 //! What may be measured in an interval: the owner's settings, then the service's plan, the guard and the budget, each of
 //! which can only take away.
 
+pub(crate) mod allowance;
+pub(crate) mod budget;
+pub(crate) mod guard;
+pub(crate) mod pause;
+pub(crate) mod priority;
+
 use tierscope_rootfs::{Reader, Root};
 use tierscope_upload::Plan;
 
-use crate::budget::{Budget, HeatUse, Level, Usage};
+use crate::bounds::budget::{Budget, HeatUse, Level, Usage};
+use crate::bounds::guard::{Guard, Reading};
 use crate::config::Config;
-use crate::guard::{Guard, Reading};
 use tierscope_clock::SECOND_NS;
 use tierscope_heat::order::{HeatOrder, HeatScope};
 

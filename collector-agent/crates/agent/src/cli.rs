@@ -3,9 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tierscope_fleet::{replay, simulated};
 use tierscope_heat::damon_guard::WATCHDOG_COMMAND;
 
-use crate::{bench_command, doctor, explain, fleet, leftovers, once, replay, run};
+use crate::doctor::leftovers;
+use crate::recording::read_recording;
+use crate::status::note_deliveries;
+use crate::{bench_command, doctor, explain, once, run};
 
 /// Measures memory tiers of this host, and sends what it finds to a Tierscope service.
 #[derive(Debug, Parser)]
@@ -23,7 +27,7 @@ enum Command {
     Explain(explain::ExplainArgs),
     Bench(bench_command::BenchArgs),
     Replay(replay::ReplayArgs),
-    Fleet(fleet::FleetArgs),
+    Fleet(simulated::FleetArgs),
     #[command(name = WATCHDOG_COMMAND, hide = true)]
     DamonWatchdog(leftovers::WatchdogArgs),
 }
@@ -36,8 +40,8 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args, &mut std::io::stdout().lock()),
         Command::Bench(args) => bench_command::run(&args, &mut std::io::stdout().lock()),
         Command::Explain(args) => explain::run(&args, &mut std::io::stdout().lock()),
-        Command::Replay(args) => replay::run(&args),
-        Command::Fleet(args) => fleet::run(&args),
+        Command::Replay(args) => replay::run(&args, read_recording),
+        Command::Fleet(args) => simulated::run(&args, read_recording, note_deliveries),
         Command::DamonWatchdog(args) => leftovers::watch(&args),
     };
     match done {

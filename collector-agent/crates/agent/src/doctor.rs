@@ -2,6 +2,7 @@
 
 mod command;
 mod facts;
+pub(crate) mod leftovers;
 mod link_errors;
 mod rules;
 mod tiering;

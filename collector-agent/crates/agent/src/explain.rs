@@ -10,7 +10,7 @@ use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
 
 use crate::config::Config;
-use crate::probe;
+use crate::inventory::probe;
 use tierscope_heat::backend::{Candidate, Refusal};
 use tierscope_heat::{candidates, write_tracking};
 use tierscope_host::collectors::{self, Facts};

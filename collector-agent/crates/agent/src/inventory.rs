@@ -1,6 +1,8 @@
 //! What the host is: processors, nodes, tiers, settings, devices, services, and which collectors it allows.
 
 mod hypervisor;
+pub(crate) mod kubernetes_labels;
+pub(crate) mod probe;
 mod unmovable;
 
 use tierscope_procfs::{host, swaps};
@@ -11,7 +13,6 @@ use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes, tiers};
 
 use crate::collect::Collector;
 use crate::doctor::{self, LinkErrors};
-use crate::probe;
 use tierscope_host::services::Discovered;
 
 /// Describes the host beneath the collector's root. Reads some hundred small files: once a minute is often enough.

@@ -2,42 +2,28 @@
 //!
 //! The crate is a library with a small binary on top, so that tests drive the same code as the commands.
 
-mod allowance;
 mod bench_command;
 mod bounds;
-mod budget;
 pub mod cli;
 pub mod collect;
 mod config;
-mod credential;
 pub mod doctor;
 pub mod explain;
 #[cfg(test)]
 #[path = "../../../testing/fake_root.rs"]
 mod fake_root;
-mod fleet;
-mod guard;
-mod guard_count;
 mod hardware;
 mod host_cgroups;
 pub mod inventory;
-mod kubernetes_labels;
-mod layouts;
-mod leftovers;
 mod live;
 mod machine;
 mod metrics;
 pub mod once;
-mod pause;
-mod priority;
-pub mod probe;
-mod queue;
-mod replay;
+mod recording;
 mod rounds;
 mod run;
 mod service_metrics;
 mod source;
-mod state_dir;
 mod status;
 mod threads;
 mod uplink;

@@ -13,7 +13,7 @@ use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
 use crate::config::Config;
 use crate::hardware::HardwareCounters;
 use crate::inventory;
-use crate::kubernetes_labels;
+use crate::inventory::kubernetes_labels;
 use crate::service_metrics::{self, ServiceMetrics, merge};
 use crate::source::{Collection, Source};
 use tierscope_clock::SECOND_NS;

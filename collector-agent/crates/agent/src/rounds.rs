@@ -8,13 +8,13 @@ use tierscope_sample::fold::IntervalEnd;
 use tierscope_upload::Plan;
 
 use crate::bounds::Bounds;
-use crate::budget::{HeatUse, Usage};
+use crate::bounds::budget::{HeatUse, Usage};
+use crate::bounds::guard::GuardCount;
 use crate::config::{Config, is_interval};
-use crate::guard_count::GuardCount;
 use crate::metrics::Ledger;
-use crate::queue::{Queue, Standing, resident_bytes};
 use crate::source::{Collection, Source};
 use crate::status::{BudgetStatus, Status};
+use crate::uplink::queue::{Queue, Standing, resident_bytes};
 use crate::uplink::{Shared, Signal, lock};
 use tierscope_clock::{SECOND_NS, boottime_ns, process_cpu_ns, rfc3339, wall_ns};
 use tierscope_heat::order::{HeatCost, HeatOrder, Order};

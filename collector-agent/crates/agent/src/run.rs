@@ -14,24 +14,24 @@ use tierscope_rootfs::Root;
 use tierscope_spool::{Limits, OsDisk, Spool};
 use tierscope_upload::{Backoff, Client, Plan, Settings};
 
-use crate::allowance::Allowance;
 use crate::bounds::Bounds;
+use crate::bounds::allowance::Allowance;
+use crate::bounds::pause::Pause;
+use crate::bounds::priority;
 use crate::config::Config;
-use crate::credential::{self, Credential, CredentialStore, Introduction};
+use crate::doctor::leftovers;
 use crate::host_cgroups;
-use crate::layouts::LayoutStore;
-use crate::leftovers;
 use crate::live::LiveSource;
 use crate::machine;
 use crate::metrics::{self, Ledger};
-use crate::pause::Pause;
-use crate::priority;
 use crate::rounds::Rounds;
-use crate::state_dir;
 use crate::status::StatusFile;
 use crate::threads::spawn;
+use crate::uplink::layouts::LayoutStore;
 use crate::uplink::{Shared, Signal, Uplink};
 use tierscope_clock::wall_ns;
+use tierscope_host::state_dir;
+use tierscope_upload::credential::{self, Credential, CredentialStore, Introduction};
 
 /// Longest time for each step of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

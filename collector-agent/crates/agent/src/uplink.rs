@@ -1,5 +1,8 @@
 //! From the queue on disk to the service: one thread that delivers what waits, and asks for the plan.
 
+pub(crate) mod layouts;
+pub(crate) mod queue;
+
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,12 +12,12 @@ use tierscope_spool::{Record, Spool};
 use tierscope_upload::{Backoff, Client, Outcome, Plan, PlanAnswer, SentAt};
 use tierscope_wire::{Content, Header, Origin, Sealer, layouts_used};
 
-use crate::allowance::Allowance;
-use crate::credential::CredentialStore;
-use crate::layouts::LayoutStore;
-use crate::pause::Pause;
+use crate::bounds::allowance::Allowance;
+use crate::bounds::pause::Pause;
 use crate::status::{SpoolStatus, StatusFile};
+use crate::uplink::layouts::LayoutStore;
 use tierscope_clock::{boottime_ns, rfc3339, wall_ns};
+use tierscope_upload::credential::CredentialStore;
 
 /// First and longest wait after a failure that goes away by itself.
 const RETRY_FIRST: Duration = Duration::from_secs(1);

@@ -23,7 +23,7 @@ mod plain_names;
 mod referenced;
 mod sampler;
 pub mod settings;
-pub mod targets;
+mod targets;
 mod tiers;
 #[cfg(test)]
 mod touched_quarter;

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use tierscope_sample::service::{HOST_NAMESPACE, ServiceId, matches_glob};
+use tierscope_sample::service::matches_glob;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::backend::HeatProcess;
 use crate::settings::{Heat, HeatProcesses};
-use tierscope_host::services::Process;
+use tierscope_host::services::{Process, service_name};
 
 /// A line of the pid file: `pid [start_time [service]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,16 +108,10 @@ fn parse_line(line: &str) -> Option<Listed> {
     })
 }
 
-/// `namespace/name`; a bare name is one of the host.
-pub fn service_name(text: &str) -> Arc<str> {
-    let (namespace, name) = text.split_once('/').unwrap_or((HOST_NAMESPACE, text));
-    Arc::from(ServiceId::new(namespace, name).to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tierscope_sample::service::RuleKind;
+    use tierscope_sample::service::{RuleKind, ServiceId};
 
     fn process(pid: u32, exe: &str, cgroup: &str) -> Process {
         Process {

@@ -1,5 +1,5 @@
-//! What the agent knows of the host that it runs on: its services and their processes, how their names may leave it, and
-//! what each collector sees of it.
+//! What the agent knows of the host that it runs on: its services and their processes, how their names may leave it,
+//! what each collector sees of it, and the directory in which the agent keeps its state.
 
 pub mod collectors;
 #[cfg(test)]
@@ -7,3 +7,4 @@ pub mod collectors;
 mod fake_root;
 pub mod names;
 pub mod services;
+pub mod state_dir;

@@ -1,6 +1,7 @@
 //! Which processes run on the host, and which service each belongs to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use tierscope_procfs::process::{self, Cgroups};
 use tierscope_rootfs::{Reader, Root};
@@ -237,6 +238,12 @@ fn services_of(processes: &[Process]) -> Vec<FoundService> {
         }
     }
     services.into_values().collect()
+}
+
+/// `namespace/name`; a bare name is one of the host.
+pub fn service_name(text: &str) -> Arc<str> {
+    let (namespace, name) = text.split_once('/').unwrap_or((HOST_NAMESPACE, text));
+    Arc::from(ServiceId::new(namespace, name).to_string())
 }
 
 #[cfg(test)]

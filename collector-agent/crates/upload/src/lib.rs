@@ -4,6 +4,7 @@
 mod address;
 mod backoff;
 mod client;
+pub mod credential;
 mod outcome;
 
 use std::path::PathBuf;

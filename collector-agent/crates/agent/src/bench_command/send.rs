@@ -8,13 +8,13 @@ use tierscope_upload::{Client, Outcome, Settings};
 use tierscope_wire::{Content, Sealer};
 
 use crate::config::Config;
-use crate::credential::{self, Credential, Introduction};
 use crate::live::LiveSource;
 use crate::machine;
 use crate::source::Source as _;
 use crate::uplink::{header, sent_at};
 use tierscope_clock::{boottime_ns, wall_ns};
 use tierscope_heat::order::{HeatOrder, Order};
+use tierscope_upload::credential::{self, Credential, Introduction};
 
 /// Longest time for each step of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

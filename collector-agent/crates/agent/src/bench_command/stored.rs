@@ -63,7 +63,7 @@ pub(crate) fn load(state_dir: &Path) -> Vec<NodeBench> {
 
 /// Keeps a result as a whole. Pairs that it did not measure keep their older result.
 pub(super) fn save(state_dir: &Path, document: &Document) -> io::Result<()> {
-    crate::state_dir::open(state_dir)?;
+    tierscope_host::state_dir::open(state_dir)?;
     let mut kept = document.clone();
     let pair = |bench: &NodeBench| (bench.cpu_node, bench.memory_node);
     let is_older = |old: &NodeBench| !document.benches.iter().any(|new| pair(new) == pair(old));

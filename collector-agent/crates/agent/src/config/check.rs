@@ -5,7 +5,7 @@ use std::fmt;
 use tierscope_sample::service::OwnRule;
 
 use super::settings::{Config, is_interval};
-use crate::kubernetes_labels;
+use crate::inventory::kubernetes_labels;
 use crate::service_metrics;
 use tierscope_heat::backend::SamplingSettings;
 use tierscope_host::collectors;

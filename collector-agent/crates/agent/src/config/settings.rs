@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tierscope_sample::service::OwnRule;
 
-use crate::kubernetes_labels::KubernetesConfig;
+use crate::inventory::kubernetes_labels::KubernetesConfig;
 use crate::service_metrics::ServiceMetricsConfig;
 use tierscope_heat::settings::Heat;
 use tierscope_host::names::Names;

@@ -9,8 +9,8 @@ use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::inventory::Inventory;
 
 use super::tiering::{self, Tiering};
+use crate::doctor::leftovers;
 use crate::inventory;
-use crate::leftovers;
 use tierscope_host::names::NamePolicy;
 use tierscope_host::services::{Rules, discover};
 

@@ -14,7 +14,7 @@ use tierscope_wire::{CounterRow, LayoutCache, open};
 
 use super::*;
 use crate::config::Config;
-use crate::credential::Credential;
+use tierscope_upload::credential::Credential;
 
 /// Answers POST after POST with a status and a problem slug; gives the bodies.
 fn serve(answers: Vec<(u16, &'static str)>) -> (Client, JoinHandle<Vec<Vec<u8>>>) {

@@ -22,7 +22,7 @@ const OURS: [&str; 6] = [
 
 /// Makes the directory and closes it; what an earlier release left open in it is closed too. What this process makes
 /// from now on is for its own account alone. A directory of somebody else, or one that all may write to, stays as it is.
-pub(crate) fn open(directory: &Path) -> io::Result<()> {
+pub fn open(directory: &Path) -> io::Result<()> {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     fs::create_dir_all(directory)?;
     for name in OURS {

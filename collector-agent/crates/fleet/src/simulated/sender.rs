@@ -6,8 +6,7 @@ use anyhow::bail;
 use tierscope_upload::{Backoff, Client, Outcome};
 use tierscope_wire::Sealed;
 
-use crate::fleet::Stage;
-use tierscope_clock::{rfc3339, wall_ns};
+use crate::simulated::Stage;
 
 /// A service that cannot take a batch for this long is down.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -25,11 +24,8 @@ pub(crate) fn send(stage: &Stage, client: &Client, credential: &str, sealed: &Se
         let (after, cause) = match outcome {
             Outcome::Accepted(receipt) | Outcome::Duplicate(receipt) => {
                 stage.report.count_batch(sealed, &receipt);
-                if let Some(status) = &stage.status {
-                    status.update(|status| {
-                        status.state = "running";
-                        status.last_delivered_at = Some(rfc3339(wall_ns()));
-                    });
+                if let Some(note_delivery) = &stage.note_delivery {
+                    note_delivery();
                 }
                 return Ok(());
             }

@@ -7,24 +7,26 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::{Client, Enrolment, UploadError};
 use anyhow::{Context as _, Result, bail};
-use tierscope_upload::{Client, Enrolment, UploadError};
 
-pub(crate) use file::Credential;
+pub use file::Credential;
 use file::{load_file, previous, save};
-pub(crate) use store::CredentialStore;
+pub use store::CredentialStore;
 
 /// What a host says of itself when it enrols.
-pub(crate) struct Introduction<'a> {
-    pub(crate) hostname: &'a str,
-    pub(crate) labels: &'a BTreeMap<String, String>,
+pub struct Introduction<'a> {
+    /// Name under which it is shown.
+    pub hostname: &'a str,
+    /// What fleets are filtered by.
+    pub labels: &'a BTreeMap<String, String>,
     /// `live`, `import` or `simulated`.
-    pub(crate) origin: &'static str,
+    pub origin: &'static str,
 }
 
 /// Reads the credential; `None` when there is none yet. Where its file is damaged, the one before serves, which the
 /// service takes for a day.
-pub(crate) fn load(path: &Path) -> Result<Option<Credential>> {
+pub fn load(path: &Path) -> Result<Option<Credential>> {
     load_file(path).or_else(|error| match load_file(&previous(path)) {
         Ok(Some(previous)) => Ok(Some(previous)),
         _ => Err(error),
@@ -32,7 +34,7 @@ pub(crate) fn load(path: &Path) -> Result<Option<Credential>> {
 }
 
 /// The text of a join token file.
-pub(crate) fn read_join_token(path: &Path) -> Result<String> {
+pub fn read_join_token(path: &Path) -> Result<String> {
     let text = fs::read_to_string(path)
         .with_context(|| format!("join token file {} cannot be read", path.display()))?;
     let token = text.trim();
@@ -46,7 +48,7 @@ pub(crate) fn read_join_token(path: &Path) -> Result<String> {
 }
 
 /// Whether enrolling again later may succeed.
-pub(crate) fn is_temporary(error: &UploadError) -> bool {
+pub fn is_temporary(error: &UploadError) -> bool {
     match error {
         UploadError::Unreachable { .. } => true,
         UploadError::Refused { problem, .. } => matches!(problem.status, 408 | 425 | 429 | 500..),
@@ -55,7 +57,7 @@ pub(crate) fn is_temporary(error: &UploadError) -> bool {
 }
 
 /// Buys a credential without keeping it.
-pub(crate) fn enrol(
+pub fn enrol(
     client: &Client,
     join_token: &str,
     introduction: &Introduction<'_>,
@@ -70,7 +72,7 @@ pub(crate) fn enrol(
 }
 
 /// Buys a credential and keeps it at `path`.
-pub(crate) fn enrol_and_save(
+pub fn enrol_and_save(
     client: &Client,
     join_token: &str,
     introduction: &Introduction<'_>,

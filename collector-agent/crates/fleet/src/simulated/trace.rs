@@ -7,7 +7,7 @@ use tierscope_import::page_trace::{Access, PageRange, PageTraceReader};
 use tierscope_import::trace_fold::{MAPPING_GAP_BYTES, TraceFolder, TraceIdentity};
 use tierscope_sample::fold::{Folded, IntervalEnd};
 
-use crate::fleet::spec::TraceSpec;
+use crate::simulated::spec::TraceSpec;
 
 /// Most sampled pages of a service on a host: enough for a curve, and little beside the rest of a simulated history.
 const SAMPLED_PAGES: usize = 256;

@@ -4,7 +4,6 @@ mod damo;
 mod deliver;
 mod open;
 mod perf;
-mod recording;
 mod source;
 mod summary;
 mod timing;
@@ -23,20 +22,20 @@ use tierscope_sample::inventory::{Inventory, Service};
 use tierscope_upload::{Client, Settings};
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
-use crate::credential::{self, Credential, Introduction};
+use crate::recording::{ReadRecording, Recording};
 use deliver::{Delivered, Delivery};
 use open::open_heat;
-pub(crate) use recording::{Recording, read_recording};
 use source::{HeatSource, Identity};
 use summary::{RecordingSummary, Summary, describe};
 use tierscope_clock::{SECOND_NS, rfc3339, wall_ns};
-use tierscope_heat::targets::service_name;
+use tierscope_host::services::service_name;
+use tierscope_upload::credential::{self, Credential, Introduction};
 use timing::{TimeChoice, shift_ns};
 
 /// Sends recordings: snapshot trees (directory or .tar.zst), page traces (.parquet), memory samples of perf
 /// (perf.data, or the text of `perf script`), and records of damo.
 #[derive(Debug, Args)]
-pub(crate) struct ReplayArgs {
+pub struct ReplayArgs {
     /// Recordings; all of them belong to one host.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -81,12 +80,12 @@ enum Source {
     Heat(Box<dyn HeatSource>),
 }
 
-/// Reads, then sends.
-pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
+/// Reads, then sends; recordings of snapshots are read by `read_recording`.
+pub fn run(args: &ReplayArgs, read_recording: ReadRecording) -> Result<()> {
     let sources = args
         .paths
         .iter()
-        .map(|path| open(path))
+        .map(|path| open(path, read_recording))
         .collect::<Result<Vec<_>>>()?;
     let has_heat = sources.iter().any(|source| matches!(source, Source::Heat(_)));
     if has_heat && args.service.is_none() {
@@ -108,7 +107,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
     writeln!(std::io::stdout(), "{text}").context("the summary cannot be printed")
 }
 
-fn open(path: &Path) -> Result<Source> {
+fn open(path: &Path, read_recording: ReadRecording) -> Result<Source> {
     if let Some(heat) = open_heat(path)? {
         return Ok(Source::Heat(heat));
     }
@@ -152,7 +151,7 @@ impl Plan {
             server: args.server.clone().unwrap_or_default(),
             ca_file: args.ca_file.clone(),
             allow_http: false,
-            agent_version: crate::VERSION.to_owned(),
+            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
             timeout: Duration::from_secs(60),
         })?;
         let credential = obtain_credential(args, &client, &self.host)?;

@@ -10,11 +10,11 @@ use tierscope_sample::counters::CounterSample;
 use tierscope_sample::inventory::Inventory;
 use tierscope_wire::Layout;
 
-use crate::replay::read_recording;
+use crate::recording::ReadRecording;
 
 /// Samples of one recording in the order of one layout: the union of all names that occur in it.
 #[derive(Debug)]
-pub(crate) struct Reel {
+pub(crate) struct LoopedRecording {
     pub(crate) layout: Arc<Layout>,
     pub(crate) inventory: Inventory,
     samples: Vec<Vec<Option<i64>>>,
@@ -22,9 +22,13 @@ pub(crate) struct Reel {
     gains: Vec<i64>,
 }
 
-impl Reel {
-    /// Reads a recording. `rename` turns the recorded scope of a key into the simulated one.
-    pub(crate) fn load(path: &Path, rename: impl Fn(&str) -> String) -> anyhow::Result<Self> {
+impl LoopedRecording {
+    /// Reads a recording by `read_recording`. `rename` turns the recorded scope of a key into the simulated one.
+    pub(crate) fn load(
+        path: &Path,
+        read_recording: ReadRecording,
+        rename: impl Fn(&str) -> String,
+    ) -> anyhow::Result<Self> {
         let recording = read_recording(path)?;
         ensure!(
             recording.samples.len() > 1,
@@ -170,7 +174,7 @@ mod tests {
     use super::*;
     use tierscope_sample::counters::{Key, Scope};
 
-    fn reel(promoted: &[i64], free: &[i64]) -> Reel {
+    fn recording(promoted: &[i64], free: &[i64]) -> LoopedRecording {
         let samples: Vec<CounterSample> = promoted
             .iter()
             .zip(free)
@@ -187,13 +191,13 @@ mod tests {
                 ],
             })
             .collect();
-        Reel::new(&samples, Inventory::default(), str::to_owned)
+        LoopedRecording::new(&samples, Inventory::default(), str::to_owned)
     }
 
     #[test]
     fn counters_go_on_over_the_seam_and_gauges_start_over() {
-        let reel = reel(&[100, 110, 120], &[9, 8, 7]);
-        let played: Vec<_> = (0..7).map(|step| reel.values(step)).collect();
+        let recording = recording(&[100, 110, 120], &[9, 8, 7]);
+        let played: Vec<_> = (0..7).map(|step| recording.values(step)).collect();
         let free: Vec<_> = played.iter().map(|values| values[0]).collect();
         let promoted: Vec<_> = played.iter().map(|values| values[1]).collect();
         assert_eq!(free, [9, 8, 7, 9, 8, 7, 9].map(Some));
@@ -212,8 +216,8 @@ mod tests {
             2
         ];
         samples[1].values.clear();
-        let reel = Reel::new(&samples, Inventory::default(), str::to_owned);
-        assert_eq!(reel.values(1), [None]);
+        let recording = LoopedRecording::new(&samples, Inventory::default(), str::to_owned);
+        assert_eq!(recording.values(1), [None]);
     }
 
     #[test]
@@ -230,8 +234,9 @@ mod tests {
                 (Key::new(&Scope::Host, "vmstat", "pgfault"), Some(value)),
             ],
         };
-        let reel = Reel::new(&[sample(100), sample(160)], Inventory::default(), str::to_owned);
-        let wide = reel.beside("shop/a", &["shop/b", "media/c"]);
+        let recording =
+            LoopedRecording::new(&[sample(100), sample(160)], Inventory::default(), str::to_owned);
+        let wide = recording.beside("shop/a", &["shop/b", "media/c"]);
         let keys: Vec<&str> = wide.layout.keys().iter().map(AsRef::as_ref).collect();
         assert_eq!(
             keys,
@@ -261,10 +266,10 @@ mod tests {
                 (Key::new(&Scope::Host, "vmstat", "pgfault"), Some(2)),
             ],
         };
-        let reel = Reel::new(&[sample.clone(), sample], Inventory::default(), |key| {
+        let recording = LoopedRecording::new(&[sample.clone(), sample], Inventory::default(), |key| {
             key.replace("cgroup:/load|", "service:z/z|")
         });
-        assert_eq!(reel.layout.keys()[0].as_ref(), "host|vmstat|pgfault");
-        assert_eq!(reel.values(0), [Some(2), Some(1)]);
+        assert_eq!(recording.layout.keys()[0].as_ref(), "host|vmstat|pgfault");
+        assert_eq!(recording.values(0), [Some(2), Some(1)]);
     }
 }

@@ -4,27 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use tierscope_fleet::recording::Recording;
 use tierscope_import::tree;
 use tierscope_rootfs::Root;
-use tierscope_sample::counters::CounterSample;
 use tierscope_sample::inventory::Inventory;
 
 use crate::collect::{Collector, CollectorConfig, Stamp};
+use crate::inventory;
 use tierscope_host::names::NamePolicy;
 use tierscope_host::services::Rules;
-
-/// A recording in memory.
-#[derive(Debug)]
-pub(crate) struct Recording {
-    /// Name of the archive or directory.
-    pub(crate) name: String,
-    /// One sample per snapshot, at its recorded time; raw values.
-    pub(crate) samples: Vec<CounterSample>,
-    /// What the host was at the first snapshot.
-    pub(crate) inventory: Inventory,
-    /// Lines that could not be understood.
-    pub(crate) problems: Vec<String>,
-}
 
 /// Reads a directory or `.tar.zst` of snapshots.
 pub(crate) fn read_recording(path: &Path) -> Result<Recording> {
@@ -46,7 +34,7 @@ pub(crate) fn read_recording(path: &Path) -> Result<Recording> {
             boot_id: Arc::from(snapshot.boot_id.as_str()),
         });
         if recording.samples.is_empty() {
-            recording.inventory = crate::inventory::describe(&mut collector);
+            recording.inventory = inventory::describe(&mut collector);
         }
         recording.samples.push(collected.sample);
         recording
@@ -59,6 +47,7 @@ pub(crate) fn read_recording(path: &Path) -> Result<Recording> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tierscope_sample::counters::CounterSample;
 
     #[test]
     fn every_snapshot_of_the_ping_pong_recording_gives_its_raw_vmstat() {

@@ -6,9 +6,9 @@ use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::inventory::Inventory;
 use tierscope_wire::{Content, CounterRow, Header, Origin, Sealed, Sealer, WireError};
 
-use crate::fleet::heat_reel::HeatReel;
-use crate::fleet::reel::Reel;
-use crate::fleet::trace::Playing;
+use crate::simulated::looped_heat::LoopedHeat;
+use crate::simulated::looped_recording::LoopedRecording;
+use crate::simulated::trace::Playing;
 
 /// Nanoseconds of a minute: the length of an interval.
 pub(crate) const MINUTE_NS: i64 = 60_000_000_000;
@@ -21,7 +21,7 @@ pub(crate) enum Heat {
     /// Folded for this host alone, with everything that a fold gives.
     Own(Box<Playing>),
     /// Folded once for all hosts: heat rows and gaps of each service.
-    Shared(Vec<Arc<HeatReel>>),
+    Shared(Vec<Arc<LoopedHeat>>),
 }
 
 /// One simulated host.
@@ -31,9 +31,9 @@ pub(crate) struct SimHost {
     pub(crate) inventory: Inventory,
     pub(crate) host_id: String,
     pub(crate) credential: String,
-    reel: Arc<Reel>,
+    recording: Arc<LoopedRecording>,
     heat: Option<Heat>,
-    /// Position in the endless reel.
+    /// Position in the endless recording.
     step: u64,
     /// The next minute to give, since the Unix epoch.
     minute: i64,
@@ -49,17 +49,17 @@ impl SimHost {
     pub(crate) fn new(
         name: String,
         inventory: Inventory,
-        reel: Arc<Reel>,
+        recording: Arc<LoopedRecording>,
         heat: Option<Heat>,
         seed: u64,
     ) -> Self {
         Self {
-            step: mix(seed, 5) % reel.len(),
+            step: mix(seed, 5) % recording.len(),
             stream_id: stream_id(seed),
             boot_id: Arc::from(format!("simulated-{seed:016x}")),
             name,
             inventory,
-            reel,
+            recording,
             heat,
             host_id: String::new(),
             credential: String::new(),
@@ -118,11 +118,11 @@ impl SimHost {
             boottime_ns: Some((self.minute - self.booted_minute) * MINUTE_NS),
         };
         content.counters.push(CounterRow {
-            layout: Arc::clone(&self.reel.layout),
+            layout: Arc::clone(&self.recording.layout),
             end_wall_ns: end.wall_ns,
             end_boottime_ns: end.boottime_ns,
             boot_id: Arc::clone(&self.boot_id),
-            values: self.reel.values(self.step),
+            values: self.recording.values(self.step),
         });
         match &mut self.heat {
             None => {}
@@ -134,9 +134,9 @@ impl SimHost {
                 content.tile_columns.extend(folded.tile_columns);
                 content.page_samples.extend(folded.page_samples);
             }
-            Some(Heat::Shared(reels)) => {
-                for reel in reels {
-                    let (rows, gaps) = reel.minute(self.step, end);
+            Some(Heat::Shared(recordings)) => {
+                for recording in recordings {
+                    let (rows, gaps) = recording.minute(self.step, end);
                     content.heat.extend(rows);
                     content.gaps.extend(gaps);
                 }

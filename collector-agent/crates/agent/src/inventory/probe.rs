@@ -13,7 +13,7 @@ const NOT_IN_USE: &str = "the host offers it; no process is measured with it now
 const RECORDING: &str = "a recording cannot be measured again";
 
 /// All sources. Back ends of heat are listed as off: whoever measures says so afterwards.
-pub fn collectors(reader: &mut Reader) -> Vec<Collector> {
+pub(crate) fn collectors(reader: &mut Reader) -> Vec<Collector> {
     let facts = collectors::ALL.iter();
     facts
         .map(|facts| facts.entry(state(reader, facts.name)))

@@ -3,15 +3,15 @@
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::{GapRow, HeatRow};
 
-use crate::fleet::trace::Playing;
+use crate::simulated::trace::Playing;
 
 /// A turn of a trace in folded minutes. The fold is in its second turn, so that all histories are full.
 #[derive(Debug)]
-pub(crate) struct HeatReel {
+pub(crate) struct LoopedHeat {
     minutes: Vec<(Vec<HeatRow>, Vec<GapRow>)>,
 }
 
-impl HeatReel {
+impl LoopedHeat {
     /// Folds two turns and keeps the second one.
     pub(crate) fn fold(mut playing: Playing) -> Self {
         let turn = playing.turn();
@@ -47,7 +47,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::fleet::trace::Trace;
+    use crate::simulated::trace::Trace;
     use tierscope_import::page_trace::Access;
     use tierscope_sample::heat::PageKind;
 
@@ -65,17 +65,17 @@ mod tests {
     #[test]
     fn a_turn_is_played_again_and_again_at_the_times_asked_for() {
         let trace = Arc::new(Trace::of(vec![accesses(0..8), accesses(0..2)]));
-        let reel = HeatReel::fold(trace.start("shop/checkout", "redis-server", 0, 60_000_000_000));
+        let recording = LoopedHeat::fold(trace.start("shop/checkout", "redis-server", 0, 60_000_000_000));
         let end = |minute: i64| IntervalEnd {
             wall_ns: minute * 60_000_000_000,
             boottime_ns: None,
         };
-        let (first, _) = reel.minute(0, end(7));
-        let (again, _) = reel.minute(2, end(9));
+        let (first, _) = recording.minute(0, end(7));
+        let (again, _) = recording.minute(2, end(9));
         assert_eq!(first[0].resident_bytes, 8 * 4096);
         assert_eq!(first[0].end_wall_ns, 7 * 60_000_000_000);
         assert_eq!(again[0].end_wall_ns, 9 * 60_000_000_000);
         assert_eq!(first[0].age_bytes, again[0].age_bytes);
-        assert_ne!(first[0].age_bytes, reel.minute(1, end(8)).0[0].age_bytes);
+        assert_ne!(first[0].age_bytes, recording.minute(1, end(8)).0[0].age_bytes);
     }
 }

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::Client;
 use anyhow::{Result, ensure};
-use tierscope_upload::Client;
 
 use super::file::{Credential, load_file, previous, save};
 use tierscope_clock::{SECOND_NS, wall_ns};
@@ -19,7 +19,7 @@ const CHANGE_AFTER_NS: i64 = 24 * HOUR_NS;
 const RETRY_AFTER_NS: i64 = HOUR_NS;
 
 /// The credential of this host, shared by the threads.
-pub(crate) struct CredentialStore {
+pub struct CredentialStore {
     path: PathBuf,
     host_id: String,
     kept: Mutex<Kept>,
@@ -33,7 +33,7 @@ struct Kept {
 
 impl CredentialStore {
     /// The store of the credential that was read from, or written to, `path`.
-    pub(crate) fn new(path: PathBuf, current: Credential) -> Self {
+    pub fn new(path: PathBuf, current: Credential) -> Self {
         Self {
             path,
             host_id: current.host_id.clone(),
@@ -49,24 +49,24 @@ impl CredentialStore {
     }
 
     /// What the service knows this host by; it never changes.
-    pub(crate) fn host_id(&self) -> &str {
+    pub fn host_id(&self) -> &str {
         &self.host_id
     }
 
     /// The secret in use.
-    pub(crate) fn secret(&self) -> String {
+    pub fn secret(&self) -> String {
         self.lock().current.secret.clone()
     }
 
     /// Whether it is time for a new one. A clock that went back makes it so too.
-    pub(crate) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         let (kept, now_ns) = (self.lock(), wall_ns());
         let age_ns = now_ns - kept.current.obtained_wall_ns;
         !(0..CHANGE_AFTER_NS).contains(&age_ns) && now_ns >= kept.not_before_wall_ns
     }
 
     /// Gets a new one. After a failure the old one stays in use, and the next try is an hour later.
-    pub(crate) fn change(&self, client: &Client) -> Result<()> {
+    pub fn change(&self, client: &Client) -> Result<()> {
         let old = {
             let mut kept = self.lock();
             kept.not_before_wall_ns = wall_ns() + RETRY_AFTER_NS;
@@ -85,7 +85,7 @@ impl CredentialStore {
 
     /// Goes back to the one before when the service does not know the one in use, as after it was restored from a
     /// backup. `false` when there is no other one.
-    pub(crate) fn go_back(&self) -> bool {
+    pub fn go_back(&self) -> bool {
         let mut kept = self.lock();
         match load_file(&previous(&self.path)) {
             Ok(Some(previous)) if previous.secret != kept.current.secret => {
@@ -100,10 +100,10 @@ impl CredentialStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Settings;
     use std::io::{BufRead as _, BufReader, Write as _};
     use std::net::TcpListener;
     use std::path::Path;
-    use tierscope_upload::Settings;
 
     /// Answers each request with the next text; gives the authorisations that were sent.
     fn serve(answers: Vec<&'static str>) -> (Client, std::thread::JoinHandle<Vec<String>>) {

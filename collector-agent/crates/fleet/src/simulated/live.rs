@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 
-use crate::fleet::Stage;
-use crate::fleet::host::SimHost;
-use crate::fleet::sender;
+use crate::simulated::Stage;
+use crate::simulated::host::SimHost;
+use crate::simulated::sender;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -101,7 +101,7 @@ fn offset_of(host: &SimHost) -> Duration {
     let hash = host
         .name
         .bytes()
-        .fold(0, |hash, byte| crate::fleet::host::mix(hash, u64::from(byte)));
+        .fold(0, |hash, byte| crate::simulated::host::mix(hash, u64::from(byte)));
     Duration::from_millis(hash % MINUTE.as_millis() as u64)
 }
 

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tierscope_upload::Client;
 
-use crate::fleet::Stage;
-use crate::fleet::host::SimHost;
-use crate::fleet::sender;
+use crate::simulated::Stage;
+use crate::simulated::host::SimHost;
+use crate::simulated::sender;
 
 /// Minutes per batch: far below the size limits for recordings of usual width; the sealer splits what is not.
 const MINUTES_PER_BATCH: i64 = 120;

@@ -5,23 +5,23 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use crate::Enrolled;
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
-use tierscope_upload::Enrolled;
 
 use tierscope_clock::wall_ns;
 
 /// What the service knows this host by.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Credential {
+pub struct Credential {
     /// Goes into every batch.
-    pub(crate) host_id: String,
+    pub host_id: String,
     /// What it shows the service.
     #[serde(rename = "credential")]
-    pub(crate) secret: String,
+    pub secret: String,
     /// When the service gave it (`CLOCK_REALTIME`, nanoseconds); 0 where that was not written down.
     #[serde(default)]
-    pub(crate) obtained_wall_ns: i64,
+    pub obtained_wall_ns: i64,
 }
 
 impl From<Enrolled> for Credential {

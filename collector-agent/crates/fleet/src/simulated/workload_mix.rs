@@ -1,20 +1,21 @@
-//! The cast from which a fleet is drawn: services with their material.
+//! The mix of workloads from which a fleet is drawn: services with their recordings and traces.
 
 use std::sync::Arc;
 
 use tierscope_sample::inventory::{Inventory, Service};
 
-use crate::fleet::heat_reel::HeatReel;
-use crate::fleet::host::{Heat, MINUTE_NS, SimHost, mix};
-use crate::fleet::reel::Reel;
-use crate::fleet::spec::{ServiceSpec, Spec, TraceSpec};
-use crate::fleet::trace::Trace;
+use crate::recording::ReadRecording;
+use crate::simulated::host::{Heat, MINUTE_NS, SimHost, mix};
+use crate::simulated::looped_heat::LoopedHeat;
+use crate::simulated::looped_recording::LoopedRecording;
+use crate::simulated::spec::{ServiceSpec, Spec, TraceSpec};
+use crate::simulated::trace::Trace;
 
 const SKUS: [&str; 3] = ["t1-dram768-cxl3072", "t2-dram768-cxl3072", "t3-dram768-cxl3072"];
 const REGIONS: [&str; 3] = ["eu-north", "eu-west", "us-east"];
 
 /// Everything that the hosts of a fleet share.
-pub(crate) struct Cast {
+pub(crate) struct WorkloadMix {
     roles: Vec<Role>,
 }
 
@@ -23,21 +24,25 @@ struct Role {
     service: Arc<str>,
     group: String,
     weight: u32,
-    reels: Vec<Arc<Reel>>,
+    recordings: Vec<Arc<LoopedRecording>>,
     trace: Option<Arc<Trace>>,
     /// For the inventory.
     namespace: String,
     name: String,
     /// Folded heat of all services of its hosts, where hosts share it; the own service comes first.
-    shared: Vec<(Service, Arc<HeatReel>)>,
+    shared: Vec<(Service, Arc<LoopedHeat>)>,
 }
 
-impl Cast {
+impl WorkloadMix {
     /// Reads all recordings and traces.
     ///
     /// `shared` is for load: heat is then folded once for all hosts, every host has that many services, and services
     /// without a trace are left out.
-    pub(crate) fn load(spec: &Spec, shared: Option<usize>) -> anyhow::Result<Self> {
+    pub(crate) fn load(
+        spec: &Spec,
+        read_recording: ReadRecording,
+        shared: Option<usize>,
+    ) -> anyhow::Result<Self> {
         let mut traces: Vec<(&TraceSpec, Arc<Trace>)> = Vec::new();
         let mut roles = Vec::new();
         for service in &spec.services {
@@ -45,7 +50,7 @@ impl Cast {
                 None => None,
                 Some(wanted) => Some(shared_trace(wanted, &mut traces)?),
             };
-            roles.push(Role::load(service, trace)?);
+            roles.push(Role::load(service, read_recording, trace)?);
         }
         let Some(services) = shared else {
             return Ok(Self { roles });
@@ -86,19 +91,23 @@ impl Cast {
 }
 
 impl Role {
-    fn load(spec: &ServiceSpec, trace: Option<Arc<Trace>>) -> anyhow::Result<Self> {
+    fn load(
+        spec: &ServiceSpec,
+        read_recording: ReadRecording,
+        trace: Option<Arc<Trace>>,
+    ) -> anyhow::Result<Self> {
         let service = format!("{}/{}", spec.namespace, spec.name);
         let rename = |key: &str| rename_scope(key, &service);
-        let reels = spec
+        let recordings = spec
             .recordings
             .iter()
-            .map(|path| Reel::load(path, rename).map(Arc::new))
+            .map(|path| LoopedRecording::load(path, read_recording, rename).map(Arc::new))
             .collect::<anyhow::Result<Vec<_>>>()?;
         Ok(Self {
             service: Arc::from(service.as_str()),
             group: spec.group.clone(),
             weight: spec.weight,
-            reels,
+            recordings,
             trace,
             namespace: spec.namespace.clone(),
             name: spec.name.clone(),
@@ -118,7 +127,7 @@ impl Role {
     }
 
     fn host(&self, number: u32, measures_heat: bool, seed: u64) -> SimHost {
-        let reel = Arc::clone(&self.reels[(seed % self.reels.len() as u64) as usize]);
+        let recording = Arc::clone(&self.recordings[(seed % self.recordings.len() as u64) as usize]);
         let name = format!("sim-{}-{number:02}", self.name);
         let (services, heat) = if self.shared.is_empty() {
             let heat_reason = match (&self.trace, measures_heat) {
@@ -133,8 +142,8 @@ impl Role {
                 own.map(|own| Heat::Own(Box::new(own))),
             )
         } else {
-            let (services, reels) = self.shared.iter().cloned().unzip();
-            (services, Some(Heat::Shared(reels)))
+            let (services, recordings) = self.shared.iter().cloned().unzip();
+            (services, Some(Heat::Shared(recordings)))
         };
         let labels = vec![
             ("rack".to_owned(), format!("r{:02}", mix(seed, 1) % 12)),
@@ -145,22 +154,22 @@ impl Role {
             hostname: name.clone(),
             services,
             labels,
-            ..reel.inventory.clone()
+            ..recording.inventory.clone()
         };
-        SimHost::new(name, inventory, reel, heat, seed)
+        SimHost::new(name, inventory, recording, heat, seed)
     }
 }
 
 /// Gives the hosts of each role the services of the roles that follow it, up to `services` in all.
 fn share(roles: &mut [Role], services: usize) {
-    let folded: Vec<(Service, Arc<HeatReel>)> = roles
+    let folded: Vec<(Service, Arc<LoopedHeat>)> = roles
         .iter()
         .filter_map(|role| {
             let playing = role
                 .trace
                 .as_ref()?
                 .start(&role.service, &role.group, 0, MINUTE_NS);
-            Some((role.service(""), Arc::new(HeatReel::fold(playing))))
+            Some((role.service(""), Arc::new(LoopedHeat::fold(playing))))
         })
         .collect();
     for (number, role) in roles.iter_mut().enumerate() {
@@ -172,8 +181,8 @@ fn share(roles: &mut [Role], services: usize) {
             .map(|(service, _)| format!("{}/{}", service.namespace, service.name))
             .collect();
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
-        for reel in &mut role.reels {
-            *reel = Arc::new(reel.beside(&role.service, &others));
+        for recording in &mut role.recordings {
+            *recording = Arc::new(recording.beside(&role.service, &others));
         }
     }
 }

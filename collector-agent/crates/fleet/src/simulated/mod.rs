@@ -4,43 +4,43 @@
 //! that it sends is marked as simulated and travels over the true wire, enrolment included.
 //!
 //! - [`spec`] says which recordings and page traces stand for which service.
-//! - [`reel`] holds one kernel recording; played again and again, its counters go on.
+//! - [`looped_recording`] holds one kernel recording; played again and again, its counters go on.
 //! - [`trace`] holds one page trace, folded anew for each host that measures heat.
-//! - [`heat_reel`] holds one page trace folded once, where many hosts share it.
-//! - [`cast`] draws the hosts; [`host`] is one of them: it gives what a real one would have sent in a stretch of minutes.
+//! - [`looped_heat`] holds one page trace folded once, where many hosts share it.
+//! - [`workload_mix`] draws the hosts; [`host`] is one of them: it gives what a real one would have sent in a stretch of minutes.
 //! - [`enrol`], [`backfill`], [`live`] move it over the wire; [`report`] counts; [`saved`] lets it go on later.
 
 mod backfill;
-mod cast;
 mod enrol;
-mod heat_reel;
 mod host;
 mod live;
+mod looped_heat;
+mod looped_recording;
 mod progress;
-mod reel;
 mod report;
 mod saved;
 mod sender;
 mod spec;
 mod trace;
+mod workload_mix;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use tierscope_upload::{Client, Settings};
 
-use crate::credential;
-use crate::fleet::progress::Progress;
-use crate::fleet::report::Report;
-use crate::fleet::saved::Saved;
-use crate::state_dir;
-use crate::status::StatusFile;
+use crate::recording::ReadRecording;
+use crate::simulated::progress::Progress;
+use crate::simulated::report::Report;
+use crate::simulated::saved::Saved;
+use tierscope_host::state_dir;
+use tierscope_upload::credential;
 
 /// Sends recordings as a simulated fleet.
 #[derive(Debug, Args)]
-pub(crate) struct FleetArgs {
+pub struct FleetArgs {
     /// Base address of the service.
     #[arg(long, default_value = "http://127.0.0.1:8480")]
     server: String,
@@ -83,6 +83,11 @@ pub(crate) struct FleetArgs {
     allow_remote: bool,
 }
 
+/// Writes down that the service has taken a batch.
+pub type DeliveryNote = Box<dyn Fn() + Send + Sync>;
+/// Opens the status file in a state directory, of a program that sends to the service at an address.
+pub type OpenStatus = fn(&Path, &str) -> DeliveryNote;
+
 /// What all stages of a run share.
 struct Stage {
     settings: Settings,
@@ -90,7 +95,8 @@ struct Stage {
     report: Report,
     progress: Progress,
     saved: Saved,
-    status: Option<StatusFile>,
+    /// Called after each batch that the service has taken.
+    note_delivery: Option<DeliveryNote>,
     /// A batch that cannot be delivered is counted, and the run goes on.
     goes_on: bool,
 }
@@ -102,8 +108,9 @@ impl Stage {
     }
 }
 
-/// Runs the fleet until its minutes are over.
-pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
+/// Runs the fleet until its minutes are over. Recordings are read by `read_recording`; with a state directory its status
+/// file, from `open_status`, says when something was delivered.
+pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenStatus) -> anyhow::Result<()> {
     let settings = connection(args)?;
     let progress = Progress::new();
     let spec = spec::read(&args.spec)?;
@@ -114,8 +121,12 @@ pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
     if let Some(directory) = &args.state_dir {
         state_dir::open(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     }
-    let cast = cast::Cast::load(&spec, args.shared_services.map(|services| services as usize))?;
-    let mut hosts = cast.populate(args.hosts, args.heat_hosts, args.seed);
+    let mix = workload_mix::WorkloadMix::load(
+        &spec,
+        read_recording,
+        args.shared_services.map(|services| services as usize),
+    )?;
+    let mut hosts = mix.populate(args.hosts, args.heat_hosts, args.seed);
     let next_minute = live::this_minute()?;
     let saved = gather(args, &settings, &mut hosts, next_minute)?;
     progress.say(&format!("{} simulated hosts enrolled", hosts.len()));
@@ -125,10 +136,10 @@ pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<()> {
         report: Report::new(args.hosts),
         progress,
         saved,
-        status: args
+        note_delivery: args
             .state_dir
             .as_deref()
-            .map(|dir| StatusFile::new(dir, Some(&args.server))),
+            .map(|directory| open_status(directory, &args.server)),
         goes_on: args.minutes.is_some(),
     };
     backfill::load(&stage, &mut hosts, next_minute)?;
