@@ -3,109 +3,68 @@
 //! Exact, but it weighs on the processes measured: it is used only where the settings name it. Rules:
 //! docs/method/page-bits.md.
 
+use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::abit::AbitReader;
+use tierscope_pagetable::mappings::Namer;
 use tierscope_pagetable::placement::Placement;
 use tierscope_pagetable::process::Unmeasured;
 use tierscope_pagetable::walk_probe::probe_walk;
 use tierscope_pagetable::walker::WalkError;
 use tierscope_rootfs::Root;
-use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::Backend;
-use tierscope_sample::page_group::Census;
 
-use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings};
-use crate::backend::{Refusal, Started};
-use crate::page_groups::{PageGroups, mapping_namer};
-use crate::tiers::Tiers;
-use tierscope_host::names::NamePolicy;
+use crate::backend::{HeatProcess, HeatSettings, Refusal, Started};
+use crate::page_groups::PageGroups;
+use crate::page_walk::{PageReader, PageWalk};
 
 /// The name of this back end.
 pub(crate) const NAME: &str = "abit_walk";
 
 /// Measures which pages were touched.
-pub(crate) struct AbitWalkBackend {
-    reader: AbitReader,
-    groups: PageGroups,
-    tiers: Tiers,
-    interval_s: f64,
-}
+pub(crate) type AbitWalkBackend = PageWalk<AbitReader>;
 
-impl AbitWalkBackend {
-    /// One that has visited no process yet. `names` says how mapped files may be called.
-    pub(crate) fn new(root: &Root, settings: &HeatSettings, names: NamePolicy) -> Result<Self, WalkError> {
-        let tiers = Tiers::read(root, settings);
-        let mapping_name = mapping_namer(names);
-        let reader = AbitReader::new(root, settings.rss_limit_bytes, mapping_name, Placement::default())?;
-        let groups = PageGroups::new(Backend::AbitWalk, Census::Full, settings);
-        Ok(Self {
-            reader,
-            groups: groups.with_tiers(tiers.labels()),
-            tiers,
-            interval_s: settings.interval_ns as f64 / 1e9,
-        })
+impl PageReader for AbitReader {
+    const NAME: &str = NAME;
+    const BACKEND: Backend = Backend::AbitWalk;
+    type Error = WalkError;
+
+    fn open(root: &Root, rss_limit_bytes: u64, namer: Box<Namer>) -> Result<Self, WalkError> {
+        Self::new(root, rss_limit_bytes, namer, Placement::default())
     }
 
-    /// Reads what a process touched in the interval that ends, and begins its next one. The first visit only begins
-    /// one, so it shows what is resident and no activity.
-    fn visit(&mut self, process: &HeatProcess, end: IntervalEnd) -> Result<(), Unmeasured> {
-        let observed = self.groups.is_observed(process.key, end);
+    fn bytes_read(&self) -> u64 {
+        self.bytes_read()
+    }
+
+    fn set_placement(&mut self, placement: Placement) {
+        self.set_placement(placement);
+    }
+
+    /// Others that clear the same bits.
+    fn obstacle(&mut self, interval_s: f64) -> Result<Option<String>, String> {
+        match self.rival() {
+            None => Ok(None),
+            Some(rival) if rival.is_bearable(interval_s) => Ok(Some(rival.effect(interval_s))),
+            Some(rival) => Err(rival.effect(interval_s)),
+        }
+    }
+
+    fn visit(
+        &mut self,
+        groups: &mut PageGroups,
+        process: &HeatProcess,
+        observed: Option<bool>,
+    ) -> Result<(), Unmeasured> {
         if observed.is_none() {
             // What may not be cleared need not be read.
-            self.reader.clear(process.key)?;
+            self.clear(process.key)?;
         }
-        let mut reading = self.groups.reading(process, observed == Some(true));
-        self.reader
-            .read(process.key, |mapping, pages| reading.mapping(mapping, pages))?;
+        let mut reading = groups.reading(process, observed == Some(true));
+        self.read(process.key, |mapping, pages| reading.mapping(mapping, pages))?;
         if observed.is_some() {
-            self.reader.clear(process.key)?;
+            self.clear(process.key)?;
         }
-        self.groups.begin(process.key, end);
         Ok(())
-    }
-
-    /// Skips everybody: what was touched is not known.
-    fn skip_all(&mut self, processes: &[HeatProcess], reason: &str) -> HeatRound {
-        self.groups.miss();
-        let skipped = processes
-            .iter()
-            .map(|process| (process.clone(), reason.to_owned()));
-        HeatRound {
-            skipped: skipped.collect(),
-            ..HeatRound::default()
-        }
-    }
-}
-
-impl HeatBackend for AbitWalkBackend {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn collect(&mut self, processes: &[HeatProcess], end: IntervalEnd) -> HeatRound {
-        let (cpu_before, bytes_before) = (tierscope_clock::thread_cpu_ns(), self.reader.bytes_read());
-        let rival = self.reader.rival();
-        let effect = rival.as_ref().map(|rival| rival.effect(self.interval_s));
-        if rival.is_some_and(|rival| !rival.is_bearable(self.interval_s)) {
-            return self.skip_all(processes, &effect.unwrap_or_default());
-        }
-        self.reader.set_placement(self.tiers.placement());
-        let mut round = HeatRound {
-            note: effect,
-            ..HeatRound::default()
-        };
-        for process in processes {
-            if let Err(reason) = self.visit(process, end) {
-                round.skipped.push((process.clone(), reason.to_string()));
-            }
-        }
-        (round.folded, round.measured) = self.groups.finish(end);
-        round.cpu_ns = tierscope_clock::thread_cpu_ns() - cpu_before;
-        round.bytes_read = self.reader.bytes_read() - bytes_before;
-        round
-    }
-
-    fn miss(&mut self) {
-        self.groups.miss();
     }
 }
 
@@ -138,8 +97,9 @@ fn refusal(error: &WalkError) -> Refusal {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::backend::{DEFAULT_RSS_LIMIT_BYTES, SamplingSettings};
+    use crate::backend::{DEFAULT_RSS_LIMIT_BYTES, HeatBackend as _, HeatRound, SamplingSettings};
     use std::sync::Arc;
+    use tierscope_sample::fold::IntervalEnd;
     use tierscope_sample::heat::{Granularity, PageKind};
 
     const INTERVAL_NS: i64 = 10_000_000_000;
@@ -209,7 +169,7 @@ mod tests {
         assert!(anon.age_bytes[0] > 0 && anon.age_bytes[0] <= anon.resident_bytes);
         assert!(round.cpu_ns > 0 && round.bytes_read > 0);
         backend.miss();
-        let (folded, measured) = backend.groups.finish(end(3));
+        let HeatRound { folded, measured, .. } = backend.collect(&[], end(3));
         assert!(
             folded.rows.is_empty() && measured == 0,
             "all processes are forgotten"

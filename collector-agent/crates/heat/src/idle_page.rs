@@ -1,76 +1,48 @@
 //! Heat of single pages by idle page tracking, on kernels that have it. Rules: docs/method/page-bits.md.
 
+use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::idle::{IdleError, IdleReader, probe_idle};
+use tierscope_pagetable::mappings::Namer;
 use tierscope_pagetable::placement::Placement;
 use tierscope_pagetable::process::Unmeasured;
 use tierscope_rootfs::Root;
-use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::Backend;
-use tierscope_sample::page_group::Census;
 
-use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings};
-use crate::backend::{Refusal, Started};
-use crate::page_groups::{PageGroups, mapping_namer};
-use crate::tiers::Tiers;
-use tierscope_host::names::NamePolicy;
+use crate::backend::{HeatProcess, HeatSettings, Refusal, Started};
+use crate::page_groups::PageGroups;
+use crate::page_walk::{PageReader, PageWalk};
 
 /// The name of this back end.
 pub(crate) const NAME: &str = "idle_page";
 
 /// Measures which pages were touched since they were marked idle.
-pub(crate) struct IdlePageBackend {
-    reader: IdleReader,
-    groups: PageGroups,
-    tiers: Tiers,
-}
+pub(crate) type IdlePageBackend = PageWalk<IdleReader>;
 
-impl IdlePageBackend {
-    /// One that has visited no process yet. `names` says how mapped files may be called.
-    pub(crate) fn new(root: &Root, settings: &HeatSettings, names: NamePolicy) -> Result<Self, IdleError> {
-        let tiers = Tiers::read(root, settings);
-        let mapping_name = mapping_namer(names);
-        let reader = IdleReader::new(root, settings.rss_limit_bytes, mapping_name, Placement::default())?;
-        let groups = PageGroups::new(Backend::IdlePage, Census::Full, settings);
-        Ok(Self {
-            reader,
-            groups: groups.with_tiers(tiers.labels()),
-            tiers,
-        })
+impl PageReader for IdleReader {
+    const NAME: &str = NAME;
+    const BACKEND: Backend = Backend::IdlePage;
+    type Error = IdleError;
+
+    fn open(root: &Root, rss_limit_bytes: u64, namer: Box<Namer>) -> Result<Self, IdleError> {
+        Self::new(root, rss_limit_bytes, namer, Placement::default())
     }
 
-    /// Reads what a process touched in the interval that ends, and begins its next one.
-    fn visit(&mut self, process: &HeatProcess, end: IntervalEnd) -> Result<(), Unmeasured> {
-        let observed = self.groups.is_observed(process.key, end) == Some(true);
-        let mut reading = self.groups.reading(process, observed);
-        self.reader
-            .read_and_mark(process.key, |mapping, pages| reading.mapping(mapping, pages))?;
-        self.groups.begin(process.key, end);
-        Ok(())
-    }
-}
-
-impl HeatBackend for IdlePageBackend {
-    fn name(&self) -> &'static str {
-        NAME
+    fn bytes_read(&self) -> u64 {
+        self.bytes_read()
     }
 
-    fn collect(&mut self, processes: &[HeatProcess], end: IntervalEnd) -> HeatRound {
-        let (cpu_before, bytes_before) = (tierscope_clock::thread_cpu_ns(), self.reader.bytes_read());
-        self.reader.set_placement(self.tiers.placement());
-        let mut round = HeatRound::default();
-        for process in processes {
-            if let Err(reason) = self.visit(process, end) {
-                round.skipped.push((process.clone(), reason.to_string()));
-            }
-        }
-        (round.folded, round.measured) = self.groups.finish(end);
-        round.cpu_ns = tierscope_clock::thread_cpu_ns() - cpu_before;
-        round.bytes_read = self.reader.bytes_read() - bytes_before;
-        round
+    fn set_placement(&mut self, placement: Placement) {
+        self.set_placement(placement);
     }
 
-    fn miss(&mut self) {
-        self.groups.miss();
+    fn visit(
+        &mut self,
+        groups: &mut PageGroups,
+        process: &HeatProcess,
+        observed: Option<bool>,
+    ) -> Result<(), Unmeasured> {
+        let mut reading = groups.reading(process, observed == Some(true));
+        self.read_and_mark(process.key, |mapping, pages| reading.mapping(mapping, pages))
     }
 }
 
@@ -101,9 +73,10 @@ fn refusal(error: &IdleError) -> Refusal {
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::backend::DEFAULT_RSS_LIMIT_BYTES;
+    use crate::backend::{DEFAULT_RSS_LIMIT_BYTES, HeatBackend as _};
     use std::path::Path;
     use std::sync::Arc;
+    use tierscope_sample::fold::IntervalEnd;
     use tierscope_sample::vma_fold::ProcessKey;
 
     const MINUTE_NS: i64 = 60_000_000_000;

@@ -19,6 +19,7 @@ mod fake_root;
 mod idle_page;
 pub mod order;
 mod page_groups;
+mod page_walk;
 mod plain_names;
 mod referenced;
 mod sampler;
