@@ -33,10 +33,10 @@ ALLOWED: dict[str, set[str]] = {
     "heat": {"clock", "host", "sample", "rootfs", "sysfs", "pagetable", "perf", "damon", "wire"},
 }
 EVERYTHING = {"agent"}
-OUTSIDE_THE_AGENT = {"simcore", "engine", "samples", "hostile"}
+OUTSIDE_THE_AGENT = {"simcore", "engine", "samples", "hostile", "opened"}
 # Generated code and TLS each have one home; over plain HTTP the agent also asks services of its own host.
 HOMES = {
-    "prost": {"wire"},
+    "prost": {"wire", "opened"},
     "ureq": {"upload", "agent"},
     "rustls": {"upload"},
     "parquet": {"import"},

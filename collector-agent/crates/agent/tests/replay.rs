@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::mpsc::{Receiver, channel};
 
+use tierscope_opened::{Opened, open};
 use tierscope_sample::heat::Backend;
-use tierscope_wire::{CounterRow, Opened, Origin, open};
+use tierscope_wire::{CounterRow, Origin};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use tierscope_wire::{Content, Opened, Origin, open};
+use tierscope_opened::{Opened, open};
+use tierscope_wire::{Content, Origin};
 use waiting::wait_for;
 
 #[path = "../../../testing/waiting.rs"]

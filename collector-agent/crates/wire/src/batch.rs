@@ -9,7 +9,7 @@ use prost::Message as _;
 use zstd::bulk::Compressor;
 
 use crate::layout::HASH_BYTES;
-use crate::strings::{StringTable, Texts};
+use crate::strings::StringTable;
 use crate::{
     Content, Layout, SCHEMA_VERSION, SelfReport, WireError, counters, heat, inventory, page_samples, proto,
     tiles,
@@ -198,31 +198,6 @@ fn encode(part: &Content, layouts: &[Arc<Layout>], header: &Header, seq: u64) ->
     }
 }
 
-/// A batch that was read again.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Opened {
-    /// Identity and clocks.
-    pub header: Header,
-    /// The data; `layouts` holds the layouts that the batch carried.
-    pub content: Content,
-}
-
-/// Reads a compressed batch. `known` are layouts that earlier batches of the stream carried.
-pub fn open(body: &[u8], known: &[Arc<Layout>]) -> Result<Opened, WireError> {
-    open_inflated(&inflate(body)?, known)
-}
-
-/// Reads a batch before compression.
-pub fn open_inflated(message: &[u8], known: &[Arc<Layout>]) -> Result<Opened, WireError> {
-    let batch = proto::Batch::decode(message)?;
-    if batch.schema_version != SCHEMA_VERSION {
-        return Err(WireError::Version(batch.schema_version));
-    }
-    let header = decode_header(&batch)?;
-    let content = decode_content(batch, &header, known)?;
-    Ok(Opened { header, content })
-}
-
 /// The hashes of the layouts that the counters of a compressed batch follow.
 pub fn layouts_used(body: &[u8]) -> Result<Vec<Vec<u8>>, WireError> {
     let batch = proto::Batch::decode(inflate(body)?.as_slice())?;
@@ -251,70 +226,4 @@ pub fn inflate(body: &[u8]) -> Result<Vec<u8>, WireError> {
         ))));
     }
     Ok(message)
-}
-
-fn decode_header(batch: &proto::Batch) -> Result<Header, WireError> {
-    let stream_id = batch.stream_id.as_slice().try_into();
-    Ok(Header {
-        host_id: batch.host_id.clone(),
-        stream_id: stream_id.map_err(|_| WireError::Invalid("stream_id must have 16 bytes".to_owned()))?,
-        seq: batch.seq,
-        boot_id: batch.boot_id.clone(),
-        agent_version: batch.agent_version.clone(),
-        origin: match batch.origin() {
-            proto::Origin::Live => Origin::Live,
-            proto::Origin::Import => Origin::Import,
-            proto::Origin::Simulated => Origin::Simulated,
-            proto::Origin::Unspecified => {
-                return Err(WireError::Invalid(
-                    "the batch does not state its origin".to_owned(),
-                ));
-            }
-        },
-        sealed_wall_ns: batch.sealed_wall_ns,
-        sealed_boottime_ns: Some(batch.sealed_boottime_ns).filter(|ns| *ns != 0),
-    })
-}
-
-fn decode_content(batch: proto::Batch, header: &Header, known: &[Arc<Layout>]) -> Result<Content, WireError> {
-    let texts = Texts::new(&batch.strings);
-    let mut layouts = Vec::with_capacity(batch.layouts.len());
-    for layout in batch.layouts {
-        let hash = layout.hash;
-        let layout = Layout::new(layout.keys.into_iter().map(String::into_boxed_str).collect());
-        if layout.hash()[..] != hash {
-            return Err(WireError::Invalid(format!(
-                "the hash of layout {} is wrong",
-                layout.hash_hex()
-            )));
-        }
-        layouts.push(Arc::new(layout));
-    }
-    let readable: Vec<_> = layouts.iter().chain(known).cloned().collect();
-    let boot_id = Arc::from(header.boot_id.as_str());
-    let mut content = Content {
-        layouts,
-        ..Content::default()
-    };
-    for block in &batch.counters {
-        content
-            .counters
-            .extend(counters::decode(block, &readable, &boot_id)?);
-    }
-    for block in &batch.heat {
-        content.heat.extend(heat::decode(block, &texts)?);
-    }
-    for block in &batch.gaps {
-        content.gaps.extend(heat::decode_gaps(block, &texts)?);
-    }
-    for epoch in &batch.tile_epochs {
-        content.tile_epochs.push(tiles::decode_epoch(epoch, &texts)?);
-    }
-    for block in &batch.page_samples {
-        content.page_samples.push(page_samples::decode(block, &texts)?);
-    }
-    content.tile_columns = batch.tile_columns.into_iter().map(tiles::decode_column).collect();
-    content.inventory = batch.inventory.map(inventory::decode);
-    content.self_report = batch.self_.map(SelfReport::from_proto);
-    Ok(content)
 }

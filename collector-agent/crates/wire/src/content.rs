@@ -195,34 +195,4 @@ impl SelfReport {
             throttles: self.throttles,
         }
     }
-
-    pub(crate) fn from_proto(report: proto::SelfReport) -> Self {
-        let cost = |cost: proto::CollectorCost| CollectorCost {
-            name: cost.name,
-            cpu_ns: cost.cpu_ns,
-            runs: cost.runs,
-            failures: cost.failures,
-            last_error: cost.last_error,
-        };
-        Self {
-            end_wall_ns: report.end_wall_ns,
-            window_ns: report.window_ns,
-            cpu_ns: report.cpu_ns,
-            rss_bytes: report.rss_bytes,
-            spool_bytes: report.spool_bytes,
-            spool_batches: report.spool_batches,
-            dropped_batches: report.dropped_batches,
-            sent_bytes: report.sent_bytes,
-            counters_dropped: report.counters_dropped,
-            services_dropped: report.services_dropped,
-            collectors: report.collectors.into_iter().map(cost).collect(),
-            budget_state: report.budget_state,
-            heat_rung: report.heat_rung,
-            budget_reason: report.budget_reason,
-            guard_paused_intervals: report.guard_paused_intervals,
-            samples_taken: report.samples_taken,
-            samples_lost: report.samples_lost,
-            throttles: report.throttles,
-        }
-    }
 }

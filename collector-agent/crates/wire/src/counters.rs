@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tierscope_sample::counters::CounterSample;
 
-use crate::columns::{BitmapWriter, check_length, is_present, read_i64s};
-use crate::layout::{Layout, LayoutCache, hex};
-use crate::{WireError, proto};
+use crate::columns::BitmapWriter;
+use crate::layout::{Layout, LayoutCache};
+use crate::proto;
 
 /// The counters of one moment, as values in the order of a layout.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,51 +78,4 @@ fn encode_block(rows: &[CounterRow], batch_boot_id: &str) -> proto::CounterBlock
         validity: validity.into_bytes(),
         boot_ids,
     }
-}
-
-/// Reads a block; `layouts` are the ones known to the reader.
-pub(crate) fn decode(
-    block: &proto::CounterBlock,
-    layouts: &[Arc<Layout>],
-    batch_boot_id: &Arc<str>,
-) -> Result<Vec<CounterRow>, WireError> {
-    let layout = layouts
-        .iter()
-        .find(|layout| layout.hash()[..] == block.layout_hash)
-        .ok_or_else(|| WireError::UnknownLayout(hex(&block.layout_hash)))?;
-    let (rows, width) = (block.end_wall_ns.len(), layout.keys().len());
-    let differences = read_i64s("values", &block.values, rows * width)?;
-    if !block.validity.is_empty() {
-        check_length(
-            "validity (bytes)",
-            block.validity.len(),
-            (rows * width).div_ceil(8),
-        )?;
-    }
-    if !block.end_boottime_ns.is_empty() {
-        check_length("end_boottime_ns", block.end_boottime_ns.len(), rows)?;
-    }
-    if !block.boot_ids.is_empty() {
-        check_length("boot_ids", block.boot_ids.len(), rows)?;
-    }
-    let mut current = vec![0_i64; width];
-    let mut decoded = Vec::with_capacity(rows);
-    for (index, row) in differences.chunks_exact(width.max(1)).enumerate().take(rows) {
-        let mut values = Vec::with_capacity(width);
-        for (column, difference) in row.iter().enumerate() {
-            current[column] = current[column].wrapping_add(*difference);
-            values.push(is_present(&block.validity, index * width + column).then_some(current[column]));
-        }
-        decoded.push(CounterRow {
-            layout: Arc::clone(layout),
-            end_wall_ns: block.end_wall_ns[index],
-            end_boottime_ns: block.end_boottime_ns.get(index).copied(),
-            boot_id: block
-                .boot_ids
-                .get(index)
-                .map_or_else(|| Arc::clone(batch_boot_id), |id| Arc::from(id.as_str())),
-            values,
-        });
-    }
-    Ok(decoded)
 }

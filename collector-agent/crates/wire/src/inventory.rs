@@ -1,4 +1,4 @@
-//! The inventory message and back. Field for field; nothing is computed here.
+//! The inventory message. Field for field; nothing is computed here.
 
 use tierscope_sample::inventory as sample;
 
@@ -48,54 +48,11 @@ fn labels_to(from: Vec<(String, String)>, source: &str) -> impl Iterator<Item = 
     })
 }
 
-fn labels_from(from: Vec<proto::Label>) -> Vec<(String, String)> {
-    from.into_iter().map(|label| (label.key, label.value)).collect()
-}
-
-pub(crate) fn decode(from: proto::Inventory) -> sample::Inventory {
-    let (kubernetes, own) = from
-        .labels
-        .into_iter()
-        .partition(|label| label.source == KUBERNETES);
-    sample::Inventory {
-        hostname: from.hostname,
-        kernel_release: from.kernel_release,
-        kernel_version: from.kernel_version,
-        architecture: from.architecture,
-        cpu_model: from.cpu_model,
-        cpus_online: from.cpus_online,
-        page_size_bytes: from.page_size_bytes,
-        dialect: from.dialect,
-        cgroup_version: from.cgroup_version,
-        nodes: from.nodes.into_iter().map(node_from).collect(),
-        tiers: from.tiers.into_iter().map(tier_from).collect(),
-        knobs: from.knobs.into_iter().map(knob_from).collect(),
-        collectors: from.collectors.into_iter().map(collector_from).collect(),
-        services: from.services.into_iter().map(service_from).collect(),
-        swaps: from.swaps.into_iter().map(swap_from).collect(),
-        findings: from.findings.into_iter().map(finding_from).collect(),
-        labels: labels_from(own),
-        kubernetes_labels: labels_from(kubernetes),
-        cxl_devices: from.cxl_devices.into_iter().map(cxl_from).collect(),
-        rdma_devices: from.rdma_devices,
-        running_as_uid: from.running_as_uid,
-        benches: from.benches.into_iter().map(bench_from).collect(),
-        unmovable: from.unmovable.into_iter().map(unmovable_from).collect(),
-        hypervisor: from.hypervisor,
-        labels_complete: from.labels_complete,
-        interval_seconds: from.interval_seconds,
-    }
-}
-
-/// Writes both directions of a conversion between two structs whose fields have the same names.
+/// Writes the conversion between two structs whose fields have the same names.
 macro_rules! same_fields {
-    ($name:ident, $to:ident, $from:ident, $($field:ident),+) => {
+    ($name:ident, $to:ident, $($field:ident),+) => {
         fn $to(from: sample::$name) -> proto::$name {
             proto::$name { $($field: from.$field),+ }
-        }
-
-        fn $from(from: proto::$name) -> sample::$name {
-            sample::$name { $($field: from.$field),+ }
         }
     };
 }
@@ -103,7 +60,6 @@ macro_rules! same_fields {
 same_fields!(
     Node,
     node_to,
-    node_from,
     id,
     memory_bytes,
     cpulist,
@@ -115,11 +71,10 @@ same_fields!(
     read_bandwidth_mib_per_s,
     write_bandwidth_mib_per_s
 );
-same_fields!(Tier, tier_to, tier_from, kernel_number, rank, nodes);
+same_fields!(Tier, tier_to, kernel_number, rank, nodes);
 same_fields!(
     Collector,
     collector_to,
-    collector_from,
     name,
     active,
     reason,
@@ -133,7 +88,6 @@ same_fields!(
 same_fields!(
     Service,
     service_to,
-    service_from,
     namespace,
     name,
     rule,
@@ -142,22 +96,12 @@ same_fields!(
     heat_reason
 );
 same_fields!(
-    SwapDevice, swap_to, swap_from, name, kind, size_bytes, used_bytes, priority, zoned, discard, rotational
+    SwapDevice, swap_to, name, kind, size_bytes, used_bytes, priority, zoned, discard, rotational
 );
-same_fields!(
-    Finding,
-    finding_to,
-    finding_from,
-    id,
-    severity,
-    cause,
-    fix,
-    confidence
-);
+same_fields!(Finding, finding_to, id, severity, cause, fix, confidence);
 same_fields!(
     CxlDevice,
     cxl_to,
-    cxl_from,
     name,
     ram_bytes,
     numa_node,
@@ -175,7 +119,6 @@ same_fields!(
 same_fields!(
     Unmovable,
     unmovable_to,
-    unmovable_from,
     node,
     hugetlb_bytes,
     mlocked_bytes,
@@ -184,7 +127,6 @@ same_fields!(
 same_fields!(
     BenchFigure,
     figure_to,
-    figure_from,
     name,
     unit,
     threads,
@@ -199,7 +141,6 @@ same_fields!(
 same_fields!(
     LoadedPoint,
     loaded_to,
-    loaded_from,
     bandwidth_bytes_per_s,
     latency_ns,
     threads,
@@ -210,7 +151,7 @@ same_fields!(
     repetitions,
     disturbed
 );
-same_fields!(BenchSkip, bench_skip_to, bench_skip_from, name, reason);
+same_fields!(BenchSkip, bench_skip_to, name, reason);
 
 fn bench_to(from: sample::NodeBench) -> proto::NodeBench {
     proto::NodeBench {
@@ -226,33 +167,10 @@ fn bench_to(from: sample::NodeBench) -> proto::NodeBench {
     }
 }
 
-fn bench_from(from: proto::NodeBench) -> sample::NodeBench {
-    sample::NodeBench {
-        measured_wall_ns: from.measured_wall_ns,
-        cpu_node: from.cpu_node,
-        memory_node: from.memory_node,
-        figures: from.figures.into_iter().map(figure_from).collect(),
-        loaded: from.loaded.into_iter().map(loaded_from).collect(),
-        method: from.method,
-        buffer_bytes: from.buffer_bytes,
-        huge_page_bytes: from.huge_page_bytes,
-        skipped: from.skipped.into_iter().map(bench_skip_from).collect(),
-    }
-}
-
 fn knob_to(from: sample::Knob) -> proto::Knob {
     proto::Knob {
         path: from.path,
         value: from.value,
         unavailable: from.unavailable.unwrap_or_default(),
-    }
-}
-
-fn knob_from(from: proto::Knob) -> sample::Knob {
-    let unavailable = Some(from.unavailable).filter(|reason| !reason.is_empty());
-    sample::Knob {
-        path: from.path,
-        value: from.value,
-        unavailable,
     }
 }

@@ -58,7 +58,7 @@ impl Layout {
 }
 
 /// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
         .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

@@ -1,7 +1,6 @@
-//! Sample types to the wire and back: the only crate that sees the generated protobuf code.
+//! Sample types to the wire: the home of the generated protobuf code.
 //!
-//! [`seal`] turns a [`Content`] into one or several compressed batches within the size limits; [`open`] reads a
-//! batch again. The meaning of every field is stated in contract/proto/tierscope/v1.
+//! [`Sealer`] turns a [`Content`] into one or several compressed batches within the size limits. The meaning of every field is stated in contract/proto/tierscope/v1.
 
 #[allow(
     clippy::all,
@@ -12,7 +11,7 @@
 )]
 #[rustfmt::skip]
 #[path = "_generated/tierscope.v1.rs"]
-mod proto;
+pub mod proto;
 
 mod batch;
 mod columns;
@@ -25,10 +24,7 @@ mod page_samples;
 mod strings;
 mod tiles;
 
-pub use batch::{
-    Header, MAX_BATCH_BYTES, MAX_INFLATED_BYTES, Opened, Origin, Sealed, Sealer, inflate, layouts_used, open,
-    open_inflated,
-};
+pub use batch::{Header, MAX_BATCH_BYTES, MAX_INFLATED_BYTES, Origin, Sealed, Sealer, inflate, layouts_used};
 pub use content::{CollectorCost, Content, SelfReport};
 pub use counters::CounterRow;
 pub use layout::{HASH_BYTES, Layout, LayoutCache};
@@ -56,13 +52,4 @@ pub enum WireError {
     /// Not a protobuf message of this schema.
     #[error("the body is no batch: {0}")]
     Protobuf(#[from] prost::DecodeError),
-    /// A schema of another major version.
-    #[error("schema version {0} is not known; this program reads version {SCHEMA_VERSION}")]
-    Version(u32),
-    /// Columns that do not fit each other, or a value outside its enumeration.
-    #[error("{0}")]
-    Invalid(String),
-    /// A counter block names a layout that the batch does not carry and the reader does not know.
-    #[error("layout {0} is not known")]
-    UnknownLayout(String),
 }

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::WireError;
-
 /// Collects the texts of a batch while its blocks are written.
 pub(crate) struct StringTable {
     indices: HashMap<Arc<str>, u32>,
@@ -32,21 +30,5 @@ impl StringTable {
 
     pub(crate) fn into_texts(self) -> Vec<String> {
         self.texts
-    }
-}
-
-/// The texts of a batch that is being read.
-pub(crate) struct Texts(Vec<Arc<str>>);
-
-impl Texts {
-    pub(crate) fn new(texts: &[String]) -> Self {
-        Self(texts.iter().map(|text| Arc::from(text.as_str())).collect())
-    }
-
-    /// The text at `index`.
-    pub(crate) fn get(&self, index: u32) -> Result<Arc<str>, WireError> {
-        let text = self.0.get(index as usize);
-        text.cloned()
-            .ok_or_else(|| WireError::Invalid(format!("no string has the index {index}")))
     }
 }

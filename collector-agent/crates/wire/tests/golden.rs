@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tierscope_wire::{inflate, open_inflated};
+use tierscope_opened::open_inflated;
+use tierscope_wire::inflate;
 
 #[path = "../examples/write_examples/view.rs"]
 mod view;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use tierscope_opened::{OpenError, open};
 use tierscope_sample::counters::{CounterSample, Key, Scope};
 use tierscope_sample::tiles::TileColumn;
 use tierscope_wire::{
     Content, CounterRow, Header, Layout, LayoutCache, MAX_BATCH_BYTES, MAX_INFLATED_BYTES, Origin, Sealer,
-    WireError, inflate, layouts_used, open,
+    WireError, inflate, layouts_used,
 };
 
 fn header() -> Header {
@@ -148,7 +149,7 @@ fn a_layout_travels_once_and_again_when_asked_for() {
     );
     assert!(matches!(
         open(&second[0].body, &[]),
-        Err(WireError::UnknownLayout(_))
+        Err(OpenError::UnknownLayout(_))
     ));
     assert_eq!(
         layouts_used(&second[0].body).expect("readable"),

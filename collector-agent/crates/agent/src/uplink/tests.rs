@@ -7,10 +7,11 @@ use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 
 use tempfile::TempDir;
+use tierscope_opened::open;
 use tierscope_sample::counters::{CounterSample, Key, Scope};
 use tierscope_spool::{Limits, OsDisk};
 use tierscope_upload::Settings;
-use tierscope_wire::{CounterRow, LayoutCache, open};
+use tierscope_wire::{CounterRow, LayoutCache};
 
 use super::*;
 use crate::config::Config;

@@ -10,7 +10,8 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use tierscope_wire::{Sealer, inflate, open_inflated};
+use tierscope_opened::open_inflated;
+use tierscope_wire::{Sealer, inflate};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../contract/examples/batch");

@@ -1,11 +1,12 @@
 //! A batch as JSON, in the words of the contract: what any reader must find in it.
 
 use serde_json::{Map, Value, json};
+use tierscope_opened::Opened;
 use tierscope_sample::heat::{Backend, GapRow, Granularity, HeatRow, PageKind};
 use tierscope_sample::inventory::{CxlDevice, Inventory, NodeBench};
 use tierscope_sample::page_sample::PageSample;
 use tierscope_sample::tiles::{TileColumn, TileEpoch};
-use tierscope_wire::{CounterRow, Layout, Opened, Origin, SelfReport};
+use tierscope_wire::{CounterRow, Layout, Origin, SelfReport};
 
 /// The whole batch.
 pub(crate) fn batch(opened: &Opened) -> Value {
