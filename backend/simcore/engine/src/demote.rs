@@ -3,7 +3,7 @@
 use crate::page::{ACTIVE, PROMOTED, Tier};
 use crate::params::Policy;
 use crate::state::{Lowered, State};
-use crate::victims::{Victim, Wanted};
+use crate::victims::{Victim, VictimFilter};
 
 impl State<'_> {
     /// Brings DRAM back to what the policy keeps free, after promotions.
@@ -65,7 +65,7 @@ impl State<'_> {
 
     /// Moves the next victim to the slower tier, or evicts one where that is full. False where nothing is left to go.
     fn demote_next(&mut self) -> bool {
-        let wanted = Wanted {
+        let wanted = VictimFilter {
             trace: self.trace,
             pages: &self.pages,
             tier: Tier::Dram,

@@ -4,7 +4,7 @@ use crate::hints::hint_seconds;
 use crate::page::{NEVER, PROMOTED, Page, Tier};
 use crate::params::{HotPageSelection, Policy};
 use crate::state::State;
-use crate::victims::{Victim, Wanted};
+use crate::victims::{Victim, VictimFilter};
 
 /// Intervals that a page's score looks back on.
 const SCORED: u32 = 8;
@@ -187,7 +187,7 @@ impl State<'_> {
 
     /// The longest untouched page of DRAM that none of the last 8 intervals touched.
     fn next_idle(&mut self) -> Option<Victim> {
-        let wanted = Wanted {
+        let wanted = VictimFilter {
             trace: self.trace,
             pages: &self.pages,
             tier: Tier::Dram,

@@ -3,7 +3,7 @@
 use crate::page::{Kind, MEMORY_TIERS, SLOT, Tier};
 use crate::params::{Offload, SwapDevice};
 use crate::state::State;
-use crate::victims::{Victim, Wanted};
+use crate::victims::{Victim, VictimFilter};
 
 impl State<'_> {
     /// Evicts the next victim of a tier. False where none is left that may be evicted.
@@ -16,7 +16,7 @@ impl State<'_> {
 
     pub(crate) fn next_evictable(&mut self, tier: Tier, with_current: bool) -> Option<Victim> {
         let with_anon = self.can_evict(Kind::Anon as usize);
-        let wanted = Wanted {
+        let wanted = VictimFilter {
             trace: self.trace,
             pages: &self.pages,
             tier,

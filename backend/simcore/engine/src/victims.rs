@@ -31,7 +31,7 @@ pub(crate) struct Victims {
 
 /// Which pages are asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct VictimFilter<'a> {
     pub trace: &'a Trace,
     pub pages: &'a [Page],
     pub tier: Tier,
@@ -42,7 +42,7 @@ pub(crate) struct Wanted<'a> {
     pub with_anon: bool,
 }
 
-impl Wanted<'_> {
+impl VictimFilter<'_> {
     fn allows(&self, page: u32, interval: u32) -> bool {
         let state = &self.pages[page as usize];
         state.tier == self.tier
@@ -69,7 +69,7 @@ impl Victims {
     }
 
     /// The next victim. It is found again until it has left its tier.
-    pub(crate) fn next(&mut self, wanted: Wanted<'_>) -> Option<Victim> {
+    pub(crate) fn next(&mut self, wanted: VictimFilter<'_>) -> Option<Victim> {
         let recent = (wanted.now + 1).saturating_sub(INACTIVE_AFTER);
         if let Some(found) = self.next_before(recent, wanted) {
             return Some(found);
@@ -97,7 +97,7 @@ impl Victims {
     }
 
     /// The page longest untouched of those that no interval from `recent` on touched, whatever list it is on.
-    pub(crate) fn next_before(&mut self, recent: u32, wanted: Wanted<'_>) -> Option<Victim> {
+    pub(crate) fn next_before(&mut self, recent: u32, wanted: VictimFilter<'_>) -> Option<Victim> {
         while self.first < recent {
             if let Some(found) = walk(&mut self.old, self.first, wanted, None) {
                 return Some(found);
@@ -120,7 +120,7 @@ impl Victims {
 fn walk(
     cursors: &mut [u32],
     interval: u32,
-    wanted: Wanted<'_>,
+    wanted: VictimFilter<'_>,
     active: Option<bool>,
 ) -> Option<Victim> {
     step(&mut cursors[interval as usize], interval, wanted, active)
@@ -129,7 +129,7 @@ fn walk(
 fn step(
     place: &mut u32,
     interval: u32,
-    wanted: Wanted<'_>,
+    wanted: VictimFilter<'_>,
     active: Option<bool>,
 ) -> Option<Victim> {
     while let Some(page) = wanted.trace.row_page(interval as usize, *place as usize) {

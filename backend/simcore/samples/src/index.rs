@@ -35,14 +35,14 @@ impl Hasher for Folded {
     }
 }
 
-type Known = HashMap<u128, SeriesRef, BuildHasherDefault<Folded>>;
+type SeriesByHash = HashMap<u128, SeriesRef, BuildHasherDefault<Folded>>;
 
 /// Ids by the bytes of label sets. Only a 128-bit hash under a seed of this process is kept of the bytes.
 #[derive(Debug)]
 pub struct Index {
     seed: u64,
     most: usize,
-    known: RwLock<Known>,
+    known: RwLock<SeriesByHash>,
 }
 
 impl Index {

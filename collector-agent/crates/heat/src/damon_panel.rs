@@ -32,7 +32,7 @@ type Stratum = (usize, PageKind);
 
 /// What was found in a stratum in one draw.
 #[derive(Debug, Default)]
-struct Found {
+struct StratumDraw {
     resident_pages: u64,
     /// The pages that come first after the mark, the last of them on top.
     first: BinaryHeap<(u64, Member)>,
@@ -45,7 +45,7 @@ pub(crate) struct Panel {
     most: usize,
     /// Where the ring of each stratum begins; 0 for those without an entry.
     marks: BTreeMap<Stratum, u64>,
-    strata: BTreeMap<Stratum, Found>,
+    strata: BTreeMap<Stratum, StratumDraw>,
 }
 
 impl Panel {

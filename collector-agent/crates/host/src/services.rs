@@ -86,12 +86,12 @@ pub fn discover(root: &Root, rules: &Rules) -> Discovered {
 /// Walks `/proc` again and again; a process that it knows costs two reads instead of four.
 #[derive(Debug, Default)]
 pub struct Walker {
-    known: HashMap<(u32, u64), Known>,
+    known: HashMap<(u32, u64), WalkedProcess>,
 }
 
 /// A process as it was at the last walk. Another name (after `exec`) or control group makes it new.
 #[derive(Debug, Clone)]
-struct Known {
+struct WalkedProcess {
     comm: String,
     cgroups: Cgroups,
     process: Process,
@@ -142,7 +142,7 @@ fn look_at(
     pods: &mut Option<Pods>,
     stat: &process::Stat,
     cgroups: Cgroups,
-) -> Known {
+) -> WalkedProcess {
     let cmdline = process::cmdline(reader, stat.pid).unwrap_or_default();
     let (exe, group) = rules.names.group_of(reader, stat.pid, &stat.comm, &cmdline);
     let identity = cgroups.identity_path();
@@ -167,7 +167,7 @@ fn look_at(
         group,
         rule,
     };
-    Known {
+    WalkedProcess {
         comm: stat.comm.clone(),
         cgroups,
         process,

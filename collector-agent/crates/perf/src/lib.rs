@@ -4,7 +4,6 @@
 //! plain functions over bytes and never panic; [`parse_any`] runs all of them.
 
 mod attr;
-mod aux;
 pub mod catalogue;
 pub mod counting;
 mod error;

@@ -3,12 +3,11 @@
 use rustix::io::Errno;
 
 use crate::attr::{self, SampleShape};
-use crate::aux::AuxBuffer;
 use crate::catalogue::{EventSet, EventSpec, Meaning, SamplerKind};
 use crate::error::PerfError;
 use crate::groups::{OnTime, PeriodJitter};
 use crate::options::{SamplerOptions, Scope};
-use crate::ring::Ring;
+use crate::ring::{AuxBuffer, Ring};
 use crate::sys::{Descriptor, Reading, Target};
 
 /// One event on one CPU: one descriptor for the whole host, or one for each thread.

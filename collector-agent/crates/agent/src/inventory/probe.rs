@@ -1,6 +1,6 @@
 //! Which sources of counters and heat a host offers, as far as its files tell; nothing is tried here.
 //!
-//! A recording is described like a running host. What works is found by trying: [`crate::ladder`] does when it
+//! A recording is described like a running host. What works is found by trying: the fallback chain of heat does when it
 //! measures, `explain` does when it is asked.
 
 use tierscope_rootfs::Reader;

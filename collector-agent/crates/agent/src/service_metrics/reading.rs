@@ -74,7 +74,7 @@ impl Source {
     }
 
     fn understand(&mut self, fetched: &Fetched) -> Reading {
-        let mut found = Found::default();
+        let mut found = MetricValues::default();
         let outcome = exposition::parse(&fetched.text, |sample| found.take(&self.config, sample));
         let scale = self.config.latency_unit.nanoseconds();
         let quantile_ns = |quantile: f64| {
@@ -108,7 +108,7 @@ fn whole(value: f64) -> Option<i64> {
 
 /// What the text holds of the configured metrics.
 #[derive(Debug, Default)]
-struct Found {
+struct MetricValues {
     throughput: Option<f64>,
     throughput_per_s: Option<f64>,
     load: Option<f64>,
@@ -117,7 +117,7 @@ struct Found {
     quantiles: Vec<(f64, f64)>,
 }
 
-impl Found {
+impl MetricValues {
     fn take(&mut self, config: &ServiceMetricsConfig, sample: &Sample<'_>) {
         let sums = [
             (&config.throughput, &mut self.throughput),

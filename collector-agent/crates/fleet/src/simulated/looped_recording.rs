@@ -69,7 +69,7 @@ impl LoopedRecording {
 
     /// The same recording on a host that runs `others` beside the service `own`: each has the counters of `own`, at half,
     /// a third and so on of their values.
-    pub(crate) fn beside(&self, own: &str, others: &[&str]) -> Self {
+    pub(crate) fn with_services(&self, own: &str, others: &[&str]) -> Self {
         let keys = self.layout.keys();
         let mut columns: Vec<(String, usize, i64)> = keys
             .iter()
@@ -236,7 +236,7 @@ mod tests {
         };
         let recording =
             LoopedRecording::new(&[sample(100), sample(160)], Inventory::default(), str::to_owned);
-        let wide = recording.beside("shop/a", &["shop/b", "media/c"]);
+        let wide = recording.with_services("shop/a", &["shop/b", "media/c"]);
         let keys: Vec<&str> = wide.layout.keys().iter().map(AsRef::as_ref).collect();
         assert_eq!(
             keys,

@@ -182,7 +182,7 @@ fn share(roles: &mut [Role], services: usize) {
             .collect();
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
         for recording in &mut role.recordings {
-            *recording = Arc::new(recording.beside(&role.service, &others));
+            *recording = Arc::new(recording.with_services(&role.service, &others));
         }
     }
 }
