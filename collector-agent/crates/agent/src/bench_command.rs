@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use tierscope_clock::wall_ns;
 use tierscope_membench::{MembenchError, Plan, Request, Target, measure, plan};
 use tierscope_rootfs::{Reader, Root};
 
 use crate::config::Config;
 use stored::{Document, SkippedPair};
-use tierscope_clock::wall_ns;
 
 /// Shortest time for which a bench may be asked, seconds.
 const SHORTEST_S: f64 = 1.0;

@@ -7,14 +7,14 @@ pub(crate) mod guard;
 pub(crate) mod pause;
 pub(crate) mod priority;
 
+use tierscope_clock::SECOND_NS;
+use tierscope_heat::order::{HeatOrder, HeatScope};
 use tierscope_rootfs::{Reader, Root};
 use tierscope_upload::Plan;
 
 use crate::bounds::budget::{Budget, HeatUse, Level, Usage};
 use crate::bounds::guard::{Guard, Reading};
 use crate::config::Config;
-use tierscope_clock::SECOND_NS;
-use tierscope_heat::order::{HeatOrder, HeatScope};
 
 /// Keeps the agent within its bounds.
 pub(crate) struct Bounds {

@@ -15,6 +15,7 @@ mod slow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use tierscope_host::services::{Discovered, FoundService, Rules, Walker};
 use tierscope_rootfs::{ReadError, Reader, Root};
 use tierscope_sample::counters::CounterSample;
 use tierscope_sample::placement::NodeClasses;
@@ -26,7 +27,6 @@ use cadence::{Backoff, Timer};
 use frame::Frame;
 use processes::{Rounds, Scene};
 use slow::{Generations, Slow};
-use tierscope_host::services::{Discovered, FoundService, Rules, Walker};
 
 pub use cadence::Rescan;
 pub use config::{CollectorConfig, ProcessFiles};

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
+use tierscope_heat::backend::{Candidate, Refusal};
+use tierscope_heat::{candidates, write_tracking};
+use tierscope_host::collectors::{self, Facts};
 use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
 
 use crate::config::Config;
 use crate::inventory::probe;
-use tierscope_heat::backend::{Candidate, Refusal};
-use tierscope_heat::{candidates, write_tracking};
-use tierscope_host::collectors::{self, Facts};
 
 /// Bits of the capabilities that collectors name, from `linux/capability.h`.
 const CAPABILITY_BITS: [(&str, u32); 7] = [

@@ -5,6 +5,7 @@ pub(crate) mod kubernetes_labels;
 pub(crate) mod probe;
 mod unmovable;
 
+use tierscope_host::services::Discovered;
 use tierscope_procfs::{host, swaps};
 use tierscope_rootfs::{Missing, Reader};
 use tierscope_sample::inventory::{CxlDevice, Inventory, Knob, Node, Service, SwapDevice, Tier};
@@ -13,7 +14,6 @@ use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes, tiers};
 
 use crate::collect::Collector;
 use crate::doctor::{self, LinkErrors};
-use tierscope_host::services::Discovered;
 
 /// Describes the host beneath the collector's root. Reads some hundred small files: once a minute is often enough.
 /// Host name and labels may be set by the caller afterwards.

@@ -3,6 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use tierscope_clock::SECOND_NS;
+use tierscope_heat::collector::{HeatCollector, View};
+use tierscope_heat::order::Order;
+use tierscope_host::collectors::{self, State};
+use tierscope_host::names::NamePolicy;
+use tierscope_host::services::Rules;
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::inventory::Inventory;
@@ -16,12 +22,6 @@ use crate::inventory;
 use crate::inventory::kubernetes_labels;
 use crate::service_metrics::{self, ServiceMetrics, merge};
 use crate::source::{Collection, Source};
-use tierscope_clock::SECOND_NS;
-use tierscope_heat::collector::{HeatCollector, View};
-use tierscope_heat::order::Order;
-use tierscope_host::collectors::{self, State};
-use tierscope_host::names::NamePolicy;
-use tierscope_host::services::Rules;
 
 /// Collectors of the running host.
 pub(crate) struct LiveSource {

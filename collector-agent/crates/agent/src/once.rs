@@ -11,13 +11,13 @@ use std::time::SystemTime;
 
 use anyhow::Context;
 use clap::Args;
+use tierscope_host::names::NamePolicy;
+use tierscope_host::services::Rules;
 use tierscope_import::tree::{self, Snapshot};
 use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
 
 use crate::collect::{Collector, CollectorConfig, Stamp};
-use tierscope_host::names::NamePolicy;
-use tierscope_host::services::Rules;
 
 /// Reads every counter once and prints it.
 #[derive(Debug, Clone, Args)]

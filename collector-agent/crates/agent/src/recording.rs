@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use tierscope_fleet::recording::Recording;
+use tierscope_host::names::NamePolicy;
+use tierscope_host::services::Rules;
 use tierscope_import::tree;
 use tierscope_rootfs::Root;
 use tierscope_sample::inventory::Inventory;
 
 use crate::collect::{Collector, CollectorConfig, Stamp};
 use crate::inventory;
-use tierscope_host::names::NamePolicy;
-use tierscope_host::services::Rules;
 
 /// Reads a directory or `.tar.zst` of snapshots.
 pub(crate) fn read_recording(path: &Path) -> Result<Recording> {

@@ -4,6 +4,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
+use tierscope_clock::{SECOND_NS, boottime_ns, process_cpu_ns, rfc3339, wall_ns};
+use tierscope_heat::order::{HeatCost, HeatOrder, Order};
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_upload::Plan;
 
@@ -16,8 +18,6 @@ use crate::source::{Collection, Source};
 use crate::status::{BudgetStatus, Status};
 use crate::uplink::queue::{Queue, Standing, resident_bytes};
 use crate::uplink::{Shared, Signal, lock};
-use tierscope_clock::{SECOND_NS, boottime_ns, process_cpu_ns, rfc3339, wall_ns};
-use tierscope_heat::order::{HeatCost, HeatOrder, Order};
 
 /// A collection this near to the interval's end stands for that end.
 const ON_TIME_NS: i64 = SECOND_NS / 2;

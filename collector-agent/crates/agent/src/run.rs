@@ -10,8 +10,11 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use tierscope_clock::wall_ns;
+use tierscope_host::state_dir;
 use tierscope_rootfs::Root;
 use tierscope_spool::{Limits, OsDisk, Spool};
+use tierscope_upload::credential::{self, Credential, CredentialStore, Introduction};
 use tierscope_upload::{Backoff, Client, Plan, Settings};
 
 use crate::bounds::Bounds;
@@ -29,9 +32,6 @@ use crate::status::StatusFile;
 use crate::threads::spawn;
 use crate::uplink::layouts::LayoutStore;
 use crate::uplink::{Shared, Signal, Uplink};
-use tierscope_clock::wall_ns;
-use tierscope_host::state_dir;
-use tierscope_upload::credential::{self, Credential, CredentialStore, Introduction};
 
 /// Longest time for each step of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

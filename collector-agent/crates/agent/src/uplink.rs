@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use tierscope_clock::{boottime_ns, rfc3339, wall_ns};
 use tierscope_spool::{Record, Spool};
+use tierscope_upload::credential::CredentialStore;
 use tierscope_upload::{Backoff, Client, Outcome, Plan, PlanAnswer, SentAt};
 use tierscope_wire::{Content, Header, Origin, Sealer, layouts_used};
 
@@ -16,8 +18,6 @@ use crate::bounds::allowance::Allowance;
 use crate::bounds::pause::Pause;
 use crate::status::{SpoolStatus, StatusFile};
 use crate::uplink::layouts::LayoutStore;
-use tierscope_clock::{boottime_ns, rfc3339, wall_ns};
-use tierscope_upload::credential::CredentialStore;
 
 /// First and longest wait after a failure that goes away by itself.
 const RETRY_FIRST: Duration = Duration::from_secs(1);

@@ -3,14 +3,14 @@
 //! A back end that stops working gives way to the next one, and those that did not work are tried again later. Why
 //! each one does not measure is kept for the inventory.
 
+use tierscope_clock::SECOND_NS;
+use tierscope_host::collectors::{self, State};
+use tierscope_host::names::NamePolicy;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::IntervalEnd;
 
 use crate::backend::{Candidate, HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal};
 use crate::candidates::CANDIDATES;
-use tierscope_clock::SECOND_NS;
-use tierscope_host::collectors::{self, State};
-use tierscope_host::names::NamePolicy;
 
 /// Rounds without a single measured process after which a back end gives way.
 const FRUITLESS_ROUNDS: u32 = 3;

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tierscope_clock::SECOND_NS;
+use tierscope_host::collectors::{self, State};
+use tierscope_host::names::NamePolicy;
+use tierscope_host::services::Process;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::inventory::{Inventory, Service};
@@ -15,10 +19,6 @@ use crate::plain_names::escaped_name;
 use crate::settings::Heat;
 use crate::targets;
 use crate::write_tracking::{self, WriteTracking};
-use tierscope_clock::SECOND_NS;
-use tierscope_host::collectors::{self, State};
-use tierscope_host::names::NamePolicy;
-use tierscope_host::services::Process;
 
 /// Why heat of a service is not measured although that of others is.
 const NOT_LISTED: &str = "none of its processes is listed for heat";

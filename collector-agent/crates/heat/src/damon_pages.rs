@@ -9,6 +9,7 @@ use tierscope_damon::DamonError;
 use tierscope_damon::plan::{CHECKS_PER_WINDOW, PAGE_BYTES, Plan};
 use tierscope_damon::session::Session;
 use tierscope_damon::window::{Watcher, Window};
+use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::mappings::{Mapping, MapsReader};
 use tierscope_pagetable::pagemap::PagemapReader;
 use tierscope_pagetable::process::{Unmeasured, process_key};
@@ -18,12 +19,10 @@ use tierscope_sample::heat::{Backend, PageKind};
 use tierscope_sample::page_group::{Census, PageSize, PageState, TierIndex};
 use tierscope_sample::tile_grid::EpochIds;
 
-use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings};
-use crate::backend::{Refusal, Started};
+use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Started};
 use crate::damon_guard;
 use crate::damon_panel::{Member, PANEL_PAGES, Panel};
 use crate::page_groups::{PageGroups, mapping_namer};
-use tierscope_host::names::NamePolicy;
 
 /// The name of this back end.
 pub(crate) const NAME: &str = "damon_pages";

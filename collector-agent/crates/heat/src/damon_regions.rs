@@ -10,6 +10,7 @@ use tierscope_damon::DamonError;
 use tierscope_damon::plan::{PAGE_BYTES, Plan};
 use tierscope_damon::session::Session;
 use tierscope_damon::window::{Watcher, Window};
+use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::mappings::MapsReader;
 use tierscope_pagetable::pagemap::PagemapReader;
 use tierscope_pagetable::process::Unmeasured;
@@ -19,12 +20,10 @@ use tierscope_sample::heat::{Backend, Granularity, PageKind};
 use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder, VmaReading};
 
-use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, is_one_interval};
-use crate::backend::{Refusal, Started};
+use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Started, is_one_interval};
 use crate::damon_guard;
 use crate::damon_pages::{WINDOW_SHARE, probe as probe_pages, refusal};
 use crate::page_groups::mapping_namer;
-use tierscope_host::names::NamePolicy;
 
 /// The name of this back end.
 pub(crate) const NAME: &str = "damon_regions";

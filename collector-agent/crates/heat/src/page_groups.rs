@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::maps::Namer;
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Granularity};
@@ -13,7 +14,6 @@ use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::backend::{HeatProcess, HeatSettings, is_one_interval};
-use tierscope_host::names::NamePolicy;
 
 /// Most sampled pages of one group: a quarter of what a service may have, because services have few executables.
 const MAX_SAMPLED_PAGES: usize = tierscope_sample::page_sample::MAX_SAMPLED_PAGES / 4;

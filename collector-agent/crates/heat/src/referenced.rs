@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::probe::{ProbeError, probe_referenced};
 use tierscope_pagetable::referenced::{ReferencedReader, Unmeasured};
 use tierscope_rootfs::Root;
@@ -14,9 +15,7 @@ use tierscope_sample::heat::{Backend, Granularity};
 use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder};
 
-use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, is_one_interval};
-use crate::backend::{Refusal, Started};
-use tierscope_host::names::NamePolicy;
+use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Started, is_one_interval};
 
 /// The name of this back end.
 pub(crate) const NAME: &str = "referenced";

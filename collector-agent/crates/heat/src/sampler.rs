@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::mappings::MapsReader;
 use tierscope_pagetable::pagemap::PagemapReader;
 use tierscope_pagetable::process::Unmeasured;
@@ -20,10 +21,11 @@ use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::{Backend, PageKind};
 use tierscope_sample::page_group::{Census, PageSize, PageState, TierIndex};
 
-use crate::backend::{Candidate, Refusal, Started};
-use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Sampling, SamplingSettings};
+use crate::backend::{
+    Candidate, HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Sampling, SamplingSettings,
+    Started,
+};
 use crate::page_groups::{PageGroups, mapping_namer};
-use tierscope_host::names::NamePolicy;
 
 /// Intel.
 pub(crate) const PEBS: Candidate = Candidate {

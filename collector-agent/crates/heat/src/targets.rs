@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use tierscope_host::services::{Process, service_name};
 use tierscope_sample::service::matches_glob;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::backend::HeatProcess;
 use crate::settings::{Heat, HeatProcesses};
-use tierscope_host::services::{Process, service_name};
 
 /// A line of the pid file: `pid [start_time [service]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tierscope_pagetable::placement::Placement;
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::page_group::TierIndex;
+use tierscope_sysfs::node_classes::node_classes;
 use tierscope_sysfs::nodes;
 
 use crate::backend::HeatSettings;
-use tierscope_sysfs::node_classes::node_classes;
 
 /// The tiers of one host, named by class of memory.
 pub(crate) struct Tiers {

@@ -5,6 +5,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use tierscope_host::collectors::State;
+use tierscope_host::services::Process;
 use tierscope_pagetable::mappings::{Mapping, MapsReader};
 use tierscope_pagetable::soft_dirty::{SoftDirtyReader, probe_soft_dirty};
 use tierscope_pagetable::uffd::attach::attach;
@@ -18,10 +20,7 @@ use tierscope_sample::page_group::{PageMapping, PageSize};
 use tierscope_sample::service::matches_glob;
 use tierscope_sample::vma_fold::ProcessKey;
 
-use crate::backend::Refusal;
-use crate::backend::{HeatProcess, is_one_interval};
-use tierscope_host::collectors::State;
-use tierscope_host::services::Process;
+use crate::backend::{HeatProcess, Refusal, is_one_interval};
 
 /// The name of this collector.
 pub const NAME: &str = "write_tracking";

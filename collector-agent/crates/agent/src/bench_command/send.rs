@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use tierscope_clock::{boottime_ns, wall_ns};
+use tierscope_heat::order::{HeatOrder, Order};
 use tierscope_sample::fold::IntervalEnd;
+use tierscope_upload::credential::{self, Credential, Introduction};
 use tierscope_upload::{Client, Outcome, Settings};
 use tierscope_wire::{Content, Sealer};
 
@@ -12,9 +15,6 @@ use crate::live::LiveSource;
 use crate::machine;
 use crate::source::Source as _;
 use crate::uplink::{header, sent_at};
-use tierscope_clock::{boottime_ns, wall_ns};
-use tierscope_heat::order::{HeatOrder, Order};
-use tierscope_upload::credential::{self, Credential, Introduction};
 
 /// Longest time for each step of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

@@ -3,8 +3,9 @@
 //! First heat is measured over longer intervals, then with a cheaper back end, then not at all; then counters are read
 //! more rarely. It comes back one step at a time after a long calm, and more slowly after each relapse.
 
-use crate::config;
 use tierscope_clock::SECOND_NS;
+
+use crate::config;
 
 /// Shortest time over which use is judged: single intervals of some seconds say little.
 const WINDOW_NS: i64 = 60 * SECOND_NS;

@@ -1,8 +1,9 @@
 //! Limits and cadences of a collector.
 
+use tierscope_clock::SECOND_NS;
+
 use super::cadence::Rescan;
 use super::slow::SlowCadences;
-use tierscope_clock::SECOND_NS;
 
 /// Limits and cadences.
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tierscope_host::services::FoundService;
 use tierscope_rootfs::{Missing, Reader};
 use tierscope_sample::catalogue;
 use tierscope_sample::placement::{NodeClasses, PlacedKind, Placement, has_several_classes};
@@ -12,7 +13,6 @@ use super::frame::Frame;
 use super::notes::{Gone, Notes};
 use super::processes;
 use super::slow::{Generations, put_idle_pages};
-use tierscope_host::services::FoundService;
 
 /// About how many names a host prints for itself, for a node with its zones, for a group, and for a group on a node.
 /// They decide early whether all names of all groups fit, so that the choice does not change with every group.

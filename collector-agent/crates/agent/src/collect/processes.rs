@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use tierscope_host::services::{Discovered, FoundService, Process};
 use tierscope_procfs::{counters, numa_maps, process};
 use tierscope_rootfs::Reader;
 use tierscope_sample::placement::{NodeClasses, Placement, has_several_classes};
@@ -13,7 +14,6 @@ use tierscope_sample::placement::{NodeClasses, Placement, has_several_classes};
 use super::cadence::Timer;
 use super::config::ProcessFiles;
 use super::frame::Frame;
-use tierscope_host::services::{Discovered, FoundService, Process};
 
 const SOURCES: [&str; 3] = ["smaps_rollup", "numa_maps", "placement"];
 /// Resident size is only used to choose, so the usual page size will do.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tierscope_clock::SECOND_NS;
 use tierscope_procfs::buddyinfo;
 use tierscope_rootfs::{Missing, ReadError, Reader};
 use tierscope_sysfs::{cxl, damon_stat, devices, huge_pages, lru_gen, memory_blocks, ratings, resctrl, zram};
@@ -9,7 +10,6 @@ use tierscope_sysfs::{cxl, damon_stat, devices, huge_pages, lru_gen, memory_bloc
 use super::cadence::Timer;
 use super::frame::{Frame, SectionId};
 use super::notes::{Gone, Notes};
-use tierscope_clock::SECOND_NS;
 
 /// Shortest times between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,10 @@
 
 mod sources;
 
+use tierscope_host::names::NamePolicy;
+
 use super::*;
 use crate::fake_root::FakeRoot;
-use tierscope_host::names::NamePolicy;
 
 const ZONEINFO: &str = "\
 Node 0, zone  DMA32

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
+use tierscope_heat::backend::SamplingSettings;
+use tierscope_host::collectors;
 use tierscope_sample::service::OwnRule;
 
 use super::settings::{Config, is_interval};
 use crate::inventory::kubernetes_labels;
 use crate::service_metrics;
-use tierscope_heat::backend::SamplingSettings;
-use tierscope_host::collectors;
 
 /// Most labels of a host, and most characters of one.
 const MAX_LABELS: usize = 64;

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use tierscope_heat::settings::Heat;
+use tierscope_host::names::Names;
 use tierscope_sample::service::OwnRule;
 
 use crate::inventory::kubernetes_labels::KubernetesConfig;
 use crate::service_metrics::ServiceMetricsConfig;
-use tierscope_heat::settings::Heat;
-use tierscope_host::names::Names;
 
 /// All settings, with their defaults.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use tierscope_host::names::NamePolicy;
+use tierscope_host::services::{Rules, discover};
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::inventory::Inventory;
 
 use super::tiering::{self, Tiering};
 use crate::doctor::leftovers;
 use crate::inventory;
-use tierscope_host::names::NamePolicy;
-use tierscope_host::services::{Rules, discover};
 
 /// Says what stands in the way of good memory tiering on this host, and what to do about it.
 #[derive(Debug, Clone, Args)]

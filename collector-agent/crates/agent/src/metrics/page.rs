@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use tierscope_clock::process_cpu_ns;
 use tierscope_sample::catalogue::{self, Kind};
 use tierscope_sample::counters::Key;
 
 use crate::status::Status;
-use tierscope_clock::process_cpu_ns;
 
 /// Source of the counters of tier moves.
 pub(super) const SOURCE: &str = "vmstat";

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
+use tierscope_host::services::Process;
 use tierscope_import::tree::Snapshot;
 use tierscope_procfs::{counters, numa_maps};
 use tierscope_rootfs::Missing;
@@ -12,7 +13,6 @@ use tierscope_sample::counters::Key;
 
 use crate::collect::{Collected, Collector, Gone, ProcessFiles, largest_processes};
 use crate::inventory;
-use tierscope_host::services::Process;
 
 /// Values by name.
 type Values = BTreeMap<String, Option<i64>>;

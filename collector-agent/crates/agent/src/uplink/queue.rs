@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use tierscope_clock::{boottime_ns, process_cpu_ns};
 use tierscope_sample::inventory::Inventory;
 use tierscope_wire::{CollectorCost, Content, CounterRow, LayoutCache, Sealer, SelfReport};
 
 use crate::source::Collection;
 use crate::uplink::{Shared, header, lock, spool_status};
-use tierscope_clock::{boottime_ns, process_cpu_ns};
 
 /// How the agent keeps within its bounds, for its report of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

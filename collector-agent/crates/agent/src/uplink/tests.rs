@@ -11,11 +11,11 @@ use tierscope_opened::open;
 use tierscope_sample::counters::{CounterSample, Key, Scope};
 use tierscope_spool::{Limits, OsDisk};
 use tierscope_upload::Settings;
+use tierscope_upload::credential::Credential;
 use tierscope_wire::{CounterRow, LayoutCache};
 
 use super::*;
 use crate::config::Config;
-use tierscope_upload::credential::Credential;
 
 /// Answers POST after POST with a status and a problem slug; gives the bodies.
 fn serve(answers: Vec<(u16, &'static str)>) -> (Client, JoinHandle<Vec<Vec<u8>>>) {

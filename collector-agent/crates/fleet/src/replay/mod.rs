@@ -18,7 +18,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use sha2::{Digest, Sha256};
+use tierscope_clock::{SECOND_NS, rfc3339, wall_ns};
+use tierscope_host::services::service_name;
 use tierscope_sample::inventory::{Inventory, Service};
+use tierscope_upload::credential::{self, Credential, Introduction};
 use tierscope_upload::{Client, Settings};
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
@@ -27,9 +30,6 @@ use deliver::{Delivered, Delivery};
 use open::open_heat;
 use source::{HeatSource, Identity};
 use summary::{RecordingSummary, Summary, describe};
-use tierscope_clock::{SECOND_NS, rfc3339, wall_ns};
-use tierscope_host::services::service_name;
-use tierscope_upload::credential::{self, Credential, Introduction};
 use timing::{TimeChoice, shift_ns};
 
 /// Sends recordings: snapshot trees (directory or .tar.zst), page traces (.parquet), memory samples of perf

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use tierscope_clock::SECOND_NS;
 use tierscope_import::page_trace::PageTraceReader;
 use tierscope_import::trace_fold::{MAPPING_GAP_BYTES, TraceFolder, TraceIdentity};
 use tierscope_sample::fold::IntervalEnd;
@@ -11,7 +12,6 @@ use tierscope_sample::page_sample::MAX_SAMPLED_PAGES;
 use tierscope_wire::Content;
 
 use super::source::{Gather, HeatSource, Identity};
-use tierscope_clock::SECOND_NS;
 
 /// Length of an interval of a trace that does not say.
 const DEFAULT_INTERVAL_SECONDS: f64 = 60.0;

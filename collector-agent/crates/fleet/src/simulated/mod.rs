@@ -29,14 +29,14 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use tierscope_host::state_dir;
+use tierscope_upload::credential;
 use tierscope_upload::{Client, Settings};
 
 use crate::recording::ReadRecording;
 use crate::simulated::progress::Progress;
 use crate::simulated::report::Report;
 use crate::simulated::saved::Saved;
-use tierscope_host::state_dir;
-use tierscope_upload::credential;
 
 /// Sends recordings as a simulated fleet.
 #[derive(Debug, Args)]

@@ -3,11 +3,12 @@
 
 use std::io::Write as _;
 
+use tierscope_damon::session::Guard;
+use tierscope_sample::heat::{Granularity, HeatRow};
+
 use super::*;
 use crate::backend::DEFAULT_RSS_LIMIT_BYTES;
 use crate::touched_quarter::{MEMORY_BYTES, TouchedQuarter};
-use tierscope_damon::session::Guard;
-use tierscope_sample::heat::{Granularity, HeatRow};
 
 const INTERVAL_NS: i64 = 2_000_000_000;
 /// Longer than any window takes on a busy machine.

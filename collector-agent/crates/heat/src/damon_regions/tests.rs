@@ -2,11 +2,12 @@
 //! where DAMON cannot be had.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use tierscope_damon::session::Guard;
+
 use super::*;
 use crate::backend::DEFAULT_RSS_LIMIT_BYTES;
 use crate::touched_quarter::{TOUCHED_BYTES, TouchedQuarter};
 use std::io::Write as _;
-use tierscope_damon::session::Guard;
 
 fn stretch(start: u64) -> VmaReading {
     VmaReading {

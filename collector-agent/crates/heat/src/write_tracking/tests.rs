@@ -1,14 +1,15 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use super::*;
-use crate::waiting::wait_for;
-use std::io::Write as _;
-use std::process::{Child, Command};
 use tierscope_pagetable::process::process_key;
 use tierscope_sample::fold::Measured;
 use tierscope_sample::heat::Backend;
 use tierscope_sample::page_group::{PageGroup, PageGroupOptions, PageState};
 use tierscope_sample::service::{RuleKind, ServiceId};
+
+use super::*;
+use crate::waiting::wait_for;
+use std::io::Write as _;
+use std::process::{Child, Command};
 
 const MINUTE_NS: i64 = 60_000_000_000;
 

@@ -6,11 +6,12 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tierscope_clock::{SECOND_NS, wall_ns};
+
 use crate::Client;
 use anyhow::{Result, ensure};
 
 use super::file::{Credential, load_file, previous, save};
-use tierscope_clock::{SECOND_NS, wall_ns};
 
 const HOUR_NS: i64 = 3600 * SECOND_NS;
 /// A credential is changed when it is this old.

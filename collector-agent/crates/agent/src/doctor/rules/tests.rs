@@ -4,9 +4,10 @@ mod devices;
 
 use std::collections::BTreeMap;
 
+use tierscope_sample::inventory::{Inventory, Knob, Node, SwapDevice};
+
 use super::*;
 use crate::doctor::facts::Devices;
-use tierscope_sample::inventory::{Inventory, Knob, Node, SwapDevice};
 
 fn healthy() -> Inventory {
     let knob = |path: &str, value: &str| Knob {
