@@ -245,7 +245,8 @@ fn bytes_that_pass_the_young_filter_are_the_bytes_touched() {
     }
     for (first, step, end) in [(0, 8, PAGES), (5, 3, 9_000), (0, 1, 1), (0, 1, PAGES), (0, 1, 0)] {
         let expected = (first..end).step_by(step).count() as u64;
-        // An aggregation may end between touches on a busy machine: they are then made again, all in one.
+        // On a busy machine an aggregation may end between touches, and a processor or the kernel may look at one page
+        // more: the touches are then made again, all in one.
         wait_for(|| {
             wait_for(|| match young_pages(&session) {
                 0 => Ok(()),
@@ -254,7 +255,6 @@ fn bytes_that_pass_the_young_filter_are_the_bytes_touched() {
             // Right after the end of an aggregation, so that all touches lie in the next one.
             toucher.touch(first, step, end);
             let young = young_pages(&session);
-            assert!(young <= expected, "{young} of {expected} pages");
             (young == expected)
                 .then_some(())
                 .ok_or(format!("{young} of {expected} pages"))
