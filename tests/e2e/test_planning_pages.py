@@ -26,7 +26,7 @@ def test_no_total_is_shown_before_a_price_of_dram_is_confirmed_and_then_with_its
     page: Page, demo_url: str
 ) -> None:
     open_priced(page, demo_url)
-    expect(page.get_by_test_id("tco-price-date")).to_contain_text(re.compile(r"11 .*held on 2025-12-01"))
+    expect(page.get_by_test_id("tco-price-date")).to_contain_text(re.compile(r"11 .*as of 2025-12-01"))
     for chart in ("cost-waterfall", "tornado", "saving-distribution"):
         expect(page.get_by_test_id(f"chart-{chart}").locator(".js-plotly-plot")).to_be_visible()
     expect(page.get_by_test_id("tco-chance")).to_contain_text("%")
@@ -50,7 +50,7 @@ def test_a_moved_slider_changes_the_total_and_the_link_gives_it_again(page: Page
 def test_a_scenario_is_handed_out_as_a_sheet_and_as_yaml(page: Page, demo_url: str) -> None:
     open_priced(page, demo_url)
     with page.expect_download() as sheet:
-        page.get_by_role("button", name="Sheet").click()
+        page.get_by_role("button", name="Export to Excel").click()
     assert sheet.value.suggested_filename.endswith(".xlsx")
     page.get_by_role("button", name="More for this scenario").click()
     with page.expect_download() as file:
@@ -72,6 +72,6 @@ def test_the_capacity_page_plans_on_chosen_hosts(page: Page, demo_url: str) -> N
     open_page(page, f"{demo_url}/capacity?tab=plan", "page-capacity")
     needed = page.get_by_test_id("chart-hosts-needed")
     expect(needed.locator(".js-plotly-plot, [data-testid=empty-state]").first).to_be_visible()
-    page.get_by_role("button", name="Add a kind").click()
+    page.get_by_role("button", name="Add a host type").click()
     expect(page).to_have_url(re.compile("plan="))
-    expect(page.get_by_role("group", name="Kind of host kind 2")).to_be_visible()
+    expect(page.get_by_role("group", name="Host type type 2")).to_be_visible()

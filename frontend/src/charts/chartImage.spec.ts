@@ -11,11 +11,11 @@ const figure = {
 
 describe('the picture of a chart', () => {
   it('says what it shows, that it is simulated, and what its colours mean; names are text', () => {
-    const head = pictureHead('<b>Hot</b>', origin, [{ label: 'cold', colour: '#123456' }, { label: '✕ left out' }])
+    const head = pictureHead('<b>Hot</b>', origin, [{ label: 'cold', colour: '#123456' }, { label: '✕ excluded' }])
     expect(head).toEqual([
       '<b>&lt;b&gt;Hot&lt;/b&gt;</b>',
       'Simulated data',
-      '<span style="color:#123456">■</span> cold   ✕ left out',
+      '<span style="color:#123456">■</span> cold   ✕ excluded',
     ])
     expect(pictureHead('Hot', { ...origin, origin: 'measured' }, [])).toEqual(['<b>Hot</b>'])
   })

@@ -13,11 +13,15 @@ interface StateText {
 const states: Record<AlertState, StateText> = {
   ok: { label: 'ok', meaning: 'The condition does not hold.', tone: 'good' },
   pending: { label: 'pending', meaning: 'The condition holds, but not for long enough yet.', tone: 'info' },
-  firing: { label: 'firing', meaning: 'The condition has held for long enough; receivers are told.', tone: 'critical' },
+  firing: {
+    label: 'firing',
+    meaning: 'The condition has held for long enough; notifications are sent.',
+    tone: 'critical',
+  },
   resolved: { label: 'resolved', meaning: 'The condition no longer holds.', tone: 'good' },
   no_data: {
     label: 'no data',
-    meaning: 'Nothing can be said: the values that the condition needs do not arrive.',
+    meaning: 'Not evaluated: the metrics in the condition are missing.',
     tone: 'neutral',
   },
 }
@@ -60,8 +64,7 @@ export function readMatchers(typed: string): LabelMatcher[] | string {
   let rest = typed.trim()
   while (rest !== '') {
     const match = matcherPattern.exec(rest)
-    if (match === null)
-      return `Not understood from “${rest.slice(0, 20)}” on. Write label="value", separated by commas.`
+    if (match === null) return `Cannot parse “${rest.slice(0, 20)}”. Write label="value", separated by commas.`
     const [whole, name = '', op = '=', quoted, bare] = match
     found.push({ name, op: op as LabelMatcher['op'], value: quoted?.replaceAll(/\\(.)/g, '$1') ?? bare ?? '' })
     rest = rest.slice(whole.length).trim()

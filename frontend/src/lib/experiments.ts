@@ -15,7 +15,7 @@ const verdicts: Record<ExperimentVerdict, Word> = {
   worse: { label: 'worse', meaning: 'The whole interval lies on the worse side of zero.', tone: 'critical' },
   inconclusive: {
     label: 'inconclusive',
-    meaning: 'The data cannot tell: more hosts or more time are needed.',
+    meaning: 'The interval is too wide to tell: use more hosts or more time.',
     tone: 'warning',
   },
 }
@@ -24,10 +24,10 @@ const states: Record<ExperimentState, Word> = {
   planned: { label: 'planned', meaning: 'The change has not been made yet.', tone: 'neutral' },
   running: {
     label: 'running',
-    meaning: 'The verdict is given at the end: looking early inflates false findings.',
+    meaning: 'The verdict comes at the end: peeking early inflates false positives.',
     tone: 'info',
   },
-  ended: { label: 'ended', meaning: 'The answer is frozen.', tone: 'neutral' },
+  ended: { label: 'ended', meaning: 'The result is final.', tone: 'neutral' },
 }
 
 /** An experiment's verdict in words; null while there is none. */

@@ -47,7 +47,7 @@ const metricTexts: Record<GridMetric, MetricText> = {
   moves: { label: 'Tier moves', axis: 'tier moves, MB/s', low: 'none', high: 'most' },
   pingpong: {
     label: 'Ping-pong',
-    axis: 'promotions that soon go back, % of promotions',
+    axis: 'promotions soon demoted again, % of promotions',
     low: 'none',
     high: 'most',
   },
@@ -67,15 +67,15 @@ interface StatusText {
 }
 
 const statuses: Record<SweepStatus, StatusText> = {
-  queued: { label: 'queued', meaning: 'Waits for a free worker.', tone: 'neutral' },
+  queued: { label: 'queued', meaning: 'Waiting for a free worker.', tone: 'neutral' },
   running: { label: 'running', meaning: 'Policies are being simulated.', tone: 'info' },
   done: { label: 'done', meaning: 'All runs are stored.', tone: 'good' },
   failed: {
     label: 'failed',
-    meaning: 'At least one policy could not be simulated; the reason stands beside it.',
+    meaning: 'At least one policy could not be simulated; the reason is shown beside it.',
     tone: 'critical',
   },
-  cancelled: { label: 'cancelled', meaning: 'What was simulated is kept; resume it to go on.', tone: 'warning' },
+  cancelled: { label: 'cancelled', meaning: 'Finished runs are kept. Resume to continue.', tone: 'warning' },
 }
 
 /** Where a sweep or one of its policies stands, in words. */

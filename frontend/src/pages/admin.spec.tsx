@@ -31,8 +31,8 @@ describe('administration', () => {
       }
       return Response.json({ path: '/login/password?link=abc', expires_at: later.toISOString() }, { status: 201 })
     })
-    await userEvent.type(await screen.findByLabelText('Name to log in with'), 'cho')
-    await userEvent.click(screen.getByRole('button', { name: 'Make user' }))
+    await userEvent.type(await screen.findByLabelText('Login name'), 'cho')
+    await userEvent.click(screen.getByRole('button', { name: 'Create user' }))
     expect((await screen.findByTestId('password-link')).textContent).toContain('/login/password?link=abc')
     expect(sent).toEqual([{ name: 'cho', display_name: '', email: null, role: 'viewer' }])
   })
@@ -69,7 +69,7 @@ describe('administration', () => {
     openApp('/admin?tab=tokens')
     expect(await screen.findByText('deploy pipeline')).toBeTruthy()
     expect(screen.queryByText('old pipeline')).toBeNull()
-    await userEvent.click(screen.getByRole('switch', { name: 'ended, too' }))
+    await userEvent.click(screen.getByRole('switch', { name: 'Show expired' }))
     expect(await screen.findByText('old pipeline')).toBeTruthy()
     const [api, join] = tokens
     if (api === undefined || join === undefined) throw new Error('the mock lacks tokens')
@@ -100,7 +100,7 @@ describe('administration', () => {
     openApp('/admin?tab=audit&subject=x', (url) =>
       url.pathname === '/v1/audit' ? Response.json({ items: [], next_cursor: null }) : undefined,
     )
-    expect(await screen.findByText('No change matches')).toBeTruthy()
+    expect(await screen.findByText('No matching changes')).toBeTruthy()
   })
 
   it('shows what a removal took', async () => {

@@ -41,6 +41,6 @@ describe('the advice page', () => {
     openApp('/advice', (url) =>
       url.pathname === '/v1/advice' ? Response.json({ items: [], next_cursor: null }) : undefined,
     )
-    expect(await screen.findByText('Nothing is advised')).toBeTruthy()
+    expect(await screen.findByText('No advice')).toBeTruthy()
   })
 })

@@ -21,13 +21,13 @@ function recorder() {
 }
 
 describe('the alerts page', () => {
-  it('says what fires and what nobody looks after, and lists the gravest first', async () => {
+  it('says what fires and what nobody acknowledged, and lists the most severe first', async () => {
     openApp('/alerts')
     const headline = await screen.findByTestId('headline')
     await waitFor(() =>
-      expect(headline.textContent).toContain('2 alerts firing: 1 critical, 1 warning. 1 looked after'),
+      expect(headline.textContent).toContain('2 alerts firing: 1 critical, 1 warning. 1 acknowledged'),
     )
-    expect(headline.textContent).toContain('First: Free DRAM on host-01.')
+    expect(headline.textContent).toContain('Most urgent: Free DRAM on host-01.')
     const rows = within(screen.getByTestId('alerts-list')).getAllByRole('row').slice(1)
     expect(rows.map((row) => row.textContent?.match(/critical|warning|info/)?.[0])).toEqual([
       'critical',
@@ -55,7 +55,7 @@ describe('the alerts page', () => {
     const buttons = await screen.findAllByRole('button', { name: 'Acknowledge' })
     await userEvent.click(buttons[0] as HTMLElement)
     await userEvent.type(await screen.findByLabelText('Note (optional)'), 'on it')
-    await userEvent.click(screen.getByRole('button', { name: 'I look after it' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Confirm' }))
     await waitFor(() =>
       expect(sent).toEqual([{ path: '/v1/alerts/alert-1/acknowledge', method: 'POST', body: { note: 'on it' } }]),
     )
@@ -73,7 +73,7 @@ describe('the alerts page', () => {
     openApp('/alerts?tab=silences&alert=alert-1', respond)
     const form = await screen.findByRole('form', { name: 'New silence' })
     expect(within(form).getByLabelText('Matchers')).toHaveProperty('value', 'alertname="Free DRAM", host="host-01"')
-    await userEvent.type(within(form).getByLabelText('Why'), 'known')
+    await userEvent.type(within(form).getByLabelText('Reason'), 'known')
     await userEvent.click(within(form).getByRole('button', { name: 'Silence' }))
     await waitFor(() => expect(sent[0]?.path).toBe('/v1/silences'))
     expect(sent[0]?.body).toMatchObject({ comment: 'known', matchers: [{ name: 'alertname' }, { name: 'host' }] })
@@ -85,7 +85,7 @@ describe('the alerts page', () => {
     const receivers = await screen.findByTestId('receivers')
     await waitFor(() => expect(receivers.textContent).toContain('TIERSCOPE_SECRET_PAGER: not set'))
     expect(screen.getByTestId('routes').textContent).toContain('severity="critical"→pager')
-    expect((await screen.findByText('given up')).textContent).toBeTruthy()
+    expect((await screen.findByText('failed')).textContent).toBeTruthy()
     expect(screen.getByTestId('deliveries').textContent).toContain('403 The key was refused')
   })
 
@@ -159,7 +159,7 @@ describe('rules', () => {
     expect(await screen.findByTestId('rule-shipped')).toBeTruthy()
     expect(screen.queryByRole('button', { name: 'Save rule' })).toBeNull()
     expect(screen.getByRole('link', { name: 'Copy' }).getAttribute('href')).toContain('copy=rule-1')
-    await userEvent.click(await screen.findByRole('button', { name: 'What can be named' }))
+    await userEvent.click(await screen.findByRole('button', { name: 'Metrics and functions' }))
     expect((await screen.findByRole('list', { name: 'Series' })).textContent).toContain('free_dram_ratio')
   })
 })

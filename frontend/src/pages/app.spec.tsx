@@ -16,7 +16,7 @@ describe('the fleet page', () => {
   it('says how many alerts fire, and leads to them', async () => {
     openApp('/')
     const firing = await screen.findByTestId('firing-alerts')
-    expect(firing.textContent).toBe('2 alerts fire, 1 critical')
+    expect(firing.textContent).toBe('2 alerts firing (1 critical)')
     expect(firing.getAttribute('href')).toContain('/alerts')
   })
 
@@ -145,7 +145,7 @@ describe('the analytics of a service', () => {
     await userEvent.click(await screen.findByRole('radio', { name: 'Since turning cold' }))
     await userEvent.click(await screen.findByRole('radio', { name: 'file' }))
     await waitFor(() => expect(router.state.location.search).toMatchObject({ clock: 'turned_cold', kind: 'file' }))
-    expect((await screen.findByTestId('objectives')).textContent).toContain('keeps the target')
+    expect((await screen.findByTestId('objectives')).textContent).toContain('meets the target')
   })
 
   it('refuses an elasticity with every reason, beside one that it gives', async () => {
@@ -180,8 +180,8 @@ describe('the analytics of a service', () => {
   it('judges ping-pong over time, and advises to stop', async () => {
     openApp('/services/svc-redis?tab=moves')
     const panel = await screen.findByTestId('stop-moving')
-    await waitFor(() => expect(panel.textContent).toContain('Stop moving its pages'))
-    expect((await screen.findByTestId('ping-pong-spans')).textContent).toContain('goes on')
+    await waitFor(() => expect(panel.textContent).toContain('Stop tier moves'))
+    expect((await screen.findByTestId('ping-pong-spans')).textContent).toContain('ongoing')
   })
 })
 
@@ -192,7 +192,7 @@ describe('the host page', () => {
     expect(card.textContent).toContain('/sys/kernel/mm/numa/demotion_enabled')
     await userEvent.click(screen.getByRole('button', { name: 'Files and commands of F2' }))
     expect(await screen.findByLabelText('Commands of F2')).toBeTruthy()
-    expect(screen.getByTestId('advice-F8').textContent).toContain('waits')
+    expect(screen.getByTestId('advice-F8').textContent).toContain('waiting:')
     expect(screen.getByTestId('knob-unknown').textContent).toContain('F7')
     expect(screen.getByTestId('knob-states').textContent).toContain('differs')
   })

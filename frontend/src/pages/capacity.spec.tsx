@@ -75,16 +75,16 @@ describe('the capacity page', () => {
       const answer = capacity('service')
       return Response.json({ ...answer, subjects: answer.subjects.map((one) => ({ ...one, resident_bytes })) })
     })
-    expect((await screen.findAllByText('Nothing to pack')).length).toBeGreaterThan(1)
+    expect((await screen.findAllByText('Nothing to plan')).length).toBeGreaterThan(1)
     expect(asked).not.toContain('/v1/capacity/plan')
   })
 
   it('keeps the kinds of hosts in the link, and says what a plan lacks', async () => {
     const router = openApp('/capacity?tab=plan')
-    await userEvent.click(await screen.findByRole('button', { name: 'Add a kind' }))
-    await waitFor(() => expect(JSON.stringify(router.state.location.search)).toContain('kind 2'))
-    await userEvent.clear(within(screen.getByRole('group', { name: 'Kind of host kind 2' })).getByLabelText('Name'))
-    expect((await screen.findByTestId('plan-fault')).textContent).toBe('Every kind of host needs a name.')
+    await userEvent.click(await screen.findByRole('button', { name: 'Add a host type' }))
+    await waitFor(() => expect(JSON.stringify(router.state.location.search)).toContain('type 2'))
+    await userEvent.clear(within(screen.getByRole('group', { name: 'Host type type 2' })).getByLabelText('Name'))
+    expect((await screen.findByTestId('plan-fault')).textContent).toBe('Every host type needs a name.')
   })
 
   it('lists scheduled reports, and shows one before it is sent', async () => {
@@ -106,7 +106,7 @@ describe('the capacity page', () => {
     })
     const form = within(await screen.findByRole('form', { name: 'New report' }))
     expect(form.getByRole<HTMLButtonElement>('button', { name: 'Schedule' }).disabled).toBe(true)
-    await userEvent.type(form.getByLabelText('Mail addresses'), 'ana@example.org')
+    await userEvent.type(form.getByLabelText('Email addresses'), 'ana@example.org')
     await userEvent.click(form.getByRole('button', { name: 'Schedule' }))
     expect((await screen.findByRole('alert')).textContent).toContain('No mail server')
     expect(sent[0]).toMatchObject({ every_days: 7, to: { mail: ['ana@example.org'] } })

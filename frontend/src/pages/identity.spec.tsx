@@ -74,7 +74,7 @@ describe('a session', () => {
     openApp('/', (url) =>
       url.pathname === '/v1/session' ? Response.json(nobody) : url.pathname.startsWith('/v1/') ? refused() : undefined,
     )
-    expect((await screen.findByTestId('login-notice')).textContent).toContain('Nobody is logged in')
+    expect((await screen.findByTestId('login-notice')).textContent).toContain('requires a login')
   })
 
   it('decides which pages are offered', async () => {
@@ -120,12 +120,12 @@ describe('the account page', () => {
       sent.push(await request.json())
       return Response.json({ id: 't', token: 'ts_secret', expires_at: null }, { status: 201 })
     })
-    await userEvent.type(await screen.findByLabelText('What it is for'), 'notebook')
-    await userEvent.click(screen.getByRole('button', { name: 'Make token' }))
+    await userEvent.type(await screen.findByLabelText('Purpose'), 'notebook')
+    await userEvent.click(screen.getByRole('button', { name: 'Create token' }))
     const made = await screen.findByTestId('made-token')
     expect(made.textContent).toContain('ts_secret')
     expect(sent).toEqual([{ note: 'notebook', scopes: ['read:fleet'], days: 90 }])
-    await userEvent.click(within(made).getByRole('button', { name: 'I have kept it' }))
+    await userEvent.click(within(made).getByRole('button', { name: 'Done, token saved' }))
     expect(screen.queryByTestId('made-token')).toBeNull()
   })
 
@@ -147,13 +147,13 @@ describe('the account page', () => {
         ? problem(422, 'The password is too short.', 'Take at least 15 characters.')
         : undefined,
     )
-    await userEvent.type(await screen.findByLabelText('Present password'), 'old one')
+    await userEvent.type(await screen.findByLabelText('Current password'), 'old one')
     await userEvent.type(screen.getByLabelText('New password'), 'short')
-    await userEvent.type(screen.getByLabelText('New password again'), 'shirt')
+    await userEvent.type(screen.getByLabelText('Repeat new password'), 'shirt')
     const button = screen.getByRole('button', { name: 'Change password' })
     expect(button.hasAttribute('disabled')).toBe(true)
-    await userEvent.clear(screen.getByLabelText('New password again'))
-    await userEvent.type(screen.getByLabelText('New password again'), 'short')
+    await userEvent.clear(screen.getByLabelText('Repeat new password'))
+    await userEvent.type(screen.getByLabelText('Repeat new password'), 'short')
     await userEvent.click(button)
     expect(await screen.findByText(/The password is too short/)).toBeTruthy()
   })

@@ -29,7 +29,7 @@ describe('the agents page', () => {
       return Response.json({ id: 't', token: 'tsj_abc', expires_at: null }, { status: 201 })
     })
     await userEvent.type(await screen.findByLabelText(/^Labels of these hosts/), 'rack=r1, sku=big')
-    await userEvent.click(screen.getByRole('button', { name: 'Make join token' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Create join token' }))
     const made = await screen.findByTestId('made-join-token')
     expect(made.textContent).toContain("'tsj_abc' > /etc/tierscope/join-token")
     expect(sent).toEqual([{ uses: 1, hours: 24, labels: { rack: 'r1', sku: 'big' }, note: '' }])
@@ -42,7 +42,7 @@ describe('the agents page', () => {
         ? Response.json({ ...agentVersions(true), versions: [], hosts: { items: [], next_cursor: null } })
         : undefined,
     )
-    expect(await screen.findByText('No host is behind')).toBeTruthy()
+    expect(await screen.findByText('No outdated agents')).toBeTruthy()
     expect(screen.getByText('No agent has reported yet')).toBeTruthy()
     cleanup()
     openApp('/agents', (url) =>
@@ -71,7 +71,7 @@ describe('the kill switch', () => {
     })
     const panel = await screen.findByTestId('agent')
     await userEvent.click(await within(panel).findByRole('button', { name: 'Pause' }))
-    await userEvent.click(await screen.findByRole('button', { name: 'Pause heat alone' }))
+    await userEvent.click(await screen.findByRole('button', { name: 'Pause heat only' }))
     await waitFor(() => expect(sent).toEqual([{ host_id: 'h-1', heat_only: true }]))
   })
 
@@ -103,7 +103,7 @@ describe('the data-quality page', () => {
   it('answers first; zero and not collected look different', async () => {
     openApp('/data-quality')
     expect((await screen.findByTestId('headline')).textContent).toBe(
-      '95.8 % of the intervals that 2 hosts should have sent arrived; 1 host misses none. 1 clock is off.',
+      '95.8 % of the intervals expected from 2 hosts arrived; 1 host has no gaps. 1 clock is off.',
     )
     const hosts = await screen.findByTestId('quality-hosts')
     expect(within(hosts).getAllByText('0').length).toBeGreaterThan(0)
@@ -133,7 +133,7 @@ describe('the data-quality page', () => {
       return Response.json({ ...view, fleet: { ...view.fleet, expected_intervals: none }, hosts: empty })
     })
     expect(await screen.findByText('No host was enrolled in this time range')).toBeTruthy()
-    expect(screen.getByText('No gap on these hosts')).toBeTruthy()
+    expect(screen.getByText('No gaps on these hosts')).toBeTruthy()
     cleanup()
     openApp('/data-quality', (url) =>
       url.pathname === '/v1/data-quality' ? problem(400, 'At most 8 days are read.', 'Narrow the range.') : undefined,
@@ -155,7 +155,7 @@ describe('labels of hosts', () => {
     await userEvent.click(within(panel).getByRole('button', { name: 'Edit' }))
     const field = within(panel).getByRole('textbox')
     await userEvent.type(field, '\nnonsense')
-    expect(within(panel).getByText(/is not understood/)).toBeTruthy()
+    expect(within(panel).getByText(/is not a label/)).toBeTruthy()
     await userEvent.clear(field)
     await userEvent.type(field, 'rack=r7')
     await userEvent.click(within(panel).getByRole('button', { name: 'Save labels' }))
@@ -199,12 +199,12 @@ describe('removing a host', () => {
       return Response.json(purge(asked === 1 ? 'running' : 'done'))
     })
     const panel = await screen.findByTestId('purge')
-    const button = within(panel).getByRole('button', { name: 'Remove for ever' })
+    const button = within(panel).getByRole('button', { name: 'Delete permanently' })
     expect(button.hasAttribute('disabled')).toBe(true)
     await userEvent.type(within(panel).getByRole('textbox'), 'rack1-node01')
     await userEvent.click(button)
-    expect(await within(panel).findByText(/40 % of its steps are done/)).toBeTruthy()
-    expect(await within(panel).findByText(/It is done/)).toBeTruthy()
+    expect(await within(panel).findByText(/Running: 40 % done/)).toBeTruthy()
+    expect(await within(panel).findByText(/: Done\./)).toBeTruthy()
     expect(within(panel).getByText('123,456')).toBeTruthy()
     expect(sent).toEqual([{ confirm: 'rack1-node01' }])
   })

@@ -34,14 +34,14 @@ export function AlertTimelineChart({ spans, window, by, ...panel }: AlertTimelin
       name="alert-timeline"
       title={by === 'rule' ? 'Alerts by rule' : 'Alerts by subject'}
       label="Timeline of alerts"
-      hint={rows > mostRows ? `the ${mostRows} gravest rows of ${rows}; the table has all` : 'the gravest row on top'}
+      hint={rows > mostRows ? `the ${mostRows} most severe of ${rows} rows; the table has all` : 'most severe first'}
       figure={figure}
       height={timelineHeight(rows)}
       empty={
         spans?.length === 0
           ? {
               title: 'No alert in this time range',
-              next: 'Widen the time range, or look at the rules and what they watch.',
+              next: 'Widen the time range, or see Rules for what is monitored.',
             }
           : null
       }

@@ -46,7 +46,7 @@ export function timelineRows(spans: TimelineSpan[], by: TimelineRows, end: numbe
 }
 
 function hoverText(span: TimelineSpan, end: number): string {
-  const open = span.to === null ? ', goes on' : ''
+  const open = span.to === null ? ', ongoing' : ''
   return [
     `<b>${plotText(span.rule_name)}</b> (${span.severity})`,
     plotText(`${span.subject.kind} ${span.subject.name}`),

@@ -21,15 +21,15 @@ export function CurveChart({ curve, advice, ...panel }: CurveChartProps) {
       chart="curve"
       {...panel}
       name="curve"
-      title="Accesses served from DRAM"
-      label="Accesses served against the size of DRAM"
+      title="DRAM hit ratio"
+      label="DRAM hit ratio by DRAM size"
       figure={figure}
       evidence={curve?.at_ratios.find(({ served }) => served.status === 'ok')?.served}
       empty={
         curve !== undefined && !drawable
           ? {
               title: 'No curve for this time range',
-              next: curve.missing?.reason ?? 'Widen the time range: a curve needs counted accesses to single pages.',
+              next: curve.missing?.reason ?? 'Widen the time range. The curve needs page-level access counts.',
             }
           : null
       }

@@ -25,8 +25,8 @@ export function ForecastChart({ days, ...panel }: ForecastChartProps) {
       legend={[
         { label: 'measured', colour: theme.text },
         { label: 'forecast, with 80 % and 95 % intervals', colour: forecastColour },
-        { label: '✕ left out' },
-        { label: '◆ change of level' },
+        { label: '✕ excluded' },
+        { label: '◆ change point' },
       ]}
     />
   )

@@ -24,7 +24,7 @@ describe('a forecast', () => {
     expect(traces[2]?.y).toEqual([null, null, 80])
     expect(traces[3]?.y).toEqual([50, null, null])
     expect(traces[3]?.marker?.symbol).toBe('x-thin')
-    expect(traces[3]?.customdata?.[0]).toContain('left out: before a change of level')
+    expect(traces[3]?.customdata?.[0]).toContain('excluded: before a change point')
   })
 
   it('keeps bands from falling below nothing', () => {
@@ -40,7 +40,7 @@ describe('a forecast', () => {
   })
 
   it('has all days in its table, in bytes', () => {
-    expect(figure.table.rows[0]?.slice(0, 3)).toEqual(['2026-11-01', 50 * gib, 'before a change of level'])
+    expect(figure.table.rows[0]?.slice(0, 3)).toEqual(['2026-11-01', 50 * gib, 'before a change point'])
     expect(figure.table.rows[3]?.slice(0, 4)).toEqual(['2026-11-04', null, null, 82 * gib])
   })
 })

@@ -44,8 +44,8 @@ export interface ForecastDays {
 
 /** Why a measured day is left out, in words. */
 export const excludedWords = {
-  change_point: 'before a change of level',
-  capacity_edit: 'before a change of capacity',
+  change_point: 'before a change point',
+  capacity_edit: 'before a capacity change',
 } as const
 
 /** The colour of a forecast's line and bands. */
@@ -117,13 +117,13 @@ function pastTrace(days: ForecastDays, excluded: boolean, scale: Scale, theme: C
   return {
     type: 'scatter',
     mode: excluded ? 'markers' : 'lines+markers',
-    name: excluded ? 'left out' : 'measured',
+    name: excluded ? 'excluded' : 'measured',
     x: days.history.map(({ day }) => day),
     y: shown.map((value) => (value === null ? null : value / scale.divisor)),
     connectgaps: false,
     customdata: days.history.map(({ day, value, excluded: why }) => {
       const text = value === null ? 'no value' : formatQuantity(value, days.unit)
-      return `${day}: ${text}${why === null ? '' : `<br>left out: ${excludedWords[why]}`}`
+      return `${day}: ${text}${why === null ? '' : `<br>excluded: ${excludedWords[why]}`}`
     }),
     hovertemplate: '%{customdata}<extra></extra>',
     line: { color: theme.text, width: 1.4 },
@@ -210,7 +210,7 @@ function tableOf({ history, forecast, unit }: ForecastDays): ChartFigure['table'
     columns: [
       'day (UTC)',
       named('measured'),
-      'left out',
+      'excluded',
       ...['median', 'low 80 %', 'high 80 %', 'low 95 %', 'high 95 %'].map(named),
     ],
     rows: [

@@ -41,7 +41,7 @@ export function GapTimelineChart({ hosts, window, ...panel }: GapTimelineChartPr
       height={gapTimelineHeight(rows)}
       empty={
         hosts !== undefined && rows === 0
-          ? { title: 'No gap on these hosts', next: 'Every interval that was expected of them has arrived.' }
+          ? { title: 'No gaps on these hosts', next: 'Every expected interval has arrived.' }
           : null
       }
       legend={[

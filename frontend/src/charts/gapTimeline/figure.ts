@@ -27,11 +27,11 @@ export interface HostGaps {
 export const gapWords: Record<GapKind, string> = {
   silent: 'host silent',
   restart: 'restart',
-  new_stream: 'agent set up anew',
+  new_stream: 'agent reinstalled',
   dropped: 'dropped by the agent',
   paused: 'paused',
-  on_the_way: 'still on the way',
-  unknown: 'not known why',
+  on_the_way: 'in transit',
+  unknown: 'cause unknown',
 }
 
 /** Hosts beyond this are left out of the chart; the table has all. */

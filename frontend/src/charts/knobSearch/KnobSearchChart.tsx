@@ -25,15 +25,13 @@ export function KnobSearchChart({ search, setting, ...panel }: KnobSearchChartPr
       chart="knobSearch"
       {...panel}
       name={`knob-search-${search.policy}-${search.dram_ratio.toFixed(3)}`}
-      label={`Loss over ${setting}`}
+      label={`Loss by ${setting}`}
       figure={figure}
-      empty={
-        drawable ? null : { title: 'No run of this search is done yet', next: 'Points appear as runs are finished.' }
-      }
+      empty={drawable ? null : { title: 'No run of this search has finished', next: 'Points appear as runs finish.' }}
       legend={[
         { label: 'runs; line: the least loss at each value', colour: seriesColour(0) },
         { label: '★ best', colour: theme.accent },
-        { label: 'shaded: nearly the best' },
+        { label: 'shaded: close to the best' },
       ]}
     />
   )

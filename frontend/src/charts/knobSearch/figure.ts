@@ -39,7 +39,7 @@ function isWide(values: number[]): boolean {
 }
 
 function hoverText(point: SweepSearch['points'][number]): string {
-  const moves = point.tier_move_mb_per_s === null ? 'not known' : `${threeDigits(point.tier_move_mb_per_s)} MB/s`
+  const moves = point.tier_move_mb_per_s === null ? 'unknown' : `${threeDigits(point.tier_move_mb_per_s)} MB/s`
   return `${plotText(settingsText(point.settings))}<br>loss ${formatRatio(point.loss ?? 0)}<br>tier moves ${moves}`
 }
 

@@ -44,7 +44,7 @@ export function LedgerChart({ ledger, load, height, marks = noMarks, onTimeZoom 
       evidence={ledger?.columns.find((column) => column.key.startsWith('promoted'))?.rate}
       legend={[
         ...flows.map((flow) => ({ label: flow.series.label, colour: flow.colour })),
-        ...((ledger?.resets.length ?? 0) > 0 ? [{ label: '▾ left out (reset, reboot or gap)' }] : []),
+        ...((ledger?.resets.length ?? 0) > 0 ? [{ label: '▾ excluded (reset, reboot or gap)' }] : []),
       ]}
       onTimeZoom={onTimeZoom}
     />

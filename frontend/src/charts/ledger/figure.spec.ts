@@ -28,7 +28,7 @@ describe('the ledger over time', () => {
   it('marks resets inside the window, with their cause on hover', () => {
     const figure = ledgerFigure(answer, theme)
     expect(figure.layout.annotations).toHaveLength(1)
-    expect(figure.layout.annotations?.[0]).toMatchObject({ hovertext: 'left out: reboot' })
+    expect(figure.layout.annotations?.[0]).toMatchObject({ hovertext: 'excluded: reboot' })
   })
 
   it('draws one mark where many hosts reset at once', () => {
@@ -37,7 +37,7 @@ describe('the ledger over time', () => {
       { at: 110, cause: 'gap', columns: [] },
       { at: 500, cause: 'gap', columns: [] },
     ]
-    expect(resetMarks(resets, 60).map(({ text }) => text)).toEqual(['left out: reboot, gap', 'left out: gap'])
+    expect(resetMarks(resets, 60).map(({ text }) => text)).toEqual(['excluded: reboot, gap', 'excluded: gap'])
   })
 
   it('shows demotions as positive numbers on hover and in the table', () => {

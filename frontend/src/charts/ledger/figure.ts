@@ -49,7 +49,7 @@ export function resetMarks(resets: Ledger['resets'], stepSeconds: number): Chart
   }
   return [...causes.values()].map(({ at, texts }) => ({
     atSeconds: at,
-    text: `left out: ${[...texts].join(', ')}`,
+    text: `excluded: ${[...texts].join(', ')}`,
     kind: 'left_out',
   }))
 }

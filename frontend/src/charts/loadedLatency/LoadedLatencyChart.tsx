@@ -23,7 +23,7 @@ export function LoadedLatencyChart({ benches, load, height }: LoadedLatencyChart
       name="loaded-latency"
       title="Latency under load"
       label="Memory latency against bandwidth"
-      hint="Whiskers: 10th to 90th percentile of the repetitions. Hollow: something else ran."
+      hint="Whiskers: 10th to 90th percentile of repetitions. Hollow: disturbed by other load."
       load={load}
       figure={figure}
       height={height}
@@ -31,8 +31,8 @@ export function LoadedLatencyChart({ benches, load, height }: LoadedLatencyChart
       empty={
         benches !== undefined && curves.length === 0
           ? {
-              title: 'No loaded latency was measured',
-              next: skipped?.reason ?? 'Run `tierscope-agent bench` on the host; it takes minutes and is bounded.',
+              title: 'Loaded latency not measured',
+              next: skipped?.reason ?? 'Run `tierscope-agent bench` on the host. It takes a few minutes.',
             }
           : null
       }

@@ -68,7 +68,7 @@ export function loadedLatencyFigure(benches: NodeBench[], theme: ChartTheme): Ch
     },
     customdata: curve.points.map(
       (point) =>
-        `${point.threads} ${point.threads === 1 ? 'thread' : 'threads'}${point.disturbed ? ', disturbed: something else ran' : ''}`,
+        `${point.threads} ${point.threads === 1 ? 'thread' : 'threads'}${point.disturbed ? ', disturbed by other load' : ''}`,
     ),
     hovertemplate: `%{y:,.3~g} ${plotText(up.unit)} at %{x:,.3~g} ${plotText(across.unit)}, %{customdata}`,
   }))

@@ -25,7 +25,7 @@ export function MatrixChart({ fleet, load, marks = noMarks, onService, onTimeZoo
       name="matrix"
       title="Cold share over time"
       label="Cold share of each service over time"
-      hint="Bright is cold: memory that could leave DRAM."
+      hint="Bright: cold memory that could leave DRAM."
       load={load}
       figure={figure}
       hatched

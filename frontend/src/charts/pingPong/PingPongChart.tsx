@@ -32,8 +32,9 @@ export function PingPongChart({ history, marks, ...panel }: PingPongChartProps) 
       empty={
         history !== undefined && !drawable
           ? {
-              title: 'Nothing to judge in this time range',
-              next: history.missing?.reason ?? 'Widen the time range: states need some minutes of tier moves.',
+              title: 'No tier moves to classify in this time range',
+              next:
+                history.missing?.reason ?? 'Widen the time range: classification needs a few minutes of tier moves.',
             }
           : null
       }
@@ -42,7 +43,7 @@ export function PingPongChart({ history, marks, ...panel }: PingPongChartProps) 
           label: stateNames[state],
           colour: stateColours[state],
         })),
-        { label: 'not known', hatched: true },
+        { label: 'unknown', hatched: true },
       ]}
     />
   )

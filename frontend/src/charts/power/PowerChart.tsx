@@ -19,17 +19,20 @@ export function PowerChart({ plan, canary, ...panel }: PowerChartProps) {
       chart="power"
       {...panel}
       name="power"
-      title="What it could find"
-      label="Smallest effect found, by hosts per arm"
-      hint="power 0.8 at the 5 % level; dashed: the difference that matters, the hosts chosen"
+      title="Detectable effect"
+      label="Smallest detectable effect by hosts per arm"
+      hint="power 0.8, α = 0.05; dashed: the margin and the chosen hosts"
       figure={figure}
       evidence={plan?.spread_ratio}
       empty={
         plan !== undefined && plan.points.length === 0
-          ? { title: 'Not known yet', next: plan.missing?.reason ?? 'The hosts have too little data of this metric.' }
+          ? {
+              title: 'Not enough data yet',
+              next: plan.missing?.reason ?? 'The hosts report too little data for this metric.',
+            }
           : null
       }
-      legend={[{ label: 'smallest effect found', colour: seriesColour(0) }]}
+      legend={[{ label: 'smallest detectable effect', colour: seriesColour(0) }]}
     />
   )
 }

@@ -18,7 +18,7 @@ export function powerFigure(plan: Shown, canary: number, theme: ChartTheme): Cha
       {
         type: 'scatter',
         mode: 'lines+markers',
-        name: 'smallest effect found',
+        name: 'smallest detectable effect',
         x,
         y,
         customdata: plan.points.map(
@@ -46,7 +46,7 @@ export function powerFigure(plan: Shown, canary: number, theme: ChartTheme): Cha
         fixedrange: true,
         rangemode: 'tozero',
         nticks: 6,
-        title: { text: 'smallest effect found, %', font: { size: 11 }, standoff: 6 },
+        title: { text: 'smallest detectable effect, %', font: { size: 11 }, standoff: 6 },
       },
       shapes: [
         {
@@ -63,7 +63,7 @@ export function powerFigure(plan: Shown, canary: number, theme: ChartTheme): Cha
       ],
     },
     table: {
-      columns: ['Hosts per arm', 'Smallest effect found (ratio)'],
+      columns: ['Hosts per arm', 'Smallest detectable effect (ratio)'],
       rows: plan.points.map((point) => [point.hosts_per_arm, point.detectable_effect_ratio]),
     },
   }

@@ -26,22 +26,22 @@ export function RevisitChart({ revisit, kind, idle, ...panel }: RevisitChartProp
       chart="revisit"
       {...panel}
       name="revisit"
-      title="Accessed again"
-      label="Share of idle memory accessed again"
+      title="Re-accessed memory"
+      label="Share of idle memory re-accessed"
       figure={figure}
       evidence={chosen?.figures.find((found) => found.status === 'ok') ?? chosen?.figures[0]}
       empty={
         revisit !== undefined && chosen === undefined
           ? {
-              title: 'No revisit times in this time range',
-              next: revisit.missing?.reason ?? 'Widen the time range: gaps need at least ten measured intervals.',
+              title: 'No re-access times in this time range',
+              next: revisit.missing?.reason ?? 'Widen the time range: ten measured intervals are the least.',
             }
           : null
       }
       legend={[
         ...(revisit?.curves ?? []).map((curve) => ({ label: curve.kind, colour: kindColour(curve.kind) })),
-        { label: 'dotted: under 5 % of the gaps still watched' },
-        { label: 'nothing left to watch', hatched: true },
+        { label: 'dotted: under 5 % still at risk' },
+        { label: 'none at risk', hatched: true },
       ]}
     />
   )

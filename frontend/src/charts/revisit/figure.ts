@@ -38,7 +38,7 @@ function hoverTexts(curve: RevisitCurve): string[] {
     if (share === null) return ''
     const [lo, hi] = [curve.lo[index] ?? null, curve.hi[index] ?? null]
     const band = lo === null || hi === null ? '' : ` (95 %: ${formatRatio(lo)} – ${formatRatio(hi)})`
-    return `${formatRatio(share)}${band}, ${formatBytes(curve.at_risk_bytes[index] ?? 0)} in gaps`
+    return `${formatRatio(share)}${band}, ${formatBytes(curve.at_risk_bytes[index] ?? 0)} at risk`
   })
 }
 
@@ -74,7 +74,7 @@ function pieces(curve: RevisitCurve, x: number[], isChosen: boolean): Data[] {
           {
             type: 'scatter',
             mode: dash === 'solid' && isChosen && to - from < 30 ? 'lines+markers' : 'lines',
-            name: dash === 'solid' ? curve.kind : `${curve.kind}, little left to watch`,
+            name: dash === 'solid' ? curve.kind : `${curve.kind}, few at risk`,
             x: x.slice(from, to),
             y: percent(curve.share.slice(from, to)),
             customdata: texts.slice(from, to),
@@ -133,7 +133,7 @@ export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number
       ...pieces(chosen, x, true),
       {
         type: 'bar',
-        name: 'still watched',
+        name: 'at risk',
         x,
         y: chosen.at_risk_bytes.map((bytes) => bytes / scale.divisor),
         xaxis: 'x',
@@ -165,7 +165,7 @@ export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number
         fixedrange: true,
         range: [0, 100],
         tickvals: [0, 25, 50, 75, 100],
-        title: { text: '% accessed again', font: { size: 11 }, standoff: 6 },
+        title: { text: '% re-accessed', font: { size: 11 }, standoff: 6 },
       },
       yaxis2: {
         ...axis(theme),
@@ -173,7 +173,7 @@ export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number
         fixedrange: true,
         rangemode: 'tozero',
         nticks: 3,
-        title: { text: `${scale.unit} in gaps`, font: { size: 11 }, standoff: 6 },
+        title: { text: `${scale.unit} at risk`, font: { size: 11 }, standoff: 6 },
       },
     },
     table: {
@@ -181,10 +181,10 @@ export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number
         `lag (intervals, ${since})`,
         `lag (${unit})`,
         ...revisit.curves.flatMap((curve) => [
-          `${curve.kind}, accessed again (ratio)`,
+          `${curve.kind}, re-accessed (ratio)`,
           `${curve.kind}, lower (ratio)`,
           `${curve.kind}, upper (ratio)`,
-          `${curve.kind}, in gaps still watched (B)`,
+          `${curve.kind}, at risk (B)`,
         ]),
       ],
       rows: revisit.lags.map((lag, index) => [

@@ -19,7 +19,7 @@ export function SavingDistributionChart({ found, ...panel }: SavingDistributionC
       chart="savingDistribution"
       {...panel}
       name="saving-distribution"
-      title="How sure it is"
+      title="Uncertainty of the saving"
       label="Distribution of the saving over the ranges of all inputs"
       hint={
         found === undefined

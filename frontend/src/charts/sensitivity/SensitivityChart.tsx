@@ -39,10 +39,10 @@ export function SensitivityChart({ sensitivity, kind, hosts, ...panel }: Sensiti
       empty={
         sensitivity !== undefined && shown === 0
           ? {
-              title: 'No throughput beside residency in this time range',
+              title: 'No throughput data in this time range',
               next:
                 sensitivity.missing?.reason ??
-                'The service’s own throughput is needed: map it under `[[service_metrics]]` in the agent’s file.',
+                'Map the service’s throughput under `[[service_metrics]]` in the agent’s settings.',
             }
           : null
       }

@@ -18,20 +18,20 @@ export function SweepChart({ ratio, ...panel }: SweepChartProps) {
       chart="sweep"
       {...panel}
       name="sweep"
-      title="Loss over DRAM share"
-      label="Expected loss of throughput over the share of DRAM"
-      hint="from the median to what is not exceeded at 95 %"
+      title="Loss by DRAM share"
+      label="Expected loss of throughput by share of DRAM"
+      hint="median to one-sided 95 % upper bound"
       figure={figure}
       evidence={ratio?.chosen?.loss_upper ?? ratio?.candidates[0]?.loss_upper}
       empty={
         ratio !== undefined && ratio.sweep === null
-          ? { title: 'Nothing to sweep', next: ratio.refused[0] ?? 'The advice was refused.' }
+          ? { title: 'No loss curve', next: ratio.refused[0] ?? 'There is not enough evidence for advice.' }
           : null
       }
       legend={[
         { label: 'loss, median to upper bound', colour: seriesColour(0) },
-        { label: '● keeps the target' },
-        { label: '✕ does not' },
+        { label: '● meets the target' },
+        { label: '✕ misses it' },
       ]}
     />
   )

@@ -30,7 +30,7 @@ function candidateMarks(candidates: RatioCandidate[], chosen: RatioCandidate | n
     cliponaxis: true,
     customdata: shown.map(
       ({ name, loss_median: median, loss_upper: upper, why_not: why }) =>
-        `${plotText(name)}: loss ${median.value === null ? 'not known' : formatRatio(median.value)}, at most ${formatRatio(upper.value ?? 0)}${why.length === 0 ? '' : `<br>${plotText(why.join('; '))}`}`,
+        `${plotText(name)}: loss ${median.value === null ? 'unknown' : formatRatio(median.value)}, at most ${formatRatio(upper.value ?? 0)}${why.length === 0 ? '' : `<br>${plotText(why.join('; '))}`}`,
     ),
     hovertemplate: '%{customdata}<extra></extra>',
     marker: {

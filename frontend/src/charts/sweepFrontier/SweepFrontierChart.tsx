@@ -31,16 +31,16 @@ export function SweepFrontierChart({ results, chosenRun, onRun, ...panel }: Swee
       name="sweep-frontier"
       title="Cost against loss"
       label="Cost of memory against estimated loss"
-      hint="simulated; the line joins the runs that no other beats on both"
+      hint="simulated; line: Pareto frontier"
       figure={figure}
       empty={
         results !== undefined && pricedCells(results.cells).length === 0
-          ? { title: 'Nothing to place yet', next: 'Points appear as soon as runs with a loss and a price are done.' }
+          ? { title: 'No points yet', next: 'Points appear when runs with a loss and a price finish.' }
           : null
       }
       legend={[
         ...frontierPolicies(results?.cells ?? []).map(({ label, colour }) => ({ label, colour })),
-        { label: '— frontier' },
+        { label: '— Pareto frontier' },
       ]}
       onPointClick={open}
     />

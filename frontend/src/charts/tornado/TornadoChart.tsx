@@ -18,18 +18,18 @@ export function TornadoChart({ swings, ...panel }: TornadoChartProps) {
       chart="tornado"
       {...panel}
       name="tornado"
-      title="Which inputs decide"
-      label="Saving with one input at a time at its lowest and highest"
-      hint="one input at a time over its range, all others as set"
+      title="Sensitivity to inputs"
+      label="Saving with one input at a time at its low and high end"
+      hint="one input at a time over its range, others fixed"
       figure={figure}
       empty={
         swings !== undefined && strongest(swings.swings).length === 0
-          ? { title: 'No input has a range', next: 'Give inputs a lowest and a highest value.' }
+          ? { title: 'No input has a range', next: 'Set a low and a high value for at least one input.' }
           : null
       }
       legend={[
-        { label: 'input at its lowest', colour: swingColours.low },
-        { label: 'at its highest', colour: swingColours.high },
+        { label: 'input at its low end', colour: swingColours.low },
+        { label: 'at its high end', colour: swingColours.high },
       ]}
     />
   )

@@ -21,9 +21,9 @@ export function WindowBarsChart({ windows, load, height }: WindowBarsChartProps)
     <ChartPanel
       chart="windowBars"
       name="window-bars"
-      title="Active within a window"
-      label="Share of memory active within a window"
-      hint="Whiskers are the bounds or the interval."
+      title="Accessed in the last N intervals"
+      label="Share of memory accessed in the last N intervals"
+      hint="Whiskers: bounds or confidence interval."
       load={load}
       figure={figure}
       height={height}

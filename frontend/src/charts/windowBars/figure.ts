@@ -7,7 +7,7 @@ import type { ChartFigure } from '../chartFigure'
 
 /** Share of resident bytes active within 1, 2, 5 and 10 intervals, with its bounds; windows without a value stay empty. */
 export function windowBarsFigure(windows: WindowHeat[], theme: ChartTheme): ChartFigure {
-  const labels = windows.map((window) => `HF<sub>${window.intervals}</sub>`)
+  const labels = windows.map((window) => `last ${window.intervals}`)
   const percent = (value: number | null): number | null => (value === null ? null : value * 100)
   const values = windows.map((window) => window.active_ratio.value)
   const bound = (end: 'lo' | 'hi') =>
@@ -16,7 +16,7 @@ export function windowBarsFigure(windows: WindowHeat[], theme: ChartTheme): Char
     )
   const bars: Data = {
     type: 'bar',
-    name: 'active',
+    name: 'accessed',
     x: labels,
     y: values.map(percent),
     marker: { color: heatColours.hot },
@@ -50,7 +50,7 @@ export function windowBarsFigure(windows: WindowHeat[], theme: ChartTheme): Char
         type: 'category',
         fixedrange: true,
         showgrid: false,
-        title: { text: 'active within so many intervals', font: { size: 11 }, standoff: 6 },
+        title: { text: 'accessed in the last N intervals', font: { size: 11 }, standoff: 6 },
       },
       yaxis: {
         ...axis(theme),
@@ -61,7 +61,7 @@ export function windowBarsFigure(windows: WindowHeat[], theme: ChartTheme): Char
       },
     },
     table: {
-      columns: ['window (intervals)', 'active (ratio)', 'lower (ratio)', 'upper (ratio)'],
+      columns: ['window (intervals)', 'accessed (ratio)', 'lower (ratio)', 'upper (ratio)'],
       rows: windows.map(({ intervals, active_ratio: figure }) => [
         intervals,
         figure.value,

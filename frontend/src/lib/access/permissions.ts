@@ -12,28 +12,28 @@ export type PermissionName =
   | 'purge:data'
 
 const meanings: Record<string, string> = {
-  'read:fleet': 'Read hosts, services, counters and heat in sums',
+  'read:fleet': 'Read hosts, services, counters and aggregate heat',
   'read:tiles': 'Read page-level heat',
-  'read:routes': 'Read where alerts are sent',
+  'read:routes': 'Read notification routes',
   'read:agents': 'Read the state of agents',
   'read:audit': 'Read the audit trail',
-  'write:events': 'Mark events',
+  'write:events': 'Add events',
   'write:advice': 'Adopt and dismiss advice',
   'write:experiments': 'Run experiments',
   'write:sweeps': 'Run the simulator',
-  'write:scenarios': 'Keep scenarios of cost and prices',
+  'write:scenarios': 'Save TCO scenarios and prices',
   'write:reports': 'Schedule reports',
   'write:rules': 'Change alert rules',
   'write:silences': 'Silence and acknowledge alerts',
-  'write:routes': 'Change where alerts are sent',
+  'write:routes': 'Change notification routes',
   'operate:agents': 'Pause and resume agents',
   'write:agents': 'Enrol hosts',
-  'write:tokens': 'Make and revoke tokens',
-  'write:own': 'Change one’s own password and tokens',
+  'write:tokens': 'Create and revoke tokens',
+  'write:own': 'Change your own password and tokens',
   'write:users': 'Change users and teams',
   'write:labels': 'Label hosts',
   'write:samples': 'Send samples by remote write',
-  'purge:data': 'Remove data for ever',
+  'purge:data': 'Delete data permanently',
 }
 
 /** What a permission allows, in words; the name itself where it is new to this dashboard. */

@@ -14,7 +14,7 @@ export function readLabels(typed: string): Record<string, string> | string {
     const text = part.trim()
     if (text === '') continue
     const cut = text.indexOf('=')
-    if (cut < 1) return `“${text.slice(0, 40)}” is not understood. Write key=value.`
+    if (cut < 1) return `“${text.slice(0, 40)}” is not a label. Write key=value.`
     found[text.slice(0, cut).trim()] = text.slice(cut + 1).trim()
   }
   return found

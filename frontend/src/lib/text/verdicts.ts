@@ -20,17 +20,17 @@ const verdicts: Record<string, VerdictText> = {
   },
   futile_ping_pong: {
     label: 'ping-pong',
-    meaning: 'The same pages move up and down: the moves cost bandwidth and gain nothing.',
+    meaning: 'The same pages are promoted and demoted repeatedly: the moves cost bandwidth and bring no benefit.',
     tone: 'critical',
   },
   limiter_bound: {
-    label: 'limiter bound',
+    label: 'rate limited',
     meaning: 'The promotion rate limit holds back candidates.',
     tone: 'warning',
   },
   promotion_failing: {
     label: 'promotion failing',
-    meaning: 'Pages are chosen for promotion but the moves fail.',
+    meaning: 'Pages are selected for promotion but the moves fail.',
     tone: 'critical',
   },
   following_phases: {
@@ -46,13 +46,13 @@ const verdicts: Record<string, VerdictText> = {
   limit_reclaim: { label: 'limit reclaim', meaning: 'A cgroup limit, not the host, forces reclaim.', tone: 'warning' },
   stalled: { label: 'stalled', meaning: 'Tasks wait for memory.', tone: 'critical' },
   tiering_off: {
-    label: 'tiering off',
-    meaning: 'Slower tiers exist, but nothing moves pages between them.',
+    label: 'tiering disabled',
+    meaning: 'The host has slower tiers, but nothing moves pages between them.',
     tone: 'warning',
   },
   not_enough_data: {
     label: 'not enough data',
-    meaning: 'Too little has been measured for a verdict.',
+    meaning: 'There is not enough data for a verdict.',
     tone: 'neutral',
   },
 }

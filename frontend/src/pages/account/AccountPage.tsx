@@ -34,14 +34,14 @@ export function AccountPage(): ReactNode {
       {account !== undefined && (
         <Stack>
           <Columns>
-            <Panel title="Who you are here">
+            <Panel title="Your account on this service">
               <FactList
                 facts={[
                   ['Name', account.name],
                   ['Shown as', account.display_name === '' ? account.name : account.display_name],
-                  ['Mail', account.email ?? 'not stated'],
+                  ['Email', account.email ?? 'not set'],
                   ['Role', account.role],
-                  ['Logs in through', sources[account.source ?? ''] ?? 'a one-time link'],
+                  ['Login method', sources[account.source ?? ''] ?? 'a one-time link'],
                   ['Teams', account.teams.map(({ name }) => name).join(', ') || 'none'],
                 ]}
               />

@@ -41,7 +41,7 @@ export function OwnTokensPanel({ account }: { account: Account }) {
       <Panel title="Your tokens" testId="own-tokens">
         <EmptyState
           title="Tokens belong to an account"
-          next="Ask an administrator for one; tokens of nobody are made under Administration."
+          next="Ask an administrator for an account; tokens for services are created under Administration."
         />
       </Panel>
     )
@@ -51,32 +51,32 @@ export function OwnTokensPanel({ account }: { account: Account }) {
       {account.token_scopes.length > 0 && (
         <Panel
           title="New token"
-          hint="for a program that acts for you; it never may more than you do"
+          hint="for a program that acts on your behalf; its permissions never exceed yours"
           testId="new-token"
         >
           <FieldGrid label="New token" onSubmit={make}>
             <TextInput
-              label="What it is for"
+              label="Purpose"
               maxLength={200}
               value={note}
               onChange={(event) => setNote(event.currentTarget.value)}
             />
             <MultiSelect
               size="xs"
-              label="What it may do"
+              label="Permissions"
               data={account.token_scopes.map((scope) => ({ value: scope, label: permissionText(scope) }))}
               value={scopes}
               onChange={setScopes}
             />
             <Select
-              label="For"
+              label="Expires in"
               allowDeselect={false}
               data={lifetimes}
               value={days}
               onChange={(value) => setDays(value ?? '90')}
             />
             <Button type="submit" loading={making.isPending} disabled={note.trim() === '' || scopes.length === 0}>
-              Make token
+              Create token
             </Button>
             {making.error !== null && <Fault text={problemText(making.error)} />}
           </FieldGrid>
@@ -85,7 +85,7 @@ export function OwnTokensPanel({ account }: { account: Account }) {
       {making.data !== undefined && (
         <SecretOnce
           testId="made-token"
-          what="Your new token. It is shown this once; send it as `Authorization: Bearer …`."
+          what="Your new token is shown only once. Send it as `Authorization: Bearer …`."
           secret={making.data.token}
           onDone={making.reset}
         />
@@ -101,7 +101,9 @@ export function OwnTokensPanel({ account }: { account: Account }) {
             rows={query.data}
             rowKey={(row) => row.id}
             skeletonRows={2}
-            empty={<EmptyState title="No token" next="Make one for each program that reads or writes here for you." />}
+            empty={
+              <EmptyState title="No tokens" next="Create one for each program that reads or writes on your behalf." />
+            }
           />
         )}
       </Panel>
@@ -111,10 +113,10 @@ export function OwnTokensPanel({ account }: { account: Account }) {
 
 function tokenColumns(onRevoke: (id: string) => void, pending: boolean): Column<OwnToken>[] {
   return [
-    { key: 'note', header: 'For', cell: (row) => row.note },
-    { key: 'scopes', header: 'May', cell: (row) => row.scopes.map(permissionText).join(', ') },
-    { key: 'made', header: 'Made', cell: (row) => <Timestamp at={row.created_at} /> },
-    { key: 'ends', header: 'Ends', cell: (row) => <Timestamp at={row.expires_at} /> },
+    { key: 'note', header: 'Purpose', cell: (row) => row.note },
+    { key: 'scopes', header: 'Permissions', cell: (row) => row.scopes.map(permissionText).join(', ') },
+    { key: 'made', header: 'Created', cell: (row) => <Timestamp at={row.created_at} /> },
+    { key: 'ends', header: 'Expires', cell: (row) => <Timestamp at={row.expires_at} /> },
     { key: 'used', header: 'Last used', cell: (row) => <Timestamp at={row.last_used_at} /> },
     {
       key: 'do',
@@ -123,7 +125,7 @@ function tokenColumns(onRevoke: (id: string) => void, pending: boolean): Column<
         <ConfirmDelete
           compact
           what={`the token for ${row.note}`}
-          consequence="Programs that use it are refused at once."
+          consequence="Programs that use it lose access immediately."
           pending={pending}
           onConfirm={() => onRevoke(row.id)}
         />

@@ -29,13 +29,13 @@ export function PasswordPanel({ account }: { account: Account }) {
       },
     )
   return (
-    <Panel title="Password" hint="at least 15 characters; several unrelated words do well" testId="password">
+    <Panel title="Password" hint="at least 15 characters; several unrelated words work well" testId="password">
       {!account.can_change_password ? (
         <EmptyState
           title="There is no password to change here"
           next={
             account.source === 'oidc'
-              ? 'It is changed at the OpenID provider.'
+              ? 'Change it at the OpenID provider.'
               : 'Ask an administrator for an account of your own.'
           }
         />
@@ -43,7 +43,7 @@ export function PasswordPanel({ account }: { account: Account }) {
         <FieldGrid label="Change the password" onSubmit={save}>
           <PasswordInput
             size="xs"
-            label="Present password"
+            label="Current password"
             autoComplete="current-password"
             value={current}
             onChange={(event) => setCurrent(event.currentTarget.value)}
@@ -57,9 +57,9 @@ export function PasswordPanel({ account }: { account: Account }) {
           />
           <PasswordInput
             size="xs"
-            label="New password again"
+            label="Repeat new password"
             autoComplete="new-password"
-            error={differs ? 'It differs.' : undefined}
+            error={differs ? 'The passwords differ.' : undefined}
             value={again}
             onChange={(event) => setAgain(event.currentTarget.value)}
           />
@@ -71,7 +71,7 @@ export function PasswordPanel({ account }: { account: Account }) {
             Change password
           </Button>
           {saving.error !== null && <Fault text={problemText(saving.error)} />}
-          {saving.isSuccess && <p role="status">It is changed; all other sessions have ended.</p>}
+          {saving.isSuccess && <p role="status">Password changed. All other sessions have ended.</p>}
         </FieldGrid>
       )}
     </Panel>

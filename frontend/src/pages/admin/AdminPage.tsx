@@ -39,13 +39,13 @@ export function AdminPage(): ReactNode {
         sentence={
           session === undefined
             ? undefined
-            : 'Users, teams and tokens decide who may do what; the audit trail says who did.'
+            : 'Users, teams and tokens control access; the audit trail records every change.'
         }
       />
       {session !== undefined && chosen === undefined && (
         <EmptyState
           title="This page is for administrators"
-          next="Log in as one, or ask one for the role: a one-time link is made by `tierscope token link --role admin`."
+          next="Log in as an administrator, or ask one for the role. `tierscope token link --role admin` creates a one-time link."
         />
       )}
       {chosen !== undefined && (

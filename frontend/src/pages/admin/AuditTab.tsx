@@ -18,8 +18,8 @@ const route = getRouteApi('/admin')
 
 const filters = [
   { key: 'actor', label: 'Who', placeholder: 'a user, a token' },
-  { key: 'action', label: 'Did what', placeholder: 'token.create, or token' },
-  { key: 'subject', label: 'To what', placeholder: 'an id' },
+  { key: 'action', label: 'Action', placeholder: 'token.create, or token' },
+  { key: 'subject', label: 'Target', placeholder: 'an id' },
 ] as const
 
 /** Every change with who made it, newest first; older ones are read page by page. */
@@ -35,7 +35,7 @@ export function AuditTab() {
     <Panel
       title="Audit trail"
       hint={
-        rows === undefined ? undefined : `the newest ${formatCount(rows.length)} changes; nothing is taken out of it`
+        rows === undefined ? undefined : `the newest ${formatCount(rows.length)} changes; entries are never removed`
       }
       flush
       testId="audit"
@@ -75,8 +75,8 @@ export function AuditTab() {
           skeletonRows={10}
           empty={
             <EmptyState
-              title={narrowed ? 'No change matches' : 'Nothing was changed yet'}
-              next={narrowed ? 'Take a filter away.' : 'Every change of settings, tokens, users and data stands here.'}
+              title={narrowed ? 'No matching changes' : 'No changes yet'}
+              next={narrowed ? 'Clear a filter.' : 'Every change of settings, tokens, users and data is listed here.'}
             />
           }
         />
@@ -95,8 +95,8 @@ export function AuditTab() {
 const columns: Column<AuditItem & { index: number }>[] = [
   { key: 'at', header: 'When', cell: (row) => <Timestamp at={row.at} /> },
   { key: 'actor', header: 'Who', cell: (row) => row.actor },
-  { key: 'action', header: 'Did', cell: (row) => <code>{row.action}</code> },
-  { key: 'subject', header: 'To', cell: (row) => <code>{row.subject}</code> },
+  { key: 'action', header: 'Action', cell: (row) => <code>{row.action}</code> },
+  { key: 'subject', header: 'Target', cell: (row) => <code>{row.subject}</code> },
   {
     key: 'detail',
     header: 'Detail',

@@ -42,8 +42,8 @@ export function RemovalsTab() {
           skeletonRows={3}
           empty={
             <EmptyState
-              title="Nothing was removed"
-              next="What is removed here is gone; the audit trail says by whom."
+              title="No data removed"
+              next="Removed data cannot be restored; the audit trail records who removed it."
             />
           }
         />
@@ -62,7 +62,7 @@ function columns(onOpen: (id: string) => void): Column<Purge>[] {
     { key: 'subject', header: 'What', cell: (row) => <strong>{row.subject.name}</strong> },
     { key: 'kind', header: 'Kind', cell: (row) => row.kind },
     { key: 'by', header: 'By', cell: (row) => row.requested_by },
-    { key: 'at', header: 'Asked', cell: (row) => <Timestamp at={row.requested_at} /> },
+    { key: 'at', header: 'Requested', cell: (row) => <Timestamp at={row.requested_at} /> },
     {
       key: 'status',
       header: 'State',

@@ -60,7 +60,7 @@ export function TeamsTab() {
             rows={query.data}
             rowKey={(row) => row.id}
             skeletonRows={3}
-            empty={<EmptyState title="No team yet" next="Make one above, and give it the services that it owns." />}
+            empty={<EmptyState title="No teams yet" next="Create one above and assign the services it owns." />}
           />
         )}
       </Panel>
@@ -102,7 +102,7 @@ function TeamForm({ team, users, services, onClose }: TeamFormProps) {
         <MultiSelect size="xs" searchable label="Services it owns" data={services} value={owned} onChange={setOwned} />
         <span className={classes.buttons}>
           <Button type="submit" loading={saving.isPending} disabled={name.trim() === ''}>
-            {team === null ? 'Make team' : 'Save team'}
+            {team === null ? 'Create team' : 'Save team'}
           </Button>
           {team !== null && (
             <Button variant="default" onClick={onClose}>
@@ -139,7 +139,7 @@ function teamColumns(
           <ConfirmDelete
             compact
             what={team.name}
-            consequence="Its services are owned by nobody then; its members lose what they may do there."
+            consequence="Its services will have no owner, and its members lose their permissions there."
             pending={false}
             onConfirm={() => onDelete(team)}
           />

@@ -39,13 +39,13 @@ export function TokensTab() {
       <JoinTokenPanel />
       <Panel
         title="Tokens"
-        hint="secrets are kept nowhere: a lost one is made anew"
+        hint="secrets are not stored: issue a new token for a lost one"
         flush
         testId="tokens"
         actions={
           <Switch
             size="xs"
-            label="ended, too"
+            label="Show expired"
             checked={all}
             onChange={(event) => setAll(event.currentTarget.checked)}
           />
@@ -63,7 +63,7 @@ export function TokensTab() {
             sort={sort}
             onSort={setSort}
             skeletonRows={4}
-            empty={<EmptyState title="No token in force" next="Make one above." />}
+            empty={<EmptyState title="No active tokens" next="Create one above." />}
           />
         )}
       </Panel>
@@ -91,10 +91,10 @@ function NewTokenForm() {
     )
   return (
     <>
-      <Panel title="New API token" hint="for a program that belongs to nobody; people make their own under Account">
+      <Panel title="New API token" hint="for a service; people create their own under Account">
         <FieldGrid label="New API token" onSubmit={make}>
           <TextInput
-            label="What it is for"
+            label="Purpose"
             maxLength={200}
             value={note}
             onChange={(event) => setNote(event.currentTarget.value)}
@@ -107,7 +107,7 @@ function NewTokenForm() {
             onChange={(value) => setRole(roles.find((known) => known === value) ?? 'viewer')}
           />
           <Select
-            label="For"
+            label="Expires in"
             allowDeselect={false}
             data={[
               { value: '30', label: '30 days' },
@@ -119,7 +119,7 @@ function NewTokenForm() {
             onChange={(value) => setDays(value ?? '90')}
           />
           <Button type="submit" loading={making.isPending} disabled={note.trim() === ''}>
-            Make token
+            Create token
           </Button>
           {making.error !== null && <Fault text={problemText(making.error)} />}
         </FieldGrid>
@@ -127,7 +127,7 @@ function NewTokenForm() {
       {making.data !== undefined && (
         <SecretOnce
           testId="made-token"
-          what="The new token. It is shown this once."
+          what="The new token is shown only once."
           secret={making.data.token}
           onDone={making.reset}
         />
@@ -139,26 +139,31 @@ function NewTokenForm() {
 function tokenColumns(now: Date, pending: boolean, onRevoke: (id: string) => void): Column<TokenInfo>[] {
   return [
     { key: 'kind', header: 'Kind', sortBy: (row) => row.kind, cell: (row) => kinds[row.kind] },
-    { key: 'note', header: 'For', sortBy: (row) => row.note, cell: (row) => row.note || '–' },
-    { key: 'user', header: 'Of', sortBy: (row) => row.user_name, cell: (row) => row.user_name ?? 'nobody' },
+    { key: 'note', header: 'Purpose', sortBy: (row) => row.note, cell: (row) => row.note || '–' },
+    { key: 'user', header: 'Owner', sortBy: (row) => row.user_name, cell: (row) => row.user_name ?? 'nobody' },
     {
       key: 'may',
-      header: 'May',
+      header: 'Permissions',
       cell: (row) => row.scopes?.join(', ') ?? row.role ?? (row.kind === 'join' ? 'enrol hosts' : '–'),
     },
     {
       key: 'uses',
       header: 'Uses left',
       numeric: true,
-      cell: (row) => row.uses_left ?? 'any number',
+      cell: (row) => row.uses_left ?? 'unlimited',
       value: (row) => row.uses_left,
     },
-    { key: 'made', header: 'Made', sortBy: (row) => row.created_at, cell: (row) => <Timestamp at={row.created_at} /> },
+    {
+      key: 'made',
+      header: 'Created',
+      sortBy: (row) => row.created_at,
+      cell: (row) => <Timestamp at={row.created_at} />,
+    },
     {
       key: 'ends',
-      header: 'Ends',
+      header: 'Expires',
       sortBy: (row) => row.expires_at,
-      cell: (row) => (row.expires_at === null ? 'never by itself' : <Timestamp at={row.expires_at} />),
+      cell: (row) => (row.expires_at === null ? 'never' : <Timestamp at={row.expires_at} />),
       value: (row) => (row.expires_at === null ? null : new Date(row.expires_at)),
     },
     { key: 'used', header: 'Last used', cell: (row) => <Timestamp at={row.last_used_at} now={now} /> },
@@ -178,7 +183,7 @@ function tokenColumns(now: Date, pending: boolean, onRevoke: (id: string) => voi
           <ConfirmDelete
             compact
             what={`${kinds[row.kind]} ${row.note}`.trim()}
-            consequence="Whoever uses it is refused at once."
+            consequence="Programs that use it lose access immediately."
             pending={pending}
             onConfirm={() => onRevoke(row.id)}
           />

@@ -43,14 +43,14 @@ export function UsersTab() {
       {linking.data !== undefined && (
         <SecretOnce
           testId="password-link"
-          what="Hand this one-time link to the user: it sets their password. It is shown this once."
+          what="Give this one-time link to the user to set their password. It is shown only once."
           secret={`${window.location.origin}${linking.data.path}`}
           onDone={linking.reset}
         />
       )}
       <Panel
         title="Users"
-        hint="those of the provider are made at their first login; their role comes from its claims"
+        hint="users of the provider are created at their first login; their role comes from its claims"
         flush
         testId="users"
       >
@@ -73,7 +73,7 @@ export function UsersTab() {
             sort={sort}
             onSort={setSort}
             skeletonRows={4}
-            empty={<EmptyState title="No user yet" next="Make one above; one-time links work all the same." />}
+            empty={<EmptyState title="No users yet" next="Create one above. One-time links work without users." />}
           />
         )}
       </Panel>
@@ -103,9 +103,9 @@ function NewUserForm({ onMade }: { onMade: (user: User) => void }) {
   return (
     <Panel title="New user" hint="they get a one-time link to set a password" testId="new-user">
       <FieldGrid label="New user" onSubmit={make}>
-        <TextInput label="Name to log in with" value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput label="Login name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
         <TextInput label="Shown as" value={shown} onChange={(event) => setShown(event.currentTarget.value)} />
-        <TextInput label="Mail (optional)" value={mail} onChange={(event) => setMail(event.currentTarget.value)} />
+        <TextInput label="Email (optional)" value={mail} onChange={(event) => setMail(event.currentTarget.value)} />
         <Select
           label="Role"
           allowDeselect={false}
@@ -114,7 +114,7 @@ function NewUserForm({ onMade }: { onMade: (user: User) => void }) {
           onChange={(value) => setRole(roles.find((known) => known === value) ?? 'viewer')}
         />
         <Button type="submit" loading={making.isPending} disabled={name.trim() === ''}>
-          Make user
+          Create user
         </Button>
         {making.error !== null && <Fault text={problemText(making.error)} />}
       </FieldGrid>

@@ -33,7 +33,7 @@ export function userColumns(actions: UserActions): Column<User>[] {
       ),
       value: (user) => user.name,
     },
-    { key: 'mail', header: 'Mail', cell: (user) => user.email ?? '–', value: (user) => user.email },
+    { key: 'mail', header: 'Email', cell: (user) => user.email ?? '–', value: (user) => user.email },
     {
       key: 'role',
       header: 'Role',
@@ -57,7 +57,7 @@ export function userColumns(actions: UserActions): Column<User>[] {
           />
         ),
     },
-    { key: 'source', header: 'Logs in by', sortBy: (user) => user.source, cell: (user) => sources[user.source] },
+    { key: 'source', header: 'Login method', sortBy: (user) => user.source, cell: (user) => sources[user.source] },
     { key: 'teams', header: 'Teams', cell: (user) => user.teams.map(actions.teamName).join(', ') || 'none' },
     {
       key: 'seen',
@@ -103,7 +103,7 @@ function UserButtons({ user, actions }: { user: User; actions: UserActions }) {
       <ConfirmDelete
         compact
         what={user.name}
-        consequence="Their sessions and tokens end at once. The audit trail keeps what they did."
+        consequence="Their sessions and tokens end immediately. The audit trail is kept."
         pending={actions.pending}
         onConfirm={() => actions.onDelete(user)}
       />

@@ -15,7 +15,7 @@ const tones: Record<AdviceCard['status'], { tone: Tone; label: string }> = {
   open: { tone: 'info', label: 'open' },
   adopted: { tone: 'good', label: 'adopted' },
   dismissed: { tone: 'neutral', label: 'dismissed' },
-  gone: { tone: 'neutral', label: 'no longer holds' },
+  gone: { tone: 'neutral', label: 'no longer applies' },
 }
 const mostHosts = 8
 
@@ -41,7 +41,7 @@ export function AdviceCardPanel({ card }: { card: AdviceCard }) {
       actions={
         <Group gap={12} wrap="nowrap">
           {card.stake_bytes !== null && (
-            <strong title="hot memory outside DRAM and cold memory in DRAM that it concerns">
+            <strong title="hot memory outside DRAM plus cold memory in DRAM">
               {formatBytes(card.stake_bytes)} at stake
             </strong>
           )}
@@ -56,7 +56,7 @@ export function AdviceCardPanel({ card }: { card: AdviceCard }) {
         </p>
         <div className={classes.meta}>
           <span>
-            looked at <Timestamp at={card.refreshed_at} />
+            evaluated <Timestamp at={card.refreshed_at} />
           </span>
           <span>
             expires <Timestamp at={card.expires_at} />

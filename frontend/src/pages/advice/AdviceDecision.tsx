@@ -11,8 +11,8 @@ type Decision = DecisionRequest['decision']
 
 const words: Record<Decision, string> = { adopted: 'Adopt', dismissed: 'Dismiss', open: 'Reopen' }
 const hints: Record<Decision, string> = {
-  adopted: 'Say that you follow it; nothing is changed on hosts.',
-  dismissed: 'It stays away until what it says changes.',
+  adopted: 'Record that you follow it. Nothing changes on hosts.',
+  dismissed: 'Hidden until the advice changes.',
   open: 'Put it back on the list.',
 }
 

@@ -40,7 +40,7 @@ function KnobEvidence({ hostId, rule }: { hostId: string; rule: string }) {
   if (waiting !== undefined) return <KnobAdviceCard advice={waiting.advice} place={null} waitsFor={waiting.why} />
   return (
     <EmptyState
-      title="It no longer holds in this time range"
+      title="It does not apply in this time range"
       next="Choose the range in which it was made, or open the host's Advice tab."
     />
   )

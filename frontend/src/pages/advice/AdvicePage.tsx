@@ -19,7 +19,7 @@ const statusChoices: { value: AdviceStatus; label: string }[] = [
   { value: 'open', label: 'Open' },
   { value: 'adopted', label: 'Adopted' },
   { value: 'dismissed', label: 'Dismissed' },
-  { value: 'gone', label: 'No longer holds' },
+  { value: 'gone', label: 'No longer applies' },
 ]
 
 const kindChoices: { value: AdviceKind | 'all'; label: string }[] = [
@@ -75,17 +75,17 @@ export function AdvicePage(): ReactNode {
         ))}
         {cards?.length === 0 && (
           <EmptyState
-            title={status === 'open' ? 'Nothing is advised' : 'None'}
+            title={status === 'open' ? 'No advice' : 'None'}
             next={
               status === 'open'
-                ? 'Advice is looked for every hour, for services with page samples and for hosts with a slower tier. What is missing for a service stands on its Advice tab.'
+                ? 'Advice is computed every hour for services with page samples and for hosts with a slower tier. The Advice tab of a service shows what is missing.'
                 : 'Choose another status.'
             }
           />
         )}
       </Stack>
       <p className={classes.foot}>
-        Nothing is changed on any host by this service: files and commands are for you and your own automation.
+        This service changes nothing on hosts: apply the files and commands yourself or with your automation.
       </p>
     </div>
   )

@@ -28,9 +28,9 @@ export function AgentHostsTable({ hosts, all, now }: AgentHostsTableProps) {
       skeletonRows={4}
       empty={
         all ? (
-          <EmptyState title="No host is enrolled" next="Enrol one with a join token: see below." />
+          <EmptyState title="No hosts enrolled" next="Enrol one with a join token: see below." />
         ) : (
-          <EmptyState title="No host is behind" next="All agents run a release that is as new as this service." />
+          <EmptyState title="No outdated agents" next="Every agent runs a release at least as new as this service." />
         )
       }
     />
@@ -53,11 +53,11 @@ function columns(now: Date): Column<HostAgentVersion>[] {
       key: 'version',
       header: 'Release',
       sortBy: (row) => row.version,
-      cell: (row) => (row.version === null ? 'not told yet' : <span className="ts-mono">{row.version}</span>),
+      cell: (row) => (row.version === null ? 'unknown' : <span className="ts-mono">{row.version}</span>),
     },
     {
       key: 'standing',
-      header: 'Standing',
+      header: 'Status',
       sortBy: (row) => row.standing,
       cell: (row) =>
         row.refused_at === null ? (
@@ -66,7 +66,7 @@ function columns(now: Date): Column<HostAgentVersion>[] {
           <ToneTag
             tone="critical"
             label="refused"
-            meaning="The service cannot read what it sends. Upgrade the agent; it keeps its data on disk meanwhile."
+            meaning="The service cannot read its data. Upgrade the agent; it buffers data on disk meanwhile."
           />
         ),
     },

@@ -30,11 +30,11 @@ function columns(total: number, now: Date): Column<AgentVersion>[] {
     {
       key: 'version',
       header: 'Release',
-      cell: (row) => (row.version === null ? 'not told yet' : <span className="ts-mono">{row.version}</span>),
+      cell: (row) => (row.version === null ? 'unknown' : <span className="ts-mono">{row.version}</span>),
     },
     {
       key: 'standing',
-      header: 'Standing',
+      header: 'Status',
       cell: (row) => <ToneTag {...standings[row.standing]} />,
     },
     {
@@ -51,7 +51,7 @@ function columns(total: number, now: Date): Column<AgentVersion>[] {
         <span className={classes.share}>
           <Progress
             value={share(row) * 100}
-            aria-label={`${formatRatio(share(row))} of hosts run ${row.version ?? 'no known release'}`}
+            aria-label={`${formatRatio(share(row))} of hosts run ${row.version ?? 'an unknown release'}`}
           />
           <span>{formatRatio(share(row))}</span>
         </span>
@@ -61,7 +61,7 @@ function columns(total: number, now: Date): Column<AgentVersion>[] {
       key: 'protocol',
       header: 'Protocol',
       numeric: true,
-      cell: (row) => row.protocol ?? 'not told',
+      cell: (row) => row.protocol ?? 'unknown',
       value: (row) => row.protocol,
     },
     { key: 'first', header: 'First seen', cell: (row) => <Timestamp at={row.first_seen} /> },

@@ -23,7 +23,7 @@ function sentenceOf({ versions, service_version: service, refused_hosts: refused
   const current = versions.filter(({ standing }) => standing === 'current').reduce((sum, row) => sum + row.hosts, 0)
   if (hosts === 0) return 'No agent has reported yet.'
   const refusals =
-    refused === 0 ? '' : ` ${countOf(refused, 'host')} cannot be read; what they measure stays on their disks.`
+    refused === 0 ? '' : ` ${countOf(refused, 'host')} cannot be read; their data stays buffered on disk.`
   return `${current} of ${hosts} hosts run the release of this service, ${service}.${refusals}`
 }
 
@@ -46,7 +46,7 @@ export function AgentsPage(): ReactNode {
           hint={
             view === undefined
               ? undefined
-              : `this service reads protocol ${view.protocol}; the oldest release that it supports is ${view.oldest_supported ?? 'not known'}`
+              : `this service reads protocol ${view.protocol}; the oldest release that it supports is ${view.oldest_supported ?? 'unknown'}`
           }
           flush
           testId="agent-versions"
@@ -54,10 +54,10 @@ export function AgentsPage(): ReactNode {
           <AgentVersionsTable versions={view?.versions} now={now} />
         </Panel>
         <Panel
-          title={show === 'all' ? 'All hosts' : 'Hosts that are behind'}
+          title={show === 'all' ? 'All hosts' : 'Outdated agents'}
           hint={
             view?.hosts.next_cursor == null
-              ? 'an agent that is newer or older keeps its data on disk until it is read'
+              ? 'agents that are too new or too old buffer their data on disk'
               : 'the first 1,000'
           }
           flush
@@ -74,7 +74,7 @@ export function AgentsPage(): ReactNode {
                 })
               }
               data={[
-                { value: 'outdated', label: 'Behind' },
+                { value: 'outdated', label: 'Outdated' },
                 { value: 'all', label: 'All' },
               ]}
             />

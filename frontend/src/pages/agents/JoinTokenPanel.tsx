@@ -15,7 +15,7 @@ const uses = [
   { value: '1', label: 'one host' },
   { value: '50', label: '50 hosts' },
   { value: '500', label: '500 hosts' },
-  { value: 'any', label: 'any number of hosts' },
+  { value: 'any', label: 'unlimited hosts' },
 ]
 const lifetimes = [
   { value: '1', label: '1 hour' },
@@ -43,19 +43,19 @@ export function JoinTokenPanel() {
     <>
       <Panel
         title="Enrol hosts"
-        hint="a join token gives each host a credential of its own, which can write that host alone"
+        hint="a join token gives each host its own credential, which can write that host only"
         testId="join-token"
       >
         <FieldGrid label="New join token" onSubmit={make}>
           <Select
-            label="For how many hosts"
+            label="Number of hosts"
             allowDeselect={false}
             data={uses}
             value={count}
             onChange={(value) => setCount(value ?? '1')}
           />
           <Select
-            label="To be used within"
+            label="Expires in"
             allowDeselect={false}
             data={lifetimes}
             value={hours}
@@ -75,7 +75,7 @@ export function JoinTokenPanel() {
             onChange={(event) => setNote(event.currentTarget.value)}
           />
           <Button type="submit" loading={making.isPending} disabled={wrong !== undefined}>
-            Make join token
+            Create join token
           </Button>
           {making.error !== null && <Fault text={problemText(making.error)} />}
         </FieldGrid>
@@ -83,7 +83,7 @@ export function JoinTokenPanel() {
       {making.data !== undefined && (
         <SecretOnce
           testId="made-join-token"
-          what="Run this as root on each host, with the agent’s program beside it. The token is shown this once."
+          what="Run this as root on each host, next to the agent’s binary. The token is shown only once."
           secret={installCommands(window.location.origin, making.data.token)}
           onDone={making.reset}
         />

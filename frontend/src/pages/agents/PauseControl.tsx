@@ -39,9 +39,9 @@ function PauseButton({ hostId }: { hostId: string }) {
       </Popover.Target>
       <Popover.Dropdown>
         <Stack>
-          <span>The agent obeys within minutes. What is not measured meanwhile stays a gap.</span>
+          <span>The agent pauses within minutes. The pause leaves a gap in the data.</span>
           <Button variant="default" loading={pausing.isPending} onClick={() => pause(true)}>
-            Pause heat alone
+            Pause heat only
           </Button>
           <Button color="red" loading={pausing.isPending} onClick={() => pause(false)}>
             Pause everything

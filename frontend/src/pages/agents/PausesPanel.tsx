@@ -23,7 +23,7 @@ const columns: Column<Pause>[] = [
         </Link>
       ),
   },
-  { key: 'scope', header: 'Paused', cell: ({ scope }) => (scope === 'all' ? 'everything' : 'heat alone') },
+  { key: 'scope', header: 'Paused', cell: ({ scope }) => (scope === 'all' ? 'everything' : 'heat only') },
   { key: 'since', header: 'Since', cell: ({ since }) => <Timestamp at={since} /> },
   { key: 'actor', header: 'By', cell: ({ actor }) => actor },
 ]
@@ -59,7 +59,7 @@ export function PausesPanel({ pauses, load }: { pauses: Pause[] | undefined; loa
           rows={pauses}
           rowKey={(row) => `${row.host_id ?? 'all'} ${row.scope}`}
           skeletonRows={1}
-          empty={<EmptyState title="No agent is paused" next="All agents measure as they are set up." />}
+          empty={<EmptyState title="No paused agents" next="All agents measure as configured." />}
         />
       )}
     </Panel>

@@ -24,13 +24,13 @@ export function AcknowledgeControl({ alert }: { alert: Alert }) {
     <Popover opened={opened} onChange={setOpened} position="bottom-end" trapFocus={opened} returnFocus>
       <Popover.Target>
         <Button variant="default" size="compact-xs" aria-expanded={opened} onClick={() => setOpened(!opened)}>
-          {given ? 'Give back' : 'Acknowledge'}
+          {given ? 'Unacknowledge' : 'Acknowledge'}
         </Button>
       </Popover.Target>
       <Popover.Dropdown>
         <form onSubmit={submit} className={classes.popover} aria-label={`Acknowledge ${alert.rule_name}`}>
           {given ? (
-            <p className={classes.small}>It is repeated again while it fires.</p>
+            <p className={classes.small}>Notifications repeat again while it fires.</p>
           ) : (
             <>
               <TextInput
@@ -39,11 +39,11 @@ export function AcknowledgeControl({ alert }: { alert: Alert }) {
                 value={note}
                 onChange={(event) => setNote(event.currentTarget.value)}
               />
-              <p className={classes.small}>It is not repeated any more; its end is told.</p>
+              <p className={classes.small}>Notifications stop repeating; the resolution is still sent.</p>
             </>
           )}
           <Button type="submit" loading={saving.isPending}>
-            {given ? 'Take the acknowledgement back' : 'I look after it'}
+            {given ? 'Remove acknowledgement' : 'Confirm'}
           </Button>
           {saving.error !== null && (
             <p className={classes.fault} role="alert">

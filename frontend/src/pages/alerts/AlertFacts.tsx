@@ -35,7 +35,7 @@ export function AlertFacts({ alert }: { alert: Alert }) {
       ? []
       : [
           [
-            'Looked after by',
+            'Acknowledged by',
             `${alert.acknowledged.by}${alert.acknowledged.note === '' ? '' : `: ${alert.acknowledged.note}`}`,
           ] satisfies [string, ReactNode],
         ]),

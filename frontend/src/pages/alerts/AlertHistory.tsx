@@ -15,7 +15,7 @@ export function AlertHistory({ detail }: { detail: AlertDetail }) {
   const sent = useQuery({ ...notificationsQuery({ alert: detail.alert.id }, null), retry: false })
   const words = useStateWords()(detail.alert.rule_id)
   const changes = [...detail.history].sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
-  if (changes.length === 0) return <EmptyState title="No change yet" next="The first stands here within a minute." />
+  if (changes.length === 0) return <EmptyState title="No changes yet" next="The first appears within a minute." />
   return (
     <>
       <ul className={classes.history} aria-label="Changes, newest first">
@@ -37,7 +37,7 @@ export function AlertHistory({ detail }: { detail: AlertDetail }) {
       {sent.data !== undefined && (
         <p className={classes.small}>
           {sent.data.items.length === 0
-            ? 'No notification was sent for it.'
+            ? 'No notifications sent.'
             : `${formatCount(sent.data.items.length)} notifications, the last ${sent.data.items[0]?.status ?? ''}.`}
         </p>
       )}

@@ -12,7 +12,9 @@ export function AlertMarksOf({ alert }: { alert: Alert }) {
       {acknowledged !== null && (
         <Tooltip
           label={
-            acknowledged.note === '' ? `${acknowledged.by} looks after it.` : `${acknowledged.by}: ${acknowledged.note}`
+            acknowledged.note === ''
+              ? `Acknowledged by ${acknowledged.by}.`
+              : `${acknowledged.by}: ${acknowledged.note}`
           }
         >
           <span className={classes.mark} tabIndex={0}>
@@ -21,14 +23,14 @@ export function AlertMarksOf({ alert }: { alert: Alert }) {
         </Tooltip>
       )}
       {alert.silenced_by.length > 0 && (
-        <Tooltip label="Its notifications are held back by a silence.">
+        <Tooltip label="A silence suppresses its notifications.">
           <span className={classes.mark} tabIndex={0}>
             <IconBellOff size={13} aria-hidden /> silenced
           </span>
         </Tooltip>
       )}
       {alert.inhibited_by.length > 0 && (
-        <Tooltip label="Its notifications are held back while another alert fires.">
+        <Tooltip label="Its notifications are suppressed while another alert fires.">
           <span className={classes.mark} tabIndex={0}>
             <IconLink size={13} aria-hidden /> inhibited
           </span>

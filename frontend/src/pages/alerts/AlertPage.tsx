@@ -92,7 +92,7 @@ export function AlertPage(): ReactNode {
       <Stack>
         <BacktestChart
           name="alert-evidence"
-          title="What the condition saw"
+          title="Condition over time"
           label="Value of the condition around the alert"
           hint={line?.name}
           load={load}
@@ -102,12 +102,12 @@ export function AlertPage(): ReactNode {
           onTimeZoom={zoomTo}
           noData={detail !== undefined && detail.evidence === null}
           emptyText={{
-            title: 'The values behind this alert are not there',
-            next: detail?.notes[0] ?? 'They may be older than what is kept.',
+            title: 'The values behind this alert are gone',
+            next: detail?.notes[0] ?? 'They may be past retention.',
           }}
         />
         <Columns>
-          <Panel title="About" testId="alert-facts">
+          <Panel title="Details" testId="alert-facts">
             {detail !== undefined && <AlertFacts alert={detail.alert} />}
           </Panel>
           <Panel title="History" testId="alert-history">

@@ -53,7 +53,7 @@ export function AlertsTab() {
   return (
     <Panel
       title="Alerts"
-      hint={query.data?.truncated === true ? 'the newest 2,000' : 'the gravest first, then the longest going on'}
+      hint={query.data?.truncated === true ? 'the newest 2,000' : 'by severity, then age'}
       flush
       testId="alerts-list"
       actions={
@@ -86,7 +86,7 @@ export function AlertsTab() {
     >
       {narrowed && (
         <p className={classes.narrowed}>
-          Only alerts of one {rule !== undefined ? 'rule' : host !== undefined ? 'host' : 'service'}.{' '}
+          Only alerts for one {rule !== undefined ? 'rule' : host !== undefined ? 'host' : 'service'}.{' '}
           <Button
             variant="subtle"
             size="compact-xs"
@@ -105,11 +105,11 @@ export function AlertsTab() {
         onSort={(next) => change({ sort: next === 'urgency' ? undefined : next })}
         empty={
           <EmptyState
-            title={state === 'open' ? 'No open alert' : `No ${stateLabels[state].toLowerCase()} alert`}
+            title={state === 'open' ? 'No open alerts' : `No ${stateLabels[state].toLowerCase()} alerts`}
             next={
               words.length > 0 || severity !== undefined || narrowed
-                ? 'Other filters may show some.'
-                : 'What is watched stands under Rules.'
+                ? 'Try other filters.'
+                : 'See Rules for what is monitored.'
             }
           />
         }

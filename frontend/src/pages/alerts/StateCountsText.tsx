@@ -7,7 +7,7 @@ import classes from './AlertsPage.module.css'
 export function StateCountsText({ rule }: { rule: Pick<Rule, 'id' | 'enabled' | 'state_counts' | 'evaluated_to'> }) {
   const { ok, pending, firing, no_data: silent } = rule.state_counts
   if (!rule.enabled) return <span>off</span>
-  if (rule.evaluated_to === null) return <span>not judged yet</span>
+  if (rule.evaluated_to === null) return <span>not evaluated yet</span>
   return (
     <span className={classes.counts}>
       {firing > 0 && (
@@ -16,7 +16,7 @@ export function StateCountsText({ rule }: { rule: Pick<Rule, 'id' | 'enabled' | 
         </Link>
       )}
       {pending > 0 && <span>{formatCount(pending)} pending</span>}
-      {silent > 0 && <span>{formatCount(silent)} without data</span>}
+      {silent > 0 && <span>{formatCount(silent)} no data</span>}
       <span>{formatCount(ok)} ok</span>
     </span>
   )

@@ -64,7 +64,7 @@ export function alertColumns(now: Date, wordsOf: StateWords): Column<Alert>[] {
       sortBy: (row) => row.started_at,
       cell: (row) => <Timestamp at={row.started_at} now={now} />,
     },
-    { key: 'marks', header: 'Noted', cell: (row) => <AlertMarksOf alert={row} />, value: noted },
+    { key: 'marks', header: 'Notes', cell: (row) => <AlertMarksOf alert={row} />, value: noted },
     { key: 'do', header: '', cell: (row) => <AcknowledgeControl alert={row} /> },
   ]
 }

@@ -12,7 +12,7 @@ export function alertsSentence(open: Alert[]): string {
   const unknown = silent === 0 ? '' : ` ${count(silent, 'subject')} without data.`
   if (firing.length === 0) {
     const pending = open.filter(({ state }) => state === 'pending').length
-    return `Nothing fires.${pending === 0 ? '' : ` ${count(pending, 'condition')} ${pending === 1 ? 'holds' : 'hold'}, but not for long enough yet.`}${unknown}`
+    return `No alerts firing.${pending === 0 ? '' : ` ${count(pending, 'alert')} pending.`}${unknown}`
   }
   const parts = (['critical', 'warning', 'info'] as const).flatMap((severity) => {
     const n = firing.filter((alert) => alert.severity === severity).length
@@ -20,7 +20,7 @@ export function alertsSentence(open: Alert[]): string {
   })
   const alone = firing.filter((alert) => alert.acknowledged === null && alert.silenced_by.length === 0)
   const [worst] = [...(alone.length > 0 ? alone : firing)].sort((a, b) => urgency(a) - urgency(b))
-  const first = worst === undefined ? '' : ` First: ${worst.rule_name} on ${worst.subject.name}.`
-  const owned = alone.length === firing.length ? '' : ` ${firing.length - alone.length} looked after or silenced.`
+  const first = worst === undefined ? '' : ` Most urgent: ${worst.rule_name} on ${worst.subject.name}.`
+  const owned = alone.length === firing.length ? '' : ` ${firing.length - alone.length} acknowledged or silenced.`
   return `${count(firing.length, 'alert')} firing: ${parts.join(', ')}.${owned}${first}${unknown}`
 }

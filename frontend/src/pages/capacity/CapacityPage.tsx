@@ -65,8 +65,8 @@ function Subjects({ capacity, group }: { capacity: Capacity | undefined; group: 
   return (
     <Stack>
       <Panel
-        title={group === 'service' ? 'Services' : 'Groups of hosts'}
-        hint="of the newest whole day; choose one for its forecast"
+        title={group === 'service' ? 'Services' : 'Host groups'}
+        hint="newest full day; select one to see its forecast"
         actions={
           <Select
             aria-label="Grouped by"

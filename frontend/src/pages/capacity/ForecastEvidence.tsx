@@ -27,13 +27,13 @@ export function ForecastEvidence({ forecast }: { forecast: CapacityForecast | un
       )}
       <Columns>
         <Panel
-          title="When it is full"
+          title="Time to full"
           hint={`counted from the last day with data; full at ${formatRatio(exhaustion.threshold_ratio)} of its memory`}
         >
           <FactList
             facts={[
               [
-                'By the forecast',
+                'Forecast',
                 exhaustion.median.value === null && exhaustion.none_within_horizon ? (
                   `not within ${exhaustion.horizon_days} days`
                 ) : (
@@ -52,12 +52,9 @@ export function ForecastEvidence({ forecast }: { forecast: CapacityForecast | un
             ]}
           />
         </Panel>
-        <Panel
-          title="How it was chosen"
-          hint="error on days that a method had not seen; below 1 beats repeating last week"
-        >
+        <Panel title="Model selection" hint="out-of-sample error; below 1 beats repeating last week">
           {backtest.length === 0 ? (
-            <p className={classes.none}>No method was tried on past days.</p>
+            <p className={classes.none}>No method was tested on past days.</p>
           ) : (
             <FactList
               facts={backtest.map(({ method, mase }) => [
@@ -69,7 +66,7 @@ export function ForecastEvidence({ forecast }: { forecast: CapacityForecast | un
         </Panel>
       </Columns>
       {changes.length > 0 && (
-        <Panel title="Changes of level" hint="days before the last one are left out">
+        <Panel title="Change points" hint="days before the last one are excluded">
           <ul className={classes.changes}>
             {changes.map((change) => (
               <li key={`${change.at}-${change.kind}`}>

@@ -44,22 +44,22 @@ export function ForecastPanel({ subject }: { subject: CapacitySubject | undefine
             )}
           </>
         }
-        hint="daily 95th percentile; days before a change of level or of capacity are left out"
+        hint="daily 95th percentile; days before a change point or a capacity change are excluded"
         days={days}
         load={loadStateOf(query)}
         height={320}
         empty={
           nothing
             ? {
-                title: 'No whole day has been measured yet',
-                next: forecast?.refused ?? 'Daily points are made once a day from what agents send.',
+                title: 'No full day measured yet',
+                next: forecast?.refused ?? 'Daily points are computed once a day.',
               }
             : null
         }
         controls={
           <>
             <SegmentedControl
-              aria-label="What is forecast"
+              aria-label="Metric"
               value={metric}
               onChange={(value) => choose({ metric: capacityMetrics.find((name) => name === value) ?? metric })}
               data={capacityMetrics.map((value) => ({ value, label: metricWords[value] }))}

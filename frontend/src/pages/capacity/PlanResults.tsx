@@ -23,8 +23,8 @@ interface PlanResultsProps {
 }
 
 const nothingToPack = {
-  title: 'Nothing to pack',
-  next: 'A plan needs services with measured memory; see Forecast for what each lacks.',
+  title: 'Nothing to plan',
+  next: 'A plan needs services with measured memory; see Forecast for what is missing.',
 }
 
 /** Hosts that each quarter needs, the packing of today, what does not fit, and what each service asks for. */
@@ -93,9 +93,9 @@ export function PlanResults({ plan, load, measured }: PlanResultsProps) {
           empty={empty}
         />
       </Columns>
-      <Panel title="What each service asks for" hint="now, and how it grows" flush testId="plan-demands">
+      <Panel title="Demand by service" hint="now, and its growth" flush testId="plan-demands">
         <DataTable
-          label="What each service asks for"
+          label="Demand by service"
           columns={demandColumns}
           rows={empty === null ? plan?.demands : []}
           rowKey={(row) => row.service_id}

@@ -44,16 +44,16 @@ export function PlanView({ measured }: PlanViewProps) {
   return (
     <Stack testId="capacity-plan">
       <Panel
-        title="Kinds of hosts"
-        hint="memory comes in whole modules and whole devices; the kind that needs the fewest hosts is taken"
+        title="Host types"
+        hint="memory comes in whole modules and devices; the type that needs the fewest hosts is used"
         actions={
           <>
             <Button
               variant="default"
               disabled={plan.skus.length >= 20}
-              onClick={() => set({ skus: [...plan.skus, blankSku(`kind ${plan.skus.length + 1}`)] })}
+              onClick={() => set({ skus: [...plan.skus, blankSku(`type ${plan.skus.length + 1}`)] })}
             >
-              Add a kind
+              Add a host type
             </Button>
             <PlanExport plan={asked} />
           </>

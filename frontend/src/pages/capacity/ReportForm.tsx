@@ -50,7 +50,7 @@ export function ReportForm({ entry, onChange }: { entry: ReportEntry; onChange: 
           onChange={(event) => set({ at: event.currentTarget.value })}
         />
         <Select
-          label="As"
+          label="Format"
           allowDeselect={false}
           value={entry.format}
           onChange={(value) => set({ format: formats.find((known) => known.value === value)?.value ?? 'both' })}
@@ -59,7 +59,7 @@ export function ReportForm({ entry, onChange }: { entry: ReportEntry; onChange: 
         <MultiSelect
           size="xs"
           className={classes.wide ?? ''}
-          label="Holds"
+          label="Sections"
           value={entry.sections}
           onChange={(chosen) =>
             set({ sections: reportSections.map(({ value }) => value).filter((value) => chosen.includes(value)) })
@@ -68,7 +68,7 @@ export function ReportForm({ entry, onChange }: { entry: ReportEntry; onChange: 
         />
         <TextInput
           className={classes.wide ?? ''}
-          label="Mail addresses"
+          label="Email addresses"
           value={entry.mail}
           onChange={(event) => set({ mail: event.currentTarget.value })}
         />

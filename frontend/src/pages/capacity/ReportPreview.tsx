@@ -41,7 +41,7 @@ export function ReportPreview({ name, sections }: { name: string; sections: Repo
         </p>
       )}
       {showing.data === undefined ? (
-        <EmptyState title="Nothing shown yet" next="“Show” makes the report from what is known now; nothing is sent." />
+        <EmptyState title="No preview yet" next="“Show” builds the report from current data. Nothing is sent." />
       ) : (
         // The report is a document of its own: it runs no script and reaches nothing of the dashboard.
         <iframe className={classes.frame} sandbox="" srcDoc={showing.data} title="Preview of the report" />

@@ -36,7 +36,7 @@ export function ReportsView() {
               <ConfirmDelete
                 compact
                 what={report.name}
-                consequence="It is not sent again, and the log of its sendings goes with it."
+                consequence="It is no longer sent, and its delivery log is deleted."
                 pending={deleting.isPending}
                 problem={deleting.error === null ? undefined : problemText(deleting.error)}
                 onConfirm={() => deleting.mutate(report.id)}
@@ -45,7 +45,7 @@ export function ReportsView() {
             rows={query.data}
             rowKey={(report) => report.id}
             skeletonRows={3}
-            empty={<EmptyState title="No report is scheduled" next="Schedule one below." />}
+            empty={<EmptyState title="No scheduled reports" next="Schedule one below." />}
           />
         )}
       </Panel>
@@ -58,9 +58,9 @@ export function ReportsView() {
 function columnsFor(deleteButton: (report: Report) => ReactNode): Column<Report>[] {
   return [
     { key: 'name', header: 'Report', cell: (report) => report.name },
-    { key: 'when', header: 'Sent', cell: scheduleWords },
-    { key: 'what', header: 'Holds', cell: (report) => report.sections.join(', ') },
-    { key: 'format', header: 'As', cell: (report) => (report.format === 'both' ? 'HTML and PDF' : report.format) },
+    { key: 'when', header: 'Schedule', cell: scheduleWords },
+    { key: 'what', header: 'Sections', cell: (report) => report.sections.join(', ') },
+    { key: 'format', header: 'Format', cell: (report) => (report.format === 'both' ? 'HTML and PDF' : report.format) },
     {
       key: 'to',
       header: 'To',
@@ -77,7 +77,7 @@ function columnsFor(deleteButton: (report: Report) => ReactNode): Column<Report>
           <ToneTag
             tone={run.state === 'sent' ? 'good' : run.state === 'failed' ? 'critical' : 'info'}
             label={run.state}
-            meaning={run.error ?? `Due ${run.due_at}; taken by ${run.sent.length} so far.`}
+            meaning={run.error ?? `Due ${run.due_at}; delivered to ${run.sent.length} so far.`}
           />
         ),
     },

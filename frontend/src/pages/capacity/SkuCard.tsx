@@ -28,7 +28,7 @@ export function SkuCard({ sku, onChange, onRemove }: SkuCardProps) {
   )
   const { dram, cxl } = mostMemory(sku)
   return (
-    <fieldset className={classes.sku} aria-label={`Kind of host ${sku.name}`}>
+    <fieldset className={classes.sku} aria-label={`Host type ${sku.name}`}>
       <div className={classes.form}>
         <TextInput
           label="Name"
@@ -52,9 +52,9 @@ export function SkuCard({ sku, onChange, onRemove }: SkuCardProps) {
           onChange={(sizes) => set({ dimm_bytes: sizes.map(Number).sort((a, b) => a - b) })}
           data={dimmSizesGib.map((size) => ({ value: String(size * gib), label: `${size} GiB` }))}
         />
-        {count('dimms_min', 'Fewest DIMMs', 1)}
-        {count('dimm_step', 'Added at a time', 1)}
-        {count('cxl_devices_max', 'CXL devices, at most', 0)}
+        {count('dimms_min', 'Minimum DIMMs', 1)}
+        {count('dimm_step', 'Increment', 1)}
+        {count('cxl_devices_max', 'Maximum CXL devices', 0)}
         <NumberInput
           size="xs"
           label="CXL device"
@@ -80,7 +80,7 @@ export function SkuCard({ sku, onChange, onRemove }: SkuCardProps) {
         />
       </div>
       <p className={classes.words}>
-        Holds at most {formatBytes(dram)} of DRAM{cxl > 0 && ` and ${formatBytes(cxl)} behind CXL`}.
+        Up to {formatBytes(dram)} of DRAM{cxl > 0 && ` and ${formatBytes(cxl)} of CXL memory`}.
       </p>
     </fieldset>
   )

@@ -64,7 +64,7 @@ function columnsFor(
   return [
     {
       key: 'name',
-      header: kind === 'service' ? 'Service' : 'Group of hosts',
+      header: kind === 'service' ? 'Service' : 'Host group',
       sortBy: (row) => row.name,
       cell: (row) => (
         <Link
@@ -94,7 +94,7 @@ function columnsFor(
     figureColumn('capacity_bytes', 'Capacity', 'Memory', 'All memory of its hosts.'),
     figureColumn('resident_bytes', 'Resident', 'Resident memory', terms.resident),
     figureColumn('hot_bytes', 'Hot', 'Hot memory', terms.hot),
-    figureColumn('dram_need_bytes', twoLines('DRAM', 'need'), 'DRAM that is needed', terms.dramNeed),
+    figureColumn('dram_need_bytes', twoLines('DRAM', 'need'), 'DRAM need', terms.dramNeed),
     figureColumn('cold_bytes', 'Cold', 'Cold memory', terms.cold),
     figureColumn('untouched_bytes', 'Untouched', 'Untouched memory', terms.untouched),
     figureColumn('stranded_bytes', 'Stranded', 'Stranded memory', terms.stranded),
@@ -149,7 +149,7 @@ export function SubjectsTable({ kind, subjects, chosen, sort, onSort }: Subjects
         empty={
           <EmptyState
             title="Nothing measured yet"
-            next="Capacity is worked up once a day from what agents send. Check the agents on the Status page."
+            next="Capacity is computed once a day. Check the agents on the Status page."
           />
         }
       />

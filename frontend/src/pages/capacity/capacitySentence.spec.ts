@@ -24,6 +24,6 @@ describe('the first line of the capacity page', () => {
   it('does not take too little data for plenty of room', () => {
     const subjects = [young].flatMap((subject) => subject ?? [])
     expect(capacitySentence({ ...all, subjects })).toContain('too little data to tell')
-    expect(capacitySentence({ ...all, group_by: 'sku', subjects: [] })).toBe('No group of hosts has been measured yet.')
+    expect(capacitySentence({ ...all, group_by: 'sku', subjects: [] })).toBe('No host group has been measured yet.')
   })
 })

@@ -11,8 +11,8 @@ function firstDay({ days_to_exhaustion: days }: Pick<CapacitySubject, 'days_to_e
 /** The page's first line: who runs full first and when, or that nobody does, and how many cannot be told. */
 export function capacitySentence(capacity: Pick<Capacity, 'group_by'> & { subjects: Shown[] }): string {
   const { subjects } = capacity
-  const noun = capacity.group_by === 'service' ? 'service' : 'group of hosts'
-  const nouns = capacity.group_by === 'service' ? 'services' : 'groups of hosts'
+  const noun = capacity.group_by === 'service' ? 'service' : 'host group'
+  const nouns = capacity.group_by === 'service' ? 'services' : 'host groups'
   const [any] = subjects
   if (any === undefined) return `No ${noun} has been measured yet.`
   const { threshold_ratio: threshold, horizon_days: horizon } = any.days_to_exhaustion

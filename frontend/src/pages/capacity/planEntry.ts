@@ -32,13 +32,13 @@ export const startingPlan = {
 /** What keeps a plan from being asked for, in one sentence; null where nothing does. */
 export function planFault(plan: PlanRequest): string | null {
   const names = plan.skus.map(({ name }) => name.trim())
-  if (plan.skus.length === 0) return 'Add a kind of host to plan with.'
-  if (names.includes('')) return 'Every kind of host needs a name.'
-  if (new Set(names).size < names.length) return 'Two kinds of host have one name.'
+  if (plan.skus.length === 0) return 'Add a host type to plan with.'
+  if (names.includes('')) return 'Every host type needs a name.'
+  if (new Set(names).size < names.length) return 'Two host types have the same name.'
   const empty = plan.skus.find(({ dimm_bytes: sizes }) => sizes.length === 0)
   if (empty !== undefined) return `Choose a module size for ${empty.name}.`
   const crowded = plan.skus.find(({ dimms_min: fewest = 1, dram_slots: slots }) => fewest > slots)
-  return crowded === undefined ? null : `${crowded.name} has fewer slots than its fewest modules.`
+  return crowded === undefined ? null : `${crowded.name} has fewer slots than its minimum of modules.`
 }
 
 /** The most memory that a kind of host holds, in bytes: DRAM, and behind CXL. */

@@ -22,10 +22,10 @@ const stats = [
   ['received', 'Received', 'Intervals received'],
   ['missing', 'Missing', 'Intervals missing'],
   ['late', 'Late', 'Intervals that came later than ten minutes'],
-  ['corrected', 'Time rebuilt', 'Intervals whose time was rebuilt'],
+  ['corrected', 'Timestamp corrected', 'Intervals with a corrected timestamp'],
   ['too_late', 'Too late', 'Intervals that came too late to be kept'],
-  ['set_aside', 'Set aside', 'Intervals set aside'],
-  ['duplicates', 'Sent again', 'Batches that came again'],
+  ['set_aside', 'Quarantined', 'Intervals quarantined'],
+  ['duplicates', 'Retransmitted', 'Batches retransmitted'],
   ['dropped', 'Dropped', 'Batches that agents dropped'],
 ] as const
 
@@ -47,12 +47,12 @@ function sentenceOf({ fleet }: DataQuality): string {
   const received = fleet.received.value
   const hosts = fleet.hosts.value ?? 0
   if (expected === null || received === null || expected === 0) {
-    return fleet.expected_intervals.reason ?? 'Nothing was expected of any host in this time range.'
+    return fleet.expected_intervals.reason ?? 'No host was expected to report in this time range.'
   }
   const gapless = fleet.gapless_hosts.value ?? 0
   const skewed = fleet.skewed_hosts.value ?? 0
   const clocks = skewed === 0 ? '' : ` ${countOf(skewed, 'clock')} ${skewed === 1 ? 'is' : 'are'} off.`
-  return `${formatRatio(received / expected)} of the intervals that ${countOf(hosts, 'host')} should have sent arrived; ${gapless === hosts ? 'none of them misses any' : `${countOf(gapless, 'host')} miss${gapless === 1 ? 'es' : ''} none`}.${clocks}`
+  return `${formatRatio(received / expected)} of the intervals expected from ${countOf(hosts, 'host')} arrived; ${gapless === hosts ? 'no host has gaps' : `${countOf(gapless, 'host')} ${gapless === 1 ? 'has' : 'have'} no gaps`}.${clocks}`
 }
 
 /** What arrived, what is missing and why: sums of the fleet, gaps over time, and each host. */
@@ -78,7 +78,7 @@ export function DataQualityPage(): ReactNode {
           hint={
             view === undefined
               ? undefined
-              : `those that miss most first; arrivals are counted since ${formatLocal(new Date(view.counted_since))}`
+              : `most missing first; arrivals counted since ${formatLocal(new Date(view.counted_since))}`
           }
           flush
           testId="quality-hosts"

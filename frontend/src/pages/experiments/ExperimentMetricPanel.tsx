@@ -35,8 +35,7 @@ export function ExperimentMetricPanel({ experiment, metric, decides, load }: Exp
       name={`experiment-${metric.metric}`}
       title={
         <>
-          {metric.label}{' '}
-          {decides && <ToneTag tone="info" label="decides" meaning="The verdict is that of this metric." />}
+          {metric.label} {decides && <ToneTag tone="info" label="decides" meaning="This metric decides the verdict." />}
         </>
       }
       label={`${metric.label} of both arms`}

@@ -61,7 +61,7 @@ export function ExperimentPage(): ReactNode {
           ))}
           <Columns joinAt={1100}>
             <PowerPanel experiment={found} />
-            <Panel title="Arms" hint="hosts alike in service, hardware, kernel and agent" testId="experiment-arms">
+            <Panel title="Arms" hint="peer hosts: same service, hardware, kernel and agent" testId="experiment-arms">
               {found.arms.map((arm) => (
                 <ArmList key={arm.arm} arm={arm} />
               ))}
@@ -79,7 +79,7 @@ function sentenceOf(found: Experiment): string {
   if (first === undefined) return found.hypothesis
   const verdict = experimentVerdict(found.verdict)
   const effect = first.effect
-  const value = effect.value === null ? 'no effect can be told yet' : `${signed(effect.value)}${intervalOf(effect)}`
+  const value = effect.value === null ? 'no effect estimate yet' : `${signed(effect.value)}${intervalOf(effect)}`
   return `${first.label}: ${value}${verdict === null ? '.' : `, ${verdict.label}.`}`
 }
 
@@ -114,7 +114,7 @@ function Running({ experiment }: { experiment: Experiment }) {
   return (
     <Panel
       title="Progress"
-      hint={<Prose text="ends by itself; no verdict before, because looking early finds too much" />}
+      hint={<Prose text="ends by itself; no verdict before, because peeking inflates false positives" />}
     >
       <div className={classes.progress}>
         <Progress
@@ -141,19 +141,19 @@ function PowerPanel({ experiment }: { experiment: Experiment }) {
   const { power, trends } = experiment
   const rows: [string, string][] = [
     [
-      'Hosts per arm that the margin needs',
+      'Hosts per arm needed for the margin',
       power.hosts_per_arm_needed === null ? '–' : formatCount(power.hosts_per_arm_needed),
     ],
     [
-      'Smallest effect that these arms can find',
+      'Smallest detectable effect',
       power.detectable_effect_ratio === null ? '–' : formatRatio(power.detectable_effect_ratio),
     ],
     ['Correlation before and after', power.correlation === null ? '–' : power.correlation.toFixed(2)],
     ['Trends before the change', trends.parallel === null ? '–' : trends.parallel ? 'parallel' : 'not parallel'],
-    ['P value of a change that was none', trends.p_value === null ? '–' : trends.p_value.toPrecision(2)],
+    ['Placebo p-value', trends.p_value === null ? '–' : trends.p_value.toPrecision(2)],
   ]
   return (
-    <Panel title="Could it tell?" hint="power 0.8 at the 5 % level" testId="experiment-power">
+    <Panel title="Statistical power" hint="power 0.8, α = 0.05" testId="experiment-power">
       <FactList facts={rows} />
       {[power.why, trends.why].map((why) =>
         why === null ? null : (

@@ -38,7 +38,7 @@ const columns: Column<ExperimentItem>[] = [
       </Link>
     ),
   },
-  { key: 'metric', header: 'Decides', cell: (row) => row.metrics[0] ?? '' },
+  { key: 'metric', header: 'Decision metric', cell: (row) => row.metrics[0] ?? '' },
   {
     key: 'hosts',
     header: 'Canary / control',
@@ -93,7 +93,7 @@ export function ExperimentsPage(): ReactNode {
         }
         aside={<Button onClick={() => void navigate({ to: '/experiments/new' })}>New experiment</Button>}
       />
-      <Panel title="Experiments" hint="hosts with the change against like hosts without it" flush>
+      <Panel title="Experiments" hint="canary hosts against peer hosts" flush>
         <DataTable
           label="Experiments"
           columns={columns}
@@ -104,7 +104,7 @@ export function ExperimentsPage(): ReactNode {
           empty={
             <EmptyState
               title="No experiments"
-              next="Start one from a piece of advice, here, or with `tierscope experiments start`: some hosts get the change, like hosts do not, and the answer says whether it helped."
+              next="Start one from a piece of advice, here, or with `tierscope experiments start`: canary against control, difference-in-differences."
             />
           }
         />

@@ -44,11 +44,11 @@ export function NewExperimentPage(): ReactNode {
             <Link to="/experiments">Experiments</Link> / <h1>New</h1>
           </>
         }
-        sentence="Some hosts get the change, like hosts do not; the difference of their differences says what it did."
+        sentence="Canary against control, difference-in-differences."
       />
       <form onSubmit={submit} aria-label="New experiment">
         <Stack>
-          <Panel title="What is tried" hint="you make the change on the canary hosts, at the time of the change">
+          <Panel title="Design" hint="apply the change to the canary hosts yourself, at the time of the change">
             <div className={classes.form}>
               <TextInput
                 label="Name"
@@ -69,7 +69,7 @@ export function NewExperimentPage(): ReactNode {
                 }))}
               />
               <Select
-                label="Metric that decides"
+                label="Decision metric"
                 value={entry.metric ?? plan.data?.metric ?? null}
                 onChange={(value) => set({ metric: value ?? undefined })}
                 data={(plan.data?.choices ?? []).map(({ metric, label }) => ({ value: metric, label }))}
@@ -78,7 +78,7 @@ export function NewExperimentPage(): ReactNode {
               />
               <NumberInput
                 size="xs"
-                label="Difference that matters"
+                label="Margin"
                 suffix=" %"
                 min={0.1}
                 max={50}
@@ -104,7 +104,7 @@ export function NewExperimentPage(): ReactNode {
               />
               <NumberInput
                 size="xs"
-                label="Compared with the time before"
+                label="Baseline before the change"
                 suffix=" h"
                 min={1}
                 max={720}
@@ -122,7 +122,7 @@ export function NewExperimentPage(): ReactNode {
               />
               <NumberInput
                 size="xs"
-                label="Left out to settle"
+                label="Settling time"
                 suffix=" min"
                 min={0}
                 max={1440}

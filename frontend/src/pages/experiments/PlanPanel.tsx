@@ -31,7 +31,7 @@ export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
           <>
             <FactList
               facts={[
-                ['Like hosts that can be drawn', formatCount(plan.like_hosts)],
+                ['Eligible peer hosts', formatCount(plan.like_hosts)],
                 ['Mean now', <FigureText key="mean" figure={plan.baseline} label={plan.label} />],
                 [
                   'Spread over hosts',
@@ -41,7 +41,7 @@ export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
                   `Hosts per arm for ${formatRatio(plan.effect_ratio)}`,
                   plan.hosts_per_arm_needed === null ? '–' : formatCount(plan.hosts_per_arm_needed),
                 ],
-                ['Correlation of a day with the next', plan.correlation === null ? '–' : plan.correlation.toFixed(2)],
+                ['Day-to-day correlation', plan.correlation === null ? '–' : plan.correlation.toFixed(2)],
               ]}
             />
             {missing?.reason != null && (
@@ -50,7 +50,7 @@ export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
               </p>
             )}
             {plan.excluded.length > 0 && (
-              <ul className={classes.excluded} aria-label="Hosts that cannot be drawn">
+              <ul className={classes.excluded} aria-label="Ineligible hosts">
                 {plan.excluded.slice(0, mostExcluded).map((host) => (
                   <li key={host.host_id}>
                     {host.name}: <Prose text={host.why} />

@@ -116,7 +116,7 @@ export function FleetPage(): ReactNode {
         >
           <ServicesTable services={fleet?.services} sort={sort} onSort={setSort} />
         </Panel>
-        <Panel title="Hosts that need a look" hint="by worst finding" flush testId="fleet-worst-hosts">
+        <Panel title="Hosts that need attention" hint="by worst finding" flush testId="fleet-worst-hosts">
           <WorstHosts hosts={fleet?.worst_hosts} />
         </Panel>
         <StatisticsPanels />
@@ -128,16 +128,16 @@ export function FleetPage(): ReactNode {
 /** How many alerts fire, the gravest named; leads to them. */
 function FiringAlerts({ refreshMs }: { refreshMs: number | null }) {
   const { data, isError } = useQuery(alertsQuery('firing', {}, refreshMs))
-  if (isError) return <ToneTag tone="neutral" label="alerts not known" />
+  if (isError) return <ToneTag tone="neutral" label="alerts unknown" />
   if (data === undefined) return <Skeleton width={120} height={20} />
   const all = data.items.length
   const critical = data.items.filter(({ severity }) => severity === 'critical').length
-  const grave = critical === 0 ? '' : `, ${critical} critical`
+  const grave = critical === 0 ? '' : ` (${critical} critical)`
   return (
     <Link to="/alerts" data-testid="firing-alerts">
       <ToneTag
         tone={critical > 0 ? 'critical' : all > 0 ? 'warning' : 'good'}
-        label={all === 0 ? 'no alert fires' : `${all} alert${all === 1 ? ' fires' : 's fire'}${grave}`}
+        label={all === 0 ? 'no alerts firing' : `${all} alert${all === 1 ? '' : 's'} firing${grave}`}
       />
     </Link>
   )

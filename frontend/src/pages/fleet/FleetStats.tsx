@@ -52,9 +52,9 @@ export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {
       <Stat label={<Term name="promotion">Promoted</Term>} name="Promotions" figure={fleet?.promotion_pages_per_s} />
       <Stat label={<Term name="demotion">Demoted</Term>} name="Demotions" figure={fleet?.demotion_pages_per_s} />
       <CountStat
-        label={<Term name="tieringOff">Tiering off</Term>}
+        label={<Term name="tieringOff">Tiering disabled</Term>}
         value={fleet?.hosts_tiering_off}
-        note={fleet?.hosts_tiering_off === 0 ? 'on wherever there are tiers' : 'hosts with tiers, nothing moves'}
+        note={fleet?.hosts_tiering_off === 0 ? 'enabled on all tiered hosts' : 'hosts with an unused slower tier'}
         warn={(fleet?.hosts_tiering_off ?? 0) > 0}
       />
     </StatStrip>

@@ -46,7 +46,7 @@ const columns: Column<Row>[] = [
   quantile('p99'),
 ]
 
-/** Groups of like hosts with the quantiles of one metric. */
+/** Peer groups with the quantiles of one metric. */
 export function GroupsTable({ groups, empty }: { groups: Group[] | undefined; empty: string }) {
   const [chosen, choose] = useState<string | null>(null)
   const labels = new Map(groups?.flatMap((group) => group.metrics.map(({ metric, label }) => [metric, label] as const)))
@@ -65,7 +65,7 @@ export function GroupsTable({ groups, empty }: { groups: Group[] | undefined; em
         />
       )}
       <DataTable
-        label="Groups of like hosts"
+        label="Peer groups"
         columns={columns}
         rows={rows}
         rowKey={({ group }) => JSON.stringify(group.key)}

@@ -34,7 +34,7 @@ const outlierColumns: Column<Outlier>[] = [
   },
   {
     key: 'median',
-    header: 'Like hosts',
+    header: 'Peer hosts',
     numeric: true,
     cell: (row) => formatQuantity(row.median, row.unit),
     value: (row) => ({ amount: row.median, unit: row.unit }),
@@ -77,7 +77,7 @@ const changeColumns: Column<Change>[] = [
   },
 ]
 
-/** Like hosts compared: who stands apart, what changed and which event was near, and the groups themselves. */
+/** Peer hosts compared: which are outliers, what changed and which event was near, and the groups themselves. */
 export function StatisticsPanels() {
   const { range } = useTimeRange()
   const query = useQuery(fleetStatisticsQuery(range))
@@ -85,36 +85,36 @@ export function StatisticsPanels() {
   const found = query.data
   if (load.problem !== null && found === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const unknown = found?.missing != null
-  const missing = found?.missing?.reason ?? 'Hosts are compared by the hour, in groups of like hosts.'
+  const missing = found?.missing?.reason ?? 'Hosts are compared hourly within their peer group.'
   return (
     <>
       <Panel
-        title="Hosts that stand apart"
-        hint="beyond 3.5 robust standard deviations of at least 8 like hosts, three hours in a row"
+        title="Outlier hosts"
+        hint="beyond 3.5 robust standard deviations of at least 8 peer hosts, three hours in a row"
         flush
         testId="fleet-outliers"
       >
         <DataTable
-          label="Hosts that stand apart"
+          label="Outlier hosts"
           columns={outlierColumns}
           rows={found?.outliers}
           rowKey={(row) => `${row.host_id} ${row.metric}`}
           skeletonRows={3}
-          empty={<EmptyState title={unknown ? 'Not known yet' : 'No host stands apart'} next={missing} />}
+          empty={<EmptyState title={unknown ? 'Not enough data yet' : 'No outlier hosts'} next={missing} />}
         />
       </Panel>
-      <Panel title="Changes of level" hint="per service, with the events near them" flush testId="fleet-changes">
+      <Panel title="Change points" hint="per service, with the events near them" flush testId="fleet-changes">
         <DataTable
-          label="Changes of level"
+          label="Change points"
           columns={changeColumns}
           rows={found?.changes}
           rowKey={(row) => `${row.service_id} ${row.metric} ${row.at} ${row.found_by}`}
           skeletonRows={3}
-          empty={<EmptyState title={unknown ? 'Not known yet' : 'No change of level was found'} next={missing} />}
+          empty={<EmptyState title={unknown ? 'Not enough data yet' : 'No change points'} next={missing} />}
         />
       </Panel>
       <Panel
-        title="Like hosts"
+        title="Peer hosts"
         hint="same service, hardware, ratio, kernel and agent; quantiles over hosts and hours"
         flush
         testId="fleet-groups"

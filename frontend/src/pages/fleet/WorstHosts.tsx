@@ -47,12 +47,12 @@ const columns: Column<Group>[] = [
 export function WorstHosts({ hosts }: { hosts: HostSummary[] | undefined }) {
   return (
     <DataTable
-      label="Hosts that need a look"
+      label="Hosts that need attention"
       columns={columns}
       rows={hosts === undefined ? undefined : groupByFinding<Finding, HostSummary>(hosts)}
       rowKey={(group) => group.finding.id}
       skeletonRows={4}
-      empty={<EmptyState title="No findings" next="No host has anything to mend in this time range." />}
+      empty={<EmptyState title="No findings" next="No host needs attention in this time range." />}
     />
   )
 }

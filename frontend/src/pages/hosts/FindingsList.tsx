@@ -10,7 +10,7 @@ import classes from './FindingsList.module.css'
 /** Findings with cause, fix and confidence, the most urgent first. */
 export function FindingsList({ findings }: { findings: Finding[] | undefined }) {
   if (findings === undefined) return <Skeleton height={160} />
-  if (findings.length === 0) return <EmptyState title="No findings" next="Nothing on this host needs mending." />
+  if (findings.length === 0) return <EmptyState title="No findings" next="Nothing on this host needs fixing." />
   return (
     <ul className={classes.list} tabIndex={0} aria-label="Findings">
       {byUrgency(findings).map((finding) => (

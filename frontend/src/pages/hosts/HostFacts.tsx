@@ -3,7 +3,7 @@ import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './HostFacts.module.css'
 
 function factsOf(host: HostDetail): [string, string][] {
-  const known = (value: string | number | null) => (value === null || value === '' ? 'not stated' : String(value))
+  const known = (value: string | number | null) => (value === null || value === '' ? 'unknown' : String(value))
   return [
     ['Kernel', known(host.summary.kernel)],
     ['Dialect', known(host.summary.dialect)],
@@ -14,7 +14,7 @@ function factsOf(host: HostDetail): [string, string][] {
     ['Cgroups', known(host.cgroup_version)],
     ['Agent', known(host.summary.agent_version)],
     ['Origin', host.summary.origin],
-    ['Clock skew', host.clock_skew_seconds === null ? 'not stated' : `${host.clock_skew_seconds.toFixed(1)} s`],
+    ['Clock skew', host.clock_skew_seconds === null ? 'unknown' : `${host.clock_skew_seconds.toFixed(1)} s`],
     ['Boot', known(host.boot_id)],
     [
       'Labels',

@@ -64,7 +64,7 @@ export function AdviceFiles({ rule, files }: { rule: string; files: KnobFiles })
       </pre>
       {form.path !== null && (
         <p className={classes.dimmed}>
-          Belongs into <code>{form.path}</code>.
+          Install to <code>{form.path}</code>.
         </p>
       )}
     </div>

@@ -24,7 +24,7 @@ const changeColumns: Column<KnobChange>[] = [
       </strong>
     ),
   },
-  { key: 'rollback', header: 'Takes it back', cell: (row) => <span className="ts-mono">{row.rollback}</span> },
+  { key: 'rollback', header: 'Rollback value', cell: (row) => <span className="ts-mono">{row.rollback}</span> },
 ]
 
 const evidenceColumns: Column<KnobEvidence>[] = [
@@ -61,11 +61,9 @@ export function KnobAdviceCard({ advice, place, waitsFor = null }: KnobAdviceCar
     <Panel
       title={`${place === null ? '' : `${place}. `}${advice.title}`}
       hint={
-        waitsFor === null ? (
-          `rule ${advice.rule}`
-        ) : (
+        waitsFor === null ? undefined : (
           <>
-            rule {advice.rule}, waits: <Prose text={waitsFor} />
+            waiting: <Prose text={waitsFor} />
           </>
         )
       }

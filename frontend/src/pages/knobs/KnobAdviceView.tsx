@@ -31,7 +31,7 @@ export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
   const verdict = answer === undefined ? null : verdictText(answer.verdict)
   return (
     <Stack testId="knob-advice">
-      <StatStrip label="Figures to act on" columns={2}>
+      <StatStrip label="Key figures" columns={2}>
         <Stat
           label={<Term name="hotOutside">Hot outside DRAM</Term>}
           name="Hot bytes outside DRAM"
@@ -63,12 +63,12 @@ export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
       )}
       {answer !== undefined && answer.advice.length === 0 && answer.nothing_to_do === null && (
         <Panel title="Advice">
-          <EmptyState title="No setting stands out" next="No rule fires on what is known; see below for what is not." />
+          <EmptyState title="No changes advised" next="No rule matches the data; missing data is listed below." />
         </Panel>
       )}
       {answer !== undefined && answer.waiting.length > 0 && (
         <>
-          <h2 className={classes.heading}>Only after the advice above</h2>
+          <h2 className={classes.heading}>After the advice above</h2>
           {answer.waiting.map(({ advice, why }) => (
             <KnobAdviceCard key={advice.rule} advice={advice} place={null} waitsFor={why} />
           ))}
@@ -84,7 +84,7 @@ export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
 function NotKnown({ answer }: { answer: HostKnobAdvice }) {
   return (
     <Columns>
-      <Panel title="Taken off before" hint="memory that no setting moves">
+      <Panel title="Excluded" hint="unmovable memory">
         {answer.subtracted.length === 0 ? (
           <p className={classes.text}>Nothing.</p>
         ) : (
@@ -99,14 +99,14 @@ function NotKnown({ answer }: { answer: HostKnobAdvice }) {
           </ul>
         )}
       </Panel>
-      <Panel title="Could not be judged" hint="rules that lack a figure" testId="knob-unknown">
+      <Panel title="Not evaluated" hint="rules with missing data" testId="knob-unknown">
         {answer.unknown.length === 0 ? (
-          <p className={classes.text}>Every rule could be judged.</p>
+          <p className={classes.text}>Every rule was evaluated.</p>
         ) : (
           <ul className={classes.list}>
             {answer.unknown.map((rule) => (
               <li key={rule.rule}>
-                <strong>{rule.rule}</strong> lacks {rule.missing.join('; ')}
+                <strong>{rule.rule}</strong>: missing {rule.missing.join('; ')}
               </li>
             ))}
           </ul>

@@ -12,7 +12,7 @@ const columns: Column<KnobState>[] = [
   { key: 'path', header: 'Setting', cell: (row) => <span className="ts-mono">{row.path}</span> },
   {
     key: 'current',
-    header: 'Here',
+    header: 'This host',
     cell: (row) =>
       row.current === null ? (
         <Nothing status="not_supported" reason="This kernel does not have it, or it cannot be read." />
@@ -22,10 +22,13 @@ const columns: Column<KnobState>[] = [
   },
   {
     key: 'norm',
-    header: 'Like hosts',
+    header: 'Peer hosts',
     cell: (row) =>
       row.group_norm === null ? (
-        <Nothing status="not_enough_data" reason={`No value that more than half of ${row.group_hosts} hosts have.`} />
+        <Nothing
+          status="not_enough_data"
+          reason={`No value is shared by more than half of ${row.group_hosts} hosts.`}
+        />
       ) : (
         <span className="ts-mono">{row.group_norm}</span>
       ),
@@ -36,23 +39,23 @@ const columns: Column<KnobState>[] = [
     header: 'Drift',
     cell: (row) =>
       row.differs === null ? (
-        <ToneTag tone="neutral" label="not known" />
+        <ToneTag tone="neutral" label="unknown" />
       ) : row.differs ? (
-        <ToneTag tone="warning" label="differs" meaning="More than half of the like hosts have another value." />
+        <ToneTag tone="warning" label="differs" meaning="Most peer hosts have another value." />
       ) : (
         <ToneTag tone="good" label="same" />
       ),
   },
 ]
 
-/** Settings beside those of like hosts: what differs first, what is the same on request. */
+/** Settings compared with peer hosts: what differs first, what is the same on request. */
 export function KnobStates({ knobs }: { knobs: KnobState[] | undefined }) {
   const [all, setAll] = useState(false)
   const same = knobs?.filter(({ differs }) => differs === false) ?? []
   const other = knobs?.filter(({ differs }) => differs !== false)
   return (
     <Panel
-      title="Settings beside those of like hosts"
+      title="Settings compared with peer hosts"
       hint="hosts that run the same services on the same kernel"
       flush
       testId="knob-states"
@@ -64,7 +67,7 @@ export function KnobStates({ knobs }: { knobs: KnobState[] | undefined }) {
         rowKey={(row) => row.path}
         empty={
           same.length > 0 ? (
-            <EmptyState title="No setting differs" next={`All ${same.length} are those of like hosts.`} />
+            <EmptyState title="No setting differs" next={`All ${same.length} match the peer hosts.`} />
           ) : (
             <EmptyState title="No settings to compare" next="The agent sends settings with its inventory." />
           )
@@ -72,7 +75,7 @@ export function KnobStates({ knobs }: { knobs: KnobState[] | undefined }) {
       />
       {same.length > 0 && (
         <Button variant="subtle" m="xs" onClick={() => setAll(!all)} aria-expanded={all}>
-          {all ? 'Hide' : 'Show'} {same.length} settings that are the same
+          {all ? 'Hide' : 'Show'} {same.length} identical settings
         </Button>
       )}
     </Panel>

@@ -14,12 +14,12 @@ import classes from './LoginPage.module.css'
 const route = getRouteApi('/login')
 
 const errors: Record<NonNullable<LoginSearch['error']>, string> = {
-  expired: 'The login took too long. Begin again.',
-  refused: 'The provider did not let you in. Ask those who run it, then begin again.',
-  failed: 'What the provider sent cannot be trusted, so nobody was logged in. The log of the service has the cause.',
-  'not-allowed': 'You have no role here. Ask an administrator to give one to a group of yours.',
+  expired: 'The login timed out. Start again.',
+  refused: 'The provider refused the login. Ask its administrators, then start again.',
+  failed: 'The provider’s response could not be verified, so you were not logged in. The service’s log has the cause.',
+  'not-allowed': 'You have no role here. Ask an administrator to map one of your groups to a role.',
   disabled: 'Your account is disabled. Ask an administrator.',
-  unreachable: 'The provider does not answer. Try again in a minute, or ask those who run this service.',
+  unreachable: 'The provider does not answer. Try again in a minute, or ask your administrator.',
 }
 
 /** Logs in with a password or through the OpenID provider, and returns to where one was. */
@@ -93,13 +93,13 @@ function FirstStart() {
     <details className={classes.help} data-testid="first-start">
       <summary>First start, or no password?</summary>
       <p>
-        The first start prints a one-time link for an administrator. On the machine that runs the service, make another
-        one and open it here:
+        The first start prints a one-time link for an administrator. On the machine that runs the service, create
+        another one and open it here:
       </p>
       <pre tabIndex={0}>tierscope token link --role admin</pre>
       <p>
-        An administrator then makes users under Administration and hands each a one-time link to set a password. Lost
-        passwords are renewed the same way.
+        An administrator then creates users under Administration and gives each a one-time link to set a password. Lost
+        passwords are reset the same way.
       </p>
     </details>
   )

@@ -43,7 +43,7 @@ export function PurgePanel({ subject, name, consequence }: PurgePanelProps) {
             onChange={(event) => setTyped(event.currentTarget.value)}
           />
           <Button type="submit" color="red" loading={starting.isPending} disabled={typed !== name}>
-            Remove for ever
+            Delete permanently
           </Button>
           {starting.error !== null && <Fault text={problemText(starting.error)} />}
         </FieldGrid>

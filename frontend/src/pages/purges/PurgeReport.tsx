@@ -22,9 +22,9 @@ const columns: Column<PurgedTable>[] = [
 /** How far a removal is, and what it removed from which table. */
 export function PurgeReport({ purge }: { purge: Purge }) {
   const words = {
-    waiting: 'It waits for a worker.',
-    running: `It runs: ${formatRatio(purge.progress_ratio)} of its steps are done.`,
-    done: 'It is done.',
+    waiting: 'Waiting for a worker.',
+    running: `Running: ${formatRatio(purge.progress_ratio)} done.`,
+    done: 'Done.',
   }
   return (
     <Stack testId="purge-report">
@@ -39,14 +39,14 @@ export function PurgeReport({ purge }: { purge: Purge }) {
       {purge.status !== 'done' && (
         <Progress value={purge.progress_ratio * 100} aria-label={`Progress of removing ${purge.subject.name}`} />
       )}
-      {purge.error !== null && <Fault text={`The last try failed: ${purge.error}. It is tried again.`} />}
+      {purge.error !== null && <Fault text={`The last attempt failed: ${purge.error}. It will be retried.`} />}
       {(purge.status === 'done' || purge.report.length > 0) && (
         <DataTable
           label={`Removed with ${purge.subject.name}`}
           columns={columns}
           rows={purge.report}
           rowKey={(row) => row.table}
-          empty={<EmptyState title="No table held anything" next="There was nothing to remove." />}
+          empty={<EmptyState title="No data found" next="There was nothing to remove." />}
         />
       )}
     </Stack>

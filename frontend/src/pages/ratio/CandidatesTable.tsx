@@ -58,7 +58,7 @@ function columnsFor(chosen: string | undefined): Column<RatioCandidate>[] {
       header: 'Target',
       cell: (row) =>
         row.kept ? (
-          <ToneTag tone="good" label={row.name === chosen ? 'advised' : 'keeps it'} />
+          <ToneTag tone="good" label={row.name === chosen ? 'advised' : 'meets it'} />
         ) : (
           <ToneTag tone="warning" label="no" />
         ),
@@ -72,14 +72,19 @@ export function CandidatesTable({ ratio }: { ratio: Ratio | undefined }) {
   return (
     <>
       <DataTable
-        label="Ratios judged"
+        label="Ratios evaluated"
         columns={columnsFor(ratio?.chosen?.name)}
         rows={ratio?.candidates}
         rowKey={(row) => row.name}
-        empty={<EmptyState title="No ratio was judged" next={ratio?.refused[0] ?? 'The advice was refused.'} />}
+        empty={
+          <EmptyState
+            title="No ratios evaluated"
+            next={ratio?.refused[0] ?? 'There is not enough evidence for advice.'}
+          />
+        }
       />
       {dropped.length > 0 && (
-        <ul className={classes.dropped} aria-label="Why ratios do not keep the target">
+        <ul className={classes.dropped} aria-label="Why ratios miss the target">
           {dropped.map(({ name, why_not: why }) => (
             <li key={name}>
               <strong>{name}</strong>: <Prose text={why.join('; ')} />

@@ -49,7 +49,7 @@ export function PointForm({ serviceId }: { serviceId: string }) {
         onChange={(loss) => setEntry({ ...entry, loss })}
       />
       <NumberInput
-        label={isPrediction ? 'Its error (optional)' : 'Its standard error'}
+        label={isPrediction ? 'Standard error (optional)' : 'Its standard error'}
         size="xs"
         suffix=" %"
         min={0}

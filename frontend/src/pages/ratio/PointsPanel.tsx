@@ -20,7 +20,7 @@ import classes from './RatioView.module.css'
 const sources = { ab_test: 'A/B test', prediction: 'prediction' } as const
 
 function usedText(point: Ratio['points'][number] | undefined): string {
-  if (point === undefined) return 'not yet read'
+  if (point === undefined) return 'pending'
   return point.used ? 'used' : 'not used'
 }
 
@@ -30,7 +30,7 @@ function Used({ point }: { point: Ratio['points'][number] | undefined }) {
   return point.used ? (
     <ToneTag tone="good" label={label} />
   ) : (
-    <ToneTag tone="neutral" label={label} meaning={point.why_not ?? 'It does not enter the formula.'} />
+    <ToneTag tone="neutral" label={label} meaning={point.why_not ?? 'Not used in the formula.'} />
   )
 }
 
@@ -101,7 +101,7 @@ export function PointsPanel({ serviceId, ratio }: { serviceId: string; ratio: Ra
           skeletonRows={2}
           empty={
             <EmptyState
-              title="None yet"
+              title="No measurements yet"
               next="Run the service on two groups of hosts with different DRAM, and enter the loss below."
             />
           }

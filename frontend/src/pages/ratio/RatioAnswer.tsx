@@ -17,7 +17,7 @@ import classes from './RatioView.module.css'
 const answers = {
   ratio: { tone: 'good', label: 'advised' },
   all_dram: { tone: 'info', label: 'all DRAM' },
-  refused: { tone: 'neutral', label: 'refused' },
+  refused: { tone: 'neutral', label: 'not enough evidence' },
 } as const
 
 function placementName(source: string): string {
@@ -60,7 +60,7 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
                     `; with the densest pages in DRAM: ${ratio.placement.chosen_beside ?? 'all DRAM'}`}
                 </span>
               )}
-              {ratio.alternatives.length > 0 && <span>also keep the target: {ratio.alternatives.join(', ')}</span>}
+              {ratio.alternatives.length > 0 && <span>also meet the target: {ratio.alternatives.join(', ')}</span>}
               {ratio.expires_at !== null && (
                 <span>
                   holds until <Timestamp at={ratio.expires_at} />
@@ -84,7 +84,7 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
           </ul>
         </StateNote>
       )}
-      <StatStrip label="Figures to act on" columns={chosen === null && ratio !== undefined ? 2 : 5}>
+      <StatStrip label="Key figures" columns={chosen === null && ratio !== undefined ? 2 : 5}>
         <Stat
           label={<Term name="hotOutside">Hot outside DRAM</Term>}
           name="Hot bytes outside DRAM"

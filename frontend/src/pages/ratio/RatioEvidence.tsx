@@ -58,7 +58,7 @@ const chosenAt = (value: number, name: string | null) => (
 )
 
 const swingColumns: Column<Swing>[] = [
-  { key: 'name', header: 'If it were otherwise', cell: (row) => readableId(row.name) },
+  { key: 'name', header: 'Sensitivity', cell: (row) => readableId(row.name) },
   { key: 'low', header: 'Advised at its low end', cell: (row) => chosenAt(row.low, row.chosen_low) },
   { key: 'high', header: 'At its high end', cell: (row) => chosenAt(row.high, row.chosen_high) },
 ]
@@ -116,7 +116,7 @@ export function FormulaSection({ ratio }: { ratio: Ratio }) {
     <>
       <pre className={classes.formula}>{posterior.formula}</pre>
       <p className={classes.text}>
-        Belief at {formatRatio(posterior.at_share)} of accesses on slow memory: ln a is normal with mean{' '}
+        Posterior at {formatRatio(posterior.at_share)} of accesses on slow memory: ln a is normal with mean{' '}
         {threeDigits(posterior.mean_ln_a)} and standard deviation {threeDigits(spread)}, so a is about{' '}
         {threeDigits(Math.exp(posterior.mean_ln_a))}; exponent {threeDigits(posterior.exponent)}; slow memory takes{' '}
         {threeDigits(posterior.rho)} times the latency of DRAM. {measured(posterior.points_used)}
@@ -132,8 +132,8 @@ export function FormulaSection({ ratio }: { ratio: Ratio }) {
 }
 
 function measured(points: number): string {
-  if (points === 0) return 'It rests on published measurements alone; your own would narrow it.'
-  return `It was narrowed by ${formatCount(points)} of your own ${points === 1 ? 'measurement' : 'measurements'}.`
+  if (points === 0) return 'Based on published measurements only; your own would narrow it.'
+  return `Narrowed by ${formatCount(points)} of your own ${points === 1 ? 'measurement' : 'measurements'}.`
 }
 
 /** What was taken to be so, and which ratio would be advised if it were not. */
@@ -171,11 +171,11 @@ export function ClassSection({ ratio }: { ratio: Ratio }) {
         <p className={classes.text}>Its p99 is below a millisecond: keep it in DRAM unless the hot data fits.</p>
       )}
       <DataTable
-        label="What tells the class"
+        label="Evidence for the class"
         columns={figureColumns}
         rows={service.figures}
         rowKey={(row) => row.metric}
-        empty={<EmptyState title="Nothing tells the class" next={service.why} />}
+        empty={<EmptyState title="No evidence for the class" next={service.why} />}
       />
     </>
   )

@@ -23,7 +23,7 @@ export function RatioView({ ratio, load }: RatioViewProps) {
       {(ratio === undefined || ratio.sweep !== null || ratio.candidates.length > 0) && (
         <Columns joinAt={1100}>
           <SweepChart ratio={ratio} load={load} height={320} />
-          <Panel title="Ratios" hint="bytes are those of one host, the median one" flush testId="ratio-candidates">
+          <Panel title="Ratios" hint="bytes of the median host" flush testId="ratio-candidates">
             <CandidatesTable ratio={ratio} />
           </Panel>
         </Columns>
@@ -50,7 +50,7 @@ export function RatioView({ ratio, load }: RatioViewProps) {
           </Accordion.Item>
           <Accordion.Item value="class">
             <Accordion.Control>
-              Service class: {ratio.service_class.name === null ? 'not known' : ratio.service_class.name}
+              Service class: {ratio.service_class.name === null ? 'unknown' : ratio.service_class.name}
             </Accordion.Control>
             <Accordion.Panel>
               <ClassSection ratio={ratio} />

@@ -84,7 +84,7 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
       {curve !== undefined && curve.missing !== null && curve.curves.length > 0 && (
         <StateNote tone="neutral" testId="curve-missing">
           <p>
-            <strong>No curve of accesses:</strong> <Prose text={curve.missing.reason ?? 'it needs page samples.'} />
+            <strong>No hit-ratio curve:</strong> <Prose text={curve.missing.reason ?? 'it needs page samples.'} />
           </p>
         </StateNote>
       )}
@@ -115,13 +115,13 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
         }
       />
       <Columns>
-        <Panel title="At the ratios of machines" flush>
+        <Panel title="At common DRAM:CXL ratios" flush>
           <DataTable
             label="Served at the ratios of machines"
             columns={ratioColumns}
             rows={curve?.at_ratios}
             rowKey={(at) => at.ratio}
-            empty={<EmptyState title="No ratios" next={curve?.missing?.reason ?? 'There is no curve to read.'} />}
+            empty={<EmptyState title="No ratios" next={curve?.missing?.reason ?? 'There is no curve.'} />}
           />
         </Panel>
         <Panel
@@ -154,8 +154,8 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
 }
 
 function adviceWords(answer: Ratio['answer']): string {
-  if (answer === 'refused') return 'no ratio is advised; the Advice tab says what is missing'
-  return answer === 'all_dram' ? 'no ratio keeps the loss target: all DRAM' : 'the advised ratio is drawn on it'
+  if (answer === 'refused') return 'no ratio is advised; the Advice tab shows what is missing'
+  return answer === 'all_dram' ? 'no ratio meets the loss target: all DRAM' : 'the advised ratio is drawn on it'
 }
 
 function curveWords(curve: Curve): string {

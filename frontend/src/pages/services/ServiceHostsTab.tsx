@@ -46,7 +46,7 @@ export function ServiceHostsTab({ serviceId, service }: { serviceId: string; ser
         <PurgePanel
           subject={{ kind: 'service', id: serviceId }}
           name={`${service.summary.namespace}/${service.summary.name}`}
-          consequence="all that was measured of it goes for ever; where it still runs, it is found again as a new service"
+          consequence="all its data is deleted permanently; where it still runs, it is discovered again as a new service"
         />
       )}
     </Stack>

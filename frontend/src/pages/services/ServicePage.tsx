@@ -28,8 +28,8 @@ const route = getRouteApi('/services/$serviceId')
 const tabLabels = {
   overview: 'Overview',
   heatmap: 'Heatmap',
-  revisit: 'Revisit',
-  curve: 'DRAM curve',
+  revisit: 'Re-access',
+  curve: 'Hit-ratio curve',
   sensitivity: 'Sensitivity',
   moves: 'Tier moves',
   hosts: 'Hosts',

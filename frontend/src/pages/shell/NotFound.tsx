@@ -4,7 +4,5 @@ import { EmptyState } from '../../ui/states/EmptyState'
 
 /** A page that does not exist. */
 export function NotFound(): ReactNode {
-  return (
-    <EmptyState title="There is no such page" next={<Link to="/">Go to the fleet, or press Ctrl K to search.</Link>} />
-  )
+  return <EmptyState title="Page not found" next={<Link to="/">Go to the fleet, or press Ctrl K to search.</Link>} />
 }

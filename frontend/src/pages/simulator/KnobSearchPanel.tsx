@@ -41,7 +41,7 @@ export function KnobSearchPanel({ searches, chosen, load, onChoose, onRun }: Kno
       search={search}
       setting={setting}
       title={`Knob search: ${search.label} at ${ratioName(search.dram_ratio)}`}
-      hint="simulated; how much the setting matters, and where the loss is least"
+      hint="simulated; how much the setting matters, and where loss is lowest"
       load={load}
       height={260}
       controls={

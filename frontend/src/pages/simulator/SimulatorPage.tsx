@@ -67,7 +67,7 @@ export function SimulatorPage(): ReactNode {
             onSort={setSort}
             empty={
               <EmptyState
-                title="No sweep has been started yet"
+                title="No sweeps yet"
                 next="Choose a trace, policies and DRAM shares above, then start one. The same runs from a file: `tierscope simulate PATH --policy all --dram-share 0.67`."
               />
             }

@@ -106,7 +106,7 @@ function DeleteSweep({ sweep }: { sweep: Sweep }) {
   return (
     <ConfirmDelete
       what="this sweep"
-      consequence="The sweep goes with all its results. The trace stays."
+      consequence="The sweep and its results are deleted. The trace is kept."
       pending={deleting.isPending}
       problem={deleting.error === null ? undefined : problemText(deleting.error)}
       onConfirm={() => deleting.mutate(sweep.id, { onSuccess: () => void navigate({ to: '/simulator' }) })}

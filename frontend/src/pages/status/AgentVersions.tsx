@@ -16,7 +16,7 @@ const columns: Column<VersionCount>[] = [
 function countVersions(hosts: HostSummary[]): VersionCount[] {
   const counts = new Map<string, number>()
   for (const host of hosts) {
-    const version = host.agent_version ?? 'not known'
+    const version = host.agent_version ?? 'unknown'
     counts.set(version, (counts.get(version) ?? 0) + 1)
   }
   return [...counts].map(([version, count]) => ({ version, hosts: count })).sort((a, b) => b.hosts - a.hosts)

@@ -37,7 +37,7 @@ export function CataloguePanel() {
       hint={
         found === undefined
           ? undefined
-          : `${Math.min(mostRows, found.length)} of ${found.length} shown; counters that are not in it are kept too`
+          : `${Math.min(mostRows, found.length)} of ${found.length} shown; counters outside the catalogue are stored as well`
       }
       actions={
         <TextInput
@@ -59,7 +59,7 @@ export function CataloguePanel() {
           rows={found?.slice(0, mostRows)}
           allRows={found}
           rowKey={(metric) => `${metric.source}|${metric.name}`}
-          empty={<EmptyState title="No metric is called that" next="Try a part of its kernel name." />}
+          empty={<EmptyState title="No matching metric" next="Try a part of its kernel name." />}
         />
       )}
     </Panel>

@@ -13,13 +13,13 @@ const tones: Record<ComponentStatus['status'], Tone> = {
 }
 
 const columns: Column<ComponentStatus>[] = [
-  { key: 'name', header: 'Part', cell: (part) => <strong>{part.name}</strong> },
+  { key: 'name', header: 'Component', cell: (part) => <strong>{part.name}</strong> },
   { key: 'status', header: 'Health', cell: (part) => <ToneTag tone={tones[part.status]} label={part.status} /> },
   { key: 'detail', header: 'Detail', cell: (part) => part.detail },
   {
     key: 'since',
     header: 'Since',
-    cell: (part) => (part.since === null ? 'not known' : <Timestamp at={part.since} />),
+    cell: (part) => (part.since === null ? 'unknown' : <Timestamp at={part.since} />),
   },
 ]
 

@@ -20,7 +20,7 @@ import classes from './StatusPage.module.css'
 
 function sentenceOf(status: InstallationStatus): string {
   const sick = status.components.filter(({ status: health }) => health === 'down' || health === 'degraded')
-  if (sick.length === 0) return 'All parts of this installation work.'
+  if (sick.length === 0) return 'All components are healthy.'
   return sick
     .map((part) => `The ${part.name} is ${part.status}: ${part.detail}.`)
     .join(' ')
@@ -41,9 +41,9 @@ export function StatusPage(): ReactNode {
       <Headline kicker={<h1>Status</h1>} sentence={status === undefined ? undefined : sentenceOf(status)} />
       <StatStrip label="The installation in figures" columns={2}>
         <CountStat
-          label="Work waiting"
+          label="Queued jobs"
           value={status?.marks_pending}
-          note={lag === null ? 'queue lag not known' : `queue lag ${formatDuration(lag)}`}
+          note={lag === null ? 'queue lag unknown' : `queue lag ${formatDuration(lag)}`}
           warn={(lag ?? 0) > 300}
         />
         <CountStat

@@ -50,7 +50,7 @@ export function BreakEvenPanel({ answer, option }: { answer: TcoAnswer; option: 
     },
   ]
   return (
-    <Panel title="Where it breaks even" hint="one input changed, all others as set" testId="tco-break-even">
+    <Panel title="Break-even points" hint="one input varied, others fixed" testId="tco-break-even">
       <FactList
         facts={rows.map(({ key, label, text, set }) => [
           label,
@@ -74,10 +74,10 @@ export function BreakEvenPanel({ answer, option }: { answer: TcoAnswer; option: 
   )
 }
 
-/** What others published, beside what this scenario claims. */
+/** Published results, next to what this scenario claims. */
 export function SanityPanel({ answer, option }: { answer: TcoAnswer; option: Option }) {
   return (
-    <Panel title="What others published" hint="a claim far above these needs a second look" testId="tco-sanity">
+    <Panel title="Published results" hint="treat claims far above these with caution" testId="tco-sanity">
       <FactList
         facts={[
           ...answer.sanity.map(({ source, what, low_ratio: low, high_ratio: high }): [string, string] => [

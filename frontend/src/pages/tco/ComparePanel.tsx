@@ -86,7 +86,7 @@ export const ComparePanel = memo(function ComparePanel({ state }: { state: Scena
       )}
       {found !== undefined && found.differences.length > 0 && (
         <Panel
-          title="Where they differ"
+          title="Differences"
           hint="paths of the scenario files"
           actions={
             <ExportMenu name="scenario-differences" label="where they differ" table={() => differencesOf(found)} />

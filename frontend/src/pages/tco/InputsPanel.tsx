@@ -46,7 +46,7 @@ export const InputsPanel = memo(function InputsPanel({ state, option, loss, onPr
           <OptionParts state={state} option={option} loss={loss} />
           <Sliders state={state} ranges={own} option={option} />
         </Group>
-        <Group open={open} value="baseline" title="Machines of today">
+        <Group open={open} value="baseline" title="Current machines">
           <Sliders
             state={state}
             ranges={[...skuRanges(spec), ...ranges.filter(({ path }) => path.startsWith('baseline.'))]}
@@ -67,12 +67,12 @@ export const InputsPanel = memo(function InputsPanel({ state, option, loss, onPr
           />
           <SegmentedControl
             fullWidth
-            aria-label="How capital is spread over the years"
+            aria-label="Depreciation"
             value={String(valueAt(spec, 'finance.method'))}
             onChange={(method) => state.put('finance.method', method)}
             data={[
-              { value: 'straight_line', label: 'Equal parts' },
-              { value: 'crf', label: 'With the price of money' },
+              { value: 'straight_line', label: 'Straight-line' },
+              { value: 'crf', label: 'Annuity' },
             ]}
           />
         </Group>

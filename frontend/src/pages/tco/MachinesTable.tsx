@@ -106,7 +106,7 @@ function hostColumns({ answer, drawn }: MachinesTableProps): Column<Row>[] {
     amountColumn('annual', 'Cost a year', currency, ({ machine }) => machine.per_host.annual, money),
     amountColumn('loss', 'Lost work', 'ratio', ({ machine }) => machine.loss.value, formatRatio),
     {
-      ...amountColumn('work', 'Per work', currency, ({ machine }) => machine.per_host.annual_per_work, money),
+      ...amountColumn('work', 'Per unit of work', currency, ({ machine }) => machine.per_host.annual_per_work, money),
       meaning: 'Cost a year per unit of work: the cost of a host over the share of today’s work that it does.',
     },
     savingColumn(answer, (option) => [option.saving, option.saving_ratio]),
@@ -148,10 +148,10 @@ function fleetColumns({ answer }: MachinesTableProps): Column<Row>[] {
     ),
     amountColumn('annual', 'Cost a year', currency, ({ machine }) => machine.fleet.annual, money),
     savingColumn(answer, (option) => [option.fleet.saving, option.fleet.saving_ratio]),
-    amountColumn('total', 'In all years', currency, ({ machine }) => machine.fleet.total, money),
+    amountColumn('total', 'Total', currency, ({ machine }) => machine.fleet.total, money),
     amountColumn(
       'saved',
-      'Saved in all',
+      'Total saving',
       currency,
       (row) => (row.kind === 'today' ? null : row.machine.fleet.total_saving),
       (amount) => formatMoneyChange(amount, currency),

@@ -4,7 +4,7 @@ import { formatMoney } from '../../lib/tco/money'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import classes from './PriceDialog.module.css'
 
-/** Prices to choose from: value with its range, where it is from, the day it held on, and who stands for it. */
+/** Prices to choose from: value with its range, its source, its date, and who confirmed it. */
 export function PriceChoices({ prices, currency }: { prices: Price[]; currency: string }) {
   return prices.map((price) => (
     <Radio
@@ -22,10 +22,10 @@ export function PriceChoices({ prices, currency }: { prices: Price[]; currency: 
               </>
             )}{' '}
             · {price.label}
-            {price.in_force && <ToneTag tone="good" label="in force" meaning={confirmedWords(price)} />}
+            {price.in_force && <ToneTag tone="good" label="current" meaning={confirmedWords(price)} />}
           </span>
           <span className={classes.source}>
-            held on {price.date} · {price.source}
+            as of {price.date} · {price.source}
             {price.preset && ' · published'}
             {price.currency !== currency && ` · in ${price.currency}: currencies are not converted`}
           </span>

@@ -73,7 +73,7 @@ export function PriceDialog({ opened, onClose, currency, onTake }: PriceDialogPr
         ) : (
           <Radio.Group aria-label="Prices" value={chosen} onChange={setChosen} className={classes.prices ?? ''}>
             <PriceChoices prices={prices} currency={currency} />
-            <Radio value={ownPrice} label="A price of your own, such as that of a contract" />
+            <Radio value={ownPrice} label="Your own price, for example from a contract" />
           </Radio.Group>
         )}
         {chosen === ownPrice && <OwnPrice entry={entry} onChange={setEntry} unit={unitOf(item, currency)} />}
@@ -130,7 +130,7 @@ function OwnPrice(props: { entry: PriceEntry; onChange: (entry: PriceEntry) => v
         onChange={(event) => onChange({ ...entry, source: event.currentTarget.value })}
       />
       <TextInput
-        label="Day it held on"
+        label="Price date"
         type="date"
         value={entry.date}
         onChange={(event) => onChange({ ...entry, date: event.currentTarget.value })}

@@ -99,7 +99,7 @@ export const ScenarioBar = memo(function ScenarioBar({ state }: { state: Scenari
       {scenarioId !== undefined && (
         <ConfirmDelete
           what="this scenario"
-          consequence="The stored scenario goes. Prices and other scenarios stay."
+          consequence="The stored scenario is deleted. Prices and other scenarios are kept."
           pending={deleting.isPending}
           problem={deleting.error === null ? undefined : problemText(deleting.error)}
           onConfirm={() => deleting.mutate(scenarioId, { onSuccess: () => open(undefined) })}

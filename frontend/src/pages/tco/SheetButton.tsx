@@ -17,14 +17,14 @@ export function SheetButton({ spec }: { spec: JsonObject | undefined }) {
   })
   return (
     <>
-      <Tooltip label="A spreadsheet whose formulas give every total again">
+      <Tooltip label="A spreadsheet with live formulas for every total">
         <Button
           variant="default"
           disabled={spec === undefined}
           loading={making.isPending}
           onClick={() => spec !== undefined && making.mutate(asScenario(spec))}
         >
-          Sheet
+          Export to Excel
         </Button>
       </Tooltip>
       {making.error !== null && (

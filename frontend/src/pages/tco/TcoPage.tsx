@@ -77,8 +77,8 @@ function PriceLine({ cost, onPrices }: { cost: TcoAnswer | undefined; onPrices: 
         'DRAM: no price confirmed'
       ) : (
         <>
-          DRAM <strong>{dram.value.toLocaleString('en-US', { maximumFractionDigits: 2 })}</strong> {dram.unit}, held on{' '}
-          {dram.date ?? 'no known day'}: {dram.source}
+          DRAM <strong>{dram.value.toLocaleString('en-US', { maximumFractionDigits: 2 })}</strong> {dram.unit}, as of{' '}
+          {dram.date ?? 'an unknown date'}: {dram.source}
         </>
       )}
       <Button variant="default" size="compact-xs" onClick={onPrices}>
@@ -91,7 +91,7 @@ function PriceLine({ cost, onPrices }: { cost: TcoAnswer | undefined; onPrices: 
 /** What keeps totals from being shown, and what to do about it. */
 function Missing({ cost, onPrices }: { cost: TcoAnswer; onPrices: () => void }) {
   return (
-    <Panel title="Before there is a total" testId="tco-missing">
+    <Panel title="Missing for a total" testId="tco-missing">
       {cost.missing.map(({ what, path, why, next_step: next }) => (
         <div key={path} className={classes.missing}>
           <p>

@@ -20,7 +20,7 @@ export function TcoStats({ answer, option, drawn }: TcoStatsProps) {
   return (
     <StatStrip label="Cost in figures" columns={5}>
       <AmountStat
-        label="Saving per host and year"
+        label="Annual saving per host"
         value={formatMoneyChange(option.saving, answer.currency)}
         note={`${formatRatio(option.saving_ratio)} of today’s cost, for the same work`}
         warn={option.warnings.length > 0}
@@ -33,7 +33,7 @@ export function TcoStats({ answer, option, drawn }: TcoStatsProps) {
         testId="tco-chance"
       />
       <AmountStat
-        label="Cost per work and year"
+        label="Annual cost per unit of work"
         value={money(host.annual_per_work)}
         note={`today ${base === null ? '–' : money(base.per_host.annual_per_work)}`}
         testId="tco-per-work"
@@ -44,7 +44,7 @@ export function TcoStats({ answer, option, drawn }: TcoStatsProps) {
         note={`today ${base === null ? '–' : money(base.per_host.capex)}`}
       />
       <AmountStat
-        label="Saving of the fleet a year"
+        label="Annual saving of the fleet"
         value={formatMoneyChange(fleet.saving, answer.currency)}
         note={`${formatCount(fleet.hosts)} hosts${extraWords(fleet.extra_hosts)}`}
         testId="tco-fleet-saving"

@@ -133,11 +133,11 @@ export function groundingOf(slider: SliderSpec, input: TcoInput | undefined): st
   if (input === undefined) return [range]
   const ends =
     input.low === input.high
-      ? 'Taken as certain.'
+      ? 'Fixed, without uncertainty.'
       : `Drawn between ${shown(input.low * slider.factor)} and ${shown(input.high * slider.factor)} ${slider.unit}.`
   return [
     `Source: ${input.source}.`,
-    `${input.date === null ? 'No date' : `Held on ${input.date}`}; grounding: ${groundingWords[input.grounding] ?? input.grounding}.`,
+    `${input.date === null ? 'No date' : `As of ${input.date}`}; grounding: ${groundingWords[input.grounding] ?? input.grounding}.`,
     ends,
     range,
   ]

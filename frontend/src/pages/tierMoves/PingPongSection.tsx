@@ -46,9 +46,9 @@ const spanColumns: Column<StateSpan>[] = [
     }),
     numeric: true,
     cell: (span) =>
-      span.to === null ? 'goes on' : formatDuration((Date.parse(span.to) - Date.parse(span.from)) / 1000),
+      span.to === null ? 'ongoing' : formatDuration((Date.parse(span.to) - Date.parse(span.from)) / 1000),
   },
-  { key: 'why', header: 'Why', cell: (span) => <Prose text={span.why} /> },
+  { key: 'why', header: 'Cause', cell: (span) => <Prose text={span.why} /> },
 ]
 
 /** What stands beside the moves: whether they gain anything shows in residency, throughput and pressure. */
@@ -87,11 +87,11 @@ export function PingPongSection({ history, load, marks, onTimeZoom }: PingPongSe
         <StopMovingPanel history={history} />
       </div>
       <NotesList notes={history?.notes} />
-      <StatStrip label="What tier moves cost" columns={4}>
-        <Stat label="CPU" name="CPU that moves and hint faults take" figure={history?.cost.cpu_core_ratio} />
+      <StatStrip label="Cost of tier moves" columns={4}>
+        <Stat label="CPU" name="CPU used by tier moves and hint faults" figure={history?.cost.cpu_core_ratio} />
         <Stat label="Moved" name="Bytes moved between tiers" figure={history?.cost.tier_move_bytes_per_s} />
         <Stat
-          label="Of slow bandwidth"
+          label="Share of slow bandwidth"
           name="Share of the slow tier’s bandwidth"
           figure={history?.cost.slow_bandwidth_ratio}
         />
@@ -117,9 +117,9 @@ export function PingPongSection({ history, load, marks, onTimeZoom }: PingPongSe
         </div>
       )}
       {history !== undefined && history.missing === null && (
-        <Panel title="States" hint="stretches of warning and critical, the newest first" flush testId="ping-pong-spans">
+        <Panel title="States" hint="warning and critical periods, newest first" flush testId="ping-pong-spans">
           <DataTable
-            label="Stretches of warning and critical"
+            label="Warning and critical periods"
             columns={spanColumns}
             rows={[...history.spans].reverse()}
             rowKey={(span) => `${span.state}-${span.from}`}

@@ -12,7 +12,7 @@ const columns: Column<ResetCause>[] = [
   { key: 'cause', header: 'Cause', cell: (group) => <Prose text={group.cause} /> },
   {
     key: 'stretches',
-    header: 'Stretches',
+    header: 'Intervals',
     numeric: true,
     cell: (group) => formatCount(group.stretches),
     value: (group) => group.stretches,
@@ -37,9 +37,9 @@ const columns: Column<ResetCause>[] = [
 /** What was left out of the totals, and why. */
 export function ResetsList({ resets }: { resets: LedgerReset[] }) {
   return (
-    <Panel title="Left out" hint="stretches of one interval that no total counts" flush>
+    <Panel title="Excluded intervals" hint="intervals that no total counts" flush>
       <DataTable
-        label="Stretches left out"
+        label="Excluded intervals"
         columns={columns}
         rows={groupResets(resets)}
         rowKey={(group) => group.cause}

@@ -25,7 +25,7 @@ export function StopMovingPanel({ history }: { history: PingPongHistory | undefi
       hint="on the newest intervals"
       actions={
         state === null ? (
-          <ToneTag tone="neutral" label="state not known" meaning={history.missing?.reason ?? 'There is no data.'} />
+          <ToneTag tone="neutral" label="state unknown" meaning={history.missing?.reason ?? 'There is no data.'} />
         ) : (
           <ToneTag tone={tones[state]} label={stateNames[state]} meaning="The state at the end of the time range." />
         )
@@ -37,7 +37,7 @@ export function StopMovingPanel({ history }: { history: PingPongHistory | undefi
         <Prose text={history.explanation} />
       </p>
       <div className={classes.stop} data-advised={stop.advised}>
-        <strong>{stop.advised ? 'Stop moving its pages' : 'Stopping the moves is not advised'}</strong>
+        <strong>{stop.advised ? 'Stop tier moves' : 'Stopping tier moves is not advised'}</strong>
         <p className={classes.why}>
           <Prose text={stop.why} />
         </p>

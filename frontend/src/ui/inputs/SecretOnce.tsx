@@ -31,7 +31,7 @@ export function SecretOnce({ what, secret, testId, onDone }: SecretOnceProps) {
           {clipboard.copied ? 'Copied' : 'Copy'}
         </Button>
         <Button variant="subtle" onClick={onDone}>
-          I have kept it
+          Done, token saved
         </Button>
       </div>
     </StateNote>

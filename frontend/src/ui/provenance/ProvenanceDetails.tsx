@@ -7,7 +7,7 @@ import classes from './ProvenanceDetails.module.css'
 
 function intervalText(figure: FigureValue): string {
   const { interval, unit } = figure
-  if (interval === null) return 'none: no uncertainty is stated'
+  if (interval === null) return 'none stated'
   const range = `${formatQuantity(interval.lo, unit)} – ${formatQuantity(interval.hi, unit)}`
   if (interval.kind === 'confidence' && interval.level !== null)
     return `${range} at ${formatRatio(interval.level)} confidence`

@@ -7,7 +7,7 @@ const meanings: Record<TrustLevel, string> = {
   exact: 'The kernel counts exactly this.',
   bound: 'The counters give a bound, not the value.',
   sampled: 'Estimated from samples.',
-  partial: 'The counters miss a part, or hold something else too.',
+  partial: 'The counters miss a part or include something else.',
   not_supported: 'This kernel has no such counter.',
 }
 

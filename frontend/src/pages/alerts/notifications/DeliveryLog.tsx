@@ -17,12 +17,12 @@ import { useTimeRange } from '../../shell/time/useTimeRange'
 import classes from '../AlertsPage.module.css'
 
 const statuses = {
-  waiting: { tone: 'info', label: 'waiting', meaning: 'It is sent, or sent again, at its time.' },
-  delivered: { tone: 'good', label: 'delivered', meaning: 'The receiver took it.' },
-  dead: { tone: 'critical', label: 'given up', meaning: 'All attempts failed; it can be tried again.' },
+  waiting: { tone: 'info', label: 'waiting', meaning: 'Queued to be sent or retried.' },
+  delivered: { tone: 'good', label: 'delivered', meaning: 'The receiver accepted it.' },
+  dead: { tone: 'critical', label: 'failed', meaning: 'All attempts failed. You can retry.' },
 } as const
 
-/** What was sent to whom, what waits, and what was given up: the newest 100. */
+/** What was sent to whom, what waits, and what failed: the newest 100. */
 export function DeliveryLog() {
   const queries = useQueryClient()
   const { range } = useTimeRange()
@@ -40,7 +40,7 @@ export function DeliveryLog() {
           rows={query.data?.items}
           rowKey={(row) => row.id}
           skeletonRows={4}
-          empty={<EmptyState title="Nothing was sent yet" next="The first notification, or a test, stands here." />}
+          empty={<EmptyState title="No deliveries yet" next="Notifications and tests appear here." />}
         />
       )}
       {retrying.error !== null && (
@@ -56,9 +56,9 @@ export function DeliveryLog() {
 
 function columnsOf(onRetry: (id: string) => void): Column<Notification>[] {
   return [
-    { key: 'at', header: 'Made', cell: (row) => <Timestamp at={row.created_at} /> },
+    { key: 'at', header: 'Created', cell: (row) => <Timestamp at={row.created_at} /> },
     { key: 'receiver', header: 'Receiver', cell: (row) => `${row.receiver} (${row.kind})` },
-    { key: 'reason', header: 'Why', cell: (row) => row.reason },
+    { key: 'reason', header: 'Reason', cell: (row) => row.reason },
     {
       key: 'group',
       header: 'Group',
@@ -77,7 +77,7 @@ function columnsOf(onRetry: (id: string) => void): Column<Notification>[] {
     { key: 'status', header: 'State', cell: (row) => <ToneTag {...statuses[row.status]} /> },
     {
       key: 'said',
-      header: 'Said',
+      header: 'Response',
       cell: (row) => (
         <>
           {row.status_code !== null && `${row.status_code} `}
@@ -91,7 +91,7 @@ function columnsOf(onRetry: (id: string) => void): Column<Notification>[] {
       cell: (row) =>
         row.status === 'dead' ? (
           <Button variant="default" size="compact-xs" onClick={() => onRetry(row.id)}>
-            Try again
+            Retry
           </Button>
         ) : null,
     },

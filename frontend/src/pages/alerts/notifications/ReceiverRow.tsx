@@ -56,7 +56,7 @@ export function ReceiverRow({ receiver, onChange, onRemove }: ReceiverRowProps) 
       {receiver.kind !== 'alertmanager' && (
         <Switch
           size="xs"
-          label="send resolved, too"
+          label="send resolved"
           checked={receiver.sendResolved}
           onChange={(event) => onChange({ sendResolved: event.currentTarget.checked })}
         />

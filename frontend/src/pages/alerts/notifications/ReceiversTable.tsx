@@ -34,7 +34,7 @@ export function ReceiversTable({ receivers }: { receivers: Receiver[] | undefine
       rows={receivers}
       rowKey={(row) => row.name}
       skeletonRows={2}
-      empty={<EmptyState title="There is no receiver" next="Add a webhook, mail, Slack, PagerDuty or Alertmanager." />}
+      empty={<EmptyState title="No receivers" next="Add a webhook, mail, Slack, PagerDuty or Alertmanager." />}
     />
   )
 }
@@ -54,8 +54,8 @@ function Secrets({ receiver }: { receiver: Receiver }) {
           label={`${secret.name}: ${secret.is_set ? 'set' : 'not set'}`}
           meaning={
             secret.source === 'file'
-              ? `A file in the directory of secrets, for \`${secret.field}\`.`
-              : `A variable of the service's environment, for \`${secret.field}\`.`
+              ? `A file in the secrets directory, for \`${secret.field}\`.`
+              : `An environment variable of the service, for \`${secret.field}\`.`
           }
         />
       ))}

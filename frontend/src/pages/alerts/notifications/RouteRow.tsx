@@ -42,7 +42,7 @@ export function RouteRow({ route, receivers, onChange, onRemove }: RouteRowProps
       <NumberInput
         size="xs"
         w={110}
-        label="First after"
+        label="Group wait"
         suffix=" s"
         placeholder="30 s"
         min={0}
@@ -52,7 +52,7 @@ export function RouteRow({ route, receivers, onChange, onRemove }: RouteRowProps
       <NumberInput
         size="xs"
         w={110}
-        label="Repeat after"
+        label="Repeat interval"
         suffix=" h"
         placeholder="4 h"
         min={0}
@@ -65,7 +65,7 @@ export function RouteRow({ route, receivers, onChange, onRemove }: RouteRowProps
         checked={route.goOn}
         onChange={(event) => onChange({ goOn: event.currentTarget.checked })}
       />
-      {inner > 0 && <span>and {inner} inner routes</span>}
+      {inner > 0 && <span>and {inner} nested routes</span>}
       <ActionIcon aria-label="Remove route" onClick={onRemove}>
         <IconTrash size={14} />
       </ActionIcon>

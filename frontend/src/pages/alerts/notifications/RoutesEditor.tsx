@@ -34,7 +34,7 @@ export function RoutesEditor({ routing, onClose }: { routing: AlertRouting; onCl
         <Panel
           title="Receivers"
           hint={
-            <Prose text="write secrets as `${TIERSCOPE_SECRET_NAME}`, a variable of the service’s environment, or name a file of its directory of secrets" />
+            <Prose text="write secrets as `${TIERSCOPE_SECRET_NAME}`, an environment variable of the service, or name a file in its secrets directory" />
           }
           testId="edit-receivers"
           actions={
@@ -54,7 +54,7 @@ export function RoutesEditor({ routing, onClose }: { routing: AlertRouting; onCl
         </Panel>
         <Panel
           title="Routes"
-          hint="the first that matches takes the alert, unless it says continue; times left empty are the usual ones"
+          hint="the first match takes the alert unless it says continue; empty times use the defaults"
           testId="edit-routes"
           actions={
             <Button variant="default" onClick={() => set({ routes: [...entry.routes, blankRoute(names[0] ?? '')] })}>

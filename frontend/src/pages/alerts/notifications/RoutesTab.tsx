@@ -32,7 +32,7 @@ export function RoutesTab() {
     <Stack>
       <Panel
         title="Receivers"
-        hint="secrets stand in the service’s environment or files, never here"
+        hint="secrets live in the service’s environment or files, never here"
         flush
         testId="receivers"
         actions={edit}
@@ -43,7 +43,7 @@ export function RoutesTab() {
         title="Routes"
         hint={
           routing === undefined || routing.updated_at === null ? (
-            'the first that matches takes the alert, unless it says continue'
+            'the first match takes the alert unless it says continue'
           ) : (
             <>
               version {routing.version}, changed <Timestamp at={routing.updated_at} /> by {routing.updated_by}
@@ -55,8 +55,8 @@ export function RoutesTab() {
       >
         {routing?.routes.length === 0 ? (
           <EmptyState
-            title="Nothing is sent yet"
-            next="Add a receiver and a route to it; alerts are shown here all the same."
+            title="No notifications configured"
+            next="Add a receiver and a route to it. Alerts are shown here either way."
           />
         ) : (
           <RoutesTree routes={routing?.routes ?? []} inhibitions={routing?.inhibitions ?? []} />

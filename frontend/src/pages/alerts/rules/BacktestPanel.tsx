@@ -83,8 +83,8 @@ export function BacktestPanel({ rule, words, load }: BacktestPanelProps) {
       onTimeZoom={zoomTo}
       emptyText={
         rule === null
-          ? { title: 'No backtest yet', next: 'It runs as soon as the condition is understood.' }
-          : { title: 'Nothing to test it on', next: test?.notes[0] ?? 'Widen the time range or the scope of the rule.' }
+          ? { title: 'No backtest yet', next: 'It runs as soon as the condition is valid.' }
+          : { title: 'No data to test on', next: test?.notes[0] ?? 'Widen the time range or the scope of the rule.' }
       }
       controls={
         subject === undefined ? undefined : (
@@ -111,14 +111,14 @@ export function BacktestPanel({ rule, words, load }: BacktestPanelProps) {
 
 function hintOf(test: Backtest | undefined, isOld: boolean): string {
   if (test === undefined) return 'what the rule would have done in the time range'
-  return isOld ? `of the condition as it was last understood: ${summary(test)}` : summary(test)
+  return isOld ? `of the last valid condition: ${summary(test)}` : summary(test)
 }
 
 function summary(test: Backtest): string {
   const shown = test.subjects.length < test.n_subjects ? `, ${test.subjects.length} shown` : ''
-  const firing = test.firing_seconds === 0 ? '' : `, firing for ${formatDuration(test.firing_seconds)} in all`
+  const firing = test.firing_seconds === 0 ? '' : `, firing for ${formatDuration(test.firing_seconds)} in total`
   return (
     `fired ${formatCount(test.fired)}×, resolved ${formatCount(test.resolved)}× at ${formatCount(test.n_firing_subjects)} ` +
-    `of ${formatCount(test.n_subjects)} subjects${shown}${firing}; ${formatRatio(test.coverage)} of minutes known`
+    `of ${formatCount(test.n_subjects)} subjects${shown}${firing}; ${formatRatio(test.coverage)} of minutes with data`
   )
 }

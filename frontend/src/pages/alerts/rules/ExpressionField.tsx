@@ -32,7 +32,7 @@ export function ExpressionField({ value, onChange, scope, check, problem, vocabu
   return (
     <Panel
       title="Condition"
-      hint="checked while you write"
+      hint="checked as you type"
       testId="rule-expression"
       actions={check === undefined ? undefined : <CheckTag check={check} />}
     >
@@ -58,9 +58,9 @@ export function ExpressionField({ value, onChange, scope, check, problem, vocabu
 
 function CheckTag({ check }: { check: RuleCheck }) {
   return check.ok ? (
-    <ToneTag tone="good" label="understood" meaning="The rule can be used as it stands." />
+    <ToneTag tone="good" label="understood" meaning="The condition is valid." />
   ) : (
-    <ToneTag tone="critical" label="not usable yet" meaning="What is wrong stands under the condition." />
+    <ToneTag tone="critical" label="not valid yet" meaning="The error is shown under the condition." />
   )
 }
 
@@ -73,7 +73,7 @@ function Findings({ check, text }: { check: RuleCheck; text: string }) {
     const lookback = check.lookback_seconds > 60 ? `, looks back ${formatDuration(check.lookback_seconds)}` : ''
     return (
       <p className={classes.understood}>
-        Understood as <code>{check.normal_form}</code>
+        Parsed as <code>{check.normal_form}</code>
         {threshold}
         {lookback}.
       </p>

@@ -31,7 +31,7 @@ export function NewRulePage(): ReactNode {
             <h1>New</h1>
           </>
         }
-        sentence="Write a condition; the chart under it shows what the rule would have done."
+        sentence="Write a condition; the chart below shows what the rule would have done."
       />
       {(copy === undefined || source !== undefined) && (
         <RuleEditor key={source?.id ?? 'new'} first={first} ruleId={undefined} shipped={false} />

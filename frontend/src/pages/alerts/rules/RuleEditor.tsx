@@ -63,8 +63,8 @@ export function RuleEditor({ first, ruleId, shipped }: RuleEditorProps) {
       <Stack>
         {shipped && (
           <StateNote tone="info" testId="rule-shipped">
-            This rule comes with Tierscope. Try changes here and look at what they would have done; to keep them, copy
-            the rule and switch this one off.
+            This rule ships with Tierscope. Try changes here and see what they would have done; to keep them, copy the
+            rule and switch this one off.
           </StateNote>
         )}
         <ExpressionField
@@ -80,7 +80,7 @@ export function RuleEditor({ first, ruleId, shipped }: RuleEditorProps) {
           rule={asked !== null && check.data?.ok === true && !check.isPlaceholderData ? asked : null}
           load={loadStateOf(check)}
         />
-        <Panel title="When it counts, and what it says" testId="rule-fields">
+        <Panel title="Timing and notification" testId="rule-fields">
           <RuleFields entry={entry} placeholders={vocabulary.data?.placeholders ?? []} onChange={set} />
         </Panel>
         <div className={classes.aside}>
@@ -106,7 +106,7 @@ export function RuleEditor({ first, ruleId, shipped }: RuleEditorProps) {
               Delete rule
             </Button>
           )}
-          {saving.isSuccess && <span role="status">Saved. It is judged from the next minute on.</span>}
+          {saving.isSuccess && <span role="status">Saved. It is evaluated from the next minute on.</span>}
           {error !== null && (
             <p className={classes.fault} role="alert">
               <Prose text={problemText(error)} />

@@ -29,7 +29,7 @@ export function RuleFields({ entry, placeholders, onChange }: RuleFieldsProps & 
       />
       <Switch
         size="xs"
-        label="On"
+        label="Enabled"
         checked={entry.enabled}
         onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
       />
@@ -38,7 +38,7 @@ export function RuleFields({ entry, placeholders, onChange }: RuleFieldsProps & 
       <TextInput
         className={classes.wide ?? ''}
         label="Summary"
-        description={placeholders.length === 0 ? ' ' : `may hold {{ ${placeholders.join(' }}, {{ ')} }}`}
+        description={placeholders.length === 0 ? ' ' : `placeholders: {{ ${placeholders.join(' }}, {{ ')} }}`}
         maxLength={4000}
         value={entry.summary}
         onChange={(event) => onChange({ summary: event.currentTarget.value })}
@@ -68,14 +68,14 @@ export function RuleFields({ entry, placeholders, onChange }: RuleFieldsProps & 
         onChange={(event) => onChange({ runbook: event.currentTarget.value })}
       />
       <Select
-        label="Without data"
+        label="On no data"
         allowDeselect={false}
         value={entry.noData}
         onChange={(value) => onChange({ noData: (value ?? 'keep') as RuleEntry['noData'] })}
         data={[
-          { value: 'keep', label: 'firing goes on' },
-          { value: 'ok', label: 'it is resolved' },
-          { value: 'alert', label: 'alert on it' },
+          { value: 'keep', label: 'keep state' },
+          { value: 'ok', label: 'resolve' },
+          { value: 'alert', label: 'alert' },
         ]}
       />
       <NumberInput
@@ -95,7 +95,7 @@ function Scope({ entry, onChange }: RuleFieldsProps) {
   return (
     <>
       <Select
-        label="About"
+        label="Applies to"
         allowDeselect={false}
         value={entry.kind}
         onChange={(kind) => onChange({ kind: (kind ?? 'host') as RuleEntry['kind'] })}
@@ -120,7 +120,7 @@ function Scope({ entry, onChange }: RuleFieldsProps) {
         onChange={(event) => onChange({ services: event.currentTarget.value })}
       />
       <TextInput
-        label="Labels of the host"
+        label="Host labels"
         placeholder={'rack="a12", sku!="old"'}
         value={entry.matchers}
         onChange={(event) => onChange({ matchers: event.currentTarget.value })}

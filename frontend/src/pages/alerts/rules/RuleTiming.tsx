@@ -8,7 +8,7 @@ export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
     <>
       <NumberInput
         size="xs"
-        label="Must hold for"
+        label="for"
         suffix=" min"
         min={0}
         max={10_080}
@@ -18,7 +18,7 @@ export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
       />
       <NumberInput
         size="xs"
-        label="Keeps firing for"
+        label="keep_firing_for"
         suffix=" min"
         min={0}
         max={10_080}
@@ -27,14 +27,14 @@ export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
         onChange={(keepMinutes) => onChange({ keepMinutes })}
       />
       <Select
-        label="Recovers"
+        label="Recovery"
         allowDeselect={false}
         value={entry.recovery}
         onChange={(value) => onChange({ recovery: (value ?? 'none') as RuleEntry['recovery'] })}
         data={[
           { value: 'none', label: 'when the condition ends' },
           { value: 'threshold', label: 'beyond a threshold' },
-          { value: 'expression', label: 'by a condition' },
+          { value: 'expression', label: 'on another condition' },
         ]}
       />
       {entry.recovery === 'threshold' && (
@@ -56,7 +56,7 @@ export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
       )}
       <Switch
         size="xs"
-        label="Only when it held in n of the newest m minutes"
+        label="Require n of the last m minutes"
         checked={entry.counted}
         onChange={(event) => onChange({ counted: event.currentTarget.checked })}
       />

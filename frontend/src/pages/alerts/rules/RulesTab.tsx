@@ -46,7 +46,7 @@ export function RulesTab() {
   return (
     <Panel
       title="Rules"
-      hint="judged each minute; shipped rules can be switched off or copied"
+      hint="evaluated every minute; shipped rules can be disabled or copied"
       flush
       testId="rules-list"
       actions={
@@ -91,7 +91,7 @@ export function RulesTab() {
             resetScroll: false,
           })
         }
-        empty={<EmptyState title="There is no rule" next="Add one, or import a file: `tierscope rules import FILE`." />}
+        empty={<EmptyState title="No rules" next="Add one, or import a file: `tierscope rules import FILE`." />}
       />
     </Panel>
   )
@@ -142,7 +142,7 @@ function ruleColumns(enable: (rule: Rule, enabled: boolean) => void, busy: strin
     },
     {
       key: 'enabled',
-      header: 'On',
+      header: 'Enabled',
       value: (row) => (row.enabled ? 'yes' : 'no'),
       sortBy: (row) => (row.enabled ? 0 : 1),
       cell: (row) => (

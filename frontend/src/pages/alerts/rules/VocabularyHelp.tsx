@@ -34,7 +34,7 @@ export function VocabularyHelp({ vocabulary, scope, onInsert }: VocabularyHelpPr
         onClick={() => setOpened(!opened)}
         disabled={vocabulary === undefined}
       >
-        {opened ? 'Hide what can be named' : 'What can be named'}
+        {opened ? 'Hide metrics and functions' : 'Metrics and functions'}
       </Button>
       <Collapse expanded={opened}>
         <div className={classes.controls}>
@@ -46,7 +46,7 @@ export function VocabularyHelp({ vocabulary, scope, onInsert }: VocabularyHelpPr
           />
           <Switch
             size="xs"
-            label="counters of the kernel, too"
+            label="include kernel counters"
             checked={all}
             onChange={(event) => setAll(event.currentTarget.checked)}
           />

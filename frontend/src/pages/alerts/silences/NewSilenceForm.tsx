@@ -54,7 +54,7 @@ export function NewSilenceForm({ alert }: { alert: Alert | undefined }) {
   return (
     <Panel
       title={alert === undefined ? 'New silence' : `Silence ${alert.rule_name} on ${alert.subject.name}`}
-      hint="an alert is held back when it meets all matchers: alertname, severity, host, service, origin, labels"
+      hint="an alert is silenced when it meets all matchers: alertname, severity, host, service, origin, labels"
       testId="new-silence"
     >
       <form className={classes.form} onSubmit={submit} aria-label="New silence">
@@ -67,14 +67,14 @@ export function NewSilenceForm({ alert }: { alert: Alert | undefined }) {
           onChange={(event) => setTyped(event.currentTarget.value)}
         />
         <Select
-          label="For"
+          label="Duration"
           allowDeselect={false}
           value={hours}
           onChange={(value) => setHours(value ?? '4')}
           data={lengths}
         />
         <TextInput
-          label="Why"
+          label="Reason"
           maxLength={1000}
           value={comment}
           onChange={(event) => setComment(event.currentTarget.value)}

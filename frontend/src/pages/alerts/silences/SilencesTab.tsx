@@ -25,9 +25,9 @@ import { NewSilenceForm } from './NewSilenceForm'
 const route = getRouteApi('/alerts')
 
 const statuses = {
-  pending: { tone: 'info', label: 'pending', meaning: 'It begins later.' },
-  active: { tone: 'warning', label: 'active', meaning: 'Notifications of matching alerts are held back.' },
-  expired: { tone: 'neutral', label: 'expired', meaning: 'It is over.' },
+  pending: { tone: 'info', label: 'pending', meaning: 'It starts later.' },
+  active: { tone: 'warning', label: 'active', meaning: 'Notifications of matching alerts are suppressed.' },
+  expired: { tone: 'neutral', label: 'expired', meaning: 'It has ended.' },
 } as const
 
 /** What is held back for a time, by whom and why; a new silence may begin from an alert. */
@@ -51,13 +51,13 @@ export function SilencesTab() {
       )}
       <Panel
         title="Silences"
-        hint="alerts are shown all the same"
+        hint="silenced alerts are still shown"
         flush
         testId="silences-list"
         actions={
           <Switch
             size="xs"
-            label="expired, too"
+            label="Show expired"
             checked={all}
             onChange={(event) => setAll(event.currentTarget.checked)}
           />
@@ -76,9 +76,7 @@ export function SilencesTab() {
           rows={shown}
           rowKey={(row) => row.id}
           skeletonRows={3}
-          empty={
-            <EmptyState title="Nothing is silenced" next="Silence an alert from its page, or write matchers above." />
-          }
+          empty={<EmptyState title="No silences" next="Silence an alert from its page, or write matchers above." />}
         />
       </Panel>
     </Stack>
@@ -98,7 +96,7 @@ function silenceColumns(onExpire: (id: string) => void): Column<Silence>[] {
     },
     { key: 'from', header: 'From', cell: (row) => <Timestamp at={row.starts_at} /> },
     { key: 'to', header: 'To', cell: (row) => <Timestamp at={row.ends_at} /> },
-    { key: 'comment', header: 'Why', cell: (row) => row.comment },
+    { key: 'comment', header: 'Reason', cell: (row) => row.comment },
     { key: 'by', header: 'By', cell: (row) => row.created_by },
     {
       key: 'do',

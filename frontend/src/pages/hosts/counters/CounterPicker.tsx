@@ -55,12 +55,7 @@ export function CounterPicker({ names, load, chosen, onChoose }: CounterPickerPr
       return <ProblemState problem={load.problem} onRetry={load.retry} />
     if (names === undefined) return <Skeleton height={400} m="sm" />
     if (found.length === 0)
-      return (
-        <EmptyState
-          title="No counter is called that"
-          next="Try a part of its kernel name, such as demote or refault."
-        />
-      )
+      return <EmptyState title="No matching counter" next="Try a part of its kernel name, such as demote or refault." />
     return (
       <ul className={classes.list}>
         {found.slice(0, mostShown).map((item) => (

@@ -52,7 +52,7 @@ export function CountersTab({ hostId, marks }: { hostId: string; marks: ChartMar
           title={<span className="ts-mono">{counter}</span>}
           label={`Counter ${counter}`}
           hint={
-            known?.help ?? (known === undefined ? undefined : 'Not in the catalogue: shown as the kernel gives it.')
+            known?.help ?? (known === undefined ? undefined : 'Not in the catalogue: shown as the kernel reports it.')
           }
           load={loadStateOf(query)}
           axis={query.data?.axis}

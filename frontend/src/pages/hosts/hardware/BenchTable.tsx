@@ -38,7 +38,7 @@ const columns: Column<Row>[] = [
     header: 'State',
     cell: ({ figure }) =>
       figure.disturbed ? (
-        <ToneTag tone="warning" label="disturbed" meaning="The spread says that something else ran: measure again." />
+        <ToneTag tone="warning" label="disturbed" meaning="High spread: other load was running. Measure again." />
       ) : (
         <ToneTag tone="good" label="quiet" meaning="The repetitions agree." />
       ),
@@ -63,7 +63,7 @@ export function BenchTable({ benches }: { benches: NodeBench[] | undefined }) {
         rowKey={(row) => row.key}
         empty={
           <EmptyState
-            title="Nothing has been measured here"
+            title="Not measured on this host"
             next="Run `tierscope-agent bench` on the host: latency and bandwidth of each node, bounded in time and memory."
           />
         }

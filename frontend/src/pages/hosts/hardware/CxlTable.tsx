@@ -23,9 +23,13 @@ function LinkState({ device }: { device: CxlDevice }) {
   const best = link(device.max_link_gigatransfers_per_s, device.max_link_width)
   if (device.degraded === null) return unknown
   return device.degraded ? (
-    <ToneTag tone="warning" label="degraded" meaning={`The link runs ${now ?? '?'}; the device can ${best ?? '?'}.`} />
+    <ToneTag
+      tone="warning"
+      label="degraded"
+      meaning={`The link runs at ${now ?? '?'}; the device supports ${best ?? '?'}.`}
+    />
   ) : (
-    <ToneTag tone="good" label="full" meaning="The link runs at its best." />
+    <ToneTag tone="good" label="full" meaning="The link runs at full speed." />
   )
 }
 
@@ -62,13 +66,13 @@ const columns: Column<CxlDevice>[] = [
   },
   {
     key: 'now',
-    header: 'Runs',
+    header: 'Current',
     value: (device) => link(device.link_gigatransfers_per_s, device.link_width),
     cell: (device) => link(device.link_gigatransfers_per_s, device.link_width) ?? unknown,
   },
   {
     key: 'best',
-    header: 'Can',
+    header: 'Maximum',
     value: (device) => link(device.max_link_gigatransfers_per_s, device.max_link_width),
     cell: (device) => link(device.max_link_gigatransfers_per_s, device.max_link_width) ?? unknown,
   },
@@ -105,7 +109,7 @@ export function CxlTable({ devices }: { devices: CxlDevice[] | undefined }) {
       rows={devices}
       rowKey={(device) => device.name}
       skeletonRows={2}
-      empty={<EmptyState title="No CXL memory device" next="This host has none, or its kernel has no CXL driver." />}
+      empty={<EmptyState title="No CXL memory devices" next="This host has none, or its kernel has no CXL driver." />}
     />
   )
 }

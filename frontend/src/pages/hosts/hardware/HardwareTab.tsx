@@ -17,7 +17,7 @@ export function HardwareTab({ host, load }: { host: HostDetail | undefined; load
         title="Measured memory tiers"
         hint={
           <>
-            by <code>tierscope-agent bench</code> on this host; its firmware’s ratings stand on the overview
+            by <code>tierscope-agent bench</code> on this host; firmware ratings are on the overview
           </>
         }
         flush
@@ -28,13 +28,13 @@ export function HardwareTab({ host, load }: { host: HostDetail | undefined; load
       <LoadedLatencyChart benches={hardware?.benches} load={load} height={260} />
       <Panel
         title="CXL devices"
-        hint={degraded > 0 ? `${degraded} with a degraded link` : 'links now and at best, errors since boot'}
+        hint={degraded > 0 ? `${degraded} with a degraded link` : 'current and maximum link, errors since boot'}
         flush
         testId="cxl"
       >
         <CxlTable devices={hardware?.cxl_devices} />
       </Panel>
-      <Panel title="Unmovable memory" hint="what no tier move can take away" flush testId="unmovable">
+      <Panel title="Unmovable memory" hint="memory that cannot move between tiers" flush testId="unmovable">
         <UnmovableTable nodes={hardware?.unmovable} />
       </Panel>
     </Stack>

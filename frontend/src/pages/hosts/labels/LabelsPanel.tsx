@@ -28,7 +28,7 @@ const columns: Column<HostLabel>[] = [
   { key: 'source', header: 'From', cell: (row) => sources[row.source] },
   {
     key: 'hidden',
-    header: 'Said otherwise by',
+    header: 'Overrides',
     cell: (row) => row.hidden.map(({ source, value }) => `${sources[source]}: ${value}`).join(', ') || '–',
   },
 ]
@@ -43,7 +43,7 @@ export function LabelsPanel({ hostId }: { hostId: string }) {
   return (
     <Panel
       title="Labels"
-      hint="of the same label the strongest source counts: join token, this service, agent, Kubernetes"
+      hint="precedence: join token, this service, agent, Kubernetes"
       flush={!editing}
       testId="labels"
       actions={
@@ -67,7 +67,7 @@ export function LabelsPanel({ hostId }: { hostId: string }) {
           rowKey={(row) => row.key}
           skeletonRows={2}
           empty={
-            <EmptyState title="No label" next="Set some here, in the agent’s settings, or for many hosts by CSV." />
+            <EmptyState title="No labels" next="Set some here, in the agent’s settings, or for many hosts by CSV." />
           }
         />
       )}
@@ -92,7 +92,7 @@ function LabelsForm({ labels, onClose }: { labels: HostLabels; onClose: () => vo
     <FieldGrid label="Labels set here" onSubmit={save}>
       <Textarea
         size="xs"
-        label="Labels set here, one key=value a line"
+        label="Labels set here, one key=value per line"
         rows={4}
         value={typed}
         error={wrong}

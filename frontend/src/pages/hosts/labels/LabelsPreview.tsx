@@ -14,7 +14,7 @@ const changeColumns: Column<LabelChange>[] = [
 
 const problemColumns: Column<LabelProblem>[] = [
   { key: 'row', header: 'Row', numeric: true, cell: (row) => (row.row === 0 ? 'file' : row.row) },
-  { key: 'message', header: 'What is wrong', cell: (row) => row.message },
+  { key: 'message', header: 'Error', cell: (row) => row.message },
 ]
 
 /** What a file of labels changes, or changed: hosts before and after, those that nobody knows, and rows left out. */
@@ -31,7 +31,7 @@ export function LabelsPreview({ upload }: { upload: LabelUpload }) {
       </StateNote>
       {problems.length > 0 && (
         <DataTable
-          label="Rows left out"
+          label="Skipped rows"
           columns={problemColumns}
           rows={problems}
           rowKey={(row) => `${row.row} ${row.message}`}
@@ -42,7 +42,7 @@ export function LabelsPreview({ upload }: { upload: LabelUpload }) {
         columns={changeColumns}
         rows={changed}
         rowKey={(row) => row.host_id}
-        empty={<EmptyState title="No host changes" next="All labels of the file are in force already." />}
+        empty={<EmptyState title="No host changes" next="All labels in the file already apply." />}
       />
     </>
   )

@@ -17,7 +17,7 @@ const budgetTones: Record<string, { tone: Tone; label: string }> = {
 }
 
 function Budget({ agent }: { agent: AgentInfo }) {
-  if (agent.budget_state === null) return <ToneTag tone="neutral" label="budget not stated" />
+  if (agent.budget_state === null) return <ToneTag tone="neutral" label="budget unknown" />
   const known = budgetTones[agent.budget_state] ?? { tone: 'neutral' as const, label: agent.budget_state }
   return <ToneTag {...known} meaning={agent.budget_reason ?? 'CPU, memory, bytes and disk stay within their limits.'} />
 }
@@ -28,7 +28,7 @@ function Pause({ pause }: { pause: AgentInfo['pause'] }) {
     <ToneTag
       tone="warning"
       label={`${pause.paused ? 'paused' : 'heat paused'}${pause.everywhere ? ' everywhere' : ''}`}
-      meaning={`By ${pause.actor ?? 'someone'}. ${pause.everywhere ? 'It ends under Agents.' : ''}`}
+      meaning={`By ${pause.actor ?? 'someone'}. ${pause.everywhere ? 'Resume it under Agents.' : ''}`}
     />
   )
 }
@@ -69,12 +69,9 @@ export function AgentPanel({ hostId, host }: { hostId: string; host: HostDetail 
         </div>
       )}
       {silent ? (
-        <EmptyState
-          title="The agent has not reported on itself"
-          next="It does so every minute; look at its log on the host."
-        />
+        <EmptyState title="No self-report from the agent" next="It reports every minute; check its log on the host." />
       ) : (
-        <StatStrip label="The agent's own figures" columns={4}>
+        <StatStrip label="Agent resource use" columns={4}>
           <Stat label="CPU of one core" name="Agent CPU share of one core" figure={agent?.cpu_ratio} />
           <Stat label="Memory" name="Agent memory" figure={agent?.rss_bytes} />
           <Stat label="Spool" name="Agent spool on disk" figure={agent?.spool_bytes} />

@@ -15,7 +15,7 @@ function stateOf({ active, failures }: CollectorInfo): 'on' | 'off' | 'failing' 
 function State({ collector }: { collector: CollectorInfo }) {
   const state = stateOf(collector)
   if (state === 'failing')
-    return <ToneTag tone="warning" label={state} meaning={collector.last_error ?? 'Some of its rounds failed.'} />
+    return <ToneTag tone="warning" label={state} meaning={collector.last_error ?? 'Some collections failed.'} />
   return <ToneTag tone={state === 'on' ? 'good' : 'neutral'} label={state} />
 }
 
@@ -49,7 +49,7 @@ const columns: Column<CollectorInfo>[] = [
   { key: 'state', header: 'State', cell: (collector) => <State collector={collector} />, value: stateOf },
   {
     key: 'sees',
-    header: 'What it sees',
+    header: 'Collects',
     cell: (collector) => (
       <div className={classes.text}>
         <Prose text={collector.sees ?? ''} />
@@ -74,7 +74,7 @@ const columns: Column<CollectorInfo>[] = [
   },
   {
     key: 'why',
-    header: 'Why off',
+    header: 'Reason',
     cell: (collector) => <WhyOff collector={collector} />,
     value: (collector) => (collector.active ? null : collector.reason),
   },

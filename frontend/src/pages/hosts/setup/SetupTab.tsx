@@ -36,7 +36,7 @@ export function SetupTab({ hostId, host }: { hostId: string; host: HostDetail | 
       </Panel>
       <Panel
         title="Knobs"
-        hint="kernel settings as they stand"
+        hint="current kernel settings"
         actions={
           <TextInput
             aria-label="Filter knobs"
@@ -55,7 +55,7 @@ export function SetupTab({ hostId, host }: { hostId: string; host: HostDetail | 
         <PurgePanel
           subject={{ kind: 'host', id: hostId }}
           name={host.summary.name}
-          consequence="its credential ends at once, and all that was measured on it goes for ever"
+          consequence="its credential is revoked and all its data is deleted permanently"
         />
       )}
     </Stack>

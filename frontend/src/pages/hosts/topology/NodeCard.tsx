@@ -6,7 +6,7 @@ import classes from './NodeCard.module.css'
 import { WatermarkBar } from './WatermarkBar'
 
 function pair(read: number | null, write: number | null, unit: string): string {
-  if (read === null && write === null) return 'not stated'
+  if (read === null && write === null) return 'unknown'
   const part = (value: number | null) => (value === null ? '–' : value.toLocaleString('en-US'))
   return read === write ? `${part(read)} ${unit}` : `${part(read)} / ${part(write)} ${unit}`
 }
@@ -28,7 +28,7 @@ export function NodeCard({ node, largestBytes }: NodeCardProps) {
     ['CPUs', node.cpulist === '' ? 'none' : node.cpulist],
     ['Latency', pair(node.read_latency_ns, node.write_latency_ns, 'ns')],
     ['Bandwidth', bandwidth(node)],
-    ['Distances', node.distances.length === 0 ? 'not stated' : node.distances.join(' ')],
+    ['Distances', node.distances.length === 0 ? 'unknown' : node.distances.join(' ')],
   ]
   return (
     <div className={classes.card} data-testid={`node-${node.id}`}>
@@ -41,7 +41,7 @@ export function NodeCard({ node, largestBytes }: NodeCardProps) {
         </Tooltip>
         <span>
           {node.free_bytes === null || node.memory_bytes === null
-            ? 'use not known'
+            ? 'use unknown'
             : `${formatBytes(node.free_bytes)} free of ${formatBytes(node.memory_bytes)}`}
         </span>
       </div>

@@ -53,7 +53,7 @@ export function Topology({ nodes, swaps }: TopologyProps) {
             <span className={classes.total}>
               {tier.nodes.some((node) => node.memory_bytes !== null)
                 ? formatBytes(tier.nodes.reduce((sum, node) => sum + (node.memory_bytes ?? 0), 0))
-                : 'size not known'}
+                : 'size unknown'}
             </span>
           </h3>
           <div className={classes.nodes}>

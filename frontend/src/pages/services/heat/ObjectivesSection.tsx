@@ -39,15 +39,19 @@ const comparisonColumns: Column<Comparison>[] = [
 ]
 
 function TargetTag({ meets }: { meets: boolean | null }) {
-  if (meets === null) return <ToneTag tone="neutral" label="target: not known" />
+  if (meets === null) return <ToneTag tone="neutral" label="target: unknown" />
   return meets ? (
-    <ToneTag tone="good" label="keeps the target" />
+    <ToneTag tone="good" label="meets the target" />
   ) : (
-    <ToneTag tone="warning" label="misses the target" meaning="Memory that was taken for cold comes back too often." />
+    <ToneTag
+      tone="warning"
+      label="misses the target"
+      meaning="Memory classified as cold is accessed again too often."
+    />
   )
 }
 
-/** Service levels of cold memory: how often it comes back, and what share of accesses and bytes slow memory has. */
+/** Service levels for cold memory: how often it comes back, and what share of accesses and bytes slow memory has. */
 export function ObjectivesSection({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(objectivesQuery(serviceId, range))
@@ -62,7 +66,7 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
   const service = objectives?.service_class
   return (
     <Stack testId="objectives">
-      <StatStrip label="Service levels of cold memory" columns={3}>
+      <StatStrip label="Service levels for cold memory" columns={3}>
         <Stat
           label={<Term name="promotionRate">Promotion rate</Term>}
           name="Promotions per working set and minute"
@@ -104,7 +108,7 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
           onTimeZoom={zoomTo}
           emptyText={{
             title: 'No promotion rate in this time range',
-            next: objectives?.promotion_rate.reason ?? 'Reuse gaps of 120 s and longer are needed.',
+            next: objectives?.promotion_rate.reason ?? 'Reuse intervals of 120 s or longer are needed.',
           }}
         />
         <LinesChart
@@ -116,7 +120,7 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
               '\u00a0'
             ) : (
               <>
-                {service.name === null ? 'Service class not known: ' : `Service class ${service.name}: `}
+                {service.name === null ? 'Service class unknown: ' : `Service class ${service.name}: `}
                 <Prose text={service.why} />
               </>
             )
@@ -135,9 +139,13 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
         />
       </Columns>
       {objectives !== undefined && objectives.comparisons.length > 0 && (
-        <Panel title="Beside published points" hint="other services on other machines: an orientation, no target" flush>
+        <Panel
+          title="Compared with published results"
+          hint="other services on other machines: orientation, not a target"
+          flush
+        >
           <DataTable
-            label="Published points"
+            label="Published results"
             columns={comparisonColumns}
             rows={objectives.comparisons}
             rowKey={(row) => `${row.source}-${row.point}`}

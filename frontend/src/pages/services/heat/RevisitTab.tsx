@@ -63,12 +63,12 @@ export function RevisitTab({ serviceId, marks }: { serviceId: string; marks: Cha
         <p className={classes.words}>{revisit === undefined ? '\u00a0' : `Measured by ${measuredBy(revisit)}`}</p>
       </div>
       {(revisit === undefined || chosen !== undefined) && (
-        <StatStrip label="Accessed again within" columns={5}>
+        <StatStrip label="Re-accessed within" columns={5}>
           {lagsShown.map((lag, index) => (
             <Stat
               key={lag}
               label={`Within ${lagLabel(lag, revisit)}`}
-              name={`Accessed again within ${lag} intervals`}
+              name={`Re-accessed within ${lag} intervals`}
               figure={chosen?.figures[index]}
             />
           ))}
@@ -83,7 +83,7 @@ export function RevisitTab({ serviceId, marks }: { serviceId: string; marks: Cha
         hint={
           chosen === undefined
             ? '\u00a0'
-            : `${chosen.method === 'cumulative_incidence' ? 'Cumulative incidence: unmaps compete' : 'Kaplan–Meier: gaps still open at the end are censored'}; band over hosts`
+            : `${chosen.method === 'cumulative_incidence' ? 'Cumulative incidence: unmapping is a competing risk' : 'Kaplan–Meier: intervals open at the end are censored'}; band over hosts`
         }
         controls={
           <SegmentedControl

@@ -115,9 +115,9 @@ export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: 
             {formatBytes(cells.bytes)} in {cells.rows} {cells.rows === 1 ? 'row' : 'rows'}
           </dd>
           <dt>Mean activity</dt>
-          <dd>{cells.meanActivity === null ? 'not known' : formatActivity(grid.measure, cells.meanActivity)}</dd>
+          <dd>{cells.meanActivity === null ? 'unknown' : formatActivity(grid.measure, cells.meanActivity)}</dd>
           <dt>Peak activity</dt>
-          <dd>{cells.peakActivity === null ? 'not known' : formatActivity(grid.measure, cells.peakActivity)}</dd>
+          <dd>{cells.peakActivity === null ? 'unknown' : formatActivity(grid.measure, cells.peakActivity)}</dd>
         </dl>
         <p className={classes.measure}>{measureLabel(grid.measure)}</p>
         <dl className={classes.list}>

@@ -38,7 +38,7 @@ export function BesidePanel({ beside }: { beside: BesideHeat | undefined }) {
       </Panel>
     )
   return (
-    <Panel title="Stores and huge pages" hint="shown beside heat, never counted as heat" flush testId="beside-heat">
+    <Panel title="Stores and huge pages" hint="shown next to heat, never counted as heat" flush testId="beside-heat">
       <DataTable
         label="Memory written"
         columns={columns}
@@ -55,14 +55,14 @@ export function BesidePanel({ beside }: { beside: BesideHeat | undefined }) {
             </dd>
           </div>
           <div>
-            <dt>of which sub-pages seen active</dt>
+            <dt>of which sub-pages seen accessed</dt>
             <dd>
               <FigureText figure={huge.hot_bytes_lower} label="Hot bytes of huge pages, lower bound" />
               {huge.skewed === true && (
                 <ToneTag
                   tone="warning"
                   label="skewed"
-                  meaning="Less than a tenth of these huge pages is active: splitting them may pay."
+                  meaning="Less than a tenth of these huge pages is accessed: splitting them may help."
                 />
               )}
             </dd>

@@ -92,7 +92,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
           evidence={heat?.classes[0]?.bytes}
           load={load}
           height={230}
-          hint="Bytes by intervals since last activity."
+          hint="Bytes by intervals since last access."
         />
         <WindowBarsChart windows={heat?.by_window} load={load} height={230} />
       </Columns>
@@ -104,7 +104,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
       </Columns>
       {heat !== undefined && heat.sampling !== null && <SamplingPanel sampling={heat.sampling} />}
       {heat !== undefined && heat.by_size.length > 1 && (
-        <Panel title="By page size" hint="one touch makes a whole huge page hot" flush testId="heat-by-size">
+        <Panel title="By page size" hint="one access makes a whole huge page hot" flush testId="heat-by-size">
           <SizesTable sizes={heat.by_size} />
         </Panel>
       )}

@@ -55,9 +55,7 @@ export function SamplingPanel({ sampling }: { sampling: Sampling }) {
         columns={columns}
         rows={sampling.windows}
         rowKey={(window) => String(window.intervals)}
-        empty={
-          <EmptyState title="No window without a hole" next="The newest interval was missed; wait for some more." />
-        }
+        empty={<EmptyState title="No complete window" next="The newest interval was missed; wait for more." />}
       />
     </Panel>
   )

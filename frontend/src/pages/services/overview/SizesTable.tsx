@@ -48,7 +48,7 @@ const columns: Column<SizeHeat>[] = [
       ) : (
         <>
           {row.huge_pages.skewed === true && (
-            <ToneTag tone="warning" label="skewed" meaning="Less than a tenth of these huge pages is active." />
+            <ToneTag tone="warning" label="skewed" meaning="Less than a tenth of these huge pages is accessed." />
           )}{' '}
           <FigureText
             figure={row.huge_pages.hot_bytes_lower}

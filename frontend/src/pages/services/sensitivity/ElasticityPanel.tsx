@@ -27,7 +27,7 @@ function Elasticity({ kind, saidElsewhere }: ElasticityProps) {
         <strong>{kind.kind}</strong>
         {isRefused && saidElsewhere && <FigureText figure={elasticity} label={`Elasticity of ${kind.kind}`} />}
         {isRefused && !saidElsewhere && (
-          <ToneTag tone="neutral" label="refused" meaning="The data cannot tell; that is not the same as no effect." />
+          <ToneTag tone="neutral" label="refused" meaning="Inconclusive: this does not mean no effect." />
         )}
       </div>
       {isRefused && saidElsewhere ? null : isRefused ? (
@@ -63,7 +63,7 @@ export function ElasticityPanel({ sensitivity, load }: { sensitivity: Sensitivit
   return (
     <Panel
       title={<Term name="elasticity">Elasticity</Term>}
-      hint="an association: nothing was changed at random"
+      hint="an association: nothing was randomized"
       testId="elasticity"
     >
       {sensitivity === undefined ? (
@@ -80,7 +80,7 @@ export function ElasticityPanel({ sensitivity, load }: { sensitivity: Sensitivit
           {sensitivity.n_pairs > 0 && <p className={classes.words}>{restsOn(sensitivity)}</p>}
           {sensitivity.confounders.length > 0 && (
             <details className={classes.details}>
-              <summary>What else could explain it</summary>
+              <summary>Possible confounders</summary>
               <ul>
                 {sensitivity.confounders.map((confounder) => (
                   <li key={confounder}>

@@ -47,7 +47,7 @@ export function HeatIndexPanel({ index }: { index: HeatIndex | undefined }) {
         skeletonRows={2}
         empty={
           <EmptyState
-            title="Not known from heat either"
+            title="Unknown from heat as well"
             next={index?.log2_density_anon_file.reason ?? 'Accesses by page kind are needed.'}
           />
         }

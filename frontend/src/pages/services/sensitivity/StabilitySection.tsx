@@ -28,7 +28,7 @@ const hotSetTones: Record<NonNullable<HotSetOverlap['state']>, Tone> = {
 }
 
 function StableTag({ stable }: { stable: boolean | null }) {
-  if (stable === null) return <ToneTag tone="neutral" label="not known" />
+  if (stable === null) return <ToneTag tone="neutral" label="unknown" />
   return stable ? (
     <ToneTag tone="good" label="stable" meaning="The share moves by less than 5 points a day." />
   ) : (
@@ -54,14 +54,14 @@ const kindColumns: Column<KindStability>[] = [
     key: 'state',
     header: 'State',
     cell: (row) => <StableTag stable={row.stable} />,
-    value: (row) => (row.stable === null ? 'not known' : row.stable ? 'stable' : 'moving'),
+    value: (row) => (row.stable === null ? 'unknown' : row.stable ? 'stable' : 'moving'),
   },
 ]
 
 const overlapColumns: Column<HotSetOverlap>[] = [
   {
     key: 'lag',
-    header: 'Apart by',
+    header: 'Lag',
     cell: (row) => formatDuration(row.lag_minutes * 60),
     value: (row) => ({ amount: row.lag_minutes, unit: 'minutes' }),
   },
@@ -76,7 +76,7 @@ const overlapColumns: Column<HotSetOverlap>[] = [
     header: 'State',
     cell: (row) =>
       row.state === null ? (
-        <ToneTag tone="neutral" label="not known" />
+        <ToneTag tone="neutral" label="unknown" />
       ) : (
         <ToneTag tone={hotSetTones[row.state]} label={row.state} />
       ),
@@ -86,7 +86,7 @@ const overlapColumns: Column<HotSetOverlap>[] = [
 function withWarmUp(stability: Stability | undefined, marks: ChartMark[]): ChartMark[] {
   const at = stability?.warm_up_end.at ?? null
   if (at === null) return marks
-  return [...marks, { atSeconds: Date.parse(at) / 1000, text: 'warm from here on', kind: 'warm_up' }]
+  return [...marks, { atSeconds: Date.parse(at) / 1000, text: 'warm since', kind: 'warm_up' }]
 }
 
 /** How steady the mix of memory and the hot set are: advice from a service that still changes would not last. */
@@ -132,19 +132,19 @@ export function StabilitySection({ serviceId, marks }: { serviceId: string; mark
         }}
       />
       <Columns>
-        <Panel title="Steadiness of the mix" flush>
+        <Panel title="Anon/file mix stability" flush>
           <DataTable
-            label="Steadiness by page kind"
+            label="Mix stability by page kind"
             columns={kindColumns}
             rows={stability?.kinds}
             rowKey={(row) => row.kind}
             skeletonRows={3}
-            empty={<EmptyState title="Not known" next={stability?.missing?.reason ?? 'Widen the time range.'} />}
+            empty={<EmptyState title="Unknown" next={stability?.missing?.reason ?? 'Widen the time range.'} />}
           />
         </Panel>
-        <Panel title={<Term name="jaccard">Overlap of the hot set</Term>} flush>
+        <Panel title={<Term name="jaccard">Hot-set overlap</Term>} flush>
           <DataTable
-            label="Overlap of hot sets"
+            label="Hot-set overlap by lag"
             columns={overlapColumns}
             rows={stability?.hot_set}
             rowKey={(row) => String(row.lag_minutes)}

@@ -9,9 +9,7 @@ export function LoginNotice({ ended }: { ended: boolean }) {
     <div className={classes.notice} role="alert" data-testid="login-notice">
       <IconLock size={15} aria-hidden />
       <span>
-        {ended
-          ? 'Your session has ended. What is shown stays; reading on or changing anything needs a new login.'
-          : 'Nobody is logged in, and this service shows nothing without.'}{' '}
+        {ended ? 'Your session has ended. Log in again to load or change anything.' : 'This service requires a login.'}{' '}
         <Link to="/login" search={{ next: here }}>
           {ended ? 'Log in again' : 'Log in'}
         </Link>

@@ -136,7 +136,7 @@ export function SearchDialog({ opened, onClose }: { opened: boolean; onClose: ()
             <span className={classes.detail}>{hit.kind === 'page' ? '' : hit.detail}</span>
           </li>
         ))}
-        {hits.length === 0 && <li className={classes.none}>Nothing is called that. Try a part of the name.</li>}
+        {hits.length === 0 && <li className={classes.none}>No results. Try part of the name.</li>}
       </ul>
     </Modal>
   )

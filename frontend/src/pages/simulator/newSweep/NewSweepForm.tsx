@@ -44,7 +44,7 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
     })
   }
   return (
-    <Panel title="New sweep" hint="nothing is changed on any host: a trace is replayed here" testId="new-sweep">
+    <Panel title="New sweep" hint="replays a trace; nothing changes on any host" testId="new-sweep">
       <form className={classes.form} onSubmit={submit} aria-label="New sweep">
         <SourcePicker entry={entry} sources={sources.data} load={loadStateOf(sources)} onChange={set} />
         <PolicyPicker
