@@ -1,22 +1,9 @@
-import type { ClassFigures, Figure, KindHeat } from '../../../api/_generated/schema'
+import type { KindHeat } from '../../../api/_generated/schema'
 import { FigureText } from '../../../ui/figures/FigureText'
-import { HeatBar } from '../../../ui/figures/HeatBar'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
-
-function ratioOf(kind: KindHeat, name: ClassFigures['heat_class']): Figure {
-  const found = kind.classes.find((part) => part.heat_class === name)
-  return (
-    found?.ratio ?? {
-      ...kind.resident_bytes,
-      status: 'not_supported',
-      value: null,
-      interval: null,
-      reason: 'This scheme has no such class.',
-    }
-  )
-}
+import { ratioOf, sharesColumn } from './classShares'
 
 const columns: Column<KindHeat>[] = [
   { key: 'kind', header: 'Kind', cell: (kind) => <strong>{kind.kind}</strong> },
@@ -26,13 +13,7 @@ const columns: Column<KindHeat>[] = [
     numeric: true,
     cell: (kind) => <FigureText figure={kind.resident_bytes} label={`Resident ${kind.kind} memory`} />,
   },
-  {
-    key: 'bar',
-    header: 'Hot · warm · cold',
-    name: 'Warm',
-    value: (kind) => ratioOf(kind, 'warm'),
-    cell: (kind) => <HeatBar hot={ratioOf(kind, 'hot')} warm={ratioOf(kind, 'warm')} cold={ratioOf(kind, 'cold')} />,
-  },
+  sharesColumn,
   {
     key: 'hot',
     header: 'Hot',

@@ -1,26 +1,13 @@
-import type { ClassFigures, Figure, SizeHeat } from '../../../api/_generated/schema'
+import type { SizeHeat } from '../../../api/_generated/schema'
 import { formatBytes } from '../../../lib/units/units'
 import { FigureText } from '../../../ui/figures/FigureText'
-import { HeatBar } from '../../../ui/figures/HeatBar'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { ToneTag } from '../../../ui/tags/ToneTag'
+import { ratioOf, sharesColumn } from './classShares'
 
 const nameOf = (row: SizeHeat): string =>
   row.page_size_bytes === null ? 'not kept apart' : formatBytes(row.page_size_bytes)
-
-function ratioOf(row: SizeHeat, name: ClassFigures['heat_class']): Figure {
-  const found = row.classes.find((part) => part.heat_class === name)
-  return (
-    found?.ratio ?? {
-      ...row.resident_bytes,
-      status: 'not_supported',
-      value: null,
-      interval: null,
-      reason: 'This scheme has no such class.',
-    }
-  )
-}
 
 const columns: Column<SizeHeat>[] = [
   { key: 'size', header: 'Page size', cell: (row) => <strong>{nameOf(row)}</strong> },
@@ -30,13 +17,7 @@ const columns: Column<SizeHeat>[] = [
     numeric: true,
     cell: (row) => <FigureText figure={row.resident_bytes} label={`Resident memory in pages of ${nameOf(row)}`} />,
   },
-  {
-    key: 'bar',
-    header: 'Hot · warm · cold',
-    name: 'Warm',
-    value: (row) => ratioOf(row, 'warm'),
-    cell: (row) => <HeatBar hot={ratioOf(row, 'hot')} warm={ratioOf(row, 'warm')} cold={ratioOf(row, 'cold')} />,
-  },
+  sharesColumn,
   {
     key: 'lower',
     header: 'Hot, at least',
