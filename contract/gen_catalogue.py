@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parent.parent
 METRICS_DIR = ROOT / "contract" / "metrics"
 RUST_OUT = ROOT / "collector-agent" / "crates" / "sample" / "src" / "_generated" / "catalogue.rs"
 PYTHON_OUT = ROOT / "backend" / "tierscope" / "domain" / "_generated" / "catalogue.py"
-TYPESCRIPT_OUT = ROOT / "frontend" / "src" / "lib" / "_generated" / "catalogue.ts"
 DOCS_OUT = ROOT / "docs" / "metrics.md"
 
 UNITS = {
@@ -112,7 +111,7 @@ def load_metrics(directory: Path = METRICS_DIR) -> list[Metric]:
 
 
 def quote(text: str) -> str:
-    """A string literal that Rust, Python and TypeScript all read alike (the catalogue is ASCII)."""
+    """A string literal that Rust and Python both read alike (the catalogue is ASCII)."""
     return json.dumps(text, ensure_ascii=True)
 
 
@@ -171,39 +170,6 @@ def render_python(metrics: list[Metric]) -> str:
     return PYTHON_HEAD.replace("{mark}", MARK) + "\n".join([*lines, ")", ""])
 
 
-TYPESCRIPT_HEAD = """// The metric catalogue; {mark}.
-
-/** A metric by name. `trust` names its trap, or is empty. */
-export interface CatalogueMetric {
-  readonly name: string;
-  readonly source: string;
-  readonly unit: CatalogueUnit;
-  readonly kind: "counter" | "gauge";
-  readonly scopes: readonly CatalogueScope[];
-  readonly help: string;
-  readonly trust: string;
-}
-
-"""
-
-
-def render_typescript(metrics: list[Metric]) -> str:
-    """The dashboard's table: names, units and texts."""
-    lines = [
-        f"export type CatalogueScope = {' | '.join(map(quote, SCOPES))};",
-        "export type CatalogueUnit =",
-        *(f"  | {quote(unit)}" for unit in UNITS),
-    ]
-    lines[-1] += ";"
-    lines += ["", "export const CATALOGUE: readonly CatalogueMetric[] = ["]
-    for metric in metrics:
-        scopes = ", ".join(map(quote, metric.scopes))
-        pairs = {name: quote(getattr(metric, name)) for name in ("name", "source", "unit", "kind")}
-        pairs |= {"scopes": f"[{scopes}]", "help": quote(metric.help), "trust": quote(metric.trust)}
-        lines.append(f"  {{ {', '.join(f'{name}: {value}' for name, value in pairs.items())} }},")
-    return TYPESCRIPT_HEAD.replace("{mark}", MARK) + "\n".join([*lines, "];", ""])
-
-
 DOCS_HEAD = """# Metrics
 
 <!-- {mark} -->
@@ -245,7 +211,6 @@ def render_all(metrics: list[Metric]) -> dict[Path, str]:
         RUST_OUT.with_name("mod.rs"): f"//! Tables {MARK}.\n\npub(crate) mod catalogue;\n",
         package: f'"""Tables {MARK}."""\n',
         PYTHON_OUT: render_python(metrics),
-        TYPESCRIPT_OUT: render_typescript(metrics),
         DOCS_OUT: render_docs(metrics),
     }
 

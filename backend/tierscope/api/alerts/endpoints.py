@@ -196,9 +196,8 @@ def read_alert(request: Request, reads: Reads, alert_id: str) -> Response:
 
 def _alert(view: AlertView) -> Alert:
     row = view.row
-    fields = {name: getattr(row, name) for name in _ROW_FIELDS}
     return Alert.model_validate(
-        fields
+        {name: getattr(row, name) for name in _ROW_FIELDS}
         | {
             "id": row.public_id,
             "rule_id": view.rule_id,

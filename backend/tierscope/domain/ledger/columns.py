@@ -154,13 +154,13 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "migrate_success_pages",
-        "Page moves of all causes",
+        "Migrations of all causes",
         "pages",
         Terms(("pgmigrate_success",), note="Compaction, mbind, hotplug and DAMON are in it."),
     ),
     Column(
         "migrate_fail_pages",
-        "Failed page moves",
+        "Failed migrations",
         "pages",
         Terms(
             ("pgmigrate_fail",), trust="partial", note="Promotions refused before a move is tried are in no counter."
@@ -229,20 +229,20 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "allocation_spill",
-        "Allocations given elsewhere",
+        "Allocations off their node (numa_foreign)",
         "allocations",
         Terms(("numa_foreign",), note="Allocations, not pages: wanted on one node, given by another."),
     ),
     Column(
         "reclaim_scanned_pages",
-        "Looked at by reclaim",
+        "Scanned (pgscan)",
         "pages",
         Terms(("pgscan_anon", "pgscan_file"), note="Candidates to leave, cgroup work and demotions included."),
         service=Terms(("pgscan",), source="memory.stat", note="Candidates to leave, demotions included."),
     ),
     Column(
         "reclaim_passed_over_pages",
-        "Passed over by reclaim",
+        "Rotated or kept (pgrefill)",
         "pages",
         **_same(
             "pgrefill",

@@ -218,9 +218,9 @@ def _judge_still(seen: Evidence, context: Context) -> Verdict | None:
         file_share = Sign("slow_file_share", context.slow_file_share or 0.0, "ratio")
         return Verdict("healthy", text, "possible", (*signs, file_share), (), "spill")
     if not seen.armed or not seen.hint_faults:
-        text = "Tiering is on, and the scanner slept through the window: no slow page was tried."
+        text = "Tiering is enabled, but the NUMA scanner did not run in this window: no slow page was tried."
         return Verdict("stalled", text, "possible", signs, runner_up="healthy")
-    text = "The kernel looked at the slower tier and found no hot pages there to promote."
+    text = "The kernel scanned the slower tier and found no hot pages to promote."
     return Verdict("healthy", text, "likely", (*signs, Sign("hint_faults", seen.hint_faults, "faults")))
 
 
@@ -334,7 +334,7 @@ def _judge_exchange(seen: Evidence, context: Context, ledger: Ledger) -> Verdict
         return None
     gain = _gain(ledger, context)
     if gain is not None and gain >= GAIN_HELPS:
-        text = f"Throughput rose by {gain:.0%} while pages were exchanged: the moves pay."
+        text = f"Throughput rose by {gain:.0%} while pages migrated both ways: migration pays."
         return Verdict("healthy", text, "likely", (Sign("throughput_gain", gain, "ratio"), *signs))
     outside = seen.hot_outside
     if outside is not None and outside < OUTSIDE_MIN:
@@ -356,12 +356,12 @@ def _moving(seen: Evidence, signs: tuple[Sign, ...]) -> Verdict:
     balance = seen.hot_share_balance or 0.0
     signs = (*signs, Sign("hot_share_balance", balance, "ratio"))
     if balance > BALANCE_MAX:
-        text = "The hot share of the touched slow pages falls as pages are exchanged: promotions converge."
+        text = "The hot share of touched slow pages falls as pages migrate: promotion converges."
         return Verdict("healthy", text, "likely", signs, against, "futile_ping_pong")
     return Verdict(
         "following_phases",
         f"The hot share of the touched slow pages comes and goes (by {seen.hot_share_spread or 0:.0%} of its median) "
-        "while pages are exchanged: the hot set moves and the kernel follows.",
+        "while pages migrate: the hot set moves and the kernel follows.",
         "likely" if seen.effort is not None else "possible",
         signs,
         against,
@@ -372,13 +372,13 @@ def _moving(seen: Evidence, signs: tuple[Sign, ...]) -> Verdict:
 def _futile(seen: Evidence, signs: list[Sign], *, crowded: bool, confidence: Confidence) -> Verdict:
     turned = "over and over" if seen.turnover is None else f"{seen.turnover:.1f} times over"
     share = seen.hot_share
-    still = "" if share is None else f" and {share:.0%} of the touched slow pages are hot, however many are promoted"
-    why = "the moves change nothing that can be seen"
+    still = "" if share is None else f"; {share:.0%} of touched slow pages stay hot"
+    why = "the migrations change nothing measurable"
     if crowded:
-        why = f"reclaim looked at {seen.effort:.0f} pages for each that it demoted, so those it demotes are in use too"
+        why = f"reclaim scanned {seen.effort:.0f} pages per demotion, so the hot set does not fit"
     return Verdict(
         "futile_ping_pong",
-        f"The top tier was exchanged {turned}{still}: {why}.",
+        f"Ping-pong: the top tier turned over {turned}{still}; {why}.",
         confidence,
         tuple(signs),
         tuple(_known(("hot_share_spread", seen.hot_share_spread, "ratio"))),

@@ -78,11 +78,11 @@ def describe_service(service: SummarisedService) -> str:
     if cold is None or resident is None:
         where = f" It runs on {counted(summary.n_hosts, 'host')}." if summary.n_hosts else ""
         reason = (service.heat_reason or "no heat in the window").rstrip(".")
-        return f"How warm its memory is, is not known: {reason}.{where}"
-    first = f"{in_percent(cold)} of the {in_bytes(resident)} that were measured is cold"
-    interval = summary.cold_ratio.interval
+        return f"No heat classes: {reason}.{where}"
+    interval, within = summary.cold_ratio.interval, ""
     if interval is not None and in_percent(interval.lo) != in_percent(interval.hi):
-        first += f" ({in_percent(interval.lo)} to {in_percent(interval.hi)})"
+        within = f"{in_percent(interval.lo)} to {in_percent(interval.hi)}, "
+    first = f"{in_percent(cold)} of sampled memory is cold ({within}{in_bytes(resident)} sampled)"
     misplaced = heat.hot_outside_dram_bytes.value
     second = "" if not misplaced else f"; {in_bytes(misplaced)} of hot memory lies outside DRAM"
     return f"{first}{second}, on {counted(summary.n_hosts_with_heat, 'host')} with heat."
@@ -107,16 +107,16 @@ def describe_fleet(numbers: FleetNumbers, resident: Figure) -> str:
     parts = []
     cold, misplaced = numbers.heat.cold_ratio.value, numbers.heat.hot_outside_dram_bytes.value
     if cold is None or resident.value is None:
-        parts.append(f"How warm the memory of {counted(numbers.hosts, 'host')} is, is not known yet")
+        parts.append(f"No heat classes yet for {counted(numbers.hosts, 'host')}")
     else:
-        parts.append(f"{in_percent(cold)} of the {in_bytes(resident.value)} with measured heat is cold")
+        parts.append(f"{in_percent(cold)} of sampled memory is cold ({in_bytes(resident.value)} sampled)")
     if misplaced:
         parts.append(f"{in_bytes(misplaced)} of hot memory lies outside DRAM")
     troubles = []
     if numbers.in_need:
-        troubles.append(f"{counted(numbers.in_need, 'host')} {'needs' if numbers.in_need == 1 else 'need'} a look")
+        troubles.append(f"{counted(numbers.in_need, 'host')} {'needs' if numbers.in_need == 1 else 'need'} attention")
     if numbers.tiering_off:
-        troubles.append(f"tiering is off on {counted(numbers.tiering_off, 'host')} with slower tiers")
+        troubles.append(f"tiering is disabled on {counted(numbers.tiering_off, 'host')} with slower tiers")
     if numbers.silent:
         troubles.append(f"{counted(numbers.silent, 'host')} {'is' if numbers.silent == 1 else 'are'} silent")
     elif numbers.late:

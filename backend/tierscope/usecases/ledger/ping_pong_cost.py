@@ -89,18 +89,20 @@ def advise_stop(
 ) -> StopView:
     """Stop, where futile moves last and cost more than the floors. `subject`: "service" or "host"."""
     if state is None or state == "ok":
-        return StopView(advised=False, why="The moves are not known to be in vain.", how=None)
+        return StopView(advised=False, why="Migrations are not known to be futile.", how=None)
     if lasted_s < needed_s:
-        why = f"Moves in vain for {lasted_s:.0f} s so far; advice comes after {needed_s:.0f} s."
+        why = f"Futile migrations for {lasted_s:.0f} s so far; advice follows after {needed_s:.0f} s."
         return StopView(advised=False, why=why, how=None)
     if state == "warn" and not all(part.measures for part in parts):
-        why = "Flows and memory sizes look like moves in vain; hot memory or throughput, measured, would make sure."
+        why = "Migration rates look futile; measured hot memory or throughput would confirm it."
         return StopView(advised=False, why=why, how=None)
     paid = _over_floor(cost)
     if not paid:
-        return StopView(advised=False, why="The moves are in vain and cost less than the floors.", how=None)
+        return StopView(
+            advised=False, why="Migrations bring no benefit, but cost less than the action threshold.", how=None
+        )
     why = (
-        f"Moves in vain for {lasted_s:.0f} s, at {', '.join(paid)}, while residency stands still"
+        f"Futile migrations for {lasted_s:.0f} s, at {', '.join(paid)}, while placement does not improve"
         f"{_throughput_text(parts)}."
     )
     return StopView(advised=True, why=why, how=_how(parts, subject))

@@ -15,7 +15,7 @@ export function fleet(): FleetOverview {
     values: wave(count, level, level / 2, phase),
   })
   return {
-    headline: '47 % of 5.9 TiB is cold; 61.3 GiB of hot memory lies outside DRAM, and 1 host needs a look.',
+    headline: '47 % of 5.9 TiB is cold; 61.3 GiB of hot memory lies outside DRAM, and 1 host needs attention.',
     window: mockWindow,
     simulated: true,
     hosts_reporting: 16,
