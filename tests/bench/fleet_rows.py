@@ -144,7 +144,7 @@ def store_service_moves(
 
 
 def store_sketches(database: Database, groups: dict[int, int], start: datetime) -> None:
-    """Quantiles of like hosts in one hour and one day: `groups` are their hosts by id."""
+    """Quantiles of peer hosts in one hour and one day: `groups` are their hosts by id."""
     rng = np.random.default_rng(7)
     metrics = tuple(metric.key for metric in FLEET_METRICS)
     medians = tuple(rng.random(6 * len(metrics)).tolist())

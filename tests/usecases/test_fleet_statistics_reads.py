@@ -1,4 +1,4 @@
-"""Fleet statistics from samples to answer: groups of like hosts, outliers, changes beside events, look-alikes."""
+"""Fleet statistics from samples to answer: groups of peer hosts, outliers, changes beside events, look-alikes."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing

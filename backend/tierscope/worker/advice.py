@@ -12,6 +12,6 @@ from tierscope.worker.resources import worker_database
 
 @shared_task(name="advice.refresh")
 def refresh() -> dict[str, int] | None:
-    """Judge services and hosts anew; what was done, None where another worker is at it."""
+    """Judge services and hosts again; what was done, None where another worker is at it."""
     done = RefreshAdvice(worker_database(), utc_now, Settings()).run()
     return None if done is None else asdict(done)

@@ -34,7 +34,7 @@ export function alertState(state: AlertState): StateText {
 const ranks: Record<AlertSeverity, number> = { critical: 0, warning: 1, info: 2 }
 const msPerRank = 1e14
 
-/** A number by which alerts are ordered: the gravest first, and of equal ones the longest going on. */
+/** A number by which alerts are ordered: the most severe first, and of equal ones the longest going on. */
 export function urgency(alert: { severity: AlertSeverity; started_at: string }): number {
   return ranks[alert.severity] * msPerRank + Date.parse(alert.started_at)
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { openApp } from '../mock-api/render'
 
 describe('the statistics of the fleet page', () => {
-  it('names hosts that stand apart, changes with the event near them, and groups of like hosts', async () => {
+  it('names hosts that stand apart, changes with the event near them, and groups of peer hosts', async () => {
     openApp('/')
     expect((await screen.findByTestId('fleet-outliers')).textContent).toContain('Outlier hosts')
     expect(await screen.findByText('6.4')).toBeTruthy()

@@ -351,7 +351,7 @@ class AuditItem(TypedDict):
 
 
 class AutoArms(TypedDict):
-    """Arms drawn at random from like hosts of the service."""
+    """Arms drawn at random from peer hosts of the service."""
 
     canary_n: int
     seed: NotRequired[int | None]
@@ -409,7 +409,7 @@ BacktestSpan = TypedDict(
 
 
 class BacktestSubject(TypedDict):
-    """One subject. Per bucket of the axis the value furthest towards the threshold, and the gravest state."""
+    """One subject. Per bucket of the axis the value furthest towards the threshold, and the most severe state."""
 
     fired: int
     firing_seconds: int
@@ -1191,7 +1191,7 @@ class FunctionItem(TypedDict):
 
 
 class Group(TypedDict):
-    """Like-for-like hosts."""
+    """Peer hosts."""
 
     key: GroupKey
     metrics: list[GroupMetric]

@@ -837,7 +837,7 @@ class Client(Transport):
         from_: str | None = None,
         to: str | None = None,
     ) -> models.ExperimentPlan:
-        """Power before starting. How many hosts an experiment needs, and what the like hosts of the service could
+        """Power before starting. How many hosts an experiment needs, and what the peer hosts of the service could
         find. Default: seven days.
         """
         return cast(
@@ -1050,8 +1050,8 @@ class Client(Transport):
     def read_fleet_statistics(
         self, *, service: str | None = None, metric: str | None = None, from_: str | None = None, to: str | None = None
     ) -> models.FleetStatistics:
-        """Like-for-like groups, outliers, changes. Quantiles by group of like hosts, hosts that differ from their
-        like, and changes with the events beside them.
+        """Peer groups, outliers, change points. Quantiles by group of peer hosts, hosts that differ from their peers,
+        and changes with the events around them.
         """
         return cast(
             "models.FleetStatistics",

@@ -40,7 +40,7 @@ class BacktestSpan(Model):
 
 
 class BacktestSubject(Model):
-    """One subject. Per bucket of the axis the value furthest towards the threshold, and the gravest state."""
+    """One subject. Per bucket of the axis the value furthest towards the threshold, and the most severe state."""
 
     kind: SubjectKind
     id: str

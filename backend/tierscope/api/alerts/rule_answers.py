@@ -60,7 +60,7 @@ class RuleRequest(Model):
     n_of_m: Counted | None = None
     no_data: NoData = Field(
         default="keep",
-        description="Without data a firing alert goes on (`keep`), is resolved (`ok`), or missing data is alerted on.",
+        description="Without data a firing alert keeps its state (`keep`), resolves (`ok`), or missing data alerts.",
     )
     no_data_after_seconds: int = Field(default=300, ge=60, le=MAX_COUNT)
     severity: Severity = "warning"

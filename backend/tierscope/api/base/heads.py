@@ -1,6 +1,6 @@
 """The server's side of HTTP, with bounds that uvicorn's lacks: how long the head of a request may be.
 
-By itself it holds a first line or a header of any length before anybody is asked, and joins it anew with every part
+By itself it holds a first line or a header of any length before anybody is asked, and joins it again with every part
 that comes, so that megabytes of one header keep everybody waiting.
 """
 

@@ -156,11 +156,11 @@ class ExperimentPlan(Model):
     effect_ratio: float
     window: Window
     baseline: Figure
-    spread_ratio: Figure = Field(description="Standard deviation over like hosts, relative to their mean.")
+    spread_ratio: Figure = Field(description="Standard deviation over peer hosts, relative to their mean.")
     correlation: float | None
     hosts_per_arm_needed: int | None
     like_hosts: int = Field(description="Hosts that can be drawn.")
-    detectable_effect_ratio: float | None = Field(description="With half of the like hosts in each arm.")
+    detectable_effect_ratio: float | None = Field(description="With half of the peer hosts in each arm.")
     points: list[PowerPoint]
     excluded: list[Excluded]
     choices: list[MetricChoice]

@@ -1,4 +1,4 @@
-"""Experiments: canary hosts against like hosts, before and after a change."""
+"""Experiments: canary hosts against control hosts, before and after a change."""
 
 from typing import Annotated
 
@@ -32,7 +32,7 @@ class MetricRequest(Model):
 
 
 class AutoArms(Model):
-    """Arms drawn at random from like hosts of the service."""
+    """Arms drawn at random from peer hosts of the service."""
 
     canary_n: int = Field(ge=1, le=10_000)
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="Absent: drawn, and stored.")
@@ -110,7 +110,7 @@ def plan_experiment(
     from_: From = None,
     to: To = None,
 ) -> Response:
-    """How many hosts an experiment needs, and what the like hosts of the service could find. Default: seven days."""
+    """How many hosts an experiment needs, and what the peer hosts of the service could find. Default: seven days."""
     view = reads.plan(service, metric=metric, effect_ratio=effect_ratio, from_=from_, to=to)
     return answer(request, ExperimentPlan, view)
 

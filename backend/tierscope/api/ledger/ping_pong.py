@@ -62,13 +62,13 @@ class PingPongHistory(Model):
     origin: Origin
     window: Window
     kind: Literal["measured", "sampled", "upper_bound", "not_available"]
-    state: State | None = Field(description="At the window's end, the gravest of its hosts; null without data.")
+    state: State | None = Field(description="At the window's end, the most severe of its hosts; null without data.")
     ratio: Figure
     churn_pages_per_s: Figure
     churn_pages_per_s_per_gib: Figure
     axis: TimeAxis
     series: list[Series]
-    states: list[State | None] = Field(description="The gravest state within each bucket; null in gaps.")
+    states: list[State | None] = Field(description="The most severe state within each bucket; null in gaps.")
     spans: list[StateSpan] = Field(description="All stretches of warn and crit, the oldest first.")
     hosts: list[HostState]
     cost: MoveCost

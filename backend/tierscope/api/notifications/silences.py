@@ -47,7 +47,7 @@ class Silence(Model):
     status: Literal["pending", "active", "expired"]
     matches: list[str]
     problem: str | None = Field(
-        default=None, description="Why it cannot be read and holds back nothing: end it, and make it anew."
+        default=None, description="Why it cannot be read and mutes nothing: expire it, and create it again."
     )
 
 

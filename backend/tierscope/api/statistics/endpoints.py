@@ -1,4 +1,4 @@
-"""Statistics over many hosts: like-for-like groups, outliers, changes, services that behave alike."""
+"""Statistics over many hosts: peer groups, outliers, change points, services that behave alike."""
 
 from typing import Annotated, Literal
 
@@ -58,7 +58,7 @@ class GroupMetric(Model):
 
 
 class Group(Model):
-    """Like-for-like hosts."""
+    """Peer hosts."""
 
     key: GroupKey
     n_hosts: int
@@ -154,7 +154,7 @@ router = APIRouter(tags=["fleet"], dependencies=[Depends(requires("read:fleet"))
 Reads = Annotated[FleetStatisticsReads, Depends(use(lambda held: held.fleet_statistics))]
 
 
-@router.get("/v1/fleet/statistics", response_model=FleetStatistics, summary="Like-for-like groups, outliers, changes")
+@router.get("/v1/fleet/statistics", response_model=FleetStatistics, summary="Peer groups, outliers, change points")
 def read_fleet_statistics(
     request: Request,
     reads: Reads,
@@ -163,7 +163,7 @@ def read_fleet_statistics(
     from_: From = None,
     to: To = None,
 ) -> Response:
-    """Quantiles by group of like hosts, hosts that differ from their like, and changes with the events beside them."""
+    """Quantiles by group of peer hosts, hosts that differ from their peers, and changes with the events around them."""
     return answer_reused(
         request,
         FleetStatistics,

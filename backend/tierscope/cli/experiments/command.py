@@ -1,4 +1,4 @@
-"""`tierscope experiments`: start, look at and end comparisons of canary hosts with like hosts."""
+"""`tierscope experiments`: start, look at and end comparisons of canary hosts with control hosts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tierscope.usecases.experiments.views import ExperimentView
     from tierscope.usecases.experiments.writes import NewMetric
 
-app = typer.Typer(help="Compare canary hosts with like hosts, before and after a change.", no_args_is_help=True)
+app = typer.Typer(help="Compare canary hosts with control hosts, before and after a change.", no_args_is_help=True)
 
 State = Literal["planned", "running", "ended"]
 Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
@@ -83,7 +83,7 @@ def plan(
     else:
         typer.echo(f"{view.hosts_per_arm_needed} hosts in each arm find {effect:.1%} of {view.label.lower()}.")
         found = _share(view.detectable_effect_ratio)
-        typer.echo(f"{view.like_hosts} like hosts can be drawn; half and half, they find {found}.")
+        typer.echo(f"{view.like_hosts} peer hosts can be drawn; split in half, they detect {found}.")
     if view.hosts_per_arm_needed is None:
         raise typer.Exit(NOT_ENOUGH_DATA)
 

@@ -37,7 +37,7 @@ def import_prometheus(
     label: Annotated[
         list[str] | None, typer.Option(help="A label to add, name=value; default the external labels of Prometheus.")
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Begin anew instead of where the last run ended.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Start over instead of where the last run ended.")] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:

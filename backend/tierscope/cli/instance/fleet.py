@@ -35,7 +35,7 @@ class FleetLog:
         """Return the complete lines since the last call."""
         try:
             with self.path.open("rb") as file:
-                # A log that was put aside begins anew.
+                # A log that was rotated starts again.
                 self.offset = self.offset if self.offset <= self.path.stat().st_size else 0
                 file.seek(self.offset)
                 text, newline, _ = file.read().rpartition(b"\n")

@@ -284,7 +284,7 @@ class InstanceRun:
     def _note_unwritten(self, error: OSError) -> None:
         """Go on with the state in memory: who looks after the parts must outlive a full disk. It is said once."""
         if not self.unwritten:
-            self.say(f"the state file cannot be written, the parts are looked after all the same: {error}")
+            self.say(f"the state file cannot be written; supervision continues: {error}")
         self.unwritten = True
 
     def _unborn_sender(self) -> ComponentState:

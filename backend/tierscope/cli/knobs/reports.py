@@ -116,7 +116,7 @@ def _piece(piece: KnobAdvice) -> list[str]:
     lines += _found(piece)
     lines.append(f"   effect: {piece.effect}" + ("" if piece.effect_figure is None else f" {_effect(piece)}"))
     lines.append(f"   risk: {piece.risk}")
-    lines += [f"   take back: {line}" for line in piece.files.rollback_commands.splitlines()]
+    lines += [f"   roll back: {line}" for line in piece.files.rollback_commands.splitlines()]
     lines.append(f"   verify: {piece.verify}")
     return lines if piece.note is None else [*lines, f"   note: {piece.note}"]
 

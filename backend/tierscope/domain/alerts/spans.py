@@ -66,7 +66,7 @@ def bucket_values(values: Floats, groups: Ints, *, greatest: bool) -> Floats:
 
 
 def bucket_levels(levels: Levels, groups: Ints) -> Iterator[str]:
-    """The gravest level of each bucket, by name."""
+    """The most severe level of each bucket, by name."""
     size = int(groups[-1]) + 1 if len(groups) else 0
     worst = np.zeros(size, np.int8)
     np.maximum.at(worst, groups, _GRAVITY[levels])

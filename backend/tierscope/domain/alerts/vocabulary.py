@@ -2,7 +2,7 @@
 
 A flow is an amount per interval: by itself it stands for its rate in the minute. A gauge is a state at the end of the
 minute, a word one of a few named states. A derived series stands for a condition's part, written in this language.
-Over the hosts of a fleet flows and bytes add up, shares are averaged, and of words the gravest counts.
+Over the hosts of a fleet flows and bytes add up, shares are averaged, and of words the most severe counts.
 """
 
 from dataclasses import dataclass

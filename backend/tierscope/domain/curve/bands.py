@@ -128,7 +128,7 @@ def draw_pages(host: HostPages, draws: int, random: np.random.Generator) -> Floa
 def draw_hosts(points: Floats, replicas: Floats, weights: Floats, *, seed: int = SEED) -> Floats:
     """Draws [draws, ...] of the weighted mean over hosts: of hosts, then of pages within each.
 
-    `points` [n, ...] are the hosts' own values, `replicas` [n, r, ...] those values with the pages drawn anew. With one
+    `points` [n, ...] are the hosts' own values, `replicas` [n, r, ...] those values with pages drawn again. With one
     host only pages are drawn. What hosts differ by beyond the error of their pages is stretched where they are few: n
     draws of n vary by (n - 1) / n of what they should, and their variance is itself a guess (Student's t).
     """

@@ -172,7 +172,7 @@ class Band:
 def host_band(
     hosts: Sequence[Gaps], *, idle_intervals: int | None = None, draws: int = 2000, level: float = 0.95, seed: int = 0
 ) -> Band:
-    """Percentile bootstrap over hosts: draws whole hosts, pools their gaps, and estimates anew.
+    """Percentile bootstrap over hosts: draws whole hosts, pools their gaps, and estimates again.
 
     Pages of a host share their load, so intervals that treat pages as independent (Greenwood) are far too narrow.
     """

@@ -16,7 +16,7 @@ _WHOLE = 32
 
 @dataclass(frozen=True, slots=True, order=True)
 class LikeKey:
-    """What like hosts have in common. "" where a host does not say: those are alike in not saying."""
+    """What peer hosts have in common. "" where a host does not say: those are alike in not saying."""
 
     sku: str
     ratio: str

@@ -20,7 +20,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """Squared distances in bytes below and above the values of strata [g, 4]; zero where all pages were looked at."""
+    """Squared distances in bytes below and above the values of strata [g, 4]; zero where all pages were scanned."""
 
     below: Floats
     above: Floats

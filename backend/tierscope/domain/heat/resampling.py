@@ -1,4 +1,4 @@
-"""The BCa bootstrap of a median over hosts, without drawing the hosts anew for every figure.
+"""The BCa bootstrap of a median over hosts, without drawing the hosts again for every figure.
 
 The places of the middle values in a resample of n ordered values depend on n and the seed alone. They are drawn once,
 from the stream that `scipy.stats.bootstrap` draws from, so that the interval is the one that it returns; the jackknife

@@ -48,7 +48,7 @@ class RateSum:
     """A rate of several hosts together; sums of two are the sums of both their hosts.
 
     `n_hosts` have ledger rows, of which `n_known` count this; `per_s` adds up their own rates. `start_s` and `end_s`
-    bound their rows, in Unix seconds. `broken`: counters of some began anew.
+    bound their rows, in Unix seconds. `broken`: counters of some restarted.
     """
 
     n_hosts: int = 0
@@ -129,5 +129,5 @@ def _figure(found: RateSum, what: RateDefinition, *, one_tier: bool) -> Figure:
 
 def _unknown(found: RateSum, what: RateDefinition) -> Figure:
     if found.broken:
-        return absent(what.definition, what.unit, "not_enough_data", "The counters began anew: no interval to compare.")
+        return absent(what.definition, what.unit, "not_enough_data", "The counters restarted: no interval to compare.")
     return absent(what.definition, what.unit, "not_supported", "This kernel does not count it.")

@@ -15,7 +15,7 @@ from tierscope.domain.ledger.plan import ColumnPlan, Plan, pick
 class Ledger:
     """n intervals of the ledger. `values` [n, columns] is 0 where not `present`; `times_s` are interval ends.
 
-    `cause` [n] is the gravest reason of the row (Cause); rows of a gap keep their differences.
+    `cause` [n] is the most severe reason of the row (Cause); rows of a gap keep their differences.
     """
 
     times_s: Floats
@@ -91,7 +91,7 @@ _GRAVITY = np.array([0, 4, 3, 1, 2, 0], np.int8)  # by Cause: reboot over backwa
 
 
 def _gravest(worst: npt.NDArray[np.int8], causes: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-    """The gravest cause of each row, of `worst` [n] and `causes` [n, m]."""
+    """The most severe cause of each row, of `worst` [n] and `causes` [n, m]."""
     for column in causes.T:
         worst = np.where(_GRAVITY[column] > _GRAVITY[worst], column, worst)
     return worst

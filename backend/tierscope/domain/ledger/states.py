@@ -274,6 +274,6 @@ def _rises(values: Floats) -> bool:
 
 
 def gravest(states: Sequence[State | None]) -> State | None:
-    """The gravest of states, None where none is known."""
+    """The most severe of states, None where none is known."""
     known = [state for state in states if state is not None]
     return max(known, key=lambda state: SEVERITY[state], default=None)

@@ -1,4 +1,4 @@
-"""A stored configuration of routes, read part by part: what cannot be read is set aside, and the rest is in force."""
+"""A stored configuration of routes, read part by part: what cannot be read is quarantined, and the rest is in force."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ T = TypeVar("T")
 def read_stored(document: Any) -> tuple[Routing, tuple[str, ...]]:  # noqa: ANN401 - whatever the database holds
     """What of a stored configuration can be read, and what is wrong with the rest, by its place.
 
-    A route is set aside with the routes within it. Matchers whose expression cannot be read any more match nothing.
+    A route is quarantined with the routes within it. Matchers whose expression cannot be read any more match nothing.
     """
     if not isinstance(document, dict):
         return Routing(), ("the configuration is no object",)

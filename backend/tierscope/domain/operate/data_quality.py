@@ -103,7 +103,7 @@ def explain(gap: Gap, facts: HostFacts, *, now: datetime) -> ExplainedGap:
             gap, "dropped", f"the agent lost {dropped} batches: its spool was full or damaged, or they were refused"
         )
     if any(gap.start - reach <= stream <= gap.end + reach for stream in facts.streams):
-        return ExplainedGap(gap, "new_stream", "the agent began with an empty spool: it was installed anew or wiped")
+        return ExplainedGap(gap, "new_stream", "the agent began with an empty spool: it was reinstalled or wiped")
     if facts.missing_batches:
         word = "batch has" if facts.missing_batches == 1 else "batches have"
         return ExplainedGap(gap, "on_the_way", f"{facts.missing_batches} {word} not arrived; the agent may still send")
@@ -111,7 +111,7 @@ def explain(gap: Gap, facts: HostFacts, *, now: datetime) -> ExplainedGap:
 
 
 def increases(values: Sequence[tuple[datetime, int | None]]) -> tuple[tuple[datetime, int], ...]:
-    """When a count rose and by how much; one that falls began anew at zero. The first value is what was before."""
+    """When a count rose and by how much; one that falls restarted at zero. The first value is what was before."""
     found = []
     before: int | None = None
     for at, value in values:

@@ -12,7 +12,7 @@ ALIKE = 1.05
 
 @dataclass(frozen=True, slots=True)
 class HostKind:
-    """What makes hosts like-for-like. Sizes in bytes; None where the inventory does not say."""
+    """What makes hosts comparable. Sizes in bytes; None where the inventory does not say."""
 
     cpu_model: str | None
     dram_bytes: float | None

@@ -1,4 +1,4 @@
-"""Statistics over many hosts: mergeable quantiles, outliers, change points, groups of like hosts."""
+"""Statistics over many hosts: mergeable quantiles, outliers, change points, groups of peer hosts."""
 
 from tierscope.domain.statistics.changes import Alarm, Change, find_changes, level_changes, match_events, watch
 from tierscope.domain.statistics.groups import SMALL_GROUP, Cluster, cluster_services, shrink, standardise

@@ -40,7 +40,7 @@ class Outlier:
 
 
 def flag_hosts(window: Mapping[str, float]) -> tuple[Outlier, ...]:
-    """Hosts beyond the limit in one window of one like-for-like group. Fewer than eight hosts have no outliers."""
+    """Hosts beyond the limit in one window of one peer group. Fewer than eight hosts have no outliers."""
     if len(window) < MIN_HOSTS:
         return ()
     values = np.array(list(window.values()), np.float64)
@@ -63,7 +63,7 @@ def persisting(flagged: Sequence[Sequence[Outlier]]) -> tuple[Outlier, ...]:
 
 
 def find_outliers(windows: Sequence[Mapping[str, float]]) -> tuple[Outlier, ...]:
-    """Hosts of one like-for-like group beyond the limit, on the same side, in the newest three windows.
+    """Hosts of one peer group beyond the limit, on the same side, in the newest three windows.
 
     `windows` hold the value of each host, oldest first. Groups of fewer than eight hosts have no outliers.
     """

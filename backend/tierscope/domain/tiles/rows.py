@@ -1,6 +1,6 @@
 """Matching the row lists of two epochs, so that the past of a mapping can be shown beside its present.
 
-A named mapping is the same where kind, name and offset agree. Unnamed ones are numbered anew in every epoch: they are
+A named mapping is the same where kind, name and offset agree. Unnamed ones are renumbered in every epoch: they are
 the same only where exactly one of each epoch has that size. Rows without a counterpart have no known past.
 """
 

@@ -11,7 +11,7 @@ from tierscope.core.database import WriteTransaction
 def delete_buckets(
     transaction: WriteTransaction, table: str, host_id: int, service_id: int, starts: Sequence[datetime]
 ) -> None:
-    """Remove the rows of whole buckets before they are written anew. `service_id` 0 = a table without services."""
+    """Remove the rows of whole buckets before they are rewritten. `service_id` 0 = a table without services."""
     by_service = " AND service_id = :service" if service_id else ""
     statement = text(
         f'DELETE FROM "{table}" WHERE host_id = :host{by_service}'  # noqa: S608 - a table's own name

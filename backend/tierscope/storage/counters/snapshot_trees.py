@@ -21,7 +21,7 @@ _SCOPES = (("nodes", "node"), ("cgroups", "cgroup"), ("services", "service"))
 class Snapshots:
     """n snapshots of k counters in order of time.
 
-    `boots` [n] differ where the kernel started anew. `values` [n, k] are 0 where not `present`. `inventory` is that of
+    `boots` [n] differ where the kernel restarted. `values` [n, k] are 0 where not `present`. `inventory` is that of
     the newest snapshot.
     """
 
@@ -62,7 +62,7 @@ def _documents(lines: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - a bina
     for line in lines:
         document = json.loads(line)
         if not str(document.get("schema", "")).startswith(_SCHEMA):
-            raise RuntimeError("the agent's program answers in another format: build it anew with `make agent`")
+            raise RuntimeError("the agent's program answers in another format: rebuild it with `make agent`")
         yield document
 
 

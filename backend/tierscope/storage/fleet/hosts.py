@@ -172,7 +172,7 @@ def read_host_services(session: ReadSession, host_ids: Sequence[int]) -> dict[in
 
 
 def read_findings(session: ReadSession, host_ids: Sequence[int]) -> dict[int, list[FindingRow]]:
-    """Findings that hold now, the gravest first."""
+    """Findings that hold now, the most severe first."""
     statement = text(
         "SELECT host_id, finding_id AS id, severity, cause, fix, confidence, since FROM findings"
         " WHERE host_id = ANY(:hosts) AND until IS NULL"

@@ -97,7 +97,7 @@ def sum_hosts(session: ReadSession, limits: Limits, problems: Problems) -> Fleet
 
 
 def worst_hosts(session: ReadSession, limits: Limits, problems: Problems, *, limit: int) -> list[tuple[int, int]]:
-    """(host, weight) of those with any problem, the gravest first, then by name."""
+    """(host, weight) of those with any problem, the most severe first, then by name."""
     statement = text(
         "SELECT id, weight FROM (SELECT id, name, coalesce(weight, 0)"  # noqa: S608 - a statement of our own
         " + CASE WHEN verdict = ANY(:bad) THEN :verdict ELSE 0 END"

@@ -19,7 +19,7 @@ RATES = ("promoted", "demoted", "psi")
 class HostRecent:
     """A host's row. Times bound its newest ledger rows; None without any, or where its inventory does not say.
 
-    `broken`: its counters began anew. `one_tier`: it is known to have no second tier.
+    `broken`: its counters restarted. `one_tier`: it is known to have no second tier.
     """
 
     host_id: int

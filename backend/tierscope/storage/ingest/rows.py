@@ -188,7 +188,7 @@ class Rows:
             tally.rows["tile_columns"] += 1
         if unknown:
             tally.set_aside += unknown
-            tally.warnings.append(f"{unknown} tile columns of an unknown epoch were set aside")
+            tally.warnings.append(f"{unknown} tile columns of an unknown epoch were quarantined")
 
     def _add_page_samples(self, item: Incoming, tally: Tally, refused: set[int]) -> None:
         for sample in item.batch.page_samples:

@@ -149,7 +149,7 @@ def forget_before(transaction: WriteTransaction, kind: ObjectKind, before: datet
 def forget_hours(
     transaction: WriteTransaction, kind: ObjectKind, host_id: int, service_id: int, hours: Sequence[datetime]
 ) -> int:
-    """Give up the objects of hours whose rows are made anew."""
+    """Give up the objects of hours whose rows are rebuilt."""
     statement = text(f"{FORGET}kind = :kind AND host_id = :host AND service_id = :service AND ts = ANY(:hours)")
     values = {"kind": kind, "host": host_id, "service": service_id, "hours": list(hours)}
     return transaction.execute(statement, values).rowcount

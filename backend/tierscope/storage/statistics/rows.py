@@ -20,7 +20,7 @@ _LOCK_KEY = 0x7469_6572_666C_7374  # "tierflst": one process at a time makes the
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group: like hosts of a service, or all of them (`key` None)."""
+    """A group: peer hosts of a service, or all of them (`key` None)."""
 
     id: int
     service_id: int

@@ -187,7 +187,7 @@ inventory = Table(
 )
 
 host_recent = Table(
-    # The newest hour of a host's ledger and what its inventory says, made anew with every row of the ledger.
+    # The newest hour of a host's ledger and what its inventory says, rebuilt with every row of the ledger.
     "host_recent",
     metadata,
     _host(primary_key=True),
@@ -358,7 +358,7 @@ experiment_hosts = Table(
 )
 
 fleet_groups = Table(
-    # Hosts that are counted together: like-for-like ones, and all hosts of a service (the four parts are null).
+    # Hosts that are counted together: peer hosts, and all hosts of a service (the four parts are null).
     "fleet_groups",
     metadata,
     _id(),

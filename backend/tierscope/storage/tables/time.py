@@ -312,7 +312,7 @@ self_reports = _table(
 )
 
 fleet_sketches = Table(
-    # Values of like hosts by hour, and by day for long windows: domain/statistics/sketches.py. ts = the start.
+    # Values of peer hosts by hour, and by day for long windows: domain/statistics/sketches.py. ts = the start.
     "fleet_sketches",
     metadata,
     _int("group_id"),  # fleet_groups.id

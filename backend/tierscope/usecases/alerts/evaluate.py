@@ -30,7 +30,7 @@ from tierscope.usecases.alerts.subjects import Fleet, Subject
 SETTLING_SECONDS = 15.0
 """Rows of the last moment may still be in a transaction that has not ended."""
 MOST_MINUTES = 360
-"""After a longer pause evaluation begins anew at this distance: what lay before is not judged."""
+"""After a longer pause evaluation restarts at this distance: what lay before is not judged."""
 _MINUTES_AT_ONCE = 60
 
 

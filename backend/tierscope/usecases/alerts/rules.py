@@ -110,7 +110,7 @@ class Rules:
             return _views(transaction, [_require(transaction, public_id)])[0]
 
     def update(self, rule_id: str, rule: Rule, *, actor: str) -> RuleView:
-        """Put another rule in its place. Where it says something else of the same minutes, its states begin anew.
+        """Put another rule in its place. Where it says something else of the same minutes, its states start over.
 
         Raises:
             NotFound: there is no such rule.
@@ -214,7 +214,7 @@ def put_rule(transaction: WriteTransaction, row: RuleRow, rule: Rule, *, author:
 def store_shipped(transaction: WriteTransaction, *, now: datetime) -> None:
     """Bring the shipped rules to what this version ships. Whether one is switched on stays as people set it.
 
-    A shipped rule that cannot be read is stored anew; a name that such a rule of people has taken is passed over.
+    A shipped rule that cannot be read is stored again; a name that such a rule of people has taken is passed over.
     """
     rules = shipped_rules()
     names = {rule.name for rule in rules}
@@ -305,7 +305,7 @@ def _require(session: ReadSession, rule_id: str) -> RuleRow:
     if isinstance(row, UnreadableRule):
         raise NotFound(
             f"the stored rule {row.name!r} cannot be read: {row.reason}",
-            next_step=f"Delete it (DELETE /v1/rules/{row.public_id}) and add it anew.",
+            next_step=f"Delete it (DELETE /v1/rules/{row.public_id}) and add it again.",
         )
     return row
 

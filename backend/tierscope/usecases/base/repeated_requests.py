@@ -1,4 +1,4 @@
-"""A request that is sent again with its Idempotency-Key makes nothing anew: it is answered by the id made first."""
+"""A request that is sent again with its Idempotency-Key creates nothing: it is answered with the id of the first."""
 
 import hashlib
 import json

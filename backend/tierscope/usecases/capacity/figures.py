@@ -17,8 +17,8 @@ NO_PROCESSORS = "Processor time of the hosts is not collected, so that nobody ca
 OF_HOSTS = "Memory is stranded on hosts, not in services: group by sku, rack or a label."
 PEAK = "95th percentile over the hours of the day"
 MIDDLE = "median over the hours of the day"
-OTHERS = "what else lies on the same hosts is taken off"
-DRAM_OTHERS = "other services on the same hosts are not taken off"
+OTHERS = "memory of other services on the same hosts is subtracted"
+DRAM_OTHERS = "memory of other services on the same hosts is not subtracted"
 
 
 def subject_view(

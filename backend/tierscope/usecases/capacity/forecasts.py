@@ -15,7 +15,7 @@ from tierscope.usecases.capacity.views import ExhaustionView, ForecastDay, Metri
 HORIZON_DAYS = 90
 """Of the forecasts that lists show."""
 MEDIAN, EARLY, GROWTH = "capacity.days_to_exhaustion/1", "capacity.early_warning_days/1", "capacity.growth/1"
-NO_CAPACITY = "How much memory there is, is not known: the hosts have sent no inventory."
+NO_CAPACITY = "The memory size is unknown: the hosts have sent no inventory."
 GROUNDING = "A threshold of 90 % of the capacity"
 
 

@@ -30,7 +30,7 @@ MONTHS = 3
 DAYS_PER_QUARTER = 365.25 / 4
 MAX_UNITS = 50_000
 NO_CORES = "Processors are not part of the plan where a kind of host states none, or a service's are not counted."
-GROWTH = "Growth goes on by as many bytes a day as the forecast's median; a service without a forecast does not grow."
+GROWTH = "Growth continues at the forecast's median bytes per day; a service without a forecast does not grow."
 SPREAD = "Parts of one service may share a host; a rule that keeps them apart needs more hosts."
 
 

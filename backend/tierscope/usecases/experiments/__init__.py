@@ -1,1 +1,1 @@
-"""Experiments: canary hosts against like hosts, before and after a change."""
+"""Experiments: canary hosts against control hosts, before and after a change."""

@@ -24,7 +24,7 @@ class Candidates:
 
 
 def like_keys(session: ReadSession, rows: Sequence[HostRow]) -> dict[int, LikeKey]:
-    """The like-for-like key of each host."""
+    """The peer-group key of each host."""
     inventories = read_inventories(session, [row.id for row in rows])
     return {
         row.id: like_key(row.labels, inventories[row.id][1] if row.id in inventories else None, row.agent_version)
@@ -35,7 +35,7 @@ def like_keys(session: ReadSession, rows: Sequence[HostRow]) -> dict[int, LikeKe
 def find_candidates(
     session: ReadSession, service_id: str, *, now: datetime, span: tuple[datetime, datetime], with_data: Collection[int]
 ) -> Candidates:
-    """The largest group of like hosts of a service. `with_data`: hosts that have the metric before the change."""
+    """The largest group of peer hosts of a service. `with_data`: hosts that have the metric before the change."""
     rows = list_hosts(session, wanted=HostFilter(service=service_id), after=None, limit=None)
     busy = busy_hosts(session, *span)
     excluded: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Power before starting: how many hosts an effect needs, and what the like hosts of a service could find."""
+"""Power before starting: how many hosts an effect needs, and what the peer hosts of a service could find."""
 
 import numpy as np
 

@@ -64,7 +64,7 @@ class ExperimentReads:
         return ExperimentPage(items, str(rows[-1].id) if len(rows) == limit else None)
 
     def plan(self, service_id: str, *, metric: str, effect_ratio: float, from_: str | None, to: str | None) -> PlanView:
-        """What an experiment on a metric of a service would need, and what its like hosts could find.
+        """What an experiment on a metric of a service would need, and what its peer hosts could find.
 
         Raises:
             NotFound: there is no such service.

@@ -189,7 +189,7 @@ class ExperimentWrites:
         if len(found.hosts) <= canary_n:
             why = f" For example {found.excluded[0].name}: {found.excluded[0].why}." if found.excluded else ""
             raise Unprocessable(
-                f"{len(found.hosts)} like hosts can be drawn, which leaves no control beside {canary_n}.{why}",
+                f"{len(found.hosts)} peer hosts can be drawn, which leaves no control hosts for {canary_n}.{why}",
                 next_step="Ask for fewer canary hosts, or name the arms.",
             )
         canary, control = draw_canary(found.hosts, canary_n, seed)

@@ -13,7 +13,7 @@ _NOT_TRACKED = (
     "Writes are not tracked here: a service opts in on its hosts (soft-dirty or userfaultfd, `heat.write_tracking`)."
 )
 _NO_SUBPAGES = "No collector here tells the sub-pages of huge pages apart, or none of them was active."
-_ALL_PAGES = "All resident pages were looked at: the figures are not scaled up from a sample."
+_ALL_PAGES = "All resident pages were scanned: the figures are not scaled up from a sample."
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Heat of a service for one request: from its hosts' series while they are few, else from the columns of all of them.
 
-Columns are kept in memory between requests: they change only when the worker stores an hour anew. A bucket that is kept
+Columns are kept in memory between requests: they change only when the worker rebuilds an hour. A bucket that is kept
 for one window is not read again for another.
 """
 
@@ -96,7 +96,7 @@ def find_columns(
 def read_columns(
     session: ReadSession, table: ServiceTable, service_id: int, buckets: Sequence[Bucket], *, counts: bool
 ) -> dict[Method, ColumnSource]:
-    """The columns of these buckets by method, read anew where the worker has stored any of them since."""
+    """The columns of these buckets by method, reloaded where the worker has stored any of them since."""
     by_method: dict[Method, list[Bucket]] = {}
     for bucket in buckets:
         by_method.setdefault(bucket.method, []).append(bucket)

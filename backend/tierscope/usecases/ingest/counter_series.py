@@ -60,7 +60,7 @@ class CounterSeries:
 
 
 def counter_series(session: ReadSession, target_ids: Sequence[int], *, replica_labels: Sequence[str]) -> CounterSeries:
-    """The counters of some targets together, read anew when series were added.
+    """The counters of some targets together, reloaded when series were added.
 
     `replica_labels` tell apart several Prometheus that scrape the same machines.
     """

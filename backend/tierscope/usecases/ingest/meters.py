@@ -43,7 +43,7 @@ class IngestMeters:
             "tierscope_ingest_late_points", "Points that came too late: acknowledged, not stored.", registry=registry
         )
         self._aside = Counter(
-            "tierscope_ingest_set_aside_points", "Points that were set aside rather than stored.", registry=registry
+            "tierscope_ingest_set_aside_points", "Points that were quarantined rather than stored.", registry=registry
         )
         self._commit_seconds = Histogram(
             "tierscope_ingest_commit_seconds",

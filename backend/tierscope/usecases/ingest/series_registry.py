@@ -43,7 +43,7 @@ class SampleRegistry:
             return self._index
 
     def resolve(self, request: "WriteRequest") -> None:
-        """Finds or stores the series that a request brings anew. Those beyond the limit are left out of it."""
+        """Finds or stores the new series of a request. Those beyond the limit are left out."""
         unknown = request.unknown()
         if not unknown:
             return

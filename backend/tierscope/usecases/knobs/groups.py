@@ -1,4 +1,4 @@
-"""How the hosts of a like-for-like group are set: the value that most of them have, and who differs."""
+"""How the hosts of a peer group are set: the value that most of them have, and who differs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

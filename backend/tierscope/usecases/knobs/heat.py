@@ -113,5 +113,5 @@ def less_unmovable(cold: Figure, stays_bytes: float) -> Figure:
     around = cold.interval
     lo = max((cold.value if around is None else around.lo) - stays_bytes, 0.0)
     hi = cold.value if around is None else around.hi
-    note = "memory that cannot move is taken off: it may be cold or not"
+    note = "unmovable memory is excluded: it may be cold or not"
     return replace(cold, value=least, interval=Interval(lo, hi, None, "bounds"), warnings=(*cold.warnings, note))

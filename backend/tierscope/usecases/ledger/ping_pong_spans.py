@@ -1,4 +1,4 @@
-"""States of several hosts as one line of time: the gravest in each bucket, and the stretches of warn and crit."""
+"""States of several hosts as one line of time: the most severe in each bucket, and the stretches of warn and crit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class SpanView:
 
 
 def bucket_states(parts: Sequence[HostHistory], grid: Grid) -> tuple[State | None, ...]:
-    """The gravest state of any host within each bucket, None where no host has rows."""
+    """The most severe state of any host within each bucket, None where no host has rows."""
     worst = np.full(len(grid), _UNKNOWN, np.int64)
     for part in parts:
         inside = part.rows.times_s > grid.window.start.timestamp()

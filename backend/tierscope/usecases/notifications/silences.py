@@ -79,7 +79,7 @@ def read_matcher_views(views: Sequence[MatcherView]) -> tuple[Matcher, ...]:
 
 
 class Silences:
-    """Silences: list, read, make, end. Acknowledgements: give, take back."""
+    """Silences: list, read, create, expire. Acknowledgements: give, withdraw."""
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database

@@ -222,7 +222,7 @@ def _server(server: ServerFacts) -> Check:
 
 def _encoding(server: ServerFacts) -> Check:
     if server.encoding != "UTF8":
-        step = "make the database anew with ENCODING 'UTF8' and restore a backup into it"
+        step = "create the database again with ENCODING 'UTF8' and restore a backup into it"
         return Check("encoding", "failed", f"{server.encoding}: names in other scripts cannot be stored", step)
     return Check("encoding", "ok", server.encoding)
 

@@ -1,4 +1,4 @@
-"""Which stored rows cannot be read and are set aside, so that the others go on: named with the reason and a way out."""
+"""Stored rows that cannot be read are quarantined, so that the others work: named, with the reason and a way out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -157,11 +157,11 @@ def _since(instance: InstanceState | None, name: str) -> datetime | None:
 
 
 def _skipping(worker: Component, unreadable: Sequence[SetAside]) -> Component:
-    """The worker with the stored rows that are set aside, because nothing is done with them until somebody acts."""
+    """The worker with the quarantined rows: nothing is done with them until somebody acts."""
     if not unreadable or worker.status == "down":
         return worker
     named = "; ".join(f"{row.kind} {row.name!r} ({row.way_out}): {row.reason}" for row in unreadable[:_NAMED])
-    detail = f"{len(unreadable)} stored rows cannot be read and are set aside: {named}"
+    detail = f"{len(unreadable)} stored rows cannot be read and are quarantined: {named}"
     return replace(worker, status="degraded", detail=detail)
 
 

@@ -174,7 +174,7 @@ class DrainMarks:
         for job in (job for job in JOBS if job.kind in due):
             now = self._clock()
             before = _due_before(job, now)
-            # Samples that have no row yet (late ones, the first of a host) go before rows that are made anew.
+            # Samples that have no row yet (late ones, the first of a host) go before rows that are rebuilt.
             most = _CANDIDATES if job is COUNTERS else _SUBJECTS_AT_ONCE
             with self._database.read() as session:
                 subjects = due_subjects(session, job.kind, before=before, limit=most + len(failed))

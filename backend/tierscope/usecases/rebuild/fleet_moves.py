@@ -6,5 +6,5 @@ from tierscope.storage.ledger.fleet import replace_fleet_moves
 
 
 def rebuild_fleet_moves(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Sum the claimed ten minutes anew."""
+    """Sum the claimed ten minutes again."""
     replace_fleet_moves(transaction, claimed.buckets)

@@ -50,7 +50,7 @@ class NewInputs:
         self._found: list[tuple[int, int, Ledger, Columns]] = []
 
     def add(self, part: NewRows, judge: IntervalJudge, rows: Ledger) -> int:
-        """Take the new rows of a host, judged with the rows before them; how many rows were looked at."""
+        """Take the new rows of a host, judged with the rows before them; how many rows were judged."""
         block, fresh, machine = self._narrow(part), part.own.ledger, part.machine
         times_s, seconds = fresh.times_s, fresh.dt_seconds
         first = int(np.searchsorted(rows.times_s, times_s[0] - LEAD.total_seconds(), side="right"))

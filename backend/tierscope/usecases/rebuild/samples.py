@@ -1,6 +1,6 @@
 """From samples of Prometheus to rows of kernel counters, which everything else is built from; and packed hours.
 
-A target whose series hold kernel counters is a host. Its rows are made anew from all samples of the minutes that are
+A target whose series hold kernel counters is a host. Its rows are rebuilt from all samples of the minutes that are
 asked for, and only those that differ are written: doing it again changes nothing.
 """
 

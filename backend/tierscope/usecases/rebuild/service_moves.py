@@ -23,7 +23,7 @@ _DAY = timedelta(days=1)
 
 
 def rebuild_service_moves_1h(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Sum the claimed hours anew, and carry what changed on to the later hours of their days."""
+    """Sum the claimed hours again, and carry what changed over to the later hours of their days."""
     hosts = [host.id for host in hosts_of_service(transaction, claimed.service_id)]
     by_day: dict[datetime, list[datetime]] = {}
     for hour in claimed.buckets:

@@ -23,7 +23,7 @@ from tierscope.usecases.simulate.samples import choose_samples, read_traces
 
 SPAN = timedelta(days=1)
 EVERY = timedelta(hours=20)
-"""A replay is made anew after so long, and sooner where hosts run another policy."""
+"""A replay is repeated after so long, and sooner where hosts run another policy."""
 HOLDS = timedelta(days=3)
 """Older ones are not used."""
 MAX_HOSTS = 8

@@ -1,1 +1,1 @@
-"""Statistics over many hosts: like-for-like groups, outliers, changes, services that behave alike."""
+"""Statistics over many hosts: peer groups, outliers, change points, services that behave alike."""

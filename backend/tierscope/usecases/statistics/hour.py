@@ -1,4 +1,4 @@
-"""One hour of the fleet: the mean of every metric on every host, by group of like hosts, as quantiles and outliers."""
+"""One hour of the fleet: the mean of every metric on every host, by group of peer hosts, as quantiles and outliers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ Group = tuple[int, LikeKey | None]
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Hosts of each service with their like-for-like keys, and the services by all their names."""
+    """Hosts of each service with their peer-group keys, and the services by all their names."""
 
     hosts: Mapping[int, Sequence[int]]
     keys: Mapping[int, LikeKey]

@@ -1,4 +1,4 @@
-"""Reads of fleet statistics: quantiles of like hosts, outliers, changes beside events, services that behave alike."""
+"""Reads of fleet statistics: quantiles of peer hosts, outliers, change points, services that behave alike."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -39,7 +39,7 @@ RANKS = (0.1, 0.5, 0.9, 0.99)
 DEFINITION = "fleet.quantiles/1"
 NOTES = (
     "Values are means of one host over one hour; percentiles are those of all host-hours, never averages.",
-    "Outliers are beyond 3.5 robust standard deviations of at least eight like hosts, three hours in a row.",
+    "Outliers are beyond 3.5 robust standard deviations of at least eight peer hosts, three hours in a row.",
 )
 
 

@@ -120,7 +120,7 @@ class UpdateFleetStatistics:
         return done
 
     def _changes(self, now: datetime) -> int:
-        """Changes of level of every service's metrics over the last three days, found anew."""
+        """Changes of level of every service's metrics over the last three days."""
         end = hour_of(now)
         start = end - CHANGE_SPAN
         with self._database.read() as session:

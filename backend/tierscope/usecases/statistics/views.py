@@ -53,7 +53,7 @@ class GroupMetricView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """Like-for-like hosts. `n_hosts`: of its newest hour."""
+    """Peer hosts. `n_hosts`: of its newest hour."""
 
     key: GroupKeyView
     n_hosts: int

@@ -674,7 +674,7 @@ export interface paths {
         };
         /**
          * Power before starting
-         * @description How many hosts an experiment needs, and what the like hosts of the service could find. Default: seven days.
+         * @description How many hosts an experiment needs, and what the peer hosts of the service could find. Default: seven days.
          */
         get: operations["plan_experiment_v1_experiments_plan_get"];
         put?: never;
@@ -753,8 +753,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Like-for-like groups, outliers, changes
-         * @description Quantiles by group of like hosts, hosts that differ from their like, and changes with the events beside them.
+         * Peer groups, outliers, change points
+         * @description Quantiles by group of peer hosts, hosts that differ from their peers, and changes with the events around them.
          */
         get: operations["read_fleet_statistics_v1_fleet_statistics_get"];
         put?: never;
@@ -3354,7 +3354,7 @@ export interface components {
         };
         /**
          * AutoArms
-         * @description Arms drawn at random from like hosts of the service.
+         * @description Arms drawn at random from peer hosts of the service.
          */
         AutoArms: {
             /** Canary N */
@@ -3475,7 +3475,7 @@ export interface components {
         };
         /**
          * BacktestSubject
-         * @description One subject. Per bucket of the axis the value furthest towards the threshold, and the gravest state.
+         * @description One subject. Per bucket of the axis the value furthest towards the threshold, and the most severe state.
          */
         BacktestSubject: {
             /** Fired */
@@ -4555,7 +4555,7 @@ export interface components {
             correlation: number | null;
             /**
              * Detectable Effect Ratio
-             * @description With half of the like hosts in each arm.
+             * @description With half of the peer hosts in each arm.
              */
             detectable_effect_ratio: number | null;
             /**
@@ -4585,7 +4585,7 @@ export interface components {
             points: components["schemas"]["PowerPoint"][];
             /** Service Id */
             service_id: string;
-            /** @description Standard deviation over like hosts, relative to their mean. */
+            /** @description Standard deviation over peer hosts, relative to their mean. */
             spread_ratio: components["schemas"]["Figure"];
             /** Unit */
             unit: string;
@@ -4999,7 +4999,7 @@ export interface components {
         };
         /**
          * Group
-         * @description Like-for-like hosts.
+         * @description Peer hosts.
          */
         Group: {
             key: components["schemas"]["GroupKey"];
@@ -6982,12 +6982,12 @@ export interface components {
             spans: components["schemas"]["StateSpan"][];
             /**
              * State
-             * @description At the window's end, the gravest of its hosts; null without data.
+             * @description At the window's end, the most severe of its hosts; null without data.
              */
             state: ("ok" | "warn" | "crit") | null;
             /**
              * States
-             * @description The gravest state within each bucket; null in gaps.
+             * @description The most severe state within each bucket; null in gaps.
              */
             states: (("ok" | "warn" | "crit") | null)[];
             stop_moving: components["schemas"]["StopMoving"];
@@ -8196,7 +8196,7 @@ export interface components {
             name: string;
             /**
              * No Data
-             * @description Without data a firing alert goes on (`keep`), is resolved (`ok`), or missing data is alerted on.
+             * @description Without data a firing alert keeps its state (`keep`), resolves (`ok`), or missing data alerts.
              * @default keep
              * @enum {string}
              */
@@ -9079,7 +9079,7 @@ export interface components {
             matches: string[];
             /**
              * Problem
-             * @description Why it cannot be read and holds back nothing: end it, and make it anew.
+             * @description Why it cannot be read and mutes nothing: expire it, and create it again.
              */
             problem?: string | null;
             /**

@@ -32,7 +32,7 @@ interface Bars {
 }
 
 describe('the timeline of alerts', () => {
-  it('has the gravest row first, then what fired longest', () => {
+  it('has the most severe row first, then what fired longest', () => {
     expect(timelineRows(spans, 'rule', mockNow)).toEqual(['<b>Ping-pong</b>', 'Silent', 'Swap'])
     expect(timelineRows(spans, 'subject', mockNow)).toEqual(['host-1', 'host-2'])
   })

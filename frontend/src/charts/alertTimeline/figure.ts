@@ -32,7 +32,7 @@ function seconds(span: TimelineSpan, end: number): number {
   return (span.to === null ? end : Date.parse(span.to) / 1000) - Date.parse(span.from) / 1000
 }
 
-/** The rows of the timeline: the gravest first, and of equal ones those that fired longest. */
+/** The rows of the timeline: the most severe first, and of equal ones those that fired longest. */
 export function timelineRows(spans: TimelineSpan[], by: TimelineRows, end: number): string[] {
   const found = new Map<string, { gravity: number; firing: number }>()
   for (const span of spans) {

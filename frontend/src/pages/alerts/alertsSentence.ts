@@ -5,7 +5,7 @@ function count(n: number, one: string): string {
   return `${n} ${n === 1 ? one : `${one}s`}`
 }
 
-/** What fires, the gravest first, and which of it nobody looks after. */
+/** What fires, the most severe first, and which of it nobody looks after. */
 export function alertsSentence(open: Alert[]): string {
   const firing = open.filter(({ state }) => state === 'firing')
   const silent = open.filter(({ state }) => state === 'no_data').length

@@ -125,7 +125,7 @@ export function FleetPage(): ReactNode {
   )
 }
 
-/** How many alerts fire, the gravest named; leads to them. */
+/** How many alerts fire, the most severe named; leads to them. */
 function FiringAlerts({ refreshMs }: { refreshMs: number | null }) {
   const { data, isError } = useQuery(alertsQuery('firing', {}, refreshMs))
   if (isError) return <ToneTag tone="neutral" label="alerts unknown" />

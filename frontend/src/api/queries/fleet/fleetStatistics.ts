@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
 import { rangeQuery, refreshing, type TimeRange } from '../base/range'
 
-/** Groups of like hosts, hosts that differ from theirs, and changes of level. */
+/** Groups of peer hosts, hosts that differ from theirs, and changes of level. */
 export function fleetStatisticsQuery(range: TimeRange) {
   return queryOptions({
     queryKey: ['fleet-statistics', range.from, range.to],
