@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from tierscope.storage.fleet.hosts import SelfReportRow
-from tierscope.usecases.fleet.agent_plans import PauseState
+from tierscope.usecases.fleet.agent_plans import PauseInfo
 from tierscope.usecases.fleet.host_agent import view_agent
 
-RUNNING = PauseState(paused=False, heat_paused=False, everywhere=False, since=None, actor=None)
+RUNNING = PauseInfo(paused=False, heat_paused=False, everywhere=False, since=None, actor=None)
 
 
 def report(rung: str | None, samples: int | None = 0) -> SelfReportRow:

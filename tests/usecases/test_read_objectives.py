@@ -15,7 +15,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.sensitivity.objectives import ObjectiveReads, ObjectivesView
+from tierscope.usecases.sensitivity.objectives import ObjectiveReads, Objectives
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -43,7 +43,7 @@ def send(database: Database, host: Enrolled, *, closed: Mapping[int, float], **h
     return now
 
 
-def read(database: Database, now: int, *, from_: str = "-1h") -> ObjectivesView:
+def read(database: Database, now: int, *, from_: str = "-1h") -> Objectives:
     context = ReadContext(database, lambda: datetime.fromtimestamp(now / 1e9, tz=UTC), Settings(_env_file=None))
     with database.read() as session:
         service_id = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()

@@ -26,7 +26,7 @@ from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.sources import SimulatorReads
 from tierscope.usecases.simulate.spec import AskedSource, NewSweep, Prices
 from tierscope.usecases.simulate.uploads import TraceUploads
-from tierscope.usecases.simulate.views import SweepView
+from tierscope.usecases.simulate.views import Sweep
 from tierscope.usecases.simulate.work import MAX_TAKES, SweepWork
 from tierscope.usecases.simulate.writes import MAX_OPEN, SweepWrites
 
@@ -63,7 +63,7 @@ def asked_for(source: dict[str, Any] | None = None, **options: Any) -> NewSweep:
     return NewSweep(source=found, **{**asked, **options})
 
 
-def start(database: Database, source: dict[str, Any] | None = None, **options: Any) -> SweepView:  # noqa: ANN401
+def start(database: Database, source: dict[str, Any] | None = None, **options: Any) -> Sweep:  # noqa: ANN401
     return SweepWrites(database, clock=now).create(asked_for(source, **options), actor="ann")
 
 

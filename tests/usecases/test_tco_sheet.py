@@ -8,7 +8,7 @@ import pytest
 
 from factories.scenarios import random_scenario, worked_example
 from factories.spreadsheets import PROGRAM, REASON, Recalculated, recalculate, stored_results, texts
-from tierscope.domain.tco.results import BaselineResult, Evaluation, FleetResult, OptionResult, PerHost, evaluate
+from tierscope.domain.tco.results import BaselineResult, Evaluation, Fleet, OptionResult, PerHost, evaluate
 from tierscope.domain.tco.scenario import Scenario
 from tierscope.usecases.tco.answers import EvaluationView
 from tierscope.usecases.tco.workbook import write_sheet
@@ -61,7 +61,7 @@ class Comparison:
             for what in ("written_tb_per_year", "drive_writes_per_day", "drive_life_years"):
                 self.number(f"host{n}_{what}", getattr(host.endurance, what))
 
-    def fleet(self, n: int, fleet: FleetResult) -> None:
+    def fleet(self, n: int, fleet: Fleet) -> None:
         """A fleet's totals and years."""
         for what in ("hosts", "extra_hosts", "capex", "annual", "watts", "saving", "saving_ratio"):
             self.number(f"fleet{n}_{what}", getattr(fleet, what))

@@ -131,7 +131,10 @@ class AgentConfigAnswer(TypedDict):
 
 
 class AgentInfo(TypedDict):
-    """The agent as it last reported on itself."""
+    """What the agent costs, how it keeps to its budget, what it lost, and whether it is paused. `budget_state`: within
+    | backed_off | stopped, None where it does not say. Counts since the stream began, or in the report's window for
+    samples.
+    """
 
     budget_reason: str | None
     budget_state: str | None
@@ -390,7 +393,7 @@ BacktestRequest = TypedDict(
 
 
 class BacktestScore(TypedDict):
-    """A method on days that it had not seen; below 1 it errs less than repeating the last week."""
+    """A method on days that it had not seen: below 1 it is better than repeating the last week."""
 
     mase: float
     method: str
@@ -425,7 +428,7 @@ class BacktestSubject(TypedDict):
 
 
 class Baseline(TypedDict):
-    """The hosts of today."""
+    """What the hosts of today cost."""
 
     fit: MemoryFit | None
     fleet: Fleet
@@ -465,7 +468,7 @@ class BesideHeat(TypedDict):
 
 
 class Bin(TypedDict):
-    """Draws whose saving lies in [lo, hi)."""
+    """Draws whose saving is in [lo, hi); the last bin holds its upper end too."""
 
     hi: float
     lo: float
@@ -735,7 +738,7 @@ class Curve(TypedDict):
 
 
 class CxlDevice(TypedDict):
-    """A CXL memory device. `degraded`: its link is below its best; null where the kernel does not say."""
+    """A CXL memory device with its link. `degraded`: the link is below its best; None where it does not say."""
 
     aer_correctable: int | None
     aer_fatal: int | None
@@ -782,7 +785,7 @@ class DecisionRequest(TypedDict):
 
 
 class Difference(TypedDict):
-    """A place in which the scenarios differ; values in their order, null where one says nothing."""
+    """A place in which scenarios differ: what each says there, in the order asked; None where it says nothing."""
 
     path: str
     values: list[str | None]
@@ -801,7 +804,7 @@ class Distribution(TypedDict):
 
 
 class Endurance(TypedDict):
-    """How a swap drive wears."""
+    """How a swap drive wears; `drive_life_years` None where nothing is written."""
 
     drive_life_years: float | None
     drive_writes_per_day: float
@@ -819,7 +822,7 @@ class EnduranceDocument(TypedDict):
 
 
 class EnrolAnswer(TypedDict):
-    """The host's id and its credential, shown this once."""
+    """A new host and its credential, which is shown once."""
 
     credential: str
     host_id: str
@@ -874,7 +877,7 @@ class Evidence(TypedDict):
 
 
 class Excluded(TypedDict):
-    """A host of the service that is in no arm."""
+    """A host of the service that is in no arm, and why."""
 
     host_id: str
     name: str
@@ -930,7 +933,7 @@ class Experiment(TypedDict):
 
 
 class ExperimentItem(TypedDict):
-    """A line of the list."""
+    """A line of the list. `verdict` None until it has ended."""
 
     advice_id: str | None
     author: str
@@ -951,7 +954,7 @@ class ExperimentItem(TypedDict):
 
 
 class ExperimentMetric(TypedDict):
-    """One metric of an experiment. `verdict` null until the end."""
+    """One metric: the effect relative to what the canary hosts would have had, and the same in its own unit."""
 
     direction: Literal["higher_is_better", "lower_is_better"]
     effect: Figure
@@ -969,7 +972,7 @@ class ExperimentMetric(TypedDict):
 
 
 class ExperimentPlan(TypedDict):
-    """Power before starting."""
+    """The answer of /v1/experiments/plan."""
 
     baseline: Figure
     choices: list[MetricChoice]
@@ -1009,7 +1012,7 @@ class ExperimentRequest(TypedDict):
 
 
 class Feature(TypedDict):
-    """One feature of a service beside its cluster's median."""
+    """One feature of a service beside its cluster. None where it was not measured."""
 
     cluster_median: float | None
     key: str
@@ -1019,7 +1022,7 @@ class Feature(TypedDict):
 
 
 class Figure(TypedDict):
-    """One number with its evidence."""
+    """One number with its evidence; `value` is None unless `status` is ok."""
 
     coverage: float | None
     definition: str
@@ -1058,7 +1061,7 @@ class Finding(TypedDict):
 
 
 class Flatness(TypedDict):
-    """How flat the optimum is."""
+    """How flat the optimum is: `n_within` of `n` settings are as good; `spans` says how far each key can go."""
 
     at_edge: list[str]
     n: int
@@ -1068,7 +1071,10 @@ class Flatness(TypedDict):
 
 
 class Fleet(TypedDict):
-    """A fleet that does the baseline's work, in whole hosts."""
+    """A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
+    `total` is the cost over all years, `present_value` the same discounted to today; None with straight-line costs,
+    which have no price of money in them.
+    """
 
     annual: float
     capex: float
@@ -1141,7 +1147,7 @@ class FleetQuality(TypedDict):
 
 
 class FleetStatistics(TypedDict):
-    """Answer of /v1/fleet/statistics."""
+    """The answer of /v1/fleet/statistics. `missing`: why there are no groups."""
 
     changes: list[Change]
     groups: list[Group]
@@ -1153,7 +1159,7 @@ class FleetStatistics(TypedDict):
 
 
 class FleetYear(TypedDict):
-    """One year of a fleet; year 1 is today's demand."""
+    """One year of a fleet: hosts for that year's demand, and their cost."""
 
     annual: float
     hosts: int
@@ -1191,7 +1197,7 @@ class FunctionItem(TypedDict):
 
 
 class Group(TypedDict):
-    """Peer hosts."""
+    """Peer hosts. `n_hosts`: of its newest hour."""
 
     key: GroupKey
     metrics: list[GroupMetric]
@@ -1199,7 +1205,7 @@ class Group(TypedDict):
 
 
 class GroupKey(TypedDict):
-    """What the hosts of a group have in common; null where inventories do not say."""
+    """What the hosts of a group have in common. None where inventories do not say."""
 
     agent_version: str | None
     kernel: str | None
@@ -1210,7 +1216,7 @@ class GroupKey(TypedDict):
 
 
 class GroupMetric(TypedDict):
-    """One metric over a group."""
+    """One metric over a group. `n` host-hours."""
 
     label: str
     metric: str
@@ -1222,7 +1228,7 @@ class GroupMetric(TypedDict):
 
 
 class Hardware(TypedDict):
-    """Memory hardware beside the nodes. `hypervisor` null = unknown."""
+    """All of it. `hypervisor`: none, or what the host runs under or runs; None where unknown."""
 
     benches: list[NodeBench]
     cxl_devices: list[CxlDevice]
@@ -1397,7 +1403,7 @@ class HostQuality(TypedDict):
 
 
 class HostRef(TypedDict):
-    """A host of an arm."""
+    """A host by its public id. `has_data`: values of the first metric before and after the change."""
 
     has_data: bool
     host_id: str
@@ -1502,7 +1508,7 @@ class Inhibition(TypedDict):
 
 
 class InputRange(TypedDict):
-    """What an input may sensibly be, by its path in a scenario (`[]` = of each option)."""
+    """An input by its path in a scenario (`[]` = of each option), with its ends, step and unit."""
 
     highest: float
     label: str
@@ -1525,7 +1531,7 @@ class InstallationStatus(TypedDict):
 
 
 class InterleaveWeights(TypedDict):
-    """Weights DRAM:CXL that suit the bandwidth of both."""
+    """Weights DRAM:CXL that suit the bandwidth of both, and the factor that a bound service could gain."""
 
     dram_weight: int
     gain_bound: float
@@ -1596,7 +1602,7 @@ class KindStability(TypedDict):
 
 
 class KnobAdvice(TypedDict):
-    """One piece of advice. Nothing is changed on a host by this service."""
+    """One piece of advice. `changes` is empty where it is no setting of the kernel; `note` then says what to do."""
 
     advice_id: str | None
     changes: list[KnobChange]
@@ -1612,7 +1618,7 @@ class KnobAdvice(TypedDict):
 
 
 class KnobChange(TypedDict):
-    """One setting of the kernel, as it stands and as it is proposed."""
+    """One setting of the kernel; `rollback` is the value that was read."""
 
     current: str
     path: str
@@ -1621,7 +1627,7 @@ class KnobChange(TypedDict):
 
 
 class KnobEvidence(TypedDict):
-    """One number that made the rule fire."""
+    """One number that made the rule fire; `figure` None where it is no figure of a window."""
 
     figure: Figure | None
     metric: str
@@ -1656,7 +1662,7 @@ class KnobLeadingFigures(TypedDict):
 
 
 class KnobState(TypedDict):
-    """A setting beside those of hosts that run the same services on the same kernel."""
+    """One setting: its value here, and the one that more than half of the group has. None where there is none."""
 
     current: str | None
     differs: bool | None
@@ -1692,7 +1698,7 @@ class LabelProblem(TypedDict):
 
 
 class LabelUpload(TypedDict):
-    """What a file changed, or would change. `unknown`: hosts that nobody knows."""
+    """What a file changes, hosts that it names and nobody knows, and rows that cannot be used."""
 
     changed: list[LabelChange]
     dry_run: bool
@@ -1750,7 +1756,7 @@ class LinkLogin(TypedDict):
 
 
 class LoadedPoint(TypedDict):
-    """Latency under one load."""
+    """Latency under one load; the spread is None where it was not measured."""
 
     bandwidth_bytes_per_s: float
     disturbed: bool
@@ -1769,7 +1775,7 @@ class LoginMethods(TypedDict):
 
 
 class Lookalike(TypedDict):
-    """A service of the same cluster."""
+    """A service of the same cluster; `distance` in standard deviations of the features, Euclidean."""
 
     distance: float
     n_hosts: int
@@ -1778,7 +1784,7 @@ class Lookalike(TypedDict):
 
 
 class Lookalikes(TypedDict):
-    """Answer of /v1/services/{id}/lookalikes."""
+    """The answer of /v1/services/{id}/lookalikes. `cluster` None where the service stands with no other."""
 
     cluster: str | None
     features: list[Feature]
@@ -1791,7 +1797,7 @@ class Lookalikes(TypedDict):
 
 
 class LossSource(TypedDict):
-    """Where a loss of throughput is from."""
+    """Where an option's loss of throughput is from. `low` and `high` are the ends, or the 5th and 95th percentile."""
 
     distribution: Literal["triangular", "log_normal_odds", "certain"]
     high: float
@@ -1812,7 +1818,7 @@ class MatchedEvent(TypedDict):
 
 
 class MemoryFit(TypedDict):
-    """Whether a host holds what the work needs; null where that is not known."""
+    """Whether a host holds what the work needs; None where that is not known."""
 
     dram_holds_hot: bool | None
     holds_required: bool | None
@@ -1938,7 +1944,7 @@ class NodeBench(TypedDict):
 
 
 class NodeInfo(TypedDict):
-    """One NUMA node with its tier and current use. Null where the host does not say."""
+    """One NUMA node with its tier and current use. None where the host does not say."""
 
     anon_bytes: int | None
     cpulist: str
@@ -2004,7 +2010,7 @@ class ObjectiveClass(TypedDict):
 
 
 class Objectives(TypedDict):
-    """Answer of /v1/services/{id}/revisit/objectives."""
+    """The answer of the route."""
 
     axis: TimeAxis
     comparisons: list[Comparison]
@@ -2068,7 +2074,7 @@ class OraclePoint(TypedDict):
 
 
 class Outlier(TypedDict):
-    """A host beyond 3.5 robust standard deviations of its group, on one side, hours in a row."""
+    """A host beyond 3.5 robust standard deviations of its group, on one side, for `windows` hours in a row."""
 
     group: GroupKey
     host: str
@@ -2235,7 +2241,7 @@ class Pause(TypedDict):
 
 
 class PauseInfo(TypedDict):
-    """Whether the service told the agent to pause. `everywhere`: every host's agent."""
+    """Whether a host's agent may work. `heat` follows from `paused`, or holds by itself."""
 
     actor: str | None
     everywhere: bool
@@ -2245,7 +2251,7 @@ class PauseInfo(TypedDict):
 
 
 class PerHost(TypedDict):
-    """The cost of one host."""
+    """The cost of one host. `work` is its throughput over that of one that loses nothing."""
 
     annual: float
     annual_per_work: float
@@ -2373,7 +2379,7 @@ class PlannedHost(TypedDict):
 
 
 class Power(TypedDict):
-    """What the arms can find with power 0.8 at the 5 % level."""
+    """What the arms can find. `correlation`: of host means in two windows before the change."""
 
     correlation: float | None
     detectable_effect_ratio: float | None
@@ -2392,7 +2398,7 @@ class PowerDocument(TypedDict):
 
 
 class PowerPoint(TypedDict):
-    """The smallest effect that so many hosts in each arm find."""
+    """The smallest effect that so many hosts in each arm find with power 0.8."""
 
     detectable_effect_ratio: float
     hosts_per_arm: int
@@ -2474,7 +2480,7 @@ class Problem(TypedDict):
 
 
 class PublishedSaving(TypedDict):
-    """A published saving, to hold the result against."""
+    """A saving that somebody published, to hold a claim against."""
 
     high_ratio: float
     low_ratio: float
@@ -2569,7 +2575,7 @@ class Ratio(TypedDict):
 
 
 class RatioAssumption(TypedDict):
-    """What was taken to be so and not measured."""
+    """What was taken to be so and not measured; `grounding` as of figures."""
 
     grounding: str
     name: str
@@ -2603,7 +2609,9 @@ class RatioLeadingFigures(TypedDict):
 
 
 class RatioPlacement(TypedDict):
-    """Which placement the shares are of."""
+    """Which placement the shares are of: `best_static`, or `simulated:<policy>` with the best static one `beside`.
+    `chosen_beside`: the ratio that would be advised with that one, None for none.
+    """
 
     beside: str | None
     chosen_beside: str | None
@@ -2629,7 +2637,7 @@ class RatioPoint(TypedDict):
 
 
 class RatioPosterior(TypedDict):
-    """Belief about the slowdown at one share of accesses on slow memory: ln a is normal."""
+    """Belief about the slowdown at the share `at_share` of accesses on slow memory: ln a is normal."""
 
     at_share: float
     exponent: float
@@ -2642,7 +2650,7 @@ class RatioPosterior(TypedDict):
 
 
 class RatioSensitivity(TypedDict):
-    """Which ratio would be chosen at both ends of an assumption's range; null = all DRAM."""
+    """Which ratio would be chosen at both ends of an assumption's range; None = all DRAM."""
 
     chosen_high: str | None
     chosen_low: str | None
@@ -2652,7 +2660,7 @@ class RatioSensitivity(TypedDict):
 
 
 class RatioSweep(TypedDict):
-    """Losses over all DRAM shares."""
+    """Losses over all DRAM shares; the upper ones hold with the level of the answer."""
 
     dram_ratio: list[float]
     loss_median: list[float]
@@ -2692,7 +2700,7 @@ class ReceiverRequest(TypedDict):
 
 
 class ReceiverSecret(TypedDict):
-    """A secret that a receiver names, and whether it has a value where this process runs."""
+    """A secret of a receiver: where it is, and whether there is a value. Never the value."""
 
     field: str
     is_set: bool
@@ -2853,7 +2861,7 @@ class RuleList(TypedDict):
 
 
 class RuleProblem(TypedDict):
-    """What is wrong, where, and what to do."""
+    """`at`: the field, with the column in a condition: `expression:12`."""
 
     at: str
     message: str
@@ -3052,7 +3060,7 @@ class SearchBest(TypedDict):
 
 
 class SearchPoint(TypedDict):
-    """Settings that were tried."""
+    """Settings that were tried; `loss` None where not known."""
 
     loss: float | None
     run_id: str
@@ -3295,7 +3303,7 @@ class Session(TypedDict):
 
 
 class Setting(TypedDict):
-    """Something that can be set. Switches are 0 and 1."""
+    """Something that can be set; switches are 0 and 1."""
 
     default: float
     highest: float
@@ -3331,7 +3339,7 @@ class Shrunk(TypedDict):
 
 
 class Sign(TypedDict):
-    """A number that spoke for or against a verdict."""
+    """A number that spoke for or against: its name, value and unit."""
 
     name: str
     unit: str
@@ -3371,7 +3379,7 @@ class SimulatorPolicies(TypedDict):
 
 
 class SimulatorPolicy(TypedDict):
-    """A placement policy."""
+    """A policy with its settings."""
 
     has_slow_tier: bool
     label: str
@@ -3405,7 +3413,7 @@ class SkuDocument(TypedDict):
 
 
 class SkuHosts(TypedDict):
-    """Hosts of a SKU."""
+    """Hosts of a SKU, without and with tiering."""
 
     sku: str
     with_tiering: int
@@ -3471,7 +3479,7 @@ class StartedExperiment(TypedDict):
 
 
 class StateCounts(TypedDict):
-    """Subjects by state."""
+    """Subjects of a rule by state."""
 
     firing: int
     no_data: int
@@ -3500,7 +3508,7 @@ class StopMoving(TypedDict):
 
 
 class StoredScenario(TypedDict):
-    """A stored scenario."""
+    """A stored scenario; `yaml` is the file as written, or one that says the same."""
 
     changed_at: str
     changed_by: str
@@ -3514,7 +3522,7 @@ class StoredScenario(TypedDict):
 
 
 class Subtracted(TypedDict):
-    """Memory that no tier move can change."""
+    """Memory that no tier move can change; `bytes` None where that is not known."""
 
     bytes: float | None
     what: str
@@ -3579,7 +3587,7 @@ class Sweep(TypedDict):
 
 
 class SweepCell(TypedDict):
-    """One run. Rates are those of the mean host, scaled up to all its pages."""
+    """One run. Rates and bytes are those of the mean host; `error`: why there are no figures."""
 
     cost_ratio: float
     demoted_pages_per_s: Figure
@@ -3666,7 +3674,7 @@ class SweepResults(TypedDict):
 
 
 class SweepRun(TypedDict):
-    """One run with all its totals, of the mean host, and its series."""
+    """One run with all its totals and its series; these are None where the run has an error."""
 
     cost_ratio: float
     demoted_pages_per_s: Figure
@@ -3707,7 +3715,7 @@ class SweepRunSeries(TypedDict):
 
 
 class SweepSearch(TypedDict):
-    """The knob search of one policy at one DRAM share."""
+    """The search of one policy at one DRAM share. `best` and `flatness` None until a loss is known."""
 
     best: SearchBest | None
     dram_ratio: float
@@ -3719,7 +3727,7 @@ class SweepSearch(TypedDict):
 
 
 class SweepSource(TypedDict):
-    """What a sweep replays."""
+    """What a sweep replays. `host_id` None: all sampled hosts of the service; `name` is for people."""
 
     host_id: str | None
     intervals: int | None
@@ -3750,7 +3758,7 @@ SweepSourceRequest = TypedDict(
 
 
 class SweepTask(TypedDict):
-    """One policy of a sweep."""
+    """One policy of a sweep: `done` of `total` runs."""
 
     done: int
     error: str | None
@@ -3798,7 +3806,7 @@ class TcoComparison(TypedDict):
 
 
 class TcoInput(TypedDict):
-    """An input as it was used."""
+    """A shared input as it was used, with where it is from and the day it held on; None where nobody says."""
 
     date: str | None
     grounding: str
@@ -3845,7 +3853,7 @@ class TeamRequest(TypedDict):
 
 
 class TestAnswer(TypedDict):
-    """What became of the test."""
+    """What became of a test: `said` why it failed, or what is to be known all the same."""
 
     delivered: bool
     notification_id: str
@@ -3922,7 +3930,7 @@ class TokenInfo(TypedDict):
 
 
 class TornadoBar(TypedDict):
-    """The saving with one input at the ends of its range; widest reach first."""
+    """The saving with one input at the ends of its range; `input` is a shared input, `loss` or `swap_out_mb_per_s`."""
 
     high: float
     input: str
@@ -3955,7 +3963,7 @@ class TraceUpload(TypedDict):
 
 
 class Trends(TypedDict):
-    """A placebo change between two windows before the real one; null where it cannot be told."""
+    """A placebo change between two windows before the real one. `parallel` None where it cannot be told."""
 
     p_value: float | None
     parallel: bool | None
@@ -3970,7 +3978,7 @@ class UnknownRule(TypedDict):
 
 
 class Unmovable(TypedDict):
-    """Memory of a node that no tier move can take away; null where the kernel does not say."""
+    """Memory of a node that no tier move can take away. None where the kernel does not say."""
 
     hugetlb_bytes: int | None
     mlocked_bytes: int | None

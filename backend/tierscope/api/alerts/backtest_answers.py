@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tierscope.api.alerts.rule_answers import RuleRequest, SubjectKind
-from tierscope.api.base.figures import Model, TimeAxis
-from tierscope.domain.base.figures import Origin
+from tierscope.api.base.figures import Model
+from tierscope.domain.base.figures import Origin, TimeAxis
 
 StateName = Literal["ok", "pending", "firing", "no_data"]
 

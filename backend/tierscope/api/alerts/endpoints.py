@@ -9,12 +9,12 @@ from pydantic import ConfigDict, Field
 
 from tierscope.api.alerts.rule_answers import Severity, SubjectKind
 from tierscope.api.base.answers import Cursor, From, Limit, To, answer
-from tierscope.api.base.figures import Model, Page, Series, TimeAxis, Window
+from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
-from tierscope.usecases.alerts.reads import AlertFilter, AlertReads, AlertView, TimelineSpan
+from tierscope.domain.base.figures import Origin, Window
+from tierscope.usecases.alerts.reads import AlertFilter, AlertReads, AlertView, Evidence, TimelineSpan
 
 AlertState = Literal["pending", "firing", "resolved", "no_data"]
 
@@ -71,13 +71,6 @@ class AlertChange(Model):
     value: float | None
     summary: str
     reason: str = Field(description="Empty for an ordinary change.")
-
-
-class Evidence(Model):
-    """The value that the condition looks at, around the alert, and its threshold."""
-
-    axis: TimeAxis
-    series: list[Series]
 
 
 class AlertDetail(Model):

@@ -8,6 +8,7 @@ from pydantic import Field
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.domain.alerts.rules import LabelMatcher, Scope
 from tierscope.domain.alerts.rules import Rule as DomainRule
+from tierscope.usecases.alerts.rules import StateCounts
 
 Severity = Literal["info", "warning", "critical"]
 SubjectKind = Literal["host", "service", "fleet"]
@@ -95,15 +96,6 @@ class RuleRequest(Model):
         )
 
 
-class StateCounts(Model):
-    """Subjects by state."""
-
-    ok: int
-    pending: int
-    firing: int
-    no_data: int
-
-
 class Rule(Model):
     """A stored rule with where it stands."""
 
@@ -143,30 +135,10 @@ class RuleList(Model):
     items: list[Rule]
 
 
-class RuleProblem(Model):
-    """What is wrong, where, and what to do."""
-
-    at: str = Field(description="The field, with the column in a condition: `expression:12`.")
-    message: str
-    next_step: str
-
-
 class CheckRequest(Model):
     """A rule to check."""
 
     rule: RuleRequest
-
-
-class RuleCheck(Model):
-    """Whether a rule can be used, and how its condition is understood."""
-
-    ok: bool
-    problems: list[RuleProblem]
-    normal_form: str | None
-    unit: str | None
-    threshold: float | None
-    inputs: list[str] = Field(description="Stored series that it needs.")
-    lookback_seconds: int
 
 
 class VocabularyItem(Model):
@@ -203,11 +175,3 @@ class ImportRequest(Model):
     """A file of rules."""
 
     yaml: str = Field(max_length=1 << 20)
-
-
-class Imported(Model):
-    """What a file did, by name."""
-
-    added: list[str]
-    changed: list[str]
-    unchanged: list[str]

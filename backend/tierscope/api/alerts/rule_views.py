@@ -6,7 +6,6 @@ from tierscope.api.alerts.rule_answers import (
     Rule,
     RuleScope,
     ScopeMatcher,
-    StateCounts,
     Vocabulary,
     VocabularyItem,
 )
@@ -16,7 +15,7 @@ from tierscope.domain.alerts.rules import INTERVAL_SECONDS
 from tierscope.domain.alerts.templates import PLACEHOLDERS
 from tierscope.domain.alerts.units import PER_SECOND, UNIT_NAMES
 from tierscope.domain.alerts.vocabulary import Series, all_series
-from tierscope.usecases.alerts.rules import RuleView, check_view
+from tierscope.usecases.alerts.rules import RuleView, StateCounts, check_view
 
 
 def rule_answer(view: RuleView) -> Rule:

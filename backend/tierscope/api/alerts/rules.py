@@ -5,16 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.alerts.backtest_answers import Backtest, BacktestRequest
-from tierscope.api.alerts.rule_answers import (
-    CheckRequest,
-    Imported,
-    ImportRequest,
-    Rule,
-    RuleCheck,
-    RuleList,
-    RuleRequest,
-    Vocabulary,
-)
+from tierscope.api.alerts.rule_answers import CheckRequest, ImportRequest, Rule, RuleList, RuleRequest, Vocabulary
 from tierscope.api.alerts.rule_views import describe_vocabulary, rule_answer
 from tierscope.api.base.answers import answer, answer_bytes
 from tierscope.api.base.permissions import requires
@@ -22,7 +13,7 @@ from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.alerts.backtest import BacktestRequest as Asked
 from tierscope.usecases.alerts.backtest import Backtests
-from tierscope.usecases.alerts.rules import Rules
+from tierscope.usecases.alerts.rules import Imported, RuleCheck, Rules
 
 router = APIRouter(prefix="/v1/rules", tags=["alerts"])
 
@@ -88,8 +79,7 @@ def export_rules(
 @router.post("/import", summary="Rules from a file")
 def import_rules(body: ImportRequest, rules: Use, caller: Writer) -> Imported:
     """Add the rules of a file and change those that have the name of one of them; all or none."""
-    done = rules.import_file(body.yaml, actor=caller.name)
-    return Imported(added=list(done.added), changed=list(done.changed), unchanged=list(done.unchanged))
+    return rules.import_file(body.yaml, actor=caller.name)
 
 
 @router.get("/{rule_id}", response_model=Rule, dependencies=_READ, summary="One rule")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import BaseModel
 
 from tierscope.api.base.figures import Problem
 from tierscope.api.base.permissions import SELF_CHECKED, Permission, declared_permissions
@@ -55,6 +56,10 @@ def _complete(document: dict[str, Any], permissions: Mapping[tuple[str, str], Pe
     schemas["Problem"] = Problem.model_json_schema()
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
+    models = set(_model_names(BaseModel))
+    for name, schema in schemas.items():
+        if name.partition("-")[0] not in models:
+            _close(schema)
     components["responses"] = {f"Problem{status}": _problem(status) for status in _MEANINGS}
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "An API token, or the credential of a host."},
@@ -72,6 +77,22 @@ def _complete(document: dict[str, Any], permissions: Mapping[tuple[str, str], Pe
             operation["security"] = [{"token": []}]
         elif needed not in SELF_CHECKED:
             operation["security"] = [{"token": []}, {"session": []}]
+
+
+def _close(schema: dict[str, Any]) -> None:
+    """Say of the shape of a dataclass what models say themselves: every field is there, and no other one."""
+    if "properties" in schema:
+        schema.setdefault("additionalProperties", False)
+        schema["required"] = list(schema["properties"])
+        for described in schema["properties"].values():
+            described.pop("default", None)
+
+
+def _model_names(model: type[BaseModel]) -> Iterator[str]:
+    """Names of all models below one."""
+    for found in model.__subclasses__():
+        yield found.__name__
+        yield from _model_names(found)
 
 
 def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

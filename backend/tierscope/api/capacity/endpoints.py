@@ -8,19 +8,13 @@ from tierscope.api.base.answers import answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format
 from tierscope.api.base.use_cases import use
-from tierscope.api.capacity.answers import (
-    Capacity,
-    CapacityForecast,
-    CapacityMetric,
-    CapacityPlan,
-    PlanRequest,
-    SubjectKind,
-)
+from tierscope.api.capacity.answers import CapacityForecast, CapacityMetric, CapacityPlan, PlanRequest, SubjectKind
 from tierscope.core.tabular import MEDIA_TYPES, FileFormat
 from tierscope.domain.capacity.skus import Sku
 from tierscope.usecases.capacity.export import export_capacity, export_forecast, export_plan
 from tierscope.usecases.capacity.plan import Asked, CapacityPlans
 from tierscope.usecases.capacity.reads import MAX_HORIZON_DAYS, CapacityReads
+from tierscope.usecases.capacity.views import Capacity
 
 router = APIRouter(prefix="/v1/capacity", tags=["capacity"], dependencies=[Depends(requires("read:fleet"))])
 

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.base.answers import From, MaxPoints, To, answer
-from tierscope.api.base.figures import Model, TimeAxis, Window
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
-from tierscope.usecases.counters.reads import CounterReads
+from tierscope.domain.base.figures import Origin, TimeAxis, Window
+from tierscope.usecases.counters.reads import CounterReads, CounterSeries
 
 CounterKind = Literal["counter", "gauge", "unknown"]
 
@@ -34,20 +34,6 @@ class CounterNames(Model):
     host_id: str
     items: list[CounterName]
     truncated: bool
-
-
-class CounterSeries(Model):
-    """One counter of one scope. For a monotonic counter `per_s` holds reset-safe rates; for a gauge it is null."""
-
-    scope: str
-    source: str
-    name: str
-    kind: CounterKind
-    unit: str
-    values: list[float | None]
-    per_s: list[float | None] | None
-    resets: int
-    trust: str | None
 
 
 class CounterAnswer(Model):

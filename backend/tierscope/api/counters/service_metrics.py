@@ -1,31 +1,14 @@
 """What a service says of itself: throughput, load and latency."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Model, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.usecases.counters.service_metrics import ServiceMetricReads
-
-
-class ServiceMetrics(Model):
-    """Throughput and load summed over hosts, p50 of the median host, p99 of the slowest one; or why there is none."""
-
-    service_id: str
-    window: Window
-    axis: TimeAxis
-    status: Literal["ok", "not_collected"]
-    reason: str | None
-    n_hosts: int = Field(description="Hosts that reported in the window.")
-    of_hosts: int = Field(description="Hosts that ever did.")
-    series: list[Series] = Field(description="Keys: throughput, load, latency_p50, latency_p99; those that exist.")
-    warnings: list[str]
-
+from tierscope.usecases.counters.service_metrics import ServiceMetricReads, ServiceMetrics
 
 router = APIRouter(prefix="/v1/services", tags=["services"], dependencies=[Depends(requires("read:fleet"))])
 

@@ -1,43 +1,18 @@
 """Served accesses against DRAM size: what shares of its memory in DRAM would serve of a service's accesses."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To
-from tierscope.api.base.figures import Figure, Model, PageKind, Window
+from tierscope.api.base.figures import Model, PageKind
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.figures import Figure, Origin, Window
+from tierscope.usecases.curve.answers import ServedAtRatio, ServedCurve
 from tierscope.usecases.curve.reads import CurveReads
-
-
-class ServedCurve(Model):
-    """Share served at each share of DRAM; null where it is not known."""
-
-    name: Literal["top_density", "lru_interval"]
-    label: str
-    estimator: Literal["cross_fitted", "in_sample_exact", "aet"] = Field(
-        description="Ranked on other intervals than scored; exact for a whole trace; average eviction time."
-    )
-    measure: Literal["accesses", "page_intervals"] = Field(
-        description="Of accesses, or of active intervals of pages where none are counted."
-    )
-    dram_ratios: list[float] = Field(description="DRAM as a share of the resident bytes.")
-    served: list[float | None]
-    lo: list[float | None]
-    hi: list[float | None]
-    level: float | None = Field(description="Of the band; null where the curve is exact or one host has no band.")
-
-
-class ServedAtRatio(Model):
-    """Share of accesses that DRAM serves at a ratio that is sold."""
-
-    ratio: str = Field(description="DRAM:CXL, such as `4:1`.")
-    dram_ratio: float
-    served: Figure
 
 
 class KindDensity(Model):

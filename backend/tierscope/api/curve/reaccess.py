@@ -6,10 +6,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To, answer
-from tierscope.api.base.figures import Figure, Model, PageKind, Window
+from tierscope.api.base.figures import Model, PageKind
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.figures import Figure, Origin, Window
 from tierscope.usecases.curve.reaccess import RevisitReads
 
 Clock = Literal["last_access", "turned_cold"]

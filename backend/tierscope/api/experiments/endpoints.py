@@ -10,16 +10,10 @@ from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.ownership import in_path, service_in_body
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.api.experiments.answers import (
-    Direction,
-    Experiment,
-    ExperimentItem,
-    ExperimentPlan,
-    StartedExperiment,
-    State,
-)
+from tierscope.api.experiments.answers import Direction, State
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.experiments.reads import ExperimentReads
+from tierscope.usecases.experiments.views import Experiment, ExperimentItem, ExperimentPlan, StartedExperiment
 from tierscope.usecases.experiments.writes import ExperimentWrites, NewExperiment, NewMetric
 
 

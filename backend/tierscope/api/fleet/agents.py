@@ -15,7 +15,7 @@ from tierscope.api.base.use_cases import use, use_cases
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.fleet.agent_plans import AgentPlans, Switched
-from tierscope.usecases.fleet.agents import Agents, HostIdentity
+from tierscope.usecases.fleet.agents import Agents, EnrolAnswer, HostIdentity
 
 router = APIRouter(tags=["agents"])
 
@@ -30,13 +30,6 @@ class EnrolRequest(Model):
     hostname: str = Field(min_length=1, max_length=255)
     labels: dict[str, str] = Field(default_factory=dict)
     origin: Origin = "live"
-
-
-class EnrolAnswer(Model):
-    """The host's id and its credential, shown this once."""
-
-    host_id: str
-    credential: str
 
 
 class JoinTokenRequest(Model):

@@ -6,13 +6,15 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.base.answers import Cursor, Limit, answer
-from tierscope.api.base.figures import Figure, Model, Page
+from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.api.fleet.host_parts import AgentInfo, CollectorInfo, Hardware
-from tierscope.domain.base.figures import Origin
-from tierscope.usecases.fleet.hosts import HostReads
+from tierscope.domain.base.figures import Figure, Origin
+from tierscope.domain.fleet.node_state import NodeInfo
+from tierscope.usecases.base.hardware import Hardware
+from tierscope.usecases.fleet.host_agent import AgentInfo, CollectorInfo
+from tierscope.usecases.fleet.hosts import HostReads, KnobInfo, SwapInfo
 
 HostState = Literal["reporting", "late", "silent", "retired"]
 Severity = Literal["info", "warning", "critical"]
@@ -51,36 +53,6 @@ class HostSummary(Model):
     agent_version: str | None
 
 
-class NodeInfo(Model):
-    """One NUMA node with its tier and current use. Null where the host does not say."""
-
-    id: int
-    tier_class: str
-    tier_evidence: str
-    tier_rank: int | None
-    cpulist: str
-    memory_bytes: int | None
-    free_bytes: int | None
-    watermark_low_bytes: int | None
-    watermark_high_bytes: int | None
-    watermark_promo_bytes: int | None
-    anon_bytes: int | None
-    file_bytes: int | None
-    distances: list[int]
-    read_latency_ns: int | None
-    write_latency_ns: int | None
-    read_bandwidth_mib_per_s: int | None
-    write_bandwidth_mib_per_s: int | None
-
-
-class KnobInfo(Model):
-    """A kernel setting as it stands. Value null with a reason where it cannot be read or does not exist."""
-
-    path: str
-    value: str | None
-    unavailable: str | None
-
-
 class HostService(Model):
     """A service seen on this host."""
 
@@ -91,19 +63,6 @@ class HostService(Model):
     processes: int
     heat_measured: bool
     heat_reason: str | None
-
-
-class SwapInfo(Model):
-    """A swap device."""
-
-    name: str
-    kind: str
-    size_bytes: int
-    used_bytes: int
-    priority: int
-    zoned: str | None
-    discard: bool | None
-    rotational: bool | None
 
 
 class HostDetail(Model):

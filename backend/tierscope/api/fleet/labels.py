@@ -11,66 +11,15 @@ from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.fleet.labels import Labels
+from tierscope.usecases.fleet.labels import HostLabels, Labels, LabelUpload
 
 LabelSource = Literal["join_token", "service", "agent", "kubernetes"]
-
-
-class HiddenLabel(Model):
-    """What a weaker source says of a label."""
-
-    source: LabelSource
-    value: str
-
-
-class HostLabel(Model):
-    """A label in force, with its source. `hidden`: what weaker sources say."""
-
-    key: str
-    value: str
-    source: LabelSource
-    hidden: list[HiddenLabel]
-
-
-class HostLabels(Model):
-    """The labels of a host. `set_labels`: those that were set in the service, whatever is in force."""
-
-    host_id: str
-    name: str
-    labels: list[HostLabel]
-    set_labels: dict[str, str]
 
 
 class LabelsRequest(Model):
     """The labels that are set in the service from now on; none of before stays."""
 
     labels: dict[str, str] = Field(max_length=64)
-
-
-class LabelChange(Model):
-    """A host whose labels in force change."""
-
-    host_id: str
-    name: str
-    before: dict[str, str]
-    after: dict[str, str]
-
-
-class LabelProblem(Model):
-    """A row that was left out, or something to know of it; the header is row 1, row 0 the file as a whole."""
-
-    row: int
-    message: str
-
-
-class LabelUpload(Model):
-    """What a file changed, or would change. `unknown`: hosts that nobody knows."""
-
-    dry_run: bool
-    rows: int
-    changed: list[LabelChange]
-    unknown: list[str]
-    problems: list[LabelProblem]
 
 
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"])
@@ -92,8 +41,7 @@ def read_host_labels(request: Request, labels: Stored, host_id: str) -> Response
 @router.put("/{host_id}/labels", summary="Set labels of a host")
 def set_host_labels(labels: Stored, host_id: str, body: LabelsRequest, caller: Writer) -> HostLabels:
     """Replace the labels that are set in the service; those of the agent and of its cluster stay beneath."""
-    view = labels.replace(host_id, dict(body.labels), actor=caller.name)
-    return HostLabels.model_validate(view, from_attributes=True)
+    return labels.replace(host_id, dict(body.labels), actor=caller.name)
 
 
 @router.post(
@@ -108,5 +56,4 @@ def upload_host_labels(
     dry_run: Annotated[bool, Query(description="Change nothing.")] = False,  # noqa: FBT002 - a query
 ) -> LabelUpload:
     """A header `host,<label>,…`, then a row per host by id or name. An empty cell leaves a label, `-` takes it away."""
-    done = labels.upload(body, dry_run=dry_run, actor=caller.name)
-    return LabelUpload.model_validate(done, from_attributes=True)
+    return labels.upload(body, dry_run=dry_run, actor=caller.name)

@@ -6,20 +6,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, MaxPoints, To, answer
-from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.api.fleet.hosts import HostSummary
 from tierscope.api.fleet.services import ServiceSummary
-from tierscope.usecases.fleet.overview import FleetReads
-
-
-class ServiceMatrixRow(Model):
-    """One service over time: cold share per bucket, null where not measured."""
-
-    service_id: str
-    label: str
-    cold_ratio: list[float | None]
+from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window
+from tierscope.usecases.fleet.overview import FleetReads, ServiceMatrixRow
 
 
 class FleetOverview(Model):

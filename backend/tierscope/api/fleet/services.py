@@ -8,12 +8,12 @@ from pydantic import Field
 
 from tierscope.api.access.me import TeamRef
 from tierscope.api.base.answers import Cursor, From, Limit, To, answer
-from tierscope.api.base.figures import Figure, Model, Page
+from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
-from tierscope.usecases.fleet.services import ServiceReads
+from tierscope.domain.base.figures import Figure, Origin
+from tierscope.usecases.fleet.services import Event, ServiceReads
 
 
 class ServiceSummary(Model):
@@ -37,16 +37,6 @@ class ServiceSummary(Model):
     verdict: str
     last_seen: datetime | None
     owner_team: TeamRef | None = Field(description="Its members may do more with this service than their role says.")
-
-
-class Event(Model):
-    """A mark on charts: deploy, knob change, reboot."""
-
-    at: datetime
-    kind: str
-    text: str
-    host_id: str | None
-    service_id: str | None
 
 
 class ServiceDetail(Model):

@@ -6,35 +6,18 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Figure, Model, PageKind, Series, TimeAxis, Window
+from tierscope.api.base.figures import Model, PageKind
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window
+from tierscope.usecases.heat.answers import AgeBucket, ClassFigures, HostHeat, SchemeInfo, SizeHeat, WindowHeat
+from tierscope.usecases.heat.auxiliary import BesideHeat
 from tierscope.usecases.heat.reads import HeatReads
+from tierscope.usecases.heat.sampling import Sampling
 
 Scheme = Literal["recency", "frequency", "cold_age"]
 HeatClass = Literal["hot", "warm", "cold", "unknown"]
-
-
-class SchemeInfo(Model):
-    """The scheme in force, in words and thresholds (intervals), and what was snapped to bucket edges."""
-
-    name: Scheme
-    hot: str
-    warm: str | None
-    cold: str
-    threshold_intervals: int | None
-    snapped: str | None
-
-
-class ClassFigures(Model):
-    """Bytes of one class; its share as the median over hosts, and in all bytes together (hosts weigh by memory)."""
-
-    heat_class: HeatClass
-    bytes: Figure
-    ratio: Figure
-    weighted_ratio: Figure
 
 
 class KindHeat(Model):
@@ -43,88 +26,6 @@ class KindHeat(Model):
     kind: PageKind
     resident_bytes: Figure
     classes: list[ClassFigures]
-
-
-class WindowHeat(Model):
-    """HF_w: share of resident bytes active within w intervals (analytics a2)."""
-
-    intervals: int
-    active_ratio: Figure
-
-
-class WrittenWindow(Model):
-    """Memory written within w intervals, from write tracking: shown beside heat, never as heat."""
-
-    intervals: int
-    bytes: Figure
-    ratio: Figure
-
-
-class HugePages(Model):
-    """Hot bytes of huge pages: as whole pages (upper), and of the sub-pages that were seen active (lower).
-
-    `skewed`: the lower bound is below a tenth of the upper one, so that splitting may pay; null where not known.
-    """
-
-    hot_bytes_upper: Figure
-    hot_bytes_lower: Figure
-    skewed: bool | None
-
-
-class SizeHeat(Model):
-    """Heat of pages of one size. One touch makes a whole huge page hot: `huge_pages` bounds what that may hide."""
-
-    page_size_bytes: int | None = Field(description="Null where rows were stored before sizes were kept apart.")
-    resident_bytes: Figure
-    classes: list[ClassFigures]
-    huge_pages: HugePages | None = Field(description="Null for base pages.")
-
-
-class BesideHeat(Model):
-    """What stands beside heat: the size of the random sample that it was scaled up from, writes, huge pages."""
-
-    sampled_pages: Figure
-    written: list[WrittenWindow]
-    huge_pages: HugePages
-
-
-class TouchedWindow(Model):
-    """Memory touched within w intervals by loads, pages without a sample included: an interval, a lower bound, or none.
-
-    `coverage`: share of the load traffic that goes to pages with samples.
-    """
-
-    intervals: int
-    coverage: Figure
-    touched_bytes: Figure
-
-
-class Sampling(Model):
-    """What hardware samplers (pebs, ibs, spe) saw in the newest 10 intervals. Loads and stores are never added."""
-
-    loads: Figure
-    stores: Figure
-    load_events: Figure
-    store_events: Figure
-    windows: list[TouchedWindow]
-
-
-class AgeBucket(Model):
-    """One bar of the age histogram: [from, to) intervals since last activity; `to` null = open end."""
-
-    from_intervals: int
-    to_intervals: int | None
-    active_bytes: int
-    never_bytes: int
-
-
-class HostHeat(Model):
-    """A host's share in the service's heat."""
-
-    host_id: str
-    host_name: str
-    resident_bytes: int
-    hot_ratio: Figure
 
 
 class ServiceHeat(Model):

@@ -6,70 +6,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To, answer
-from tierscope.api.base.figures import Figure, Model, Window
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.figures import Figure, Origin, Window
+from tierscope.usecases.knobs.answers import KnobAdvice, UnknownRule, WaitingAdvice
+from tierscope.usecases.knobs.groups import KnobState
 from tierscope.usecases.knobs.reads import KnobReads
-
-
-class KnobChange(Model):
-    """One setting of the kernel, as it stands and as it is proposed."""
-
-    path: str
-    current: str
-    proposed: str
-    rollback: str = Field(description="The value that takes the change back: the one that was read.")
-
-
-class KnobEvidence(Model):
-    """One number that made the rule fire."""
-
-    metric: str
-    value: float
-    unit: str
-    figure: Figure | None = Field(description="Null where it is no figure of a window, such as the bits of a setting.")
-
-
-class KnobFiles(Model):
-    """The changes as files, built from known settings and checked values alone; null where a form does not apply."""
-
-    sysctl: str | None = Field(description="For /etc/sysctl.d.")
-    tmpfiles: str | None = Field(description="For /etc/tmpfiles.d.")
-    systemd: str | None = Field(description="A unit for settings in debugfs.")
-    ansible: str
-    commands: str
-    rollback_commands: str
-
-
-class KnobAdvice(Model):
-    """One piece of advice. Nothing is changed on a host by this service."""
-
-    rule: str = Field(description="F1 to F12 of docs/method/knobs.md, or `limits` or `capacity`: no kernel settings.")
-    title: str
-    changes: list[KnobChange]
-    evidence: list[KnobEvidence]
-    effect: str
-    effect_figure: Figure | None = Field(description="The expected effect where a number can be stood behind.")
-    risk: str
-    verify: str
-    note: str | None
-    files: KnobFiles
-    advice_id: str | None = Field(description="The stored card of this advice.")
-
-
-class WaitingAdvice(Model):
-    """Advice that holds only once an earlier piece is in force."""
-
-    advice: KnobAdvice
-    why: str
-
-
-class UnknownRule(Model):
-    """A rule that could not be judged, and what it lacks."""
-
-    rule: str
-    missing: list[str]
 
 
 class KnobLeadingFigures(Model):
@@ -85,16 +28,6 @@ class SubtractedMemory(Model):
     what: str
     bytes: float | None
     why: str
-
-
-class KnobState(Model):
-    """A setting beside those of hosts that run the same services on the same kernel."""
-
-    path: str
-    current: str | None
-    group_norm: str | None = Field(description="What more than half of the group has.")
-    group_hosts: int
-    differs: bool | None
 
 
 class HostKnobAdvice(Model):

@@ -7,12 +7,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ConfigDict, Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
-from tierscope.usecases.ledger.ping_pong_reads import PingPongReads
+from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window
+from tierscope.usecases.ledger.ping_pong_cost import MoveCost, StopMoving
+from tierscope.usecases.ledger.ping_pong_reads import HostState, PingPongReads
 
 State = Literal["ok", "warn", "crit"]
 
@@ -26,33 +27,6 @@ class StateSpan(Model):
     from_: datetime = Field(validation_alias="from_", serialization_alias="from")
     to: datetime | None
     why: str
-
-
-class HostState(Model):
-    """One host's newest state, and the verdict on its newest intervals."""
-
-    host_id: str
-    host_name: str
-    state: State | None
-    verdict: str
-    explanation: str
-
-
-class MoveCost(Model):
-    """What tier moves cost over the window."""
-
-    cpu_core_ratio: Figure = Field(description="Cores: moved pages and hint faults at assumed costs.")
-    tier_move_bytes_per_s: Figure
-    slow_bandwidth_ratio: Figure = Field(description="Of the slow tier's measured bandwidth.")
-    psi_some_ratio: Figure = Field(description="Of the service's own cgroups, never of the host.")
-
-
-class StopMoving(Model):
-    """Whether pages of the subject should no longer be moved. Nothing is applied."""
-
-    advised: bool
-    why: str
-    how: str | None
 
 
 class PingPongHistory(Model):

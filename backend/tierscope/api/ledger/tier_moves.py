@@ -1,63 +1,18 @@
 """The ledger of tier moves: promotions and demotions, normalised over kernel dialects."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
-from tierscope.domain.ledger.columns import Trust
+from tierscope.domain.base.figures import Origin, Series, TimeAxis, Window
+from tierscope.usecases.ledger.answers import LedgerColumn, LedgerReset
+from tierscope.usecases.ledger.ping_pong import PingPong
 from tierscope.usecases.ledger.reads import LedgerReads
-
-
-class LedgerColumn(Model):
-    """A column of the ledger: total and rate over the window, the kernel counters behind it and their trust."""
-
-    key: str
-    label: str
-    unit: str
-    counters: list[str]
-    trust: Trust
-    trust_note: str
-    total: Figure
-    rate: Figure
-
-
-class LedgerReset(Model):
-    """A stretch that was left out, and why: reboot, wrap, missing counter, gap."""
-
-    at: float
-    cause: str
-    columns: list[str]
-
-
-class Sign(Model):
-    """A number that spoke for or against a verdict."""
-
-    name: str
-    value: float
-    unit: str
-
-
-class PingPong(Model):
-    """Ping-pong or its bound, always labelled which."""
-
-    kind: Literal["measured", "upper_bound", "not_available"]
-    estimate: str
-    ratio: Figure
-    churn_pages_per_s: Figure
-    churn_pages_per_s_per_gib: Figure
-    tier_move_bytes_per_s: Figure
-    verdict: str
-    explanation: str
-    evidence: list[Sign] = Field(description="What decided, of the host that words the verdict; empty where none does.")
-    against: list[Sign] = Field(description="What spoke for the runner-up.")
-    runner_up: str | None = Field(description="The verdict that came next; null where none was near.")
 
 
 class Ledger(Model):

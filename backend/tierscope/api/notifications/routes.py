@@ -12,7 +12,7 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.api.notifications.silences import LabelMatcher
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.notifications.routes import AlertRoutes
+from tierscope.usecases.notifications.routes import AlertRoutes, ReceiverSecret, TestAnswer
 
 Kind = Literal["webhook", "mail", "slack", "pagerduty", "alertmanager", "apprise"]
 Seconds = Annotated[float | None, Field(ge=0, le=2_592_000)]
@@ -49,15 +49,6 @@ class ReceiverRequest(Model):
     name: str = Field(min_length=1, max_length=100)
     kind: Kind
     settings: ReceiverSettings
-
-
-class ReceiverSecret(Model):
-    """A secret that a receiver names, and whether it has a value where this process runs."""
-
-    field: str
-    source: Literal["environment", "file"]
-    name: str
-    is_set: bool
 
 
 class Receiver(ReceiverRequest):
@@ -117,14 +108,6 @@ class TestRequest(Model):
     receiver: str = Field(max_length=100)
 
 
-class TestAnswer(Model):
-    """What became of the test."""
-
-    delivered: bool
-    said: str | None = Field(description="Why it failed, or what is to be known though it was taken.")
-    notification_id: str
-
-
 router = APIRouter(prefix="/v1/alert-routes", tags=["alerts"])
 Routes = Annotated[AlertRoutes, Depends(use(lambda held: held.alert_routes))]
 Writer = Annotated[Caller, Depends(requires("write:routes"))]
@@ -153,4 +136,4 @@ def replace_alert_routes(request: Request, routes: Routes, body: AlertRoutesRequ
 @router.post("/test", summary="Send a test to a receiver")
 def test_alert_route(routes: Routes, body: TestRequest, caller: Writer) -> TestAnswer:
     """A made-up alert, sent now and once. It stands in the log."""
-    return TestAnswer.model_validate(routes.test(body.receiver, actor=caller.name), from_attributes=True)
+    return routes.test(body.receiver, actor=caller.name)

@@ -7,19 +7,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ConfigDict, Field
 
 from tierscope.api.base.answers import Cursor, From, Limit, To
-from tierscope.api.base.figures import Figure, Model, Page, Window
+from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
-from tierscope.usecases.operate.data_quality import DataQualityReads
-
-
-class ReachedCap(Model):
-    """A limit that was reached in the window, and what it left out."""
-
-    name: str
-    text: str
+from tierscope.domain.base.figures import Figure, Origin, Window
+from tierscope.usecases.operate.data_quality import DataQualityReads, ReachedCap
 
 
 class DataGap(Model):

@@ -7,18 +7,23 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To, answer
-from tierscope.api.base.figures import Figure, Model, Window
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.figures import Origin, Window
+from tierscope.usecases.ratio.answers import (
+    InterleaveWeights,
+    NamedFigure,
+    RatioAssumption,
+    RatioCandidate,
+    RatioLeadingFigures,
+    RatioPlacement,
+    RatioPosterior,
+    RatioSensitivity,
+    RatioSweep,
+    Subtracted,
+)
 from tierscope.usecases.ratio.reads import RatioReads
-
-
-class NamedFigure(Model):
-    """A figure with the name of what it tells."""
-
-    metric: str
-    figure: Figure
 
 
 class ServiceClass(Model):
@@ -28,47 +33,6 @@ class ServiceClass(Model):
     why: str
     microsecond_service: bool | None = Field(description="Whether p99 latency is below 1 ms; null: not collected.")
     figures: list[NamedFigure]
-
-
-class RatioCandidate(Model):
-    """One DRAM:CXL ratio, judged. Bytes are those of one host, the median one."""
-
-    name: str = Field(description="DRAM:CXL, such as `2:1`.")
-    dram_ratio: float = Field(description="DRAM's share of the total.")
-    dram_bytes: float | None
-    slow_bytes: float | None
-    share_on_slow: Figure = Field(description="Share of memory accesses that slow memory serves.")
-    share_on_slow_best_static: Figure | None = Field(
-        description="The same with the densest pages in DRAM, beside a simulated placement; else null."
-    )
-    loss_median: Figure
-    loss_upper: Figure = Field(description="Loss of throughput that is not exceeded, one-sided 95 %.")
-    holds_hot: bool | None = Field(description="Whether DRAM holds 1.1 times the hot bytes; null: not known.")
-    bandwidth_ok: bool | None = Field(description="Whether both tiers deliver the demand; null: not measured.")
-    kept: bool
-    why_not: list[str]
-
-
-class RatioSweep(Model):
-    """Losses over all DRAM shares."""
-
-    dram_ratio: list[float]
-    share_on_slow: list[float]
-    loss_median: list[float]
-    loss_upper: list[float]
-
-
-class RatioPosterior(Model):
-    """Belief about the slowdown at one share of accesses on slow memory: ln a is normal."""
-
-    mean_ln_a: float
-    variance: float
-    exponent: float
-    rho: float = Field(description="Loaded latency of slow memory over that of DRAM.")
-    at_share: float
-    level: float
-    points_used: int
-    formula: str
 
 
 class RatioPoint(Model):
@@ -84,61 +48,6 @@ class RatioPoint(Model):
     measured_at: datetime
     author: str
     note: str
-
-
-class RatioAssumption(Model):
-    """What was taken to be so and not measured."""
-
-    name: str
-    value: float | str
-    unit: str
-    grounding: str
-    why: str
-
-
-class RatioSensitivity(Model):
-    """Which ratio would be chosen at both ends of an assumption's range; null = all DRAM."""
-
-    name: str
-    low: float
-    high: float
-    chosen_low: str | None
-    chosen_high: str | None
-
-
-class RatioLeadingFigures(Model):
-    """The two figures people act on."""
-
-    hot_outside_dram_bytes: Figure
-    cold_in_dram_bytes: Figure
-
-
-class Subtracted(Model):
-    """Memory that no tier move can change."""
-
-    what: str
-    bytes: float | None
-    why: str
-
-
-class InterleaveWeights(Model):
-    """Weights DRAM:CXL that suit the bandwidth of both."""
-
-    dram_weight: int
-    slow_weight: int
-    share_on_slow: float
-    gain_bound: float = Field(description="Most that a bandwidth-bound service could gain, as a factor.")
-
-
-class RatioPlacement(Model):
-    """Which placement the shares are of."""
-
-    source: str = Field(description="`best_static`, or `simulated:<policy>`: sampled pages replayed.")
-    why: str
-    made_at: datetime | None = Field(description="When the replay was made.")
-    n_hosts: int
-    beside: str | None = Field(description="`best_static` where the placement is a simulated one.")
-    chosen_beside: str | None = Field(description="The ratio that would be advised with that one; null = none.")
 
 
 class Ratio(Model):

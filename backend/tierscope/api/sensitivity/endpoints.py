@@ -1,47 +1,19 @@
 """Sensitivity: how throughput follows the anon and file memory that DRAM serves, or why that cannot be told."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, To
-from tierscope.api.base.figures import Figure, Model, Window
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
-from tierscope.usecases.sensitivity.reads import SensitivityReads
+from tierscope.domain.base.figures import Figure, Origin, Window
+from tierscope.usecases.sensitivity.reads import KindSensitivity, ScatterFit, ScatterPoint, SensitivityReads
 
 Kind = Literal["anon", "file"]
-
-
-class KindSensitivity(Model):
-    """The elasticity of one kind, or why the data cannot tell it."""
-
-    kind: Kind
-    elasticity: Figure = Field(description="Per cent of throughput that go with one per cent more of it in DRAM.")
-    refused: list[str] = Field(description="Every reason for which there is no elasticity; empty where there is one.")
-    partial_correlation: float | None = Field(description="Of throughput and bytes, levels, the other kind held fixed.")
-
-
-class ScatterPoint(Model):
-    """One host-interval. Levels, for looking at: the estimate is made from changes."""
-
-    host_id: str
-    at: datetime
-    anon_bytes: float
-    file_bytes: float
-    throughput: float
-
-
-class ScatterFit(Model):
-    """A straight line through the levels of one kind: throughput = intercept + slope x bytes."""
-
-    kind: Kind
-    slope: float
-    intercept: float
 
 
 class MovingLoss(Model):

@@ -1,52 +1,14 @@
 """Service levels of tiered memory: promotions per working set, slow accesses and slow residency of a service."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Figure, Model, Series, TimeAxis, Window
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
-from tierscope.usecases.sensitivity.objectives import ObjectiveReads
-
-
-class ObjectiveClass(Model):
-    """What limits the service; null with the reason where it is not known."""
-
-    name: Literal["latency", "bandwidth", "mixed", "insensitive"] | None
-    why: str
-
-
-class Comparison(Model):
-    """A number that a paper states, and the same of this service. Published points are no targets."""
-
-    point: str
-    published: float
-    source: str
-    measured: Figure
-
-
-class Objectives(Model):
-    """Answer of /v1/services/{id}/revisit/objectives."""
-
-    service_id: str
-    window: Window
-    axis: TimeAxis
-    series: list[Series]
-    promotion_rate: Figure = Field(
-        description="Memory accessed again after 120 s of idleness or more, per minute and byte active within 120 s."
-    )
-    slow_access_ratio: Figure
-    slow_residency_ratio: Figure
-    target_per_min: float
-    meets_target: bool | None = Field(description="Null without a rate, and where its interval holds the target.")
-    service_class: ObjectiveClass
-    comparisons: list[Comparison]
-    notes: list[str]
-
+from tierscope.usecases.sensitivity.objectives import ObjectiveReads, Objectives
 
 router = APIRouter(
     prefix="/v1/services/{service_id}/revisit/objectives",

@@ -1,18 +1,17 @@
 """Stability: how steady a service's mix of memory and its hot set are, and when it was warm."""
 
-from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Figure, Model, PageKind, Series, TimeAxis, Window
+from tierscope.api.base.figures import Model, PageKind
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
-from tierscope.usecases.sensitivity.stability import StabilityReads
+from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window
+from tierscope.usecases.sensitivity.stability import HotSetOverlap, StabilityReads, WarmUpEnd
 
 
 class KindStability(Model):
@@ -22,21 +21,6 @@ class KindStability(Model):
     slope_per_hour: Figure = Field(description="Theil-Sen slope of its share of resident memory.")
     iqr: Figure = Field(description="Interquartile range of the share over the last 24 hours.")
     stable: bool | None = Field(description="Slope below 5 points a day and range below 5 points; null where unknown.")
-
-
-class WarmUpEnd(Model):
-    """When the mix had settled; `at` is null where it was settled before, or has not yet."""
-
-    at: datetime | None
-    why: str
-
-
-class HotSetOverlap(Model):
-    """Byte-weighted Jaccard of the hot set now and some time before."""
-
-    lag_minutes: float
-    jaccard: Figure
-    state: Literal["stable", "moving", "volatile"] | None
 
 
 class Stability(Model):

@@ -1,7 +1,7 @@
 """The placement-policy simulator: policies, what can be replayed, and uploaded page traces."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -16,34 +16,7 @@ from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.sources import SimulatorReads
 from tierscope.usecases.simulate.uploads import TraceUploads
-
-
-class Setting(Model):
-    """Something that can be set. Switches are 0 and 1."""
-
-    name: str
-    default: float
-    lowest: float
-    highest: float
-    unit: str
-    source: str = Field(description="kernel, S source paper, R not re-checked, A assumption.")
-
-
-class SimulatorPolicy(Model):
-    """A placement policy."""
-
-    name: str
-    label: str
-    has_slow_tier: bool
-    settings: list[Setting]
-
-
-class SimulatorPolicies(Model):
-    """All policies, and the settings that all of them share."""
-
-    policies: list[SimulatorPolicy]
-    machine_settings: list[Setting]
-    cost_settings: list[Setting]
+from tierscope.usecases.simulate.views import SimulatorPolicies, TraceUpload, Workload
 
 
 class SampledHost(Model):
@@ -67,28 +40,6 @@ class SampledService(Model):
     name: str
     origin: Origin
     hosts: list[SampledHost]
-
-
-class Workload(Model):
-    """A synthetic workload: seeded, and labelled as simulated wherever it shows."""
-
-    name: str
-    label: str
-    source: str
-    simulated: Literal[True]
-
-
-class TraceUpload(Model):
-    """An uploaded page trace."""
-
-    id: str
-    name: str
-    bytes: int
-    pages: int
-    intervals: int
-    accesses: int
-    created_by: str
-    created_at: datetime
 
 
 class SimulatorSources(Model):

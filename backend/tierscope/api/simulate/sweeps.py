@@ -9,10 +9,11 @@ from tierscope.api.base.answers import Cursor, Limit, answer
 from tierscope.api.base.figures import Model, Page
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.api.simulate.sweep_answers import Sweep, SweepHeat, SweepResults, SweepRun
+from tierscope.api.simulate.sweep_answers import SweepHeat
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.spec import AskedSource, NewSweep, Prices
+from tierscope.usecases.simulate.views import Sweep, SweepResults, SweepRun
 from tierscope.usecases.simulate.writes import SweepWrites
 
 

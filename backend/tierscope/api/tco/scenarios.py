@@ -1,6 +1,5 @@
 """Stored scenarios of cost."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request, Response
@@ -13,35 +12,8 @@ from tierscope.api.base.use_cases import use
 from tierscope.api.tco.prices import Price
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
-from tierscope.usecases.tco.scenarios import Scenarios, starting_point
-
-
-class ScenarioItem(Model):
-    """A stored scenario in the list."""
-
-    id: str
-    name: str
-    version: int
-    currency: str
-    options: list[str] = Field(description="Names of its options.")
-    created_at: datetime
-    created_by: str
-    changed_at: datetime
-    changed_by: str
-
-
-class StoredScenario(Model):
-    """A stored scenario."""
-
-    id: str
-    name: str
-    version: int = Field(description="Send it with a change: a change made from an older version is refused.")
-    spec: ScenarioDocument
-    yaml: str = Field(description="The file as it was written, or one that says the same.")
-    created_at: datetime
-    created_by: str
-    changed_at: datetime
-    changed_by: str
+from tierscope.usecases.tco.scenario_sliders import InputRange
+from tierscope.usecases.tco.scenarios import ScenarioItem, Scenarios, StoredScenario, starting_point
 
 
 class NewScenario(Model):
@@ -58,17 +30,6 @@ class ScenarioChange(Model):
     version: int = Field(ge=1, le=MAX_COUNT)
     spec: ScenarioDocument | None = None
     yaml: str | None = Field(default=None, max_length=200_000)
-
-
-class InputRange(Model):
-    """What an input may sensibly be, by its path in a scenario (`[]` = of each option)."""
-
-    path: str
-    label: str
-    lowest: float
-    highest: float
-    step: float
-    unit: str
 
 
 class ScenarioDefaults(Model):
@@ -116,10 +77,9 @@ def create_scenario(
 
     A file that cannot be read answers 422 with the path of every fault.
     """
-    made = store.create(
+    return store.create(
         name=body.name, spec=body.spec, yaml=body.yaml, actor=caller.name, idempotency_key=idempotency_key
     )
-    return StoredScenario.model_validate(made, from_attributes=True)
 
 
 @router.get("/{scenario_id}", response_model=StoredScenario, dependencies=_READ, summary="One scenario")
@@ -131,8 +91,7 @@ def read_scenario(request: Request, store: Store, scenario_id: str) -> Response:
 @router.put("/{scenario_id}", summary="Change a scenario")
 def change_scenario(store: Store, scenario_id: str, body: ScenarioChange, caller: Writer) -> StoredScenario:
     """Replace a scenario. 409 where somebody changed it since it was read."""
-    changed = store.change(scenario_id, version=body.version, spec=body.spec, yaml=body.yaml, actor=caller.name)
-    return StoredScenario.model_validate(changed, from_attributes=True)
+    return store.change(scenario_id, version=body.version, spec=body.spec, yaml=body.yaml, actor=caller.name)
 
 
 @router.delete("/{scenario_id}", status_code=204, summary="Delete a scenario")

@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.base.answers import From, To, answer, answer_bytes
-from tierscope.api.base.figures import Model, PageKind, Window
+from tierscope.api.base.figures import Model, PageKind
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.figures import Origin, Window
 from tierscope.usecases.tiles.reads import TileReads
 
 

@@ -10,7 +10,7 @@ from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_jso
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.capacity.views import ForecastView, SubjectView
+    from tierscope.usecases.capacity.views import CapacitySubject, ForecastView
 
 METRICS = ("resident", "hot", "dram_need")
 MOST_DAYS = 400
@@ -44,7 +44,7 @@ def capacity(
         raise typer.Exit(NOT_ENOUGH_DATA)
 
 
-def _ask(service: str, metric: str, horizon_days: int, *, demo: bool) -> tuple[SubjectView, ForecastView]:
+def _ask(service: str, metric: str, horizon_days: int, *, demo: bool) -> tuple[CapacitySubject, ForecastView]:
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
@@ -60,18 +60,19 @@ def _ask(service: str, metric: str, horizon_days: int, *, demo: bool) -> tuple[S
     return subject, forecast
 
 
-def _document(subject: SubjectView, forecast: ForecastView) -> Any:  # noqa: ANN401 - JSON
+def _document(subject: CapacitySubject, forecast: ForecastView) -> Any:  # noqa: ANN401 - JSON
     """Both answers as the API gives them."""
     from pydantic import TypeAdapter
 
-    from tierscope.api.capacity.answers import CapacityForecast, CapacitySubject
+    from tierscope.api.capacity.answers import CapacityForecast
+    from tierscope.usecases.capacity.views import CapacitySubject
 
-    shown = TypeAdapter(CapacitySubject).validate_python(subject, from_attributes=True)
+    shown = TypeAdapter(CapacitySubject).dump_python(subject, mode="json")
     ahead = TypeAdapter(CapacityForecast).validate_python(forecast, from_attributes=True)
-    return {"subject": shown.model_dump(mode="json"), "forecast": ahead.model_dump(mode="json")}
+    return {"subject": shown, "forecast": ahead.model_dump(mode="json")}
 
 
-def _describe(subject: SubjectView, forecast: ForecastView) -> str:
+def _describe(subject: CapacitySubject, forecast: ForecastView) -> str:
     from tierscope.domain.reports.words import bytes_text, days_text, growth_text
 
     lines = [f"{subject.name} ({subject.origin}), {subject.hosts} hosts, {subject.days} whole days of data"]

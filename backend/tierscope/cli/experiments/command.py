@@ -16,7 +16,7 @@ from tierscope.core.settings import Settings
 if TYPE_CHECKING:
     from tierscope.domain.base.figures import Figure
     from tierscope.usecases.base.context import ReadContext
-    from tierscope.usecases.experiments.views import ExperimentView
+    from tierscope.usecases.experiments.views import Experiment
     from tierscope.usecases.experiments.writes import NewMetric
 
 app = typer.Typer(help="Compare canary hosts with control hosts, before and after a change.", no_args_is_help=True)
@@ -177,7 +177,7 @@ def _metric(text: str) -> NewMetric:
         fail(f"'{margin}' is no margin", next_step="write for example throughput_per_s:0.05", status=BAD_USAGE)
 
 
-def _print(view: ExperimentView, *, as_json: bool) -> None:
+def _print(view: Experiment, *, as_json: bool) -> None:
     if as_json:
         print_json(_document(view))
         return

@@ -10,7 +10,7 @@ from typing import Any
 
 from tierscope.domain.base.figures import Figure
 from tierscope.domain.knobs.machine import Subtracted
-from tierscope.usecases.knobs.answers import GivenView, KnobAdvice, UnknownView, WaitingView, first_of
+from tierscope.usecases.knobs.answers import GivenView, KnobAdvice, UnknownRule, WaitingAdvice, first_of
 from tierscope.usecases.knobs.reads import KnobView
 from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis
 
@@ -134,13 +134,13 @@ def _effect(piece: KnobAdvice) -> str:
     return f"[{figure.value:,.4g} {figure.unit}{ends}; {figure.grounding}]"
 
 
-def _waits(waiting: WaitingView) -> list[str]:
+def _waits(waiting: WaitingAdvice) -> list[str]:
     piece = waiting.advice
     changes = "; ".join(f"{change.path}: {change.current} -> {change.proposed}" for change in piece.changes)
     return [f"Later, {piece.rule}: {piece.title} ({changes or 'no setting'})", f"   {waiting.why}"]
 
 
-def _unknown(rules: Sequence[UnknownView]) -> list[str]:
+def _unknown(rules: Sequence[UnknownRule]) -> list[str]:
     return [f"Not judged, {row.rule}: lacks {'; '.join(row.missing)}." for row in rules]
 
 

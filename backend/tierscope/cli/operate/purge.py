@@ -11,7 +11,7 @@ from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
     from tierscope.storage.operate.purges import PurgeKind
-    from tierscope.usecases.operate.purges import PurgeView
+    from tierscope.usecases.operate.purges import Purge
 
 app = typer.Typer(help="Remove all data of a host or a service. There is no way back.", no_args_is_help=True)
 
@@ -72,7 +72,7 @@ def _start(kind: PurgeKind, public_id: str, confirm: str, *, demo: bool, as_json
         typer.echo("A worker does the rest; look at it with `tierscope purge list`.")
 
 
-def _show(job: PurgeView) -> None:
+def _show(job: Purge) -> None:
     rows = sum(line.rows for line in job.report)
     state = job.status if job.error is None else f"{job.status}, last try: {job.error}"
     typer.echo(f"{job.id}  {job.kind} {job.subject.name}  {job.progress_ratio:.0%}  {rows} rows  {state}")

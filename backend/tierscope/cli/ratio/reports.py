@@ -8,7 +8,7 @@ from tierscope.usecases.ratio.sentence import percent
 
 if TYPE_CHECKING:
     from tierscope.domain.base.figures import Figure
-    from tierscope.usecases.ratio.answers import CandidateView, RatioView
+    from tierscope.usecases.ratio.answers import RatioCandidate, RatioView
 
 _GIB = float(1 << 30)
 
@@ -41,7 +41,7 @@ def describe_ratio(view: RatioView) -> str:
     return "\n".join(lines)
 
 
-def _row(view: CandidateView) -> str:
+def _row(view: RatioCandidate) -> str:
     losses = f"{percent(view.loss_median.value):>8}   {percent(view.loss_upper.value):>8}"
     verdict = "kept" if view.kept else "; ".join(view.why_not)
     return f"  {view.name:8} {percent(view.share_on_slow.value):>8}   {losses}   {verdict}"

@@ -8,10 +8,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from tierscope.domain.base.described import Described
 
 FigureStatus = Literal["ok", "not_collected", "not_supported", "not_enough_data"]
 AbsentStatus = Literal["not_collected", "not_supported", "not_enough_data"]
@@ -22,17 +24,17 @@ Resolution = Literal["raw", "1m", "10m", "1h", "1d"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval around a value; `level` None for hard bounds."""
+    """An interval around a value. `kind` tells a confidence interval from hard bounds."""
 
     lo: float
     hi: float
-    level: float | None
+    level: Annotated[float | None, Described("Confidence level, 0..1; null for hard bounds.")]
     kind: Literal["confidence", "bounds", "range"]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Half-open [start, end), UTC."""
+    """The stretch of time a figure speaks of: half-open [start, end), UTC."""
 
     start: datetime
     end: datetime
@@ -47,26 +49,31 @@ class Window:
 class Figure:
     """One number with its evidence; `value` is None unless `status` is ok."""
 
-    definition: str
+    definition: Annotated[
+        str,
+        Described("Definition id, such as `heat.hot_ratio/1`; a changed formula has a new id."),
+    ]
     status: FigureStatus
-    value: float | None
-    unit: str
-    reason: str | None = None
-    method: str | None = None
+    value: Annotated[float | None, Described("Null unless status is ok.")]
+    unit: Annotated[str, Described("`ratio`, `bytes`, `pages_per_s`, `ns`, ...")]
+    reason: Annotated[str | None, Described("Why there is no value, and what is missing.")] = None
+    method: Annotated[str | None, Described("pebs | ibs | spe | damon | abit | referenced | trace | counters")] = None
     window: Window | None = None
     interval: Interval | None = None
     n_hosts: int | None = None
     n_intervals: int | None = None
     n_samples: int | None = None
-    coverage: float | None = None
+    coverage: Annotated[float | None, Described("Share of what should have been observed that was, 0..1.")] = None
     grade: Grade | None = None
-    grounding: str = "A"
+    grounding: Annotated[
+        str, Described("S source paper, L literature or kernel text, R not re-checked, A assumption.")
+    ] = "A"
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A named line over time; gaps are None."""
+    """A named line over time. Times stand once, in the enclosing answer; a gap is null."""
 
     key: str
     label: str
@@ -76,11 +83,11 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """Times of all series of one answer: ends of buckets in Unix seconds."""
+    """The times of all series in one answer: ends of buckets, UTC, Unix seconds."""
 
     window: Window
     resolution: Resolution
-    step_seconds: float | None
+    step_seconds: Annotated[float | None, Described("Null at raw resolution, where the spacing is as measured.")]
     times: tuple[float, ...]
 
 

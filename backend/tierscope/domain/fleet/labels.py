@@ -34,8 +34,8 @@ class LabelRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RowProblem:
-    """A row that cannot be used; 1 is the header."""
+class LabelProblem:
+    """A row that was left out, or something to know of it; the header is row 1, row 0 the file as a whole."""
 
     row: int
     message: str
@@ -56,7 +56,7 @@ def problem_of_labels(labels: Mapping[str, str]) -> str | None:
     return None
 
 
-def read_label_file(data: bytes) -> tuple[list[LabelRow], list[RowProblem]]:
+def read_label_file(data: bytes) -> tuple[list[LabelRow], list[LabelProblem]]:
     """The rows of a CSV file (UTF-8, commas, semicolons or tabs), and what is wrong with others.
 
     Raises:
@@ -88,9 +88,9 @@ def _header(cells: list[str]) -> list[str]:
     return names[1:]
 
 
-def _rows(lines: Iterator[list[str]], keys: list[str]) -> tuple[list[LabelRow], list[RowProblem]]:
+def _rows(lines: Iterator[list[str]], keys: list[str]) -> tuple[list[LabelRow], list[LabelProblem]]:
     rows: list[LabelRow] = []
-    problems: list[RowProblem] = []
+    problems: list[LabelProblem] = []
     cells_used = 0
     for number, cells in enumerate(lines, start=2):
         if number > MAX_ROWS + 1:
@@ -110,7 +110,7 @@ def _rows(lines: Iterator[list[str]], keys: list[str]) -> tuple[list[LabelRow], 
         elif not values[0]:
             wrong = "no host is named"
         if wrong is not None:
-            problems.append(RowProblem(number, wrong))
+            problems.append(LabelProblem(number, wrong))
         else:
             rows.append(LabelRow(number, values[0], labels))
     return rows, problems

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.tco.costs import Floats, Own, cost_host
 from tierscope.domain.tco.draws import as_given, draw_own, draw_shared, own_as_given, with_input
 from tierscope.domain.tco.scenario import HIGHEST_LOSS, SHARED_INPUTS, Design, Range, Scenario, SharedName
@@ -33,7 +34,7 @@ class BreakEven:
 class TornadoBar:
     """The saving with one input at the ends of its range; `input` is a shared input, `loss` or `swap_out_mb_per_s`."""
 
-    input: str
+    input: Annotated[str, Described("Name of an input of the answer, `loss` or `swap_out_mb_per_s`.")]
     low: float
     high: float
     saving_low: float

@@ -2,7 +2,9 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.tco.analysis import (
     BreakEven,
     Distribution,
@@ -21,38 +23,41 @@ _SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class PartResult:
+class CostPart:
     """A part of a host's cost."""
 
     name: PartName
     capex: float
-    annual: float
+    annual: Annotated[
+        float,
+        Described("Share of the price that a year bears; for energy and wear what a year costs."),
+    ]
     watts: float
 
 
 @dataclass(frozen=True, slots=True)
-class EnduranceResult:
+class Endurance:
     """How a swap drive wears; `drive_life_years` None where nothing is written."""
 
-    written_tb_per_year: float
-    drive_writes_per_day: float
-    drive_life_years: float | None
+    written_tb_per_year: Annotated[float, Described("Written by the host, TB of 10^12 bytes.")]
+    drive_writes_per_day: Annotated[float, Described("Written to flash, in drive sizes a day.")]
+    drive_life_years: Annotated[float | None, Described("Null where nothing is written.")]
 
 
 @dataclass(frozen=True, slots=True)
 class PerHost:
     """The cost of one host. `work` is its throughput over that of one that loses nothing."""
 
-    parts: tuple[PartResult, ...]
+    parts: tuple[CostPart, ...]
     capex: float
     annual: float
     watts: float
-    kwh_per_year: float
-    memory_gb: float
+    kwh_per_year: Annotated[float, Described("With the building's overhead (PUE).")]
+    memory_gb: Annotated[float, Described("What the host can hold over all tiers, GB of 2^30 bytes.")]
     loss: float
-    work: float
-    annual_per_work: float
-    endurance: EnduranceResult | None
+    work: Annotated[float, Described("Throughput over that of a host that loses nothing.")]
+    annual_per_work: Annotated[float, Described("Cost per year and unit of work: what options are compared by.")]
+    endurance: Endurance | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class FleetYear:
 
 
 @dataclass(frozen=True, slots=True)
-class FleetResult:
+class Fleet:
     """A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
 
     `total` is the cost over all years, `present_value` the same discounted to today; None with straight-line costs,
@@ -74,7 +79,7 @@ class FleetResult:
     """
 
     hosts: int
-    extra_hosts: int
+    extra_hosts: Annotated[int, Described("Beyond the baseline's, to make up for lost throughput; negative: fewer.")]
     capex: float
     annual: float
     watts: float
@@ -83,12 +88,12 @@ class FleetResult:
     years: tuple[FleetYear, ...]
     total: float
     total_saving: float
-    present_value: float | None
+    present_value: Annotated[float | None, Described("Of all years, discounted; null with straight-line costs.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A step from the baseline's cost per unit of work to the option's."""
+class WaterfallStep:
+    """A step from the baseline's cost per unit of work to the option's; all steps add up to minus the saving."""
 
     part: str
     delta: float
@@ -102,10 +107,10 @@ class OptionResult:
     per_host: PerHost
     saving: float
     saving_ratio: float
-    fleet: FleetResult
+    fleet: Fleet
     break_even: tuple[BreakEven, ...]
     tornado: tuple[TornadoBar, ...]
-    waterfall: tuple[Step, ...]
+    waterfall: tuple[WaterfallStep, ...]
     distribution: Distribution | None
     warnings: tuple[str, ...]
 
@@ -116,7 +121,7 @@ class BaselineResult:
 
     name: str
     per_host: PerHost
-    fleet: FleetResult
+    fleet: Fleet
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +149,13 @@ def evaluate(scenario: Scenario, *, draws: int, seed: int) -> Evaluation:
 
 def _per_host(design: Design, cost: HostCost, scenario: Scenario) -> PerHost:
     parts = tuple(
-        PartResult(part.name, float(part.capex[0]), float(part.annual[0]), float(part.watts[0])) for part in cost.parts
+        CostPart(part.name, float(part.capex[0]), float(part.annual[0]), float(part.watts[0])) for part in cost.parts
     )
     wear = cost.endurance
     endurance = None
     if wear is not None:
         life = float(wear.drive_life_years[0])
-        endurance = EnduranceResult(
+        endurance = Endurance(
             float(wear.written_tb_per_year[0]),
             float(wear.drive_writes_per_day[0]),
             life if math.isfinite(life) else None,
@@ -194,7 +199,7 @@ def hosts_for(baseline_hosts: float, base_work: float, work: float) -> int:
     return math.ceil(baseline_hosts * base_work / work - _SLACK)
 
 
-def _fleet(scenario: Scenario, base: PerHost, host: PerHost) -> FleetResult:
+def _fleet(scenario: Scenario, base: PerHost, host: PerHost) -> Fleet:
     years, total, total_base, present = [], 0.0, 0.0, 0.0
     rate = scenario.finance.discount_rate
     for year in range(1, scenario.fleet.years + 1):
@@ -207,7 +212,7 @@ def _fleet(scenario: Scenario, base: PerHost, host: PerHost) -> FleetResult:
     hosts = hosts_for(scenario.fleet.hosts, base.work, host.work)
     before = scenario.fleet.hosts * base.annual
     saving = before - hosts * host.annual
-    return FleetResult(
+    return Fleet(
         hosts=hosts,
         extra_hosts=hosts - scenario.fleet.hosts,
         capex=hosts * host.capex,
@@ -222,18 +227,18 @@ def _fleet(scenario: Scenario, base: PerHost, host: PerHost) -> FleetResult:
     )
 
 
-def _waterfall(scenario: Scenario, design: Design, base: PerHost, host: PerHost) -> tuple[Step, ...]:
+def _waterfall(scenario: Scenario, design: Design, base: PerHost, host: PerHost) -> tuple[WaterfallStep, ...]:
     """Parts as they differ per host, then what lost throughput and more memory per host do; the sum is -saving."""
     before = {part.name: part.annual for part in base.parts}
     after = {part.name: part.annual for part in host.parts}
     names = dict.fromkeys((*before, *after))
-    steps = [Step(name, after.get(name, 0.0) - before.get(name, 0.0)) for name in names]
+    steps = [WaterfallStep(name, after.get(name, 0.0) - before.get(name, 0.0)) for name in names]
     credited = capacity_factor(design, scenario)
     throughput = host.work / credited
     lost_before = base.annual_per_work - base.annual
-    steps.append(Step("lost_throughput", host.annual / throughput - host.annual - lost_before))
+    steps.append(WaterfallStep("lost_throughput", host.annual / throughput - host.annual - lost_before))
     if design.credit == "more":
-        steps.append(Step("more_memory_per_host", host.annual_per_work - host.annual / throughput))
+        steps.append(WaterfallStep("more_memory_per_host", host.annual_per_work - host.annual / throughput))
     return tuple(steps)
 
 

@@ -48,8 +48,8 @@ class AlertView:
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceView:
-    """The value of the condition around the alert, and its threshold."""
+class Evidence:
+    """The value that the condition looks at, around the alert, and its threshold."""
 
     axis: TimeAxis
     series: tuple[Series, ...]
@@ -61,7 +61,7 @@ class AlertDetail:
 
     alert: AlertView
     history: tuple[ChangeRow, ...]
-    evidence: EvidenceView | None
+    evidence: Evidence | None
     notes: tuple[str, ...]
 
 
@@ -207,7 +207,7 @@ class AlertReads:
             for row in rows
         )
 
-    def _evidence(self, session: ReadSession, row: AlertRow) -> tuple[EvidenceView | None, tuple[str, ...]]:
+    def _evidence(self, session: ReadSession, row: AlertRow) -> tuple[Evidence | None, tuple[str, ...]]:
         rule = next((found.rule for found in list_rules(session) if found.id == row.rule_id), None)
         checked = None if rule is None else check_rule(rule)[0]
         if checked is None:
@@ -227,14 +227,14 @@ class AlertReads:
         return _evidence_view(checked, Window(start, end), frame.minutes[-count:], values), ()
 
 
-def _evidence_view(checked: CheckedRule, window: Window, minutes: Ints, values: Floats) -> EvidenceView:
+def _evidence_view(checked: CheckedRule, window: Window, minutes: Ints, values: Floats) -> Evidence:
     condition = checked.condition
     times = tuple(float(minute) * MINUTE_S for minute in minutes.tolist())
     series = [Series("value", condition.written_value, condition.unit_name, gaps_to_none(values))]
     if condition.threshold is not None:
         level = tuple(condition.threshold for _ in times)
         series.append(Series("threshold", "Threshold", condition.unit_name, level))
-    return EvidenceView(TimeAxis(window, "1m", float(MINUTE_S), times), tuple(series))
+    return Evidence(TimeAxis(window, "1m", float(MINUTE_S), times), tuple(series))
 
 
 def _stretches(row: AlertRow, rule_id: str | None, changes: Sequence[ChangeRow], window: Window) -> list[TimelineSpan]:

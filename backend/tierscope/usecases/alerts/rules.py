@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from importlib import resources
+from typing import Annotated
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
@@ -14,6 +15,7 @@ from tierscope.domain.alerts.files import read_rules, rule_entry, write_rules
 from tierscope.domain.alerts.problems import RuleError, RuleProblem
 from tierscope.domain.alerts.prometheus import export_rules
 from tierscope.domain.alerts.rules import Rule, check_rule, says_the_same
+from tierscope.domain.base.described import Described
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.alerts import rules as stored
 from tierscope.storage.alerts.rows import count_open, lock_alerts
@@ -44,21 +46,21 @@ class RuleView:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckView:
-    """Whether a rule can be used, and its condition in normal form."""
+class RuleCheck:
+    """Whether a rule can be used, and how its condition is understood."""
 
     ok: bool
     problems: tuple[RuleProblem, ...]
     normal_form: str | None
     unit: str | None
     threshold: float | None
-    inputs: tuple[str, ...]
+    inputs: Annotated[tuple[str, ...], Described("Stored series that it needs.")]
     lookback_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class ImportView:
-    """What a file did."""
+class Imported:
+    """What a file did, by name."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
@@ -86,7 +88,7 @@ class Rules:
         with self._database.read() as session:
             return _views(session, [_require(session, rule_id)])[0]
 
-    def check(self, rule: Rule) -> CheckView:
+    def check(self, rule: Rule) -> RuleCheck:
         """All that is wrong with a rule, or how its condition is understood."""
         return check_view(rule)
 
@@ -161,7 +163,7 @@ class Rules:
         with self._database.read() as session:
             return export_rules([row.rule for row in stored.list_rules(session) if row.rule.enabled])
 
-    def import_file(self, text: str, *, actor: str) -> ImportView:
+    def import_file(self, text: str, *, actor: str) -> Imported:
         """Add the rules of a file, and change those that have the name of one of them.
 
         Raises:
@@ -194,7 +196,7 @@ class Rules:
                     done["changed"].append(rule.name)
             if stored.count_rules(transaction) > MAX_RULES:
                 raise Conflict(f"there would be more than {MAX_RULES} rules", next_step="Remove some.")
-        return ImportView(tuple(done["added"]), tuple(done["changed"]), tuple(done["unchanged"]))
+        return Imported(tuple(done["added"]), tuple(done["changed"]), tuple(done["unchanged"]))
 
     def _store(self, transaction: WriteTransaction, row: RuleRow, rule: Rule, actor: str) -> None:
         now = self._clock()
@@ -261,11 +263,11 @@ def read_file(text: str) -> list[Rule]:
     return rules
 
 
-def check_view(rule: Rule) -> CheckView:
+def check_view(rule: Rule) -> RuleCheck:
     """All that is wrong with a rule, or how it is understood."""
     checked, problems = check_rule(rule)
     if checked is None:
-        return CheckView(
+        return RuleCheck(
             ok=False,
             problems=tuple(problems),
             normal_form=None,
@@ -275,7 +277,7 @@ def check_view(rule: Rule) -> CheckView:
             lookback_seconds=0,
         )
     condition = checked.condition
-    return CheckView(
+    return RuleCheck(
         ok=True,
         problems=(),
         normal_form=condition.normal_form,

@@ -6,17 +6,19 @@ The body is the contract's Inventory with its field names; an agent of an earlie
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
+
+from tierscope.domain.base.described import Described
 
 Body = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class BenchFigure:
-    """One measured figure: median and spread of its repetitions."""
+    """One measured figure: median and spread (10th and 90th percentile) of its repetitions."""
 
-    name: str
-    unit: str
+    name: Annotated[str, Described("idle_latency | load_latency | store_writeback_latency | read_bandwidth | ...")]
+    unit: Annotated[str, Described("ns | bytes_per_s")]
     threads: int
     block_bytes: int | None
     pattern: str | None
@@ -24,7 +26,7 @@ class BenchFigure:
     p10: float
     p90: float
     repetitions: int
-    disturbed: bool
+    disturbed: Annotated[bool, Described("The spread says that something else ran.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class BenchSkip:
 
 @dataclass(frozen=True, slots=True)
 class NodeBench:
-    """What was measured from the processors of one node to the memory of another."""
+    """What `tierscope-agent bench` measured from the processors of one node to the memory of another."""
 
     measured_at: datetime
     cpu_node: int

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tierscope.core.tabular import Cell, FileFormat, write_table
-from tierscope.usecases.capacity.views import CapacityView, ForecastView, PlanView
+from tierscope.usecases.capacity.views import Capacity, ForecastView, PlanView
 
 _FIGURES = (
     "capacity_bytes",
@@ -17,7 +17,7 @@ _FIGURES = (
 )
 
 
-def export_capacity(view: CapacityView, file_format: FileFormat) -> bytes:
+def export_capacity(view: Capacity, file_format: FileFormat) -> bytes:
     """One row per subject; figures that are absent are empty, and `missing` says why."""
     columns = ("kind", "id", "name", "origin", "hosts", "whole_days", *_FIGURES)
     ends = ("days_to_exhaustion", "early_warning_days", "none_within_horizon", "horizon_days", "method", "missing")

@@ -8,7 +8,7 @@ from tierscope.domain.capacity.forecast import MIN_DAYS
 from tierscope.domain.capacity.need import Advised, dram_need
 from tierscope.storage.capacity.rows import StoredDay
 from tierscope.usecases.capacity.forecasts import Outlook, exhaustion_view, growth_figure
-from tierscope.usecases.capacity.views import SubjectRef, SubjectView
+from tierscope.usecases.capacity.views import CapacitySubject, CapacitySubjectRef
 
 NO_POINT = "No hour of the last eight days has values of this subject's memory."
 NO_HEAT = "No heat was measured on these hosts that day."
@@ -22,8 +22,8 @@ DRAM_OTHERS = "memory of other services on the same hosts is not subtracted"
 
 
 def subject_view(
-    ref: SubjectRef, newest: StoredDay | None, days: int, outlook: Outlook | None, advised: Advised | None
-) -> SubjectView:
+    ref: CapacitySubjectRef, newest: StoredDay | None, days: int, outlook: Outlook | None, advised: Advised | None
+) -> CapacitySubject:
     """A line of the list; figures of the newest day, the forecast from whole days."""
     day = None if newest is None else newest.day
     window = None if newest is None else Window(newest.ts, newest.ts + timedelta(days=1))
@@ -32,7 +32,7 @@ def subject_view(
     make = _Maker(day, window)
     need = None if day is None else dram_need(day.resident_bytes, day.hot_bytes, advised)
     service = ref.kind == "service"
-    return SubjectView(
+    return CapacitySubject(
         kind=ref.kind,
         id=ref.id,
         name=ref.name,

@@ -6,11 +6,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from tierscope.domain.base.figures import Figure, Window, absent
-from tierscope.domain.capacity.exhaustion import THRESHOLD_RATIO, Exhaustion
+from tierscope.domain.capacity import exhaustion
+from tierscope.domain.capacity.exhaustion import THRESHOLD_RATIO
 from tierscope.domain.capacity.forecast import Forecast, Refused, forecast_days
 from tierscope.storage.capacity.rows import StoredDay
 from tierscope.usecases.capacity.history import History
-from tierscope.usecases.capacity.views import ExhaustionView, ForecastDay, Metric
+from tierscope.usecases.capacity.views import Exhaustion, ForecastDay, Metric
 
 HORIZON_DAYS = 90
 """Of the forecasts that lists show."""
@@ -73,12 +74,12 @@ def outline(found: Forecast | Refused, threshold: float | None, horizon: int) ->
     """The few numbers of a forecast that lists show."""
     if isinstance(found, Refused):
         return Outlook(found.why, None, None, None, None, False, threshold, horizon)  # noqa: FBT003 - by the fields' order
-    end = Exhaustion(None, None) if threshold is None else found.exhaustion(threshold)
+    end = exhaustion.Exhaustion(None, None) if threshold is None else found.exhaustion(threshold)
     never = threshold is not None and end.none_within_horizon
     return Outlook(None, found.method, found.growth, end.median_days, end.early_days, never, threshold, horizon)
 
 
-def exhaustion_view(outlook: Outlook | None, window: Window | None, reason: str) -> ExhaustionView:
+def exhaustion_view(outlook: Outlook | None, window: Window | None, reason: str) -> Exhaustion:
     """Days to exhaustion as figures; `reason` where nothing was forecast yet."""
     if outlook is None or outlook.refused is not None:
         why = reason if outlook is None or outlook.refused is None else outlook.refused
@@ -90,7 +91,7 @@ def exhaustion_view(outlook: Outlook | None, window: Window | None, reason: str)
     else:
         median = _days(MEDIAN, outlook.median_days, "the forecast", outlook, window)
         early = _days(EARLY, outlook.early_days, "the upper bound", outlook, window)
-    return ExhaustionView(
+    return Exhaustion(
         median,
         early,
         outlook is not None and outlook.none_within_horizon,

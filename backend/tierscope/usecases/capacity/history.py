@@ -13,7 +13,7 @@ from tierscope.domain.capacity.shifts import Shift, find_shifts
 from tierscope.storage.base.retention import kept
 from tierscope.storage.capacity.rows import Kind, StoredDay
 from tierscope.storage.fleet.events import EventRow, list_events
-from tierscope.usecases.capacity.views import ChangeView, Excluded, HistoryDay, Metric
+from tierscope.usecases.capacity.views import CapacityChange, Excluded, HistoryDay, Metric
 
 DAY = timedelta(days=1)
 SPAN = kept("metrics_1h")
@@ -28,7 +28,7 @@ class History:
     """Points of whole days by calendar day; `usable` is what forecasts rest on, None where there is no point."""
 
     days: tuple[HistoryDay, ...]
-    changes: tuple[ChangeView, ...]
+    changes: tuple[CapacityChange, ...]
     usable: tuple[float | None, ...]
 
     @property
@@ -69,13 +69,13 @@ def make_history(
             why[i] = "change_point"
     days = tuple(HistoryDay(*one) for one in zip(dates, values, why, strict=True))
     changes = [
-        ChangeView(
+        CapacityChange(
             _midnight(dates[shift.index]), "change_point", shift.before, shift.after, _near(dates[shift.index], events)
         )
         for shift in shifts
     ]
     changes += [
-        ChangeView(at, "capacity_edit", before, after, text)
+        CapacityChange(at, "capacity_edit", before, after, text)
         for day, (at, before, after, text) in edits.items()
         if dates[0] <= day <= dates[-1]
     ]

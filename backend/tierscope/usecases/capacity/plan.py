@@ -15,14 +15,14 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.forecasts import Outlook
 from tierscope.usecases.capacity.reads import FRESH, read_outlooks
 from tierscope.usecases.capacity.views import (
-    DemandView,
     PackingView,
-    PlacedView,
-    PlannedHostView,
+    PlacedService,
+    PlanDemand,
+    PlannedHost,
+    PlanQuarter,
     PlanView,
-    QuarterView,
-    SkuCount,
-    UnplacedView,
+    SkuHosts,
+    Unplaced,
 )
 
 NOW = "now"
@@ -171,14 +171,14 @@ def _quarter_ends(today: date, count: int) -> list[tuple[str, date]]:
     return found
 
 
-def _quarter(label: str, end: date, without: Packed, tiered: Packed, skus: Sequence[Sku]) -> QuarterView:
+def _quarter(label: str, end: date, without: Packed, tiered: Packed, skus: Sequence[Sku]) -> PlanQuarter:
     def count(packed: Packed, sku: Sku) -> int:
         return sum(host.sku.name == sku.name for host in packed.hosts)
 
     def whole(packed: Packed) -> bool:
         return not packed.unplaced
 
-    return QuarterView(
+    return PlanQuarter(
         quarter=label,
         ends_at=end,
         hosts_without_tiering=len(without.hosts) if whole(without) else None,
@@ -187,13 +187,13 @@ def _quarter(label: str, end: date, without: Packed, tiered: Packed, skus: Seque
         lower_bound_with=tiered.lower_bound if whole(tiered) else None,
         price_without=without.price if whole(without) else None,
         price_with=tiered.price if whole(tiered) else None,
-        by_sku=tuple(SkuCount(sku.name, count(without, sku), count(tiered, sku)) for sku in skus),
+        by_sku=tuple(SkuHosts(sku.name, count(without, sku), count(tiered, sku)) for sku in skus),
     )
 
 
 def _unplaced(
     label: str, demands: Sequence[Demand], known: Sequence[_Known], without: Packed, tiered: Packed
-) -> list[UnplacedView]:
+) -> list[Unplaced]:
     by_id = {demand.name: demand for demand in demands}
     names = {one.service.public_id: one.name for one in known}
     found = []
@@ -201,18 +201,18 @@ def _unplaced(
         for service, _, why in packed.unplaced:
             demand = by_id[service] if tiering else by_id[service].without_tiering()
             rest = demand.memory_bytes - demand.dram_bytes
-            found.append(UnplacedView(label, names[service], service, tiering, demand.dram_bytes, rest, why))
+            found.append(Unplaced(label, names[service], service, tiering, demand.dram_bytes, rest, why))
     return found
 
 
-def _hosts(packed: Packed, demands: Sequence[Demand], names: Mapping[str, str]) -> tuple[PlannedHostView, ...]:
+def _hosts(packed: Packed, demands: Sequence[Demand], names: Mapping[str, str]) -> tuple[PlannedHost, ...]:
     """Hosts of one content once, with how many there are of it."""
     by_id = {demand.name: demand for demand in demands}
     counts: dict[PackedHost, int] = {}
     for host in packed.hosts:
         counts[host] = counts.get(host, 0) + 1
     return tuple(
-        PlannedHostView(
+        PlannedHost(
             sku=host.sku.name,
             count=count,
             dram_bytes=host.dram_bytes,
@@ -225,7 +225,7 @@ def _hosts(packed: Packed, demands: Sequence[Demand], names: Mapping[str, str]) 
     )
 
 
-def _placed(host: PackedHost, by_id: Mapping[str, Demand], names: Mapping[str, str]) -> tuple[PlacedView, ...]:
+def _placed(host: PackedHost, by_id: Mapping[str, Demand], names: Mapping[str, str]) -> tuple[PlacedService, ...]:
     """DRAM that is left over once every service has what it needs goes to all alike."""
     parts = [(service, by_id[service].unit() * units) for service, units in host.units]
     need = sum(float(part[0]) for _, part in parts)
@@ -235,13 +235,13 @@ def _placed(host: PackedHost, by_id: Mapping[str, Demand], names: Mapping[str, s
     placed = []
     for service, part in parts:
         dram = float(part[0]) + share * float(part[1] - part[0])
-        placed.append(PlacedView(names[service], service, dram, max(float(part[1]) - dram, 0.0)))
+        placed.append(PlacedService(names[service], service, dram, max(float(part[1]) - dram, 0.0)))
     return tuple(placed)
 
 
-def _view(known: _Known, demand: Demand) -> DemandView:
+def _view(known: _Known, demand: Demand) -> PlanDemand:
     growth = known.growth_ratio_per_day
-    return DemandView(
+    return PlanDemand(
         service=known.name,
         service_id=known.service.public_id,
         hosts=known.day.day.n_hosts,

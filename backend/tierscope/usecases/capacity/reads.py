@@ -38,7 +38,14 @@ from tierscope.usecases.capacity.forecasts import (
 )
 from tierscope.usecases.capacity.history import SPAN, make_history, read_events
 from tierscope.usecases.capacity.hours import DAY
-from tierscope.usecases.capacity.views import BacktestView, CapacityView, ForecastView, Metric, SubjectRef, SubjectView
+from tierscope.usecases.capacity.views import (
+    BacktestScore,
+    Capacity,
+    CapacitySubject,
+    CapacitySubjectRef,
+    ForecastView,
+    Metric,
+)
 
 FRESH = timedelta(days=8)
 MAX_HORIZON_DAYS = 400
@@ -52,7 +59,7 @@ class CapacityReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def list(self, group_by: str, *, service: str | None = None) -> CapacityView:
+    def list(self, group_by: str, *, service: str | None = None) -> Capacity:
         """All services, one of them, or all groups of a grouping, by name.
 
         Raises:
@@ -79,7 +86,7 @@ class CapacityReads:
             for ref in refs
             if kind == "service" or ref.id in newest
         )
-        return CapacityView(_window(newest, now), group_by, groupings, subjects, _notes(newest, subjects))
+        return Capacity(_window(newest, now), group_by, groupings, subjects, _notes(newest, subjects))
 
     def forecast(self, kind: str, subject: str, metric: Metric, *, horizon_days: int) -> ForecastView:
         """The forecast of one subject, made now.
@@ -109,7 +116,7 @@ class CapacityReads:
             history=history.days,
             forecast=() if forecast is None or history.last_day is None else forecast_lines(forecast, history.last_day),
             method=None if forecast is None else forecast.method,
-            backtest=() if forecast is None else tuple(BacktestView(name, mase) for name, mase in forecast.scores),
+            backtest=() if forecast is None else tuple(BacktestScore(name, mase) for name, mase in forecast.scores),
             widened=None
             if forecast is None or forecast.widened is None
             else {"by_backtest": forecast.widened[0], "in_all": forecast.widened[1]},
@@ -126,30 +133,30 @@ def read_outlooks(session: ReadSession, kind: Kind) -> dict[str, Outlook]:
     return {subject: Outlook.from_body(row.body) for subject, row in read_forecasts(session, kind, "resident").items()}
 
 
-def _services(session: ReadSession, only: str | None) -> list[SubjectRef]:
+def _services(session: ReadSession, only: str | None) -> list[CapacitySubjectRef]:
     rows = list_services(session, origin=None, host=None, after=None, limit=None)
     return [
-        SubjectRef("service", row.public_id, f"{row.namespace}/{row.name}", row.origin)
+        CapacitySubjectRef("service", row.public_id, f"{row.namespace}/{row.name}", row.origin)
         for row in rows
         if only is None or row.public_id == only
     ]
 
 
-def _groups(session: ReadSession, grouping: str) -> list[SubjectRef]:
+def _groups(session: ReadSession, grouping: str) -> list[CapacitySubjectRef]:
     rows = list_groups(session, grouping=grouping)
-    return [SubjectRef("host_group", row.subject, row.name, row.origin) for row in rows]
+    return [CapacitySubjectRef("host_group", row.subject, row.name, row.origin) for row in rows]
 
 
-def _require(session: ReadSession, kind: Kind, subject: str) -> SubjectRef:
+def _require(session: ReadSession, kind: Kind, subject: str) -> CapacitySubjectRef:
     if kind == "service":
         row = find_service(session, subject)
         if row is None:
             raise NotFound(f"there is no service {subject[:80]!r}")
-        return SubjectRef("service", row.public_id, f"{row.namespace}/{row.name}", row.origin)
+        return CapacitySubjectRef("service", row.public_id, f"{row.namespace}/{row.name}", row.origin)
     groups = list_groups(session, subject=subject)
     if not groups:
         raise NotFound(f"there is no host group {subject[:80]!r}", next_step="List them with GET /v1/capacity.")
-    return SubjectRef("host_group", groups[0].subject, groups[0].name, groups[0].origin)
+    return CapacitySubjectRef("host_group", groups[0].subject, groups[0].name, groups[0].origin)
 
 
 def _window(newest: Mapping[str, StoredDay], now: datetime) -> Window:
@@ -159,7 +166,7 @@ def _window(newest: Mapping[str, StoredDay], now: datetime) -> Window:
     return Window(min(starts), max(starts) + DAY)
 
 
-def _notes(newest: Mapping[str, StoredDay], subjects: tuple[SubjectView, ...]) -> tuple[str, ...]:
+def _notes(newest: Mapping[str, StoredDay], subjects: tuple[CapacitySubject, ...]) -> tuple[str, ...]:
     notes = [PARTIAL_TODAY if newest else NOT_MADE]
     if any(subject.origin != "live" for subject in subjects):
         notes.append("Some subjects are simulated or imported: their figures say nothing of a real fleet.")

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
+from typing import Annotated, Literal
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Window
 
 Metric = Literal["resident", "hot", "dram_need"]
@@ -12,27 +13,27 @@ Excluded = Literal["change_point", "capacity_edit"]
 
 
 @dataclass(frozen=True, slots=True)
-class ExhaustionView:
+class Exhaustion:
     """Days until a threshold is reached, counted from the last day with data."""
 
-    median: Figure
-    early: Figure
-    none_within_horizon: bool
+    median: Annotated[Figure, Described("When the forecast reaches the threshold, in days; a real number.")]
+    early: Annotated[Figure, Described("The first whole day on which the upper one-sided 95 % bound reaches it.")]
+    none_within_horizon: Annotated[bool, Described("A forecast was made, and not even its upper bound gets there.")]
     threshold_ratio: float
     threshold_bytes: float | None
     horizon_days: int
 
 
 @dataclass(frozen=True, slots=True)
-class SubjectView:
-    """A service or a host group with its figures."""
+class CapacitySubject:
+    """A service or a host group. Figures are of the newest day; `hosts` are those that were seen that day."""
 
     kind: Kind
     id: str
     name: str
     origin: str
     hosts: int
-    days: int
+    days: Annotated[int, Described("Whole days with data so far.")]
     capacity_bytes: Figure
     resident_bytes: Figure
     hot_bytes: Figure
@@ -41,24 +42,24 @@ class SubjectView:
     untouched_bytes: Figure
     stranded_bytes: Figure
     growth_bytes_per_day: Figure
-    days_to_exhaustion: ExhaustionView
-    method: str | None
-    refused: str | None
+    days_to_exhaustion: Exhaustion
+    method: Annotated[str | None, Described("Of the forecast; null where there is none.")]
+    refused: Annotated[str | None, Described("Why there is no forecast, and what is missing.")]
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityView:
-    """The list."""
+class Capacity:
+    """Capacity of all services, or of all groups of hosts."""
 
     window: Window
     group_by: str
-    groupings: tuple[str, ...]
-    subjects: tuple[SubjectView, ...]
+    groupings: Annotated[tuple[str, ...], Described("What `group_by` can be: service, sku, rack, label:<key>.")]
+    subjects: tuple[CapacitySubject, ...]
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SubjectRef:
+class CapacitySubjectRef:
     """Whom a forecast is of."""
 
     kind: Kind
@@ -69,7 +70,7 @@ class SubjectRef:
 
 @dataclass(frozen=True, slots=True)
 class HistoryDay:
-    """A daily point; `excluded` says why the forecast does not rest on it."""
+    """A daily point. What is excluded shows, and the forecast does not rest on it."""
 
     day: date
     value: float | None
@@ -78,7 +79,7 @@ class HistoryDay:
 
 @dataclass(frozen=True, slots=True)
 class ForecastDay:
-    """A day ahead: the median, two-sided intervals, and the one-sided upper bound."""
+    """A day ahead: the median, two-sided intervals of 80 % and 95 %, and the one-sided upper bound of 95 %."""
 
     day: date
     median: float
@@ -90,7 +91,7 @@ class ForecastDay:
 
 
 @dataclass(frozen=True, slots=True)
-class BacktestView:
+class BacktestScore:
     """A method on days that it had not seen: below 1 it is better than repeating the last week."""
 
     method: str
@@ -98,8 +99,8 @@ class BacktestView:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeView:
-    """A level that moved, or memory that was added or taken; `event` is what the log says near it."""
+class CapacityChange:
+    """A level that moved, or memory that was added or taken away; `event` is what the log says near it."""
 
     at: datetime
     kind: Excluded
@@ -112,24 +113,24 @@ class ChangeView:
 class ForecastView:
     """The answer about one subject and metric."""
 
-    subject: SubjectRef
+    subject: CapacitySubjectRef
     metric: Metric
     unit: str
     window: Window
     history: tuple[HistoryDay, ...]
     forecast: tuple[ForecastDay, ...]
     method: str | None
-    backtest: tuple[BacktestView, ...]
+    backtest: tuple[BacktestScore, ...]
     widened: dict[str, float] | None
-    changes: tuple[ChangeView, ...]
+    changes: tuple[CapacityChange, ...]
     growth_bytes_per_day: Figure
-    exhaustion: ExhaustionView
+    exhaustion: Exhaustion
     refused: str | None
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedView:
+class PlacedService:
     """A service on a planned host."""
 
     service: str
@@ -139,7 +140,7 @@ class PlacedView:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedHostView:
+class PlannedHost:
     """Hosts of one content: `count` of them."""
 
     sku: str
@@ -148,19 +149,19 @@ class PlannedHostView:
     cxl_bytes: float
     cxl_devices: int
     cores: float | None
-    placed: tuple[PlacedView, ...]
+    placed: tuple[PlacedService, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PackingView:
     """The fleet now, packed without and with tiering."""
 
-    without: tuple[PlannedHostView, ...]
-    with_tiering: tuple[PlannedHostView, ...]
+    without: tuple[PlannedHost, ...]
+    with_tiering: tuple[PlannedHost, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SkuCount:
+class SkuHosts:
     """Hosts of a SKU, without and with tiering."""
 
     sku: str
@@ -169,22 +170,22 @@ class SkuCount:
 
 
 @dataclass(frozen=True, slots=True)
-class QuarterView:
-    """Hosts needed at the end of a quarter; the lower bounds hold for any packing."""
+class PlanQuarter:
+    """Hosts needed at the end of a quarter. No packing needs fewer than the lower bounds."""
 
     quarter: str
     ends_at: date
-    hosts_without_tiering: int | None
+    hosts_without_tiering: Annotated[int | None, Described("Null where some demand fits no chosen SKU.")]
     hosts_with_tiering: int | None
     lower_bound_without: int | None
     lower_bound_with: int | None
     price_without: float | None
     price_with: float | None
-    by_sku: tuple[SkuCount, ...]
+    by_sku: tuple[SkuHosts, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class UnplacedView:
+class Unplaced:
     """Demand that no chosen SKU holds."""
 
     quarter: str
@@ -197,8 +198,8 @@ class UnplacedView:
 
 
 @dataclass(frozen=True, slots=True)
-class DemandView:
-    """What one service asks for now, and how it grows."""
+class PlanDemand:
+    """What a service asks for now, how it grows (null: no forecast), and what its need of DRAM rests on."""
 
     service: str
     service_id: str
@@ -215,10 +216,10 @@ class DemandView:
 class PlanView:
     """The answer of the plan."""
 
-    quarters: tuple[QuarterView, ...]
+    quarters: tuple[PlanQuarter, ...]
     packing: PackingView
-    demands: tuple[DemandView, ...]
-    unplaced: tuple[UnplacedView, ...]
+    demands: tuple[PlanDemand, ...]
+    unplaced: tuple[Unplaced, ...]
     loss_target: float | None
     headroom_ratio: float
     notes: tuple[str, ...]

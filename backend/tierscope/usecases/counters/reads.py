@@ -24,7 +24,7 @@ _NOMINAL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class CounterSeries:
-    """One counter of one scope; `per_s` None for what is no monotonic counter."""
+    """One counter of one scope. For a monotonic counter `per_s` holds reset-safe rates; for a gauge it is null."""
 
     scope: str
     source: str

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.axis import Grid, make_grid
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.counters.names import CounterName, describe_counter
@@ -33,16 +34,18 @@ _NO_SAMPLES = "The hosts of this service sent no such figures in the window."
 
 @dataclass(frozen=True, slots=True)
 class ServiceMetrics:
-    """The answer: lines on one axis, or why there are none. `n_hosts` reported, of `of_hosts` that ever did."""
+    """Throughput and load summed over hosts, p50 of the median host, p99 of the slowest one; or why there is none."""
 
     service_id: str
     window: Window
     axis: TimeAxis
     status: Literal["ok", "not_collected"]
     reason: str | None
-    n_hosts: int
-    of_hosts: int
-    series: tuple[Series, ...]
+    n_hosts: Annotated[int, Described("Hosts that reported in the window.")]
+    of_hosts: Annotated[int, Described("Hosts that ever did.")]
+    series: Annotated[
+        tuple[Series, ...], Described("Keys: throughput, load, latency_p50, latency_p99; those that exist.")
+    ]
     warnings: tuple[str, ...]
 
 

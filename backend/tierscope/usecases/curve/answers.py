@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Window, absent, gaps_to_none
 from tierscope.domain.curve.bands import ServedBand
 from tierscope.domain.curve.density import Bounded, Densities, densities
@@ -40,25 +41,27 @@ LRU_NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class CurveView:
-    """One curve at shares of DRAM; None where it is not known."""
+class ServedCurve:
+    """Share served at each share of DRAM; null where it is not known."""
 
     name: CurveName
     label: str
-    estimator: Estimator
-    measure: Measure
-    dram_ratios: tuple[float, ...]
+    estimator: Annotated[
+        Estimator, Described("Ranked on other intervals than scored; exact for a whole trace; average eviction time.")
+    ]
+    measure: Annotated[Measure, Described("Of accesses, or of active intervals of pages where none are counted.")]
+    dram_ratios: Annotated[tuple[float, ...], Described("DRAM as a share of the resident bytes.")]
     served: tuple[float | None, ...]
     lo: tuple[float | None, ...]
     hi: tuple[float | None, ...]
-    level: float | None
+    level: Annotated[float | None, Described("Of the band; null where the curve is exact or one host has no band.")]
 
 
 @dataclass(frozen=True, slots=True)
-class RatioView:
-    """Share served at a DRAM:CXL ratio."""
+class ServedAtRatio:
+    """Share of accesses that DRAM serves at a ratio that is sold."""
 
-    ratio: str
+    ratio: Annotated[str, Described("DRAM:CXL, such as `4:1`.")]
     dram_ratio: float
     served: Figure
 
@@ -104,14 +107,14 @@ def gather(pages: PagesOfHosts, window: Window) -> Evidence:
     )
 
 
-def view_top(pages: PagesOfHosts, band: ServedBand, shares: Floats, kept: Floats) -> CurveView:
+def view_top(pages: PagesOfHosts, band: ServedBand, shares: Floats, kept: Floats) -> ServedCurve:
     """The curve at the shares `kept` of all `shares` that were computed."""
     places = np.searchsorted(shares, kept)
 
     def pick(values: Floats | None) -> tuple[float | None, ...]:
         return (None,) * len(kept) if values is None else gaps_to_none(values[places])
 
-    return CurveView(
+    return ServedCurve(
         name="top_density",
         label=TOP_LABEL,
         estimator="in_sample_exact" if pages.samples.exact else "cross_fitted",
@@ -124,9 +127,9 @@ def view_top(pages: PagesOfHosts, band: ServedBand, shares: Floats, kept: Floats
     )
 
 
-def view_lru(found: LruCurve, shares: Floats) -> CurveView:
+def view_lru(found: LruCurve, shares: Floats) -> ServedCurve:
     """The LRU curve."""
-    return CurveView(
+    return ServedCurve(
         name="lru_interval",
         label=LRU_LABEL,
         estimator="aet",
@@ -139,7 +142,7 @@ def view_lru(found: LruCurve, shares: Floats) -> CurveView:
     )
 
 
-def view_ratios(evidence: Evidence, band: ServedBand, shares: Floats) -> tuple[RatioView, ...]:
+def view_ratios(evidence: Evidence, band: ServedBand, shares: Floats) -> tuple[ServedAtRatio, ...]:
     """The curve at the ratios that are sold."""
     found = []
     for name, share in RATIOS:
@@ -148,14 +151,14 @@ def view_ratios(evidence: Evidence, band: ServedBand, shares: Floats) -> tuple[R
         if band.lo is not None and band.hi is not None:
             interval = Interval(float(band.lo[place]), float(band.hi[place]), band.level, "confidence")
         figure = evidence.figure(SERVED, "ratio", float(band.served[place]), interval, grounding=GROUNDING)
-        found.append(RatioView(name, share, figure))
+        found.append(ServedAtRatio(name, share, figure))
     return tuple(found)
 
 
-def absent_ratios(nothing: NoCurve, window: Window) -> tuple[RatioView, ...]:
+def absent_ratios(nothing: NoCurve, window: Window) -> tuple[ServedAtRatio, ...]:
     """The same without a curve."""
     figure = absent(SERVED, "ratio", nothing.status, nothing.reason, window=window)
-    return tuple(RatioView(name, share, figure) for name, share in RATIOS)
+    return tuple(ServedAtRatio(name, share, figure) for name, share in RATIOS)
 
 
 def view_densities(pages: PagesOfHosts, evidence: Evidence) -> tuple[tuple[DensityView, ...], Figure]:

@@ -36,8 +36,8 @@ _POINTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonView:
-    """A published number and the same of this service."""
+class Comparison:
+    """A number that a paper states, and the same of this service. Published points are no targets."""
 
     point: str
     published: float
@@ -45,11 +45,10 @@ class ComparisonView:
     measured: Figure
 
 
-def compare(blocks: Sequence[GapBlock], method: Method | None, window: Window) -> tuple[ComparisonView, ...]:
+def compare(blocks: Sequence[GapBlock], method: Method | None, window: Window) -> tuple[Comparison, ...]:
     """All published points beside the re-access shares of this service; `blocks` are of one method."""
     return tuple(
-        ComparisonView(point.point, point.published, _SOURCE, _measure(point, blocks, method, window))
-        for point in _POINTS
+        Comparison(point.point, point.published, _SOURCE, _measure(point, blocks, method, window)) for point in _POINTS
     )
 
 

@@ -20,9 +20,9 @@ from tierscope.usecases.curve.answers import (
     LOG2,
     LRU_NOTE,
     SERVED,
-    CurveView,
     DensityView,
-    RatioView,
+    ServedAtRatio,
+    ServedCurve,
     absent_ratios,
     gather,
     notes_of,
@@ -64,8 +64,8 @@ class ServedView:
     n_pages: int
     n_accesses: int | None
     traffic_coverage: float | None
-    curves: tuple[CurveView, ...]
-    at_ratios: tuple[RatioView, ...]
+    curves: tuple[ServedCurve, ...]
+    at_ratios: tuple[ServedAtRatio, ...]
     density: tuple[DensityView, ...]
     log2_density_anon_file: Figure
     missing: Figure | None

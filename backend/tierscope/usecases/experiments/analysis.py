@@ -23,7 +23,7 @@ from tierscope.domain.experiments import (
     split_before,
     trends_are_parallel,
 )
-from tierscope.usecases.experiments.views import PowerView, TrendsView
+from tierscope.usecases.experiments.views import Power, Trends
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -84,30 +84,30 @@ class Comparison:
         return None if arms is None or self.effect is None else float(arms[0].after.mean()) - self.effect.value
 
     @cached_property
-    def trends(self) -> TrendsView:
+    def trends(self) -> Trends:
         """The placebo."""
         arms = _arms(self.halves, self.canary)
         if arms is None:
-            return TrendsView(None, None, "There is too little data before the change to compare trends.")
+            return Trends(None, None, "There is too little data before the change to compare trends.")
         effect = measure_effect(*arms, adjusted=self.drawn, seed=self.seed)
         parallel = trends_are_parallel(*arms, drawn=self.drawn, seed=self.seed)
         why = None if parallel else "The arms parted before the change already."
-        return TrendsView(parallel, effect.p_value, why)
+        return Trends(parallel, effect.p_value, why)
 
-    def power(self, margin_ratio: float) -> PowerView:
+    def power(self, margin_ratio: float) -> Power:
         """What arms of these sizes can find, from the spread of hosts before the change."""
         known = self.halves.known
         first, second = self.halves.before[known], self.halves.after[known]
         if len(second) < MIN_HOSTS:
-            return PowerView(None, None, None, "There is too little data before the change.")
+            return Power(None, None, None, "There is too little data before the change.")
         correlation = correlate(first, second)
         sd, level = spread_of(second, self.canary[known]), abs(float(second.mean()))
         sizes = int((known & self.canary).sum()), int((known & ~self.canary).sum())
         if not sd > 0 or level == 0 or min(sizes) == 0:
-            return PowerView(None, None, correlation, "The hosts do not differ, or one arm is empty.")
+            return Power(None, None, correlation, "The hosts do not differ, or one arm is empty.")
         needed = planned_hosts_per_arm(sd, margin_ratio * level, correlation=correlation or 0.0)
         found = detectable_effect(sd, *sizes, correlation=correlation or 0.0) / level
-        return PowerView(needed, found, correlation, None)
+        return Power(needed, found, correlation, None)
 
     def refusal(self) -> str | None:
         """Why no verdict can be given at all; None where one can."""

@@ -26,7 +26,7 @@ from tierscope.usecases.experiments.sentences import (
     judge_metric,
     unique,
 )
-from tierscope.usecases.experiments.views import ArmName, ArmView, ExperimentView, HostRef, MetricView, State
+from tierscope.usecases.experiments.views import Arm, ArmName, Experiment, ExperimentMetric, HostRef, State
 from tierscope.usecases.statistics.host_series import HostSeriesReads, Measured, bucket_seconds
 
 GOOD_HOSTS = 20
@@ -57,7 +57,7 @@ def progress_of(row: ExperimentRow, now: datetime) -> float:
 
 def make_answer(
     session: ReadSession, row: ExperimentRow, hosts: Sequence[ArmHost], *, clock: Clock, max_points: int
-) -> ExperimentView:
+) -> Experiment:
     """Measure an experiment as it stands."""
     now = clock()
     window = Window(row.before_from, max(min(row.end, now), row.before_from + (row.change_at - row.before_from) / 2))
@@ -69,7 +69,7 @@ def make_answer(
     judged = [_judge(part, adjusted, progress=progress, ended=ended) for part in parts]
     first, verdict = parts[0], judged[0]
     known = first.compared.means.known
-    return ExperimentView(
+    return Experiment(
         id=row.public_id,
         name=row.name,
         service_id=row.service_public_id,
@@ -135,7 +135,7 @@ def _judge(part: _Part, adjusted: dict[str, float], *, progress: float, ended: b
 
 def _metric(
     part: _Part, said: Judged, adjusted: dict[str, float], window: Window, grid: Grid, *, ended: bool
-) -> MetricView:
+) -> ExperimentMetric:
     compared, metric = part.compared, part.metric
     n_hosts = sum(compared.sizes)
     grade: Grade = "early" if not ended or n_hosts < GOOD_HOSTS else "good"
@@ -149,7 +149,7 @@ def _metric(
         warnings=unique([*part.measured.notes, *(() if ended else (INTERIM,))]),
     )
     effect, own = effect_figures(compared.effect, compared.baseline, metric.unit, evidence, compared.refusal())
-    return MetricView(
+    return ExperimentMetric(
         metric=metric.key,
         label=metric.label,
         unit=metric.unit,
@@ -178,13 +178,13 @@ def _line(arm: ArmName, part: _Part, grid: Grid) -> Series:
     return Series(arm, f"{part.metric.label}, {arm}", part.metric.unit, gaps_to_none(mean))
 
 
-def _arm(arm: ArmName, hosts: Sequence[ArmHost], known: Sequence[bool]) -> ArmView:
+def _arm(arm: ArmName, hosts: Sequence[ArmHost], known: Sequence[bool]) -> Arm:
     refs = tuple(
         HostRef(host.public_id, host.name, has_data)
         for host, has_data in zip(hosts, known, strict=True)
         if host.arm == arm
     )
-    return ArmView(arm, refs, sum(ref.has_data for ref in refs))
+    return Arm(arm, refs, sum(ref.has_data for ref in refs))
 
 
 def _notes(
@@ -205,6 +205,6 @@ def _notes(
     return unique([*notes, *(note for part in parts for note in part.measured.notes)])
 
 
-def freeze(view: ExperimentView, ended_at: datetime) -> ExperimentView:
+def freeze(view: Experiment, ended_at: datetime) -> Experiment:
     """The answer as it is kept."""
     return replace(view, frozen=True, state="ended", ended_at=ended_at)

@@ -16,7 +16,7 @@ from tierscope.domain.experiments import (
 from tierscope.domain.statistics.host_metrics import HOST_METRICS, HostMetric
 from tierscope.storage.base.subjects import SubjectService, hosts_of_service
 from tierscope.usecases.experiments.arms import find_candidates
-from tierscope.usecases.experiments.views import MetricChoice, PlanView, PowerPoint
+from tierscope.usecases.experiments.views import ExperimentPlan, MetricChoice, PowerPoint
 from tierscope.usecases.statistics.host_series import HostSeriesReads, Measured
 
 BASELINE, SPREAD = "experiment.baseline/1", "experiment.spread_ratio/1"
@@ -33,7 +33,7 @@ def make_plan(
     window: Window,
     *,
     clock: Clock,
-) -> PlanView:
+) -> ExperimentPlan:
     """The plan from the hosts of the window before now."""
     hosts = hosts_of_service(session, service.id)
     ids = [host.id for host in hosts]
@@ -52,7 +52,7 @@ def make_plan(
     usable = missing is None and sd > 0 and level != 0
     r, relative = correlation or 0.0, sd / abs(level) if usable else 0.0
     half = len(second) // 2
-    return PlanView(
+    return ExperimentPlan(
         service_id=service.public_id,
         metric=metric.key,
         label=metric.label,

@@ -15,9 +15,9 @@ from tierscope.usecases.base.subjects import decode_position
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.experiments.answer import make_answer, state_of
 from tierscope.usecases.experiments.plan import make_plan
-from tierscope.usecases.experiments.views import ExperimentPage, ExperimentSummary, ExperimentView, PlanView
+from tierscope.usecases.experiments.views import Experiment, ExperimentItem, ExperimentPage, ExperimentPlan
 
-FROZEN = TypeAdapter(ExperimentView)
+FROZEN = TypeAdapter(Experiment)
 PLAN_WINDOW = timedelta(days=7)
 
 
@@ -27,7 +27,7 @@ class ExperimentReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def show(self, experiment_id: str, *, max_points: int) -> ExperimentView:
+    def show(self, experiment_id: str, *, max_points: int) -> Experiment:
         """One experiment. After its end the stored answer, else what the data says now.
 
         Raises:
@@ -63,7 +63,9 @@ class ExperimentReads:
         items = tuple(self._summary(row, hosts[row.id]) for row in rows)
         return ExperimentPage(items, str(rows[-1].id) if len(rows) == limit else None)
 
-    def plan(self, service_id: str, *, metric: str, effect_ratio: float, from_: str | None, to: str | None) -> PlanView:
+    def plan(
+        self, service_id: str, *, metric: str, effect_ratio: float, from_: str | None, to: str | None
+    ) -> ExperimentPlan:
         """What an experiment on a metric of a service would need, and what its peer hosts could find.
 
         Raises:
@@ -79,9 +81,9 @@ class ExperimentReads:
                 raise NotFound(f"there is no service {service_id[:80]!r}")
             return make_plan(session, service, known, effect_ratio, window, clock=self._context.clock)
 
-    def _summary(self, row: ExperimentRow, hosts: Sequence[ArmHost]) -> ExperimentSummary:
+    def _summary(self, row: ExperimentRow, hosts: Sequence[ArmHost]) -> ExperimentItem:
         result: dict[str, Any] = row.result or {}
-        return ExperimentSummary(
+        return ExperimentItem(
             id=row.public_id,
             name=row.name,
             service_id=row.service_public_id,

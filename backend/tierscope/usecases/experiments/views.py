@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window
 from tierscope.domain.experiments import Direction, Verdict
 
@@ -27,7 +28,7 @@ class HostRef:
 
     host_id: str
     name: str
-    has_data: bool
+    has_data: Annotated[bool, Described("Values of the first metric before and after the change.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Excluded:
 
 
 @dataclass(frozen=True, slots=True)
-class ArmView:
+class Arm:
     """One group of hosts."""
 
     arm: ArmName
@@ -49,17 +50,17 @@ class ArmView:
 
 
 @dataclass(frozen=True, slots=True)
-class PowerView:
+class Power:
     """What the arms can find. `correlation`: of host means in two windows before the change."""
 
-    hosts_per_arm_needed: int | None
+    hosts_per_arm_needed: Annotated[int | None, Described("To find a difference of the first metric's margin.")]
     detectable_effect_ratio: float | None
-    correlation: float | None
+    correlation: Annotated[float | None, Described("Of host means in two windows before the change.")]
     why: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class TrendsView:
+class Trends:
     """A placebo change between two windows before the real one. `parallel` None where it cannot be told."""
 
     parallel: bool | None
@@ -68,7 +69,7 @@ class TrendsView:
 
 
 @dataclass(frozen=True, slots=True)
-class MetricView:
+class ExperimentMetric:
     """One metric: the effect relative to what the canary hosts would have had, and the same in its own unit."""
 
     metric: str
@@ -76,19 +77,19 @@ class MetricView:
     unit: str
     direction: Direction
     margin_ratio: float
-    effect: Figure
+    effect: Annotated[Figure, Described("Relative to what the canary hosts would have had without the change.")]
     effect_absolute: Figure
     p_value: float | None
-    p_adjusted: float | None
-    within_margin: bool | None
+    p_adjusted: Annotated[float | None, Described("Benjamini-Hochberg over the experiment's metrics.")]
+    within_margin: Annotated[bool | None, Described("The whole interval lies within the margins.")]
     verdict: Verdict | None
     why: str
-    series: tuple[Series, ...]
+    series: Annotated[tuple[Series, ...], Described("Means over the hosts of each arm; keys canary and control.")]
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentView:
-    """The answer of /v1/experiments/{id}."""
+class Experiment:
+    """An experiment with its live or frozen answer."""
 
     id: str
     name: str
@@ -104,21 +105,21 @@ class ExperimentView:
     planned_end: datetime
     ended_at: datetime | None
     state: State
-    frozen: bool
-    progress_ratio: float
-    seed: int | None
-    arms: tuple[ArmView, ...]
-    power: PowerView
-    trends: TrendsView
-    metrics: tuple[MetricView, ...]
-    verdict: Verdict | None
+    frozen: Annotated[bool, Described("The answer was stored at the end and stays as it is.")]
+    progress_ratio: Annotated[float, Described("From the change to the planned end, 0..1.")]
+    seed: Annotated[int | None, Described("Of arms drawn at random; null where they were named.")]
+    arms: tuple[Arm, ...]
+    power: Power
+    trends: Trends
+    metrics: tuple[ExperimentMetric, ...]
+    verdict: Annotated[Verdict | None, Described("That of the first metric; null until the end.")]
     why: str
     axis: TimeAxis
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentSummary:
+class ExperimentItem:
     """A line of the list. `verdict` None until it has ended."""
 
     id: str
@@ -143,15 +144,15 @@ class ExperimentSummary:
 class ExperimentPage:
     """A page of the list."""
 
-    items: tuple[ExperimentSummary, ...]
+    items: tuple[ExperimentItem, ...]
     next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedExperiment:
     """A new experiment, and which hosts of the service are in no arm."""
 
-    experiment: ExperimentView
+    experiment: Experiment
     excluded: tuple[Excluded, ...]
 
 
@@ -164,7 +165,7 @@ class PowerPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanView:
+class ExperimentPlan:
     """The answer of /v1/experiments/plan."""
 
     service_id: str
@@ -175,11 +176,11 @@ class PlanView:
     effect_ratio: float
     window: Window
     baseline: Figure
-    spread_ratio: Figure
+    spread_ratio: Annotated[Figure, Described("Standard deviation over peer hosts, relative to their mean.")]
     correlation: float | None
     hosts_per_arm_needed: int | None
-    like_hosts: int
-    detectable_effect_ratio: float | None
+    like_hosts: Annotated[int, Described("Hosts that can be drawn.")]
+    detectable_effect_ratio: Annotated[float | None, Described("With half of the peer hosts in each arm.")]
     points: tuple[PowerPoint, ...]
     excluded: tuple[Excluded, ...]
     choices: tuple[MetricChoice, ...]

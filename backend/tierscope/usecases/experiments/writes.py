@@ -29,7 +29,7 @@ from tierscope.storage.fleet import events as stored_events
 from tierscope.usecases.experiments.answer import freeze, make_answer
 from tierscope.usecases.experiments.arms import draw_canary, find_candidates
 from tierscope.usecases.experiments.reads import FROZEN, require_metric
-from tierscope.usecases.experiments.views import Excluded, ExperimentView, Started
+from tierscope.usecases.experiments.views import Excluded, Experiment, StartedExperiment
 from tierscope.usecases.statistics.host_series import HostSeriesReads
 
 GRACE = timedelta(minutes=15)
@@ -74,7 +74,7 @@ class ExperimentWrites:
         self._database = database
         self._clock = clock
 
-    def create(self, new: NewExperiment, *, actor: str) -> Started:
+    def create(self, new: NewExperiment, *, actor: str) -> StartedExperiment:
         """Store an experiment and mark its change.
 
         Raises:
@@ -105,9 +105,9 @@ class ExperimentWrites:
             row = stored_access.AuditRow(now, actor, "experiment.create", public_id, detail)
             stored_access.append_audit(transaction, row)
         with self._database.read() as session:
-            return Started(self._answer(session, public_id), excluded)
+            return StartedExperiment(self._answer(session, public_id), excluded)
 
-    def end(self, experiment_id: str, *, actor: str) -> ExperimentView:
+    def end(self, experiment_id: str, *, actor: str) -> Experiment:
         """End an experiment now and freeze its answer. One that has ended already answers what it answered then.
 
         Raises:
@@ -123,7 +123,7 @@ class ExperimentWrites:
             self._freeze(experiment_id, at=self._clock(), actor="tierscope")
         return len(due)
 
-    def _freeze(self, experiment_id: str, *, at: datetime, actor: str) -> ExperimentView:
+    def _freeze(self, experiment_id: str, *, at: datetime, actor: str) -> Experiment:
         with self._database.write() as transaction:
             row = lock_experiment(transaction, experiment_id)
             if row is None:
@@ -143,7 +143,7 @@ class ExperimentWrites:
             stored_access.append_audit(transaction, done)
         return view
 
-    def _answer(self, session: ReadSession, public_id: str) -> ExperimentView:
+    def _answer(self, session: ReadSession, public_id: str) -> Experiment:
         row = find_experiment(session, public_id)
         assert row is not None  # stored a moment ago; experiments are never deleted
         hosts = arm_hosts(session, [row.id])[row.id]

@@ -18,7 +18,7 @@ from tierscope.storage.fleet.agent_plans import PauseRow, PauseScope
 from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.usecases.base.subjects import require_subject_host
 
-__all__ = ["AgentConfig", "AgentPlans", "PauseRow", "PauseState", "Switched", "read_pause_state"]
+__all__ = ["AgentConfig", "AgentPlans", "PauseInfo", "PauseRow", "Switched", "read_pause_state"]
 
 INTERVAL_SECONDS = 60
 CONFIG_VERSION = 1
@@ -27,7 +27,7 @@ PLAN_KEPT = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class PauseState:
+class PauseInfo:
     """Whether a host's agent may work. `heat` follows from `paused`, or holds by itself."""
 
     paused: bool
@@ -138,12 +138,12 @@ class AgentPlans:
         return plan_host(host.id, services)
 
 
-def read_pause_state(session: ReadSession, host_id: int) -> PauseState:
+def read_pause_state(session: ReadSession, host_id: int) -> PauseInfo:
     """Whether the agent of a host may work, and who said otherwise; the widest pause is the one named."""
     rows = stored.read_pauses(session, host_id=host_id)
     whole = [row for row in rows if row.scope == "all"]
     named = next(iter(whole or rows), None)
-    return PauseState(
+    return PauseInfo(
         paused=bool(whole),
         heat_paused=bool(rows),
         everywhere=named is not None and named.host_id is None,

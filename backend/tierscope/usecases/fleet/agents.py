@@ -14,7 +14,7 @@ from tierscope.storage.fleet import agents as stored
 from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.usecases.access.credentials import hash_secret, new_secret
 
-__all__ = ["Agents", "Enrolled", "HostIdentity"]
+__all__ = ["Agents", "EnrolAnswer", "HostIdentity"]
 
 ROTATION_GRACE = timedelta(hours=24)
 CHECKED_SECONDS = 300.0
@@ -28,7 +28,7 @@ MAX_HOSTNAME_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Enrolled:
+class EnrolAnswer:
     """A new host and its credential, which is shown once."""
 
     host_id: str
@@ -43,7 +43,7 @@ class Agents:
         self._clock = clock
         self._hosts: Cache[bytes, HostIdentity] = Cache(CHECKED_HOSTS, lifetime_seconds=CHECKED_SECONDS)
 
-    def enrol(self, *, join_token: str, hostname: str, labels: dict[str, str], origin: str) -> Enrolled:
+    def enrol(self, *, join_token: str, hostname: str, labels: dict[str, str], origin: str) -> EnrolAnswer:
         """Makes a new host. What the token fixes (origin, labels) wins over what the host says.
 
         Raises:
@@ -71,7 +71,7 @@ class Agents:
             stored_access.append_audit(
                 transaction, stored_access.AuditRow(now, f"join:{token.id}", "host.enrol", public_id, detail)
             )
-        return Enrolled(host_id=public_id, credential=credential)
+        return EnrolAnswer(host_id=public_id, credential=credential)
 
     def known(self, credential: str) -> HostIdentity | None:
         """Returns the host of a credential checked moments ago, without asking the database."""
@@ -96,7 +96,7 @@ class Agents:
         self._hosts.put(digest, found)
         return found
 
-    def rotate(self, used: str | None) -> Enrolled:
+    def rotate(self, used: str | None) -> EnrolAnswer:
         """Gives a host a new credential; the one it used stays valid for 24 h.
 
         Raises:
@@ -118,7 +118,7 @@ class Agents:
                 stored_access.AuditRow(now, f"host:{host.public_id}", "host.rotate", host.public_id, {}),
             )
         self._hosts.clear()
-        return Enrolled(host_id=host.public_id, credential=credential)
+        return EnrolAnswer(host_id=host.public_id, credential=credential)
 
     def revoke(self, public_id: str, *, actor: str) -> None:
         """Ends a host's access at once. Its data stays.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tierscope.domain.base.figures import Figure
-from tierscope.usecases.fleet.agent_plans import PauseState
+from tierscope.usecases.fleet.agent_plans import PauseInfo
 from tierscope.usecases.fleet.host_summaries import Summarised
 from tierscope.usecases.fleet.service_summaries import SummarisedService
 from tierscope.usecases.heat.services import HeatFigures
@@ -40,7 +40,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def describe_host(host: Summarised, *, now: datetime, pause: PauseState | None = None) -> str:
+def describe_host(host: Summarised, *, now: datetime, pause: PauseInfo | None = None) -> str:
     """What a host's memory does, or why that is not known; a host that was told to pause says so first."""
     described = _describe_host(host, now)
     if pause is None or not pause.heat_paused:

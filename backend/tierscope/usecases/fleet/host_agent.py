@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, absent
 from tierscope.domain.heat.rows import SAMPLERS
 from tierscope.storage.fleet.hosts import SelfReportRow
-from tierscope.usecases.fleet.agent_plans import PauseState
+from tierscope.usecases.fleet.agent_plans import PauseInfo
 
 _NO_REPORT = "The agent has not reported on itself within the last day."
 _NOT_SAID = "This release of the agent does not say."
@@ -16,8 +17,8 @@ _NO_SAMPLER = "The back end in use takes no hardware samples."
 
 
 @dataclass(frozen=True, slots=True)
-class Collector:
-    """A collector of the agent: what it sees, what it costs and needs, whether it works, and why not."""
+class CollectorInfo:
+    """A collector of the agent: what it sees, costs and needs; on, or off with the reason and what would turn it on."""
 
     name: str
     active: bool
@@ -34,7 +35,7 @@ class Collector:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentView:
+class AgentInfo:
     """What the agent costs, how it keeps to its budget, what it lost, and whether it is paused.
 
     `budget_state`: within | backed_off | stopped, None where it does not say. Counts since the stream began, or in the
@@ -44,21 +45,21 @@ class AgentView:
     reported_at: datetime | None
     rss_bytes: Figure
     cpu_ratio: Figure
-    budget_state: str | None
+    budget_state: Annotated[str | None, Described("within | backed_off | stopped; null where it does not say.")]
     budget_reason: str | None
-    heat_rung: str | None
+    heat_rung: Annotated[str | None, Described("The heat back end in use; null = none, or it does not say.")]
     guard_paused_intervals: Figure
     samples_taken: Figure
     samples_lost: Figure
     throttles: Figure
     spool_bytes: Figure
     dropped_batches: Figure
-    pause: PauseState
+    pause: PauseInfo
 
 
-def view_agent(report: SelfReportRow | None, pause: PauseState) -> AgentView:
+def view_agent(report: SelfReportRow | None, pause: PauseInfo) -> AgentInfo:
     """The newest report in figures; without one they say so."""
-    return AgentView(
+    return AgentInfo(
         reported_at=None if report is None else report.ts,
         rss_bytes=_figure("agent.rss_bytes/1", "bytes", report, None if report is None else report.rss_bytes),
         cpu_ratio=_figure(
@@ -77,20 +78,20 @@ def view_agent(report: SelfReportRow | None, pause: PauseState) -> AgentView:
     )
 
 
-def view_collectors(items: Sequence[Mapping[str, Any]], report: SelfReportRow | None) -> tuple[Collector, ...]:
+def view_collectors(items: Sequence[Mapping[str, Any]], report: SelfReportRow | None) -> tuple[CollectorInfo, ...]:
     """The collectors of an inventory with their cost in the newest report."""
     costs = {str(item.get("name")): item for item in report.collectors} if report else {}
     return tuple(_collector(item, costs.get(str(item.get("name"))), report) for item in items)
 
 
-def _collector(item: Mapping[str, Any], cost: Mapping[str, Any] | None, report: SelfReportRow | None) -> Collector:
+def _collector(item: Mapping[str, Any], cost: Mapping[str, Any] | None, report: SelfReportRow | None) -> CollectorInfo:
     definition = "agent.collector_cpu_ratio/1"
     active = bool(item.get("active"))
     ratio = None if cost is None or report is None else _ratio(int(cost.get("cpu_ns") or 0), report.window_ns)
     figure = _figure(definition, "ratio", report, ratio)
     if not active:
         figure = absent(definition, "ratio", "not_collected", "The collector is off.")
-    return Collector(
+    return CollectorInfo(
         name=str(item.get("name", "")),
         active=active,
         reason=item.get("reason") or None,

@@ -17,7 +17,7 @@ from tierscope.usecases.base.hardware import Hardware, read_hardware
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor, require_host
 from tierscope.usecases.fleet.agent_plans import read_pause_state
 from tierscope.usecases.fleet.headlines import describe_host
-from tierscope.usecases.fleet.host_agent import AgentView, Collector, view_agent, view_collectors
+from tierscope.usecases.fleet.host_agent import AgentInfo, CollectorInfo, view_agent, view_collectors
 from tierscope.usecases.fleet.host_summaries import HostSummary, Summarised, list_summaries, summarise
 
 SELF_REPORT_SPAN = timedelta(days=1)
@@ -33,8 +33,8 @@ class HostPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
-    """A kernel setting; `value` None with the reason in `unavailable`."""
+class KnobInfo:
+    """A kernel setting as it stands. Value null with a reason where it cannot be read or does not exist."""
 
     path: str
     value: str | None
@@ -42,7 +42,7 @@ class Knob:
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
+class SwapInfo:
     """A swap device."""
 
     name: str
@@ -68,14 +68,14 @@ class HostDetail:
     boot_id: str | None
     inventory_at: datetime | None
     nodes: tuple[NodeInfo, ...]
-    knobs: tuple[Knob, ...]
-    collectors: tuple[Collector, ...]
+    knobs: tuple[KnobInfo, ...]
+    collectors: tuple[CollectorInfo, ...]
     services: tuple[HostServiceRow, ...]
-    swaps: tuple[Swap, ...]
+    swaps: tuple[SwapInfo, ...]
     agent_rss_bytes: Figure
     agent_cpu_ratio: Figure
     hardware: Hardware
-    agent: AgentView
+    agent: AgentInfo
     clock_skew_seconds: float | None
 
 
@@ -188,9 +188,9 @@ def _items(host: Summarised, name: str) -> list[dict[str, object]]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
-def _knobs(host: Summarised) -> tuple[Knob, ...]:
+def _knobs(host: Summarised) -> tuple[KnobInfo, ...]:
     return tuple(
-        Knob(
+        KnobInfo(
             path=str(knob.get("path", "")),
             value=None if knob.get("value") is None else str(knob["value"]),
             unavailable=_text(knob.get("unavailable")),
@@ -199,9 +199,9 @@ def _knobs(host: Summarised) -> tuple[Knob, ...]:
     )
 
 
-def _swaps(host: Summarised) -> tuple[Swap, ...]:
+def _swaps(host: Summarised) -> tuple[SwapInfo, ...]:
     return tuple(
-        Swap(
+        SwapInfo(
             name=str(swap.get("name", "")),
             kind=str(swap.get("kind", "")),
             size_bytes=_number(swap.get("size_bytes")) or 0,

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import NotFound, Unprocessable
-from tierscope.domain.fleet.labels import LabelSource, RowProblem, problem_of_labels, read_label_file
+from tierscope.domain.fleet.labels import LabelProblem, LabelSource, problem_of_labels, read_label_file
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.fleet import labels as stored
 from tierscope.storage.fleet.labels import LabelledHost
 
 
 @dataclass(frozen=True, slots=True)
-class LabelView:
-    """A label in force, its source, and what weaker sources say."""
+class HostLabel:
+    """A label in force, with its source. `hidden`: what weaker sources say."""
 
     key: str
     value: str
@@ -35,12 +35,12 @@ class HiddenLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class HostLabelsView:
-    """The labels of a host by key, and those among them that were set in the service."""
+class HostLabels:
+    """The labels of a host. `set_labels`: those that were set in the service, whatever is in force."""
 
     host_id: str
     name: str
-    labels: tuple[LabelView, ...]
+    labels: tuple[HostLabel, ...]
     set_labels: dict[str, str]
 
 
@@ -62,7 +62,7 @@ class LabelUpload:
     rows: int
     changed: tuple[LabelChange, ...]
     unknown: tuple[str, ...]
-    problems: tuple[RowProblem, ...]
+    problems: tuple[LabelProblem, ...]
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class Labels:
         self._database = database
         self._clock = clock
 
-    def read(self, host_id: str) -> HostLabelsView:
+    def read(self, host_id: str) -> HostLabels:
         """The labels of a host with their sources.
 
         Raises:
@@ -90,7 +90,7 @@ class Labels:
         with self._database.read() as session:
             return _view(_require(stored.find_labelled(session, host_id), host_id))
 
-    def replace(self, host_id: str, labels: dict[str, str], *, actor: str) -> HostLabelsView:
+    def replace(self, host_id: str, labels: dict[str, str], *, actor: str) -> HostLabels:
         """Set these labels of a host in the service, and no others; the other sources stay as they are.
 
         Raises:
@@ -131,7 +131,7 @@ class Labels:
                 if len(hosts) > 1:
                     ids = ", ".join(host.host_id for host in hosts[:5])
                     problems.append(
-                        RowProblem(row.row, f"{len(hosts)} hosts are named {row.host!r}: name one of {ids}")
+                        LabelProblem(row.row, f"{len(hosts)} hosts are named {row.host!r}: name one of {ids}")
                     )
                 elif not hosts:
                     unknown[row.host] = None
@@ -158,10 +158,10 @@ class Labels:
             append_audit(transaction, AuditRow(now, actor, "host.labels", entry.host.host_id, detail))
 
 
-def _apply(entry: _Wanted, labels: dict[str, str | None], row: int, problems: list[RowProblem]) -> None:
+def _apply(entry: _Wanted, labels: dict[str, str | None], row: int, problems: list[LabelProblem]) -> None:
     again = sorted(entry.touched & labels.keys())
     if again:
-        problems.append(RowProblem(row, f"an earlier row sets {', '.join(again)} of this host: this one counts"))
+        problems.append(LabelProblem(row, f"an earlier row sets {', '.join(again)} of this host: this one counts"))
     entry.touched |= labels.keys()
     for key, value in labels.items():
         if value is None:
@@ -169,13 +169,13 @@ def _apply(entry: _Wanted, labels: dict[str, str | None], row: int, problems: li
         else:
             entry.labels[key] = value
         if key in entry.host.fixed and value != entry.host.fixed[key]:
-            problems.append(RowProblem(row, f"{key} is fixed by the token that the host joined with"))
+            problems.append(LabelProblem(row, f"{key} is fixed by the token that the host joined with"))
 
 
-def _fits(entry: _Wanted, problems: list[RowProblem]) -> bool:
+def _fits(entry: _Wanted, problems: list[LabelProblem]) -> bool:
     problem = problem_of_labels(entry.labels)
     if problem is not None:
-        problems.append(RowProblem(0, f"{entry.host.host_id}: {problem}"))
+        problems.append(LabelProblem(0, f"{entry.host.host_id}: {problem}"))
     return problem is None
 
 
@@ -191,7 +191,7 @@ def _in_force(host: LabelledHost, service: dict[str, str]) -> dict[str, str]:
     return host.kubernetes | host.agent | service | host.fixed
 
 
-def _view(host: LabelledHost) -> HostLabelsView:
+def _view(host: LabelledHost) -> HostLabels:
     sources: tuple[tuple[LabelSource, dict[str, str]], ...] = (
         ("join_token", host.fixed),
         ("service", host.service),
@@ -201,8 +201,8 @@ def _view(host: LabelledHost) -> HostLabelsView:
     labels = []
     for key in sorted(host.labels):
         said = [HiddenLabel(source, values[key]) for source, values in sources if key in values]
-        labels.append(LabelView(key, said[0].value, said[0].source, tuple(said[1:])))
-    return HostLabelsView(host.host_id, host.name, tuple(labels), host.service)
+        labels.append(HostLabel(key, said[0].value, said[0].source, tuple(said[1:])))
+    return HostLabels(host.host_id, host.name, tuple(labels), host.service)
 
 
 def _require(host: LabelledHost | None, host_id: str) -> LabelledHost:

@@ -37,8 +37,8 @@ _COLD = 2
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixRow:
-    """One service over time."""
+class ServiceMatrixRow:
+    """One service over time: cold share per bucket, null where not measured."""
 
     service_id: str
     label: str
@@ -72,7 +72,7 @@ class FleetOverview:
     services: tuple[ServiceSummary, ...]
     worst_hosts: tuple[HostSummary, ...]
     matrix_axis: TimeAxis
-    matrix: tuple[MatrixRow, ...]
+    matrix: tuple[ServiceMatrixRow, ...]
     moves_axis: TimeAxis
     moves: tuple[Series, ...]
     psi: tuple[Series, ...]
@@ -162,8 +162,12 @@ def _lines(heats: Mapping[int, HeatNow], grid: Grid) -> dict[int, Floats]:
     return {key: heat.source.lines(RULE, grid) for key, heat in heats.items() if heat.source is not None}
 
 
-def _matrix(lines: Sequence[SummarisedService], classes: Mapping[int, Floats], grid: Grid) -> tuple[MatrixRow, ...]:
-    return tuple(MatrixRow(line.summary.id, line.summary.name, _cold(classes.get(line.row.id), grid)) for line in lines)
+def _matrix(
+    lines: Sequence[SummarisedService], classes: Mapping[int, Floats], grid: Grid
+) -> tuple[ServiceMatrixRow, ...]:
+    return tuple(
+        ServiceMatrixRow(line.summary.id, line.summary.name, _cold(classes.get(line.row.id), grid)) for line in lines
+    )
 
 
 def _cold(classes: Floats | None, grid: Grid) -> tuple[float | None, ...]:

@@ -26,7 +26,7 @@ class ServicePage:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A mark on charts; ids are the public ones."""
+    """A mark on charts: deploy, knob change, reboot."""
 
     at: datetime
     kind: str

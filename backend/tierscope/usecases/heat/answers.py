@@ -3,10 +3,12 @@
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from tierscope.domain.base.axis import make_grid
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.heat import CLASSES, EDGES, WINDOWS, Estimate, HeatClass, Rule, Scheme, describe
 from tierscope.domain.heat.beside import SMALL_PAGE_BYTES
@@ -14,17 +16,17 @@ from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, Method
 from tierscope.domain.heat.source import HeatSource
 from tierscope.domain.heat.summary import MeanClasses, ServiceShare, weighted_share
 from tierscope.storage.base.subjects import SubjectHost, SubjectService
-from tierscope.usecases.heat.auxiliary import BesideView, HugePagesView, view_beside, view_huge_pages
+from tierscope.usecases.heat.auxiliary import BesideHeat, HugePages, view_beside, view_huge_pages
 from tierscope.usecases.heat.figures import Evidence, gather_evidence, host_evidence
-from tierscope.usecases.heat.sampling import SamplingView
+from tierscope.usecases.heat.sampling import Sampling
 
 HOT = 0
 _NO_CLASSES = MeanClasses(np.zeros(4), np.zeros(4), np.zeros(4), sampled=False)
 
 
 @dataclass(frozen=True, slots=True)
-class SchemeView:
-    """The scheme in force, in words."""
+class SchemeInfo:
+    """The scheme in force, in words and thresholds (intervals), and what was snapped to bucket edges."""
 
     name: Scheme
     hot: str
@@ -35,8 +37,8 @@ class SchemeView:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassView:
-    """Bytes of one class, its share as the median over hosts, and its share in all bytes together."""
+class ClassFigures:
+    """Bytes of one class; its share as the median over hosts, and in all bytes together (hosts weigh by memory)."""
 
     heat_class: HeatClass
     bytes: Figure
@@ -50,30 +52,30 @@ class KindView:
 
     kind: str
     resident_bytes: Figure
-    classes: tuple[ClassView, ...]
+    classes: tuple[ClassFigures, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SizeView:
-    """Heat of pages of one size, None where rows did not keep sizes apart. `huge_pages` None for base pages."""
+class SizeHeat:
+    """Heat of pages of one size. One touch makes a whole huge page hot: `huge_pages` bounds what that may hide."""
 
-    page_size_bytes: int | None
+    page_size_bytes: Annotated[int | None, Described("Null where rows were stored before sizes were kept apart.")]
     resident_bytes: Figure
-    classes: tuple[ClassView, ...]
-    huge_pages: HugePagesView | None
+    classes: tuple[ClassFigures, ...]
+    huge_pages: Annotated[HugePages | None, Described("Null for base pages.")]
 
 
 @dataclass(frozen=True, slots=True)
-class WindowView:
-    """Share of resident bytes that were active within w intervals."""
+class WindowHeat:
+    """HF_w: share of resident bytes active within w intervals (analytics a2)."""
 
     intervals: int
     active_ratio: Figure
 
 
 @dataclass(frozen=True, slots=True)
-class AgeView:
-    """One bar of the age histogram."""
+class AgeBucket:
+    """One bar of the age histogram: [from, to) intervals since last activity; `to` null = open end."""
 
     from_intervals: int
     to_intervals: int | None
@@ -82,8 +84,8 @@ class AgeView:
 
 
 @dataclass(frozen=True, slots=True)
-class HostView:
-    """One host's part."""
+class HostHeat:
+    """A host's share in the service's heat."""
 
     host_id: str
     host_name: str
@@ -97,23 +99,23 @@ class HeatView:
 
     service_id: str
     origin: str
-    scheme: SchemeView
+    scheme: SchemeInfo
     method: str
     backend: str
     granularity: str
     interval_seconds: float | None
     window: Window
     coverage: float | None
-    classes: tuple[ClassView, ...]
+    classes: tuple[ClassFigures, ...]
     by_kind: tuple[KindView, ...]
-    by_size: tuple[SizeView, ...]
-    by_window: tuple[WindowView, ...]
-    age_histogram: tuple[AgeView, ...]
+    by_size: tuple[SizeHeat, ...]
+    by_window: tuple[WindowHeat, ...]
+    age_histogram: tuple[AgeBucket, ...]
     hot_outside_dram_bytes: Figure
     cold_in_dram_bytes: Figure
-    beside: BesideView
-    sampling: SamplingView | None
-    hosts: tuple[HostView, ...]
+    beside: BesideHeat
+    sampling: Sampling | None
+    hosts: tuple[HostHeat, ...]
     axis: TimeAxis
     series: tuple[Series, ...]
     other_methods: tuple[str, ...]
@@ -147,7 +149,7 @@ def make_view(
     return HeatView(
         service_id=service.public_id,
         origin=service.origin,
-        scheme=SchemeView(rule.scheme, hot, warm, cold, rule.threshold, rule.snapped),
+        scheme=SchemeInfo(rule.scheme, hot, warm, cold, rule.threshold, rule.snapped),
         method="none" if method is None else method.family,
         backend="none" if method is None else BACKENDS[method.backend],
         granularity="none" if method is None else GRANULARITIES[method.granularity],
@@ -171,11 +173,11 @@ def make_view(
     )
 
 
-def _classes(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple[ClassView, ...]:
+def _classes(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple[ClassFigures, ...]:
     totals = _NO_CLASSES if source is None else source.classes(rule)
     resident = 0.0 if source is None else source.resident()
     return tuple(
-        ClassView(
+        ClassFigures(
             name,
             evidence.bytes(f"heat.{name}_bytes/1", totals.value[i], totals.lo[i], totals.hi[i], sampled=totals.sampled),
             evidence.share(f"heat.{name}_ratio/1", None if source is None else source.share(rule, i)),
@@ -196,36 +198,36 @@ def _by_kind(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple
     return tuple(found)
 
 
-def _by_size(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple[SizeView, ...]:
+def _by_size(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple[SizeHeat, ...]:
     found = []
     for size in sorted(() if source is None else source.sizes):
         part = None if source is None else source.pick(size=size)
         if part is not None:
             resident = evidence.bytes("heat.resident_bytes/1", part.resident(), None, None)
             huge = view_huge_pages(part, evidence) if size > SMALL_PAGE_BYTES else None
-            found.append(SizeView(size or None, resident, _classes(part, rule, evidence), huge))
+            found.append(SizeHeat(size or None, resident, _classes(part, rule, evidence), huge))
     return tuple(found)
 
 
-def _window(length: int, source: HeatSource, evidence: Evidence) -> WindowView:
+def _window(length: int, source: HeatSource, evidence: Evidence) -> WindowHeat:
     rule = Rule("cold_age", length, None)
-    return WindowView(length, evidence.share("heat.active_ratio/1", source.share(rule, HOT), always_bounds=True))
+    return WindowHeat(length, evidence.share("heat.active_ratio/1", source.share(rule, HOT), always_bounds=True))
 
 
-def _ages(source: HeatSource | None) -> tuple[AgeView, ...]:
+def _ages(source: HeatSource | None) -> tuple[AgeBucket, ...]:
     if source is None:
         return ()
     active, never = source.ages()
     ends = (*EDGES[1:], None)
     return tuple(
-        AgeView(start, end, round(float(active[i])), round(float(never[i])))
+        AgeBucket(start, end, round(float(active[i])), round(float(never[i])))
         for i, (start, end) in enumerate(zip(EDGES, ends, strict=True))
     )
 
 
 def _hosts(
     hosts: Mapping[int, SubjectHost], source: HeatSource, rule: Rule, evidence: Evidence, most: int | None
-) -> tuple[HostView, ...]:
+) -> tuple[HostHeat, ...]:
     """The hosts with heat, each with its own evidence; the largest ones where not all are asked for."""
     shares, resident = source.host_share(rule, HOT), source.host_resident()
     start, end = evidence.window.start.timestamp(), evidence.window.end.timestamp()
@@ -242,5 +244,5 @@ def _hosts(
         if share is not None:
             own = ServiceShare(Estimate(share.value, None, None, None), share.lo, share.hi, 1, share.sampled)
         figure = host_evidence(observed, evidence, rule).share("heat.hot_ratio/1", own)
-        found.append(HostView(host.public_id, host.name, round(resident.get(observed.host_id, 0.0)), figure))
+        found.append(HostHeat(host.public_id, host.name, round(resident.get(observed.host_id, 0.0)), figure))
     return tuple(found)

@@ -17,8 +17,8 @@ _ALL_PAGES = "All resident pages were scanned: the figures are not scaled up fro
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenView:
-    """Memory written within a window of intervals."""
+class WrittenWindow:
+    """Memory written within w intervals, from write tracking: shown beside heat, never as heat."""
 
     intervals: int
     bytes: Figure
@@ -26,8 +26,11 @@ class WrittenView:
 
 
 @dataclass(frozen=True, slots=True)
-class HugePagesView:
-    """Hot bytes of huge pages: as whole pages, and at least. `skewed` None where that is not known."""
+class HugePages:
+    """Hot bytes of huge pages: as whole pages (upper), and of the sub-pages that were seen active (lower).
+
+    `skewed`: the lower bound is below a tenth of the upper one, so that splitting may pay; null where not known.
+    """
 
     hot_bytes_upper: Figure
     hot_bytes_lower: Figure
@@ -35,17 +38,17 @@ class HugePagesView:
 
 
 @dataclass(frozen=True, slots=True)
-class BesideView:
-    """All of it; `sampled_pages` is the size of the random sample that the heat was scaled up from."""
+class BesideHeat:
+    """What stands beside heat: the size of the random sample that it was scaled up from, writes, huge pages."""
 
     sampled_pages: Figure
-    written: tuple[WrittenView, ...]
-    huge_pages: HugePagesView
+    written: tuple[WrittenWindow, ...]
+    huge_pages: HugePages
 
 
-def view_beside(source: HeatSource | None, evidence: Evidence) -> BesideView:
+def view_beside(source: HeatSource | None, evidence: Evidence) -> BesideHeat:
     """What stands beside the heat of a service; what was not measured says so."""
-    return BesideView(_sampled(source, evidence), _written(source, evidence), view_huge_pages(source, evidence))
+    return BesideHeat(_sampled(source, evidence), _written(source, evidence), view_huge_pages(source, evidence))
 
 
 def _sampled(source: HeatSource | None, evidence: Evidence) -> Figure:
@@ -56,7 +59,7 @@ def _sampled(source: HeatSource | None, evidence: Evidence) -> Figure:
     return replace(evidence.bytes(definition, pages, None, None), unit="pages")
 
 
-def _written(source: HeatSource | None, evidence: Evidence) -> tuple[WrittenView, ...]:
+def _written(source: HeatSource | None, evidence: Evidence) -> tuple[WrittenWindow, ...]:
     found = {written.intervals: written for written in (() if source is None else source.written())}
     out = []
     for length in WINDOWS:
@@ -72,19 +75,19 @@ def _written(source: HeatSource | None, evidence: Evidence) -> tuple[WrittenView
             plain = replace(evidence, method="writes")
             size = plain.bytes(names[0], written.bytes, None, None)
             share = replace(plain.bytes(names[1], written.bytes / written.of, None, None), unit="ratio")
-        out.append(WrittenView(length, size, share))
+        out.append(WrittenWindow(length, size, share))
     return tuple(out)
 
 
-def view_huge_pages(source: HeatSource | None, evidence: Evidence) -> HugePagesView:
+def view_huge_pages(source: HeatSource | None, evidence: Evidence) -> HugePages:
     """Hot bytes of huge pages as whole pages, and of their sub-pages alone."""
     upper, lower = "heat.huge_hot_bytes_upper/1", "heat.huge_hot_bytes_lower/1"
     found = None if source is None else source.huge_pages()
     if found is None:
         reason = evidence.nothing or _NO_SUBPAGES
         high, low = (absent(name, "bytes", "not_collected", reason, window=evidence.window) for name in (upper, lower))
-        return HugePagesView(high, low, None)
-    return HugePagesView(
+        return HugePages(high, low, None)
+    return HugePages(
         evidence.bytes(upper, found.hot_bytes, None, None),
         evidence.bytes(lower, found.hot_bytes_lower, None, None),
         found.hot_bytes_lower < SKEWED_BELOW * found.hot_bytes,

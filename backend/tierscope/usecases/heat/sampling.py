@@ -22,8 +22,11 @@ _LOWER = "a lower bound: the samples cover too little of the traffic for an uppe
 
 
 @dataclass(frozen=True, slots=True)
-class TouchedView:
-    """Memory touched within a window of intervals, pages without a sample included, and the coverage of the traffic."""
+class TouchedWindow:
+    """Memory touched within w intervals by loads, pages without a sample included: an interval, a lower bound, or none.
+
+    `coverage`: share of the load traffic that goes to pages with samples.
+    """
 
     intervals: int
     coverage: Figure
@@ -31,14 +34,14 @@ class TouchedView:
 
 
 @dataclass(frozen=True, slots=True)
-class SamplingView:
-    """What hardware samplers say at the end of the window. Loads and stores are never added."""
+class Sampling:
+    """What hardware samplers (pebs, ibs, spe) saw in the newest 10 intervals. Loads and stores are never added."""
 
     loads: Figure
     stores: Figure
     load_events: Figure
     store_events: Figure
-    windows: tuple[TouchedView, ...]
+    windows: tuple[TouchedWindow, ...]
 
 
 def read_sampling(
@@ -59,7 +62,7 @@ def read_sampling(
     return read_samples(found)
 
 
-def view_sampling(sampled: Sampled | None, method: Method | None, window: Window, n_hosts: int) -> SamplingView | None:
+def view_sampling(sampled: Sampled | None, method: Method | None, window: Window, n_hosts: int) -> Sampling | None:
     """Its figures; None where the method does not sample in hardware."""
     if method is None or not method.is_sampler:
         return None
@@ -68,8 +71,8 @@ def view_sampling(sampled: Sampled | None, method: Method | None, window: Window
         reason = "Single intervals of this window are not kept any more: choose a newer one."
         names = (("loads", "samples"), ("stores", "samples"), ("load_events", "events"), ("store_events", "events"))
         gone = [absent(f"samples.{name}/1", unit, "not_collected", reason, window=window) for name, unit in names]
-        return SamplingView(gone[0], gone[1], gone[2], gone[3], ())
-    return SamplingView(
+        return Sampling(gone[0], gone[1], gone[2], gone[3], ())
+    return Sampling(
         _samples(base, "samples.loads/1", sampled.loads),
         _samples(base, "samples.stores/1", sampled.stores),
         _events(base, "samples.load_events/1", sampled.loads),
@@ -89,7 +92,7 @@ def _events(base: Figure, definition: str, found: Events) -> Figure:
     )
 
 
-def _touched(base: Figure, found: TouchedBytes) -> TouchedView:
+def _touched(base: Figure, found: TouchedBytes) -> TouchedWindow:
     if found.coverage is None:
         coverage = absent("samples.coverage/1", "ratio", "not_enough_data", _FEW, window=base.window)
     else:
@@ -104,4 +107,4 @@ def _touched(base: Figure, found: TouchedBytes) -> TouchedView:
     else:
         interval = Interval(found.lo, found.hi, LEVEL, "confidence")
         figure = replace(figure, value=found.value, interval=interval, grade="good")
-    return TouchedView(found.intervals, coverage, figure)
+    return TouchedWindow(found.intervals, coverage, figure)

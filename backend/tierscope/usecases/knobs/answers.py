@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Window
 from tierscope.domain.knobs import Advice, Evidence, Given, render_files
 from tierscope.domain.knobs.shapes import Effect
@@ -11,32 +13,34 @@ GROUNDING = "L kernel text of each setting; A thresholds of docs/method/knobs.md
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeView:
+class KnobChange:
     """One setting of the kernel; `rollback` is the value that was read."""
 
     path: str
     current: str
     proposed: str
-    rollback: str
+    rollback: Annotated[str, Described("The value that takes the change back: the one that was read.")]
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceView:
+class KnobEvidence:
     """One number that made the rule fire; `figure` None where it is no figure of a window."""
 
     metric: str
     value: float
     unit: str
-    figure: Figure | None
+    figure: Annotated[
+        Figure | None, Described("Null where it is no figure of a window, such as the bits of a setting.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class FilesView:
-    """The changes as files for people and their own automation; None where a form does not apply."""
+class KnobFiles:
+    """The changes as files, built from known settings and checked values alone; null where a form does not apply."""
 
-    sysctl: str | None
-    tmpfiles: str | None
-    systemd: str | None
+    sysctl: Annotated[str | None, Described("For /etc/sysctl.d.")]
+    tmpfiles: Annotated[str | None, Described("For /etc/tmpfiles.d.")]
+    systemd: Annotated[str | None, Described("A unit for settings in debugfs.")]
     ansible: str
     commands: str
     rollback_commands: str
@@ -46,21 +50,24 @@ class FilesView:
 class KnobAdvice:
     """One piece of advice. `changes` is empty where it is no setting of the kernel; `note` then says what to do."""
 
-    rule: str
+    rule: Annotated[
+        str,
+        Described("F1 to F12 of docs/method/knobs.md, or `limits` or `capacity`: no kernel settings."),
+    ]
     title: str
-    changes: tuple[ChangeView, ...]
-    evidence: tuple[EvidenceView, ...]
+    changes: tuple[KnobChange, ...]
+    evidence: tuple[KnobEvidence, ...]
     effect: str
-    effect_figure: Figure | None
+    effect_figure: Annotated[Figure | None, Described("The expected effect where a number can be stood behind.")]
     risk: str
     verify: str
     note: str | None
-    files: FilesView
-    advice_id: str | None = None
+    files: KnobFiles
+    advice_id: Annotated[str | None, Described("The stored card of this advice.")] = None
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingView:
+class WaitingAdvice:
     """Advice that holds only once an earlier piece is in force."""
 
     advice: KnobAdvice
@@ -68,7 +75,7 @@ class WaitingView:
 
 
 @dataclass(frozen=True, slots=True)
-class UnknownView:
+class UnknownRule:
     """A rule that could not be judged, and what it lacks."""
 
     rule: str
@@ -80,9 +87,9 @@ class GivenView:
     """All that the rules say of one host."""
 
     advice: tuple[KnobAdvice, ...]
-    waiting: tuple[WaitingView, ...]
+    waiting: tuple[WaitingAdvice, ...]
     nothing_to_do: KnobAdvice | None
-    unknown: tuple[UnknownView, ...]
+    unknown: tuple[UnknownRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +105,9 @@ def view_given(given: Given, basis: Basis) -> GivenView:
     """The answer of the rules with figures and files."""
     return GivenView(
         advice=tuple(_advice(advice, basis) for advice in given.advice),
-        waiting=tuple(WaitingView(_advice(advice, basis), why) for advice, why in given.waiting),
+        waiting=tuple(WaitingAdvice(_advice(advice, basis), why) for advice, why in given.waiting),
         nothing_to_do=None if given.nothing_to_do is None else _advice(given.nothing_to_do, basis),
-        unknown=tuple(UnknownView(unknown.rule, unknown.missing) for unknown in given.unknown),
+        unknown=tuple(UnknownRule(unknown.rule, unknown.missing) for unknown in given.unknown),
     )
 
 
@@ -110,7 +117,7 @@ def _advice(advice: Advice, basis: Basis) -> KnobAdvice:
         rule=advice.rule,
         title=advice.title,
         changes=tuple(
-            ChangeView(change.path, change.current, change.proposed, change.current) for change in advice.changes
+            KnobChange(change.path, change.current, change.proposed, change.current) for change in advice.changes
         ),
         evidence=tuple(_evidence(found, basis) for found in advice.evidence),
         effect=advice.effect,
@@ -118,13 +125,13 @@ def _advice(advice: Advice, basis: Basis) -> KnobAdvice:
         risk=advice.risk,
         verify=advice.verify,
         note=advice.note,
-        files=FilesView(
+        files=KnobFiles(
             files.sysctl, files.tmpfiles, files.systemd, files.ansible, files.commands, files.rollback_commands
         ),
     )
 
 
-def _evidence(found: Evidence, basis: Basis) -> EvidenceView:
+def _evidence(found: Evidence, basis: Basis) -> KnobEvidence:
     figure = None
     if found.unit in _UNITS:
         figure = Figure(
@@ -140,7 +147,7 @@ def _evidence(found: Evidence, basis: Basis) -> EvidenceView:
             grade="good" if basis.n_intervals is None or basis.n_intervals >= _GOOD_INTERVALS else "early",
             grounding=GROUNDING,
         )
-    return EvidenceView(found.metric, found.value, found.unit, figure)
+    return KnobEvidence(found.metric, found.value, found.unit, figure)
 
 
 _GOOD_INTERVALS = 60

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.described import Described
 from tierscope.domain.knobs.machine import read_knobs
 from tierscope.storage.base.subjects import SubjectHost, like_hosts, newest_inventories
 
@@ -22,7 +23,7 @@ class KnobState:
 
     path: str
     current: str | None
-    group_norm: str | None
+    group_norm: Annotated[str | None, Described("What more than half of the group has.")]
     group_hosts: int
     differs: bool | None
 

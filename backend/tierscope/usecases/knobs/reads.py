@@ -21,7 +21,7 @@ from tierscope.storage.knobs.advice import Subject, read_stored
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_subject_host
 from tierscope.usecases.base.windows import parse_window
-from tierscope.usecases.knobs.answers import Basis, KnobAdvice, UnknownView, WaitingView, first_of, view_given
+from tierscope.usecases.knobs.answers import Basis, KnobAdvice, UnknownRule, WaitingAdvice, first_of, view_given
 from tierscope.usecases.knobs.groups import KnobState, read_knob_states
 from tierscope.usecases.knobs.heat import HostHeat, less_unmovable, read_host_heat
 from tierscope.usecases.ledger.sources import HostLedger, read_ledgers
@@ -52,9 +52,9 @@ class KnobView:
     leading: Leading
     subtracted: tuple[Subtracted, ...]
     advice: tuple[KnobAdvice, ...]
-    waiting: tuple[WaitingView, ...]
+    waiting: tuple[WaitingAdvice, ...]
     nothing_to_do: KnobAdvice | None
-    unknown: tuple[UnknownView, ...]
+    unknown: tuple[UnknownRule, ...]
     knobs: tuple[KnobState, ...]
     notes: tuple[str, ...]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, absent
 from tierscope.domain.ledger import Column, ColumnPlan, Trust
-from tierscope.usecases.ledger.ping_pong import PingPongView
+from tierscope.usecases.ledger.ping_pong import PingPong
 
 GROUNDING = "L kernel text of each counter"
 WHOLE_HOSTS = "Whole hosts, all their services together: the kernels keep no such counters for this service's cgroups."
@@ -13,8 +13,8 @@ _TRUST_ORDER: tuple[Trust, ...] = ("exact", "sampled", "bound", "partial", "not_
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnView:
-    """A column: total and rate over the window, and what it is made of."""
+class LedgerColumn:
+    """A column of the ledger: total and rate over the window, the kernel counters behind it and their trust."""
 
     key: str
     label: str
@@ -27,8 +27,8 @@ class ColumnView:
 
 
 @dataclass(frozen=True, slots=True)
-class ResetView:
-    """A stretch that was left out; `at` in Unix seconds."""
+class LedgerReset:
+    """A stretch that was left out, and why: reboot, wrap, missing counter, gap."""
 
     at: float
     cause: str
@@ -44,10 +44,10 @@ class LedgerView:
     dialect: str
     window: Window
     axis: TimeAxis
-    columns: tuple[ColumnView, ...]
+    columns: tuple[LedgerColumn, ...]
     series: tuple[Series, ...]
-    resets: tuple[ResetView, ...]
-    ping_pong: PingPongView
+    resets: tuple[LedgerReset, ...]
+    ping_pong: PingPong
     n_hosts: int
 
 
@@ -78,14 +78,14 @@ class LedgerEvidence:
 
 def view_column(
     column: Column, plans: Sequence[ColumnPlan], sums: ColumnSums | None, evidence: LedgerEvidence
-) -> ColumnView:
+) -> LedgerColumn:
     """A column with its figures; `plans` are those of its hosts."""
     counters, trust, note = trust_of_hosts(plans)
     if evidence.whole_hosts and trust != "not_supported":
         trust = "bound" if trust in ("exact", "sampled") else trust
         note = f"{WHOLE_HOSTS} {note}".strip()
     total, rate = _numbers(column, sums, evidence, trust, note)
-    return ColumnView(column.key, column.label, column.unit, counters, trust, note, total, rate)
+    return LedgerColumn(column.key, column.label, column.unit, counters, trust, note, total, rate)
 
 
 def trust_of_hosts(plans: Sequence[ColumnPlan]) -> tuple[tuple[str, ...], Trust, str]:

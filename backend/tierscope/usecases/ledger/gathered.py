@@ -23,11 +23,11 @@ from tierscope.usecases.ledger.answers import (
     WHOLE_HOSTS,
     ColumnSums,
     LedgerEvidence,
+    LedgerReset,
     LedgerView,
-    ResetView,
     view_column,
 )
-from tierscope.usecases.ledger.ping_pong import MoveSums, PingPongView, describe_nothing, describe_sums
+from tierscope.usecases.ledger.ping_pong import MoveSums, PingPong, describe_nothing, describe_sums
 
 HOUR = timedelta(hours=1)
 MAX_RESETS = 1000
@@ -112,7 +112,7 @@ def view_gathered(subject: str, origin: str, found: GatheredWindow, window: Wind
     supported = {column.key for column in columns if column.trust != "not_supported"}
     dialects = Counter(str(body.get("dialect", "none")) for body in bodies)
     resets = [
-        ResetView(reset.at, CAUSE_TEXT.get(reset.cause, "unknown cause"), reset.lost)
+        LedgerReset(reset.at, CAUSE_TEXT.get(reset.cause, "unknown cause"), reset.lost)
         for hour in found.hours
         for reset in hour.resets
     ]
@@ -176,7 +176,7 @@ def _series(column: Column, hours: Sequence[MovesHour], grid: Grid) -> Series:
     return Series(column.key, column.label, unit, gaps_to_none(values))
 
 
-def _ping_pong(found: GatheredWindow, dialects: Mapping[str, int], warnings: tuple[str, ...]) -> PingPongView:
+def _ping_pong(found: GatheredWindow, dialects: Mapping[str, int], warnings: tuple[str, ...]) -> PingPong:
     word = commonest_verdict(found.verdicts)
     explanation = f"{found.verdicts.get(word, 0)} of {len(found.totals.host_ids)} hosts, by the verdict {_NEWEST_HOUR}."
     totals = found.totals

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
 from tierscope.domain.ledger import Sign, Verdict, bound_churn, judge, measure_tpp, move_bytes_per_s
 from tierscope.usecases.ledger.sources import HostLedger
@@ -13,8 +14,8 @@ Kind = Literal["measured", "upper_bound", "not_available"]
 
 
 @dataclass(frozen=True, slots=True)
-class PingPongView:
-    """Ping-pong or its bound, and what it means."""
+class PingPong:
+    """Ping-pong or its bound, always labelled which."""
 
     kind: Kind
     estimate: str
@@ -24,9 +25,11 @@ class PingPongView:
     tier_move_bytes_per_s: Figure
     verdict: str
     explanation: str
-    evidence: tuple[Sign, ...] = ()
-    against: tuple[Sign, ...] = ()
-    runner_up: str | None = None
+    evidence: Annotated[
+        tuple[Sign, ...], Described("What decided, of the host that words the verdict; empty where none does.")
+    ] = ()
+    against: Annotated[tuple[Sign, ...], Described("What spoke for the runner-up.")] = ()
+    runner_up: Annotated[str | None, Described("The verdict that came next; null where none was near.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class MoveSums:
     n_intervals: int
 
 
-def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tuple[str, ...]) -> PingPongView:
+def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tuple[str, ...]) -> PingPong:
     """Judge the hosts' ledgers. TPP measures; other kernels bound; a mix of both is bounded."""
     counting = [part for part in parts if _counts(part)]
     word, explanation, first = _judge_all(parts)
@@ -58,7 +61,7 @@ def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tu
 
 def describe_sums(
     sums: MoveSums, window: Window, warnings: tuple[str, ...], verdict: tuple[str, str], *, measured: bool
-) -> PingPongView:
+) -> PingPong:
     """From totals over hosts; `verdict` is the word and its explanation, `measured` that their kernels mark pages."""
     tools = _Tools(window, warnings, sums)
     return (_measured if measured else _bounded)(sums, tools, *verdict)
@@ -93,7 +96,7 @@ class _Tools:
         )
 
 
-def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPongView:
+def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPong:
     found = measure_tpp(
         candidates=sums.candidates,
         candidates_demoted=sums.candidates_demoted,
@@ -101,7 +104,7 @@ def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Pin
         seconds=sums.seconds,
         dram_bytes=sums.dram_bytes,
     )
-    return PingPongView(
+    return PingPong(
         kind="measured",
         estimate="promotion candidates that carry the mark of an earlier demotion, of all candidates",
         ratio=tools.figure("ping_pong.candidate_ratio/1", "ratio", found.ratio),
@@ -117,14 +120,14 @@ def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Pin
     )
 
 
-def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPongView:
+def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPong:
     found = bound_churn(
         promoted_pages=sums.promoted, demoted_pages=sums.demoted, seconds=sums.seconds, dram_bytes=sums.dram_bytes
     )
     lo, hi = found.round_trip_pages_lo, found.round_trip_pages_hi
     share = (lo / sums.promoted, hi / sums.promoted) if sums.promoted else None
     per_s = found.churn_pages_per_s
-    return PingPongView(
+    return PingPong(
         kind="upper_bound",
         estimate="churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; "
         "a page cannot have gone round without both, and a moving hot set has churn without ping-pong",
@@ -146,13 +149,13 @@ def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Ping
     )
 
 
-def describe_nothing(window: Window, reason: str, status: AbsentStatus, word: str, explanation: str) -> PingPongView:
+def describe_nothing(window: Window, reason: str, status: AbsentStatus, word: str, explanation: str) -> PingPong:
     """No estimate, and which kind of nothing that is."""
 
     def figure(name: str, unit: str) -> Figure:
         return absent(name, unit, status, reason, window=window, method="counters")
 
-    return PingPongView(
+    return PingPong(
         kind="not_available",
         estimate=reason,
         ratio=figure("ping_pong.churn_ratio/1", "ratio"),

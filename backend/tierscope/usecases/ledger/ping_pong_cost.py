@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.ledger import cpu_core_ratio, move_bytes_per_s
 from tierscope.domain.ledger.ping_pong import FAULT_SECONDS, MOVE_SECONDS, State
@@ -31,31 +33,31 @@ _ASSUMED = (
 
 
 @dataclass(frozen=True, slots=True)
-class CostView:
-    """What the moves cost over the window."""
+class MoveCost:
+    """What tier moves cost over the window."""
 
-    cpu_core_ratio: Figure
+    cpu_core_ratio: Annotated[Figure, Described("Cores: moved pages and hint faults at assumed costs.")]
     tier_move_bytes_per_s: Figure
-    slow_bandwidth_ratio: Figure
-    psi_some_ratio: Figure
+    slow_bandwidth_ratio: Annotated[Figure, Described("Of the slow tier's measured bandwidth.")]
+    psi_some_ratio: Annotated[Figure, Described("Of the service's own cgroups, never of the host.")]
 
 
 @dataclass(frozen=True, slots=True)
-class StopView:
-    """Whether to stop moving pages, why, and how. Nothing is applied."""
+class StopMoving:
+    """Whether pages of the subject should no longer be moved. Nothing is applied."""
 
     advised: bool
     why: str
     how: str | None
 
 
-def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool) -> CostView:
+def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool) -> MoveCost:
     """Costs of these hosts together; `own_groups`: their ledgers are those of a service's control groups."""
     counting = [part for part in parts if _moved(part) is not None]
     seconds = max((part.part.ledger.seconds("promoted_pages") for part in counting), default=0.0)
     if not counting or seconds <= 0:
         reason = "No tier moves were counted in the window."
-        return CostView(
+        return MoveCost(
             absent("tier_moves.cpu_core_ratio/1", "cores", "not_collected", reason, window=window),
             absent("tier_moves.bytes_per_s/1", "bytes_per_s", "not_collected", reason, window=window),
             absent("tier_moves.slow_bandwidth_ratio/1", "ratio", "not_collected", reason, window=window),
@@ -67,7 +69,7 @@ def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool)
     high = cpu_core_ratio(moved, round(faults * _FAULT_FACTOR), seconds)
     per_s = move_bytes_per_s(moved, 0, seconds)
     n = len(counting)
-    return CostView(
+    return MoveCost(
         _figure(
             "tier_moves.cpu_core_ratio/1",
             "cores",
@@ -85,30 +87,30 @@ def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool)
 
 
 def advise_stop(
-    parts: Sequence[HostHistory], cost: CostView, state: State | None, lasted_s: float, needed_s: float, *, subject: str
-) -> StopView:
+    parts: Sequence[HostHistory], cost: MoveCost, state: State | None, lasted_s: float, needed_s: float, *, subject: str
+) -> StopMoving:
     """Stop, where futile moves last and cost more than the floors. `subject`: "service" or "host"."""
     if state is None or state == "ok":
-        return StopView(advised=False, why="Migrations are not known to be futile.", how=None)
+        return StopMoving(advised=False, why="Migrations are not known to be futile.", how=None)
     if lasted_s < needed_s:
         why = f"Futile migrations for {lasted_s:.0f} s so far; advice follows after {needed_s:.0f} s."
-        return StopView(advised=False, why=why, how=None)
+        return StopMoving(advised=False, why=why, how=None)
     if state == "warn" and not all(part.measures for part in parts):
         why = "Migration rates look futile; measured hot memory or throughput would confirm it."
-        return StopView(advised=False, why=why, how=None)
+        return StopMoving(advised=False, why=why, how=None)
     paid = _over_floor(cost)
     if not paid:
-        return StopView(
+        return StopMoving(
             advised=False, why="Migrations bring no benefit, but cost less than the action threshold.", how=None
         )
     why = (
         f"Futile migrations for {lasted_s:.0f} s, at {', '.join(paid)}, while placement does not improve"
         f"{_throughput_text(parts)}."
     )
-    return StopView(advised=True, why=why, how=_how(parts, subject))
+    return StopMoving(advised=True, why=why, how=_how(parts, subject))
 
 
-def _over_floor(cost: CostView) -> list[str]:
+def _over_floor(cost: MoveCost) -> list[str]:
     """The costs that reach their floor, in words."""
     named = (
         (cost.cpu_core_ratio, CPU_FLOOR, "{:.1%} of a core"),

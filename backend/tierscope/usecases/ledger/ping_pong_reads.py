@@ -15,7 +15,7 @@ from tierscope.usecases.base.subjects import require_service_hosts, require_subj
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.ledger.answers import WHOLE_HOSTS
 from tierscope.usecases.ledger.ping_pong import Kind, describe_ping_pong
-from tierscope.usecases.ledger.ping_pong_cost import CostView, StopView, advise_stop, view_cost
+from tierscope.usecases.ledger.ping_pong_cost import MoveCost, StopMoving, advise_stop, view_cost
 from tierscope.usecases.ledger.ping_pong_hosts import HostHistory, busiest, read_histories
 from tierscope.usecases.ledger.ping_pong_series import view_series
 from tierscope.usecases.ledger.ping_pong_spans import SpanView, bucket_states, list_spans
@@ -32,8 +32,8 @@ _JUDGED = (
 
 
 @dataclass(frozen=True, slots=True)
-class HostStateView:
-    """One host's newest state and the verdict on its newest intervals."""
+class HostState:
+    """One host's newest state, and the verdict on its newest intervals."""
 
     host_id: str
     host_name: str
@@ -58,11 +58,11 @@ class PingPongHistoryView:
     series: tuple[Series, ...]
     states: tuple[State | None, ...]
     spans: tuple[SpanView, ...]
-    hosts: tuple[HostStateView, ...]
-    cost: CostView
+    hosts: tuple[HostState, ...]
+    cost: MoveCost
     verdict: str
     explanation: str
-    stop_moving: StopView
+    stop_moving: StopMoving
     missing: Figure | None
     notes: tuple[str, ...]
 
@@ -213,14 +213,12 @@ def _last(part: HostHistory) -> State | None:
     return part.followed.states[-1] if part.followed.states else None
 
 
-def _host(part: HostHistory, state: State | None) -> HostStateView:
+def _host(part: HostHistory, state: State | None) -> HostState:
     host = part.part.host
     if part.newest is None:
-        return HostStateView(host.public_id, host.name, state, "not_enough_data", "")
+        return HostState(host.public_id, host.name, state, "not_enough_data", "")
     verdict = part.newest.verdict
-    return HostStateView(
-        host.public_id, host.name, state, verdict.word, f"{verdict.explanation} ({verdict.confidence})"
-    )
+    return HostState(host.public_id, host.name, state, verdict.word, f"{verdict.explanation} ({verdict.confidence})")
 
 
 def _lasted(spans: Sequence[SpanView], parts: Sequence[HostHistory]) -> float:

@@ -15,8 +15,8 @@ from tierscope.usecases.ledger.answers import (
     WHOLE_HOSTS,
     ColumnSums,
     LedgerEvidence,
+    LedgerReset,
     LedgerView,
-    ResetView,
     view_column,
 )
 from tierscope.usecases.ledger.gathered import read_gathered, view_gathered
@@ -92,7 +92,7 @@ def _view(
         for place, column in enumerate(COLUMNS)
     )
     supported = {column.key for column in columns if column.trust != "not_supported"}
-    resets = [ResetView(at, cause, tuple(lost)) for part in measured for at, cause, lost in list_resets(part.ledger)]
+    resets = [LedgerReset(at, cause, tuple(lost)) for part in measured for at, cause, lost in list_resets(part.ledger)]
     dialects = Counter(part.plan.dialect for part in parts)
     return LedgerView(
         subject=subject,

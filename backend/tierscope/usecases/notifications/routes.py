@@ -4,13 +4,14 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.core.secret_values import SecretValues
 from tierscope.core.settings import Settings
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.patterns import BadPattern
 from tierscope.domain.notifications.content import Notification, SentAlert
 from tierscope.domain.notifications.receivers import Receiver, secret_references
@@ -25,7 +26,7 @@ TEST_GROUP = "test"
 
 
 @dataclass(frozen=True, slots=True)
-class SecretView:
+class ReceiverSecret:
     """A secret of a receiver: where it is, and whether there is a value. Never the value."""
 
     field: str
@@ -35,11 +36,11 @@ class SecretView:
 
 
 @dataclass(frozen=True, slots=True)
-class TestResult:
+class TestAnswer:
     """What became of a test: `said` why it failed, or what is to be known all the same."""
 
     delivered: bool
-    said: str | None
+    said: Annotated[str | None, Described("Why it failed, or what is to be known though it was taken.")]
     notification_id: str
 
 
@@ -81,7 +82,7 @@ class AlertRoutes:
             append_audit(transaction, AuditRow(now, actor, "alert_routes.replace", "alert-routes", detail))
             return self._view(read_stored_routing(transaction))
 
-    def test(self, name: str, *, actor: str) -> TestResult:
+    def test(self, name: str, *, actor: str) -> TestAnswer:
         """Send a made-up alert to a receiver at once, once; it stands in the log like every notification.
 
         Raises:
@@ -128,14 +129,14 @@ class AlertRoutes:
                 )
             detail = {"receiver": name, "delivered": failure is None}
             append_audit(transaction, AuditRow(now, actor, "alert_routes.test", public_id, detail))
-        return TestResult(failure is None, said if failure is None else failure.said, public_id)
+        return TestAnswer(failure is None, said if failure is None else failure.said, public_id)
 
     def _view(self, stored: StoredRouting) -> dict[str, Any]:
         document = routing_document(stored.routing)
         values = SecretValues(self._settings.outgoing.secrets_dir)
         for entry, receiver in zip(document["receivers"], stored.routing.receivers, strict=True):
             entry["secrets"] = [
-                SecretView(found.field, found.source, found.name, values.is_set(found.source, found.name))
+                ReceiverSecret(found.field, found.source, found.name, values.is_set(found.source, found.name))
                 for found in secret_references(receiver)
             ]
         return {

@@ -28,8 +28,8 @@ _NO_REPORT = "No agent has reported on itself in this window."
 
 
 @dataclass(frozen=True, slots=True)
-class CapView:
-    """A limit that was reached, and what it left out."""
+class ReachedCap:
+    """A limit that was reached in the window, and what it left out."""
 
     name: str
     text: str
@@ -69,7 +69,7 @@ class HostQualityView(Arrivals):
     origin: str
     window: Window
     clock_skew_seconds: Figure
-    caps: tuple[CapView, ...]
+    caps: tuple[ReachedCap, ...]
     gaps: tuple[GapView, ...]
     more_gaps: int
 
@@ -212,14 +212,14 @@ def _gaps(row: QualityRow, hours: Sequence[HourRow], reasons: Reasons, now: date
     return [explain(gap, facts, now=now) for gap in found]
 
 
-def _caps(row: QualityRow, reasons: Reasons) -> tuple[CapView, ...]:
-    caps = [CapView(name, cause) for name, cause in reasons.findings]
+def _caps(row: QualityRow, reasons: Reasons) -> tuple[ReachedCap, ...]:
+    caps = [ReachedCap(name, cause) for name, cause in reasons.findings]
     if row.counters_dropped:
         text = f"the agent left out {row.counters_dropped} counter names beyond its limit"
-        caps.append(CapView("agent-counters", text))
+        caps.append(ReachedCap("agent-counters", text))
     if row.services_dropped:
         text = f"the agent counted {row.services_dropped} services beyond its limit under `other`"
-        caps.append(CapView("agent-services", text))
+        caps.append(ReachedCap("agent-services", text))
     return tuple(caps)
 
 

@@ -17,7 +17,7 @@ from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
 @dataclass(frozen=True, slots=True)
 class PurgeSubject:
-    """What is removed."""
+    """What is removed. The id names nothing any more once the job is done."""
 
     id: str
     name: str
@@ -25,15 +25,18 @@ class PurgeSubject:
 
 @dataclass(frozen=True, slots=True)
 class PurgedTable:
-    """Rows that left a table."""
+    """Rows that were removed from a table, or rewritten without the subject."""
 
     table: str
     rows: int
 
 
 @dataclass(frozen=True, slots=True)
-class PurgeView:
-    """A job."""
+class Purge:
+    """A job that removes all data of a host or a service. The audit trail stays.
+
+    `progress_ratio` counts steps. `error`: what the last try failed with; it is tried again.
+    """
 
     id: str
     kind: PurgeKind
@@ -52,7 +55,7 @@ class PurgeView:
 class PurgePage:
     """One page of jobs, newest first."""
 
-    items: tuple[PurgeView, ...]
+    items: tuple[Purge, ...]
     next_cursor: str | None
 
 
@@ -63,7 +66,7 @@ class Purges:
         self._database = database
         self._clock = clock
 
-    def start(self, kind: PurgeKind, public_id: str, *, confirm: str, actor: str) -> PurgeView:
+    def start(self, kind: PurgeKind, public_id: str, *, confirm: str, actor: str) -> Purge:
         """Ask for all data of a host or service to be removed. A host's credential ends at once.
 
         Raises:
@@ -101,7 +104,7 @@ class Purges:
         more = encode_cursor(rows[limit - 1].number) if len(rows) > limit else None
         return PurgePage(tuple(_view(row) for row in rows[:limit]), more)
 
-    def read(self, purge_id: str) -> PurgeView:
+    def read(self, purge_id: str) -> Purge:
         """One job.
 
         Raises:
@@ -120,9 +123,9 @@ class Purges:
         return row
 
 
-def _view(row: PurgeRow) -> PurgeView:
+def _view(row: PurgeRow) -> Purge:
     done = 1.0 if row.status == "done" else 0.0
-    return PurgeView(
+    return Purge(
         id=row.id,
         kind=row.kind,
         subject=PurgeSubject(row.subject.public_id, row.subject.name),

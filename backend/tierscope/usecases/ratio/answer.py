@@ -33,15 +33,15 @@ from tierscope.storage.slowdown.points import SlowdownPoint
 from tierscope.usecases.curve.pages import NoCurve
 from tierscope.usecases.ratio.answers import (
     Answer,
-    AssumptionView,
-    CandidateView,
-    InterleaveView,
+    InterleaveWeights,
     NamedFigure,
     PointView,
+    RatioAssumption,
+    RatioCandidate,
+    RatioSensitivity,
+    RatioSweep,
     RatioView,
-    SensitivityView,
     ServiceClassView,
-    SweepView,
 )
 from tierscope.usecases.ratio.hardware import HardwareFacts
 from tierscope.usecases.ratio.heat import HeatFacts
@@ -227,7 +227,7 @@ def _choose_beside(case: _Case) -> str | None:
     return chosen.name if chosen else None
 
 
-def _note_beside(case: _Case | None, chosen: CandidateView | None, beside: str | None) -> tuple[str, ...]:
+def _note_beside(case: _Case | None, chosen: RatioCandidate | None, beside: str | None) -> tuple[str, ...]:
     """What better placement would be worth, where it would change the answer."""
     if case is None or beside is None or (chosen is not None and chosen.name == beside):
         return ()
@@ -235,11 +235,11 @@ def _note_beside(case: _Case | None, chosen: CandidateView | None, beside: str |
     return (f"With the densest pages in DRAM {beside} would be advised: {why}",)
 
 
-def _candidates(case: _Case, choice: Choice) -> tuple[CandidateView, ...]:
+def _candidates(case: _Case, choice: Choice) -> tuple[RatioCandidate, ...]:
     return tuple(_candidate(case, candidate) for candidate in choice.candidates)
 
 
-def _candidate(case: _Case, candidate: Candidate) -> CandidateView:
+def _candidate(case: _Case, candidate: Candidate) -> RatioCandidate:
     required = case.known.heat.required.value
     dram = None if required is None else candidate.dram_share * required
     why_not = candidate.faults(case.asked.loss_target, stressed=case.demand.stressed)
@@ -250,7 +250,7 @@ def _candidate(case: _Case, candidate: Candidate) -> CandidateView:
     lower = min(case.belief.loss_lower(candidate.share), candidate.loss_median)
     expected = Interval(lower, candidate.loss_upper, 2.0 * UPPER_LEVEL - 1.0, "confidence")
     at_most = Interval(0.0, candidate.loss_upper, UPPER_LEVEL, "confidence")
-    return CandidateView(
+    return RatioCandidate(
         name=candidate.name,
         dram_ratio=candidate.dram_share,
         dram_bytes=dram,
@@ -270,9 +270,9 @@ def _loss(share: Figure, definition: str, value: float, interval: Interval) -> F
     return replace(share, definition=definition, value=value, interval=interval, grounding=_GROUNDING)
 
 
-def _sweep(case: _Case) -> SweepView:
+def _sweep(case: _Case) -> RatioSweep:
     found = judge([(f"{share:.2f}", share) for share in SWEEP], case.at, case.belief, case.demand)[::-1]
-    return SweepView(
+    return RatioSweep(
         dram_ratio=tuple(item.dram_share for item in found),
         share_on_slow=tuple(item.share.value for item in found),
         loss_median=tuple(item.loss_median for item in found),
@@ -280,7 +280,7 @@ def _sweep(case: _Case) -> SweepView:
     )
 
 
-def _sensitivity(case: _Case, *, rho_measured: bool) -> tuple[SensitivityView, ...]:
+def _sensitivity(case: _Case, *, rho_measured: bool) -> tuple[RatioSensitivity, ...]:
     """The choice at both ends of what was assumed."""
 
     def name(changed: _Case) -> str | None:
@@ -292,12 +292,12 @@ def _sensitivity(case: _Case, *, rho_measured: bool) -> tuple[SensitivityView, .
 
     out = []
     low, high = latency_range(case.rho, measured=rho_measured)
-    out.append(SensitivityView("rho", low, high, name(replace(case, rho=low)), name(replace(case, rho=high))))
+    out.append(RatioSensitivity("rho", low, high, name(replace(case, rho=low)), name(replace(case, rho=high))))
     low, high = EXPONENT_RANGE
     changed = replace(case, exponent=low), replace(case, exponent=high)
-    out.append(SensitivityView("exponent", low, high, name(changed[0]), name(changed[1])))
+    out.append(RatioSensitivity("exponent", low, high, name(changed[0]), name(changed[1])))
     low, high = GROWTH_RANGE
-    out.append(SensitivityView("growth", low, high, name(grown(low)), name(grown(high))))
+    out.append(RatioSensitivity("growth", low, high, name(grown(low)), name(grown(high))))
     return tuple(out)
 
 
@@ -349,10 +349,10 @@ def _coverage(known: Known) -> Figure:
     )
 
 
-def _assumptions(case: _Case | None, *, rho_measured: bool) -> tuple[AssumptionView, ...]:
+def _assumptions(case: _Case | None, *, rho_measured: bool) -> tuple[RatioAssumption, ...]:
     if case is None:
         return ()
-    headroom = AssumptionView(
+    headroom = RatioAssumption(
         "headroom",
         case.asked.headroom,
         "ratio",
@@ -366,7 +366,7 @@ def _assumptions(case: _Case | None, *, rho_measured: bool) -> tuple[AssumptionV
     )
 
 
-def _interleave(known: Known, service_class: ServiceClassView) -> InterleaveView | None:
+def _interleave(known: Known, service_class: ServiceClassView) -> InterleaveWeights | None:
     """Weights for a service that bandwidth limits."""
     memory = known.hardware.memory
     if service_class.name not in ("bandwidth", "mixed") or memory.dram is None or memory.slow is None:
@@ -374,11 +374,11 @@ def _interleave(known: Known, service_class: ServiceClassView) -> InterleaveView
     rates = memory.dram.bandwidth_gb_per_s, memory.slow.bandwidth_gb_per_s
     share = balanced_share(*rates)
     weights = interleave_weights(share)
-    return None if weights is None else InterleaveView(*weights, share, gain_bound(*rates))
+    return None if weights is None else InterleaveWeights(*weights, share, gain_bound(*rates))
 
 
 def _notes(
-    case: _Case | None, service_class: ServiceClassView, candidates: tuple[CandidateView, ...]
+    case: _Case | None, service_class: ServiceClassView, candidates: tuple[RatioCandidate, ...]
 ) -> tuple[str, ...]:
     notes = []
     if candidates:

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Window
 
 Answer = Literal["ratio", "all_dram", "refused"]
@@ -28,25 +29,27 @@ class ServiceClassView:
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateView:
+class RatioCandidate:
     """One DRAM:CXL ratio, judged. Bytes are those of one host, the median one."""
 
-    name: str
-    dram_ratio: float
+    name: Annotated[str, Described("DRAM:CXL, such as `2:1`.")]
+    dram_ratio: Annotated[float, Described("DRAM's share of the total.")]
     dram_bytes: float | None
     slow_bytes: float | None
-    share_on_slow: Figure
-    share_on_slow_best_static: Figure | None
+    share_on_slow: Annotated[Figure, Described("Share of memory accesses that slow memory serves.")]
+    share_on_slow_best_static: Annotated[
+        Figure | None, Described("The same with the densest pages in DRAM, beside a simulated placement; else null.")
+    ]
     loss_median: Figure
-    loss_upper: Figure
-    holds_hot: bool | None
-    bandwidth_ok: bool | None
+    loss_upper: Annotated[Figure, Described("Loss of throughput that is not exceeded, one-sided 95 %.")]
+    holds_hot: Annotated[bool | None, Described("Whether DRAM holds 1.1 times the hot bytes; null: not known.")]
+    bandwidth_ok: Annotated[bool | None, Described("Whether both tiers deliver the demand; null: not measured.")]
     kept: bool
     why_not: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SweepView:
+class RatioSweep:
     """Losses over all DRAM shares; the upper ones hold with the level of the answer."""
 
     dram_ratio: tuple[float, ...]
@@ -56,13 +59,13 @@ class SweepView:
 
 
 @dataclass(frozen=True, slots=True)
-class PosteriorView:
+class RatioPosterior:
     """Belief about the slowdown at the share `at_share` of accesses on slow memory: ln a is normal."""
 
     mean_ln_a: float
     variance: float
     exponent: float
-    rho: float
+    rho: Annotated[float, Described("Loaded latency of slow memory over that of DRAM.")]
     at_share: float
     level: float
     points_used: int
@@ -86,7 +89,7 @@ class PointView:
 
 
 @dataclass(frozen=True, slots=True)
-class AssumptionView:
+class RatioAssumption:
     """What was taken to be so and not measured; `grounding` as of figures."""
 
     name: str
@@ -97,7 +100,7 @@ class AssumptionView:
 
 
 @dataclass(frozen=True, slots=True)
-class SensitivityView:
+class RatioSensitivity:
     """Which ratio would be chosen at both ends of an assumption's range; None = all DRAM."""
 
     name: str
@@ -108,7 +111,7 @@ class SensitivityView:
 
 
 @dataclass(frozen=True, slots=True)
-class LeadingView:
+class RatioLeadingFigures:
     """The two figures people act on."""
 
     hot_outside_dram_bytes: Figure
@@ -116,7 +119,7 @@ class LeadingView:
 
 
 @dataclass(frozen=True, slots=True)
-class SubtractedView:
+class Subtracted:
     """Memory that no tier move can change; `bytes` None where that is not known."""
 
     what: str
@@ -125,28 +128,28 @@ class SubtractedView:
 
 
 @dataclass(frozen=True, slots=True)
-class InterleaveView:
+class InterleaveWeights:
     """Weights DRAM:CXL that suit the bandwidth of both, and the factor that a bound service could gain."""
 
     dram_weight: int
     slow_weight: int
     share_on_slow: float
-    gain_bound: float
+    gain_bound: Annotated[float, Described("Most that a bandwidth-bound service could gain, as a factor.")]
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementView:
+class RatioPlacement:
     """Which placement the shares are of: `best_static`, or `simulated:<policy>` with the best static one `beside`.
 
     `chosen_beside`: the ratio that would be advised with that one, None for none.
     """
 
-    source: str
+    source: Annotated[str, Described("`best_static`, or `simulated:<policy>`: sampled pages replayed.")]
     why: str
-    made_at: datetime | None
+    made_at: Annotated[datetime | None, Described("When the replay was made.")]
     n_hosts: int
-    beside: str | None
-    chosen_beside: str | None
+    beside: Annotated[str | None, Described("`best_static` where the placement is a simulated one.")]
+    chosen_beside: Annotated[str | None, Described("The ratio that would be advised with that one; null = none.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,18 +167,18 @@ class RatioView:
     headroom_ratio: float
     answer: Answer
     refused: tuple[str, ...]
-    placement: PlacementView | None
-    chosen: CandidateView | None
-    candidates: tuple[CandidateView, ...]
-    sweep: SweepView | None
-    posterior: PosteriorView | None
+    placement: RatioPlacement | None
+    chosen: RatioCandidate | None
+    candidates: tuple[RatioCandidate, ...]
+    sweep: RatioSweep | None
+    posterior: RatioPosterior | None
     points: tuple[PointView, ...]
     evidence: tuple[NamedFigure, ...]
-    assumptions: tuple[AssumptionView, ...]
-    sensitivity: tuple[SensitivityView, ...]
-    leading: LeadingView
-    subtracted: tuple[SubtractedView, ...]
-    interleave: InterleaveView | None
+    assumptions: tuple[RatioAssumption, ...]
+    sensitivity: tuple[RatioSensitivity, ...]
+    leading: RatioLeadingFigures
+    subtracted: tuple[Subtracted, ...]
+    interleave: InterleaveWeights | None
     alternatives: tuple[str, ...]
     expires_at: datetime | None
     notes: tuple[str, ...]

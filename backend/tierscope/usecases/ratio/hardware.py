@@ -14,7 +14,7 @@ from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, 
 from tierscope.storage.fleet.hosts import read_inventories
 from tierscope.storage.statistics.host_means import Cell, read_counter_means
 from tierscope.usecases.base.hardware import BenchFigure, NodeBench, read_hardware
-from tierscope.usecases.ratio.answers import SubtractedView
+from tierscope.usecases.ratio.answers import Subtracted
 
 PEAK_QUANTILE = 0.95
 _GIGA = 1e9
@@ -32,7 +32,7 @@ class HardwareFacts:
     memory: MemoryModel
     demand: Figure
     stalls: Figure
-    subtracted: tuple[SubtractedView, ...]
+    subtracted: tuple[Subtracted, ...]
 
 
 def read_hardware_facts(session: ReadSession, host_ids: Sequence[int], window: Window) -> HardwareFacts:
@@ -145,7 +145,7 @@ def _figure(definition: str, value: float, unit: str, by_host: Mapping[int, obje
     )
 
 
-def _subtracted(bodies: Sequence[Mapping[str, Any]]) -> tuple[SubtractedView, ...]:
+def _subtracted(bodies: Sequence[Mapping[str, Any]]) -> tuple[Subtracted, ...]:
     """Memory of the median host that no tier move can change."""
     huge, locked = [], []
     for body in bodies:
@@ -154,11 +154,11 @@ def _subtracted(bodies: Sequence[Mapping[str, Any]]) -> tuple[SubtractedView, ..
         locked += _total([node.mlocked_bytes for node in unmovable])
     out = []
     if huge:
-        out.append(SubtractedView("hugetlb", median(huge), "reserved huge pages stay on their node"))
+        out.append(Subtracted("hugetlb", median(huge), "reserved huge pages stay on their node"))
     if locked:
-        out.append(SubtractedView("mlocked", median(locked), "locked pages are not demoted"))
+        out.append(Subtracted("mlocked", median(locked), "locked pages are not demoted"))
     if not out:
-        out.append(SubtractedView("unmovable memory", None, "no host says how much of its memory cannot move"))
+        out.append(Subtracted("unmovable memory", None, "no host says how much of its memory cannot move"))
     return tuple(out)
 
 

@@ -20,7 +20,7 @@ from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.heat.columns import read_host_sources
 from tierscope.usecases.heat.figures import gather_evidence
 from tierscope.usecases.heat.reads import choose_source
-from tierscope.usecases.ratio.answers import LeadingView
+from tierscope.usecases.ratio.answers import RatioLeadingFigures
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class HeatFacts:
     hot: Figure
     untouched: Figure
     observed: Figure
-    leading: LeadingView
+    leading: RatioLeadingFigures
     missing: tuple[str, ...]
 
 
@@ -71,7 +71,7 @@ def weigh_heat(
     evidence = gather_evidence(source, method, RULE, window, None)
     evidence = replace(evidence, warnings=(*evidence.warnings, *warnings))
     places = None if source is None else source.misplaced(RULE)
-    leading = LeadingView(
+    leading = RatioLeadingFigures(
         evidence.placed("heat.hot_outside_dram_bytes/1", places[0] if places else None),
         evidence.placed("heat.cold_in_dram_bytes/1", places[1] if places else None),
     )

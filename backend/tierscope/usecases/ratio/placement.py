@@ -20,7 +20,7 @@ from tierscope.domain.slowdown import ShareOnSlow
 from tierscope.usecases.curve.pages import NOT_SAMPLED, NoCurve, PagesOfHosts, scale_hosts
 from tierscope.usecases.curve.sources import read_curve_samples
 from tierscope.usecases.heat.sources import read_heat
-from tierscope.usecases.ratio.answers import AssumptionView, PlacementView
+from tierscope.usecases.ratio.answers import RatioAssumption, RatioPlacement
 from tierscope.usecases.simulate.placements import FoundPlacement, ReplayedPlacement, find_replay
 
 GROWTH_RANGE = (0.0, 0.2)
@@ -47,7 +47,7 @@ class PlacementFacts:
     n_samples: int
     n_intervals: int
     method: str
-    assumptions: tuple[AssumptionView, ...]
+    assumptions: tuple[RatioAssumption, ...]
     made_at: datetime | None = None
     beside: "PlacementFacts | None" = None
 
@@ -103,7 +103,7 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
         return ShareOnSlow(value, lo, hi, LEVEL)
 
     assumptions = [
-        AssumptionView(
+        RatioAssumption(
             "placement",
             "the densest pages stay in DRAM",
             "",
@@ -113,7 +113,7 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
     ]
     if not pages.samples.counts:
         assumptions.append(
-            AssumptionView(
+            RatioAssumption(
                 "accesses",
                 "active intervals of pages stand for accesses",
                 "",
@@ -144,7 +144,9 @@ def read_replayed(session: ReadSession, service_id: int, window: Window, now: da
     found = find_replay(session, service_id, now)
     if found.placement is None:
         why = f"the best static placement was taken, because {found.why_not}"
-        assumed = AssumptionView("placement_policy", BEST_STATIC, "", "A", f"{why}: real policies serve less from DRAM")
+        assumed = RatioAssumption(
+            "placement_policy", BEST_STATIC, "", "A", f"{why}: real policies serve less from DRAM"
+        )
         return replace(best, why=why, assumptions=(*best.assumptions, assumed))
     return _place_by_replay(found, found.placement, best)
 
@@ -183,10 +185,10 @@ def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: 
     )
 
 
-def _assume_replay(label: str, placement: ReplayedPlacement) -> tuple[AssumptionView, ...]:
+def _assume_replay(label: str, placement: ReplayedPlacement) -> tuple[RatioAssumption, ...]:
     """What a replay takes to be so."""
     return (
-        AssumptionView(
+        RatioAssumption(
             "placement",
             f"replayed under {label}",
             "",
@@ -194,7 +196,7 @@ def _assume_replay(label: str, placement: ReplayedPlacement) -> tuple[Assumption
             "simulated: policy and settings are those that hosts run now, also where they have no slower tier yet; with"
             " others the share is another one",
         ),
-        AssumptionView(
+        RatioAssumption(
             "first_placement",
             "random",
             "",
@@ -205,9 +207,9 @@ def _assume_replay(label: str, placement: ReplayedPlacement) -> tuple[Assumption
     )
 
 
-def view_placement(placement: PlacementFacts, chosen_beside: str | None) -> PlacementView:
+def view_placement(placement: PlacementFacts, chosen_beside: str | None) -> RatioPlacement:
     """Which placement an answer used. `chosen_beside`: what would be advised with the best static one."""
-    return PlacementView(
+    return RatioPlacement(
         source=placement.source,
         why=placement.why,
         made_at=placement.made_at,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tierscope.domain.ratio import Placement
 from tierscope.domain.slowdown import EXPONENT_SD, PRIOR, REFERENCE_RHO, UPPER_LEVEL, Belief, Point
 from tierscope.storage.slowdown.points import SlowdownPoint
-from tierscope.usecases.ratio.answers import AssumptionView, PointView, PosteriorView
+from tierscope.usecases.ratio.answers import PointView, RatioAssumption, RatioPosterior
 
 FORMULA = (
     "o = l / (1 - l); ln o(h) = ln a + b ln h + f(ln h); ln a ~ N(ln 0.25 + ln((rho - 1) / 0.9), 0.92^2);"
@@ -58,11 +58,11 @@ def form_belief(points: Sequence[Point], rho: float, exponent: float = PRIOR.exp
     return Belief.of(prior, points)
 
 
-def view_posterior(belief: Belief, placement: Placement, dram_share: float, rho: float) -> PosteriorView:
+def view_posterior(belief: Belief, placement: Placement, dram_share: float, rho: float) -> RatioPosterior:
     """The belief at the share that was measured last, else at that of the ratio in question."""
     share = belief.points[0].share_on_cxl if belief.points else placement(dram_share).value
     here = belief.at(share)
-    return PosteriorView(
+    return RatioPosterior(
         mean_ln_a=here.mean_ln_a,
         variance=here.variance,
         exponent=belief.exponent,
@@ -74,17 +74,17 @@ def view_posterior(belief: Belief, placement: Placement, dram_share: float, rho:
     )
 
 
-def assume_slowdown(belief: Belief, *, rho: float, rho_measured: bool) -> list[AssumptionView]:
+def assume_slowdown(belief: Belief, *, rho: float, rho_measured: bool) -> list[RatioAssumption]:
     """What the belief takes to be so."""
     out = [
-        AssumptionView(
+        RatioAssumption(
             "prior of the slowdown",
             "a = 0.25, sd of ln a = 0.92",
             "1",
             "S",
             "fitted to 13 published pairs of share and loss (TPP); they scatter, and the interval says so",
         ),
-        AssumptionView(
+        RatioAssumption(
             "exponent",
             belief.exponent,
             "1",
@@ -97,7 +97,7 @@ def assume_slowdown(belief: Belief, *, rho: float, rho_measured: bool) -> list[A
     ]
     if not rho_measured:
         out.append(
-            AssumptionView(
+            RatioAssumption(
                 "rho",
                 rho,
                 "ratio",

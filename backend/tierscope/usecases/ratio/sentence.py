@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from tierscope.domain.slowdown import UPPER_LEVEL
-from tierscope.usecases.ratio.answers import CandidateView
+from tierscope.usecases.ratio.answers import RatioCandidate
 
 WHOLE_FROM = 10.0
 """Percent that are given without decimals."""
 
 
-def describe(chosen: CandidateView | None, refused: Sequence[str], *, loss_target: float) -> str:
+def describe(chosen: RatioCandidate | None, refused: Sequence[str], *, loss_target: float) -> str:
     """One sentence."""
     if refused:
         others = len(refused) - 1

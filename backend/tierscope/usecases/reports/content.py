@@ -9,7 +9,7 @@ from tierscope.domain.reports.charts import Chart, ChartDay, draw_forecast
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads, AlertView
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.reads import CapacityReads
-from tierscope.usecases.capacity.views import ForecastView, SubjectView
+from tierscope.usecases.capacity.views import CapacitySubject, ForecastView
 from tierscope.usecases.knobs.advice import Advice, AdviceCard
 
 Section = Literal["capacity", "advice", "alerts"]
@@ -36,8 +36,8 @@ class Outlined:
 class CapacityPart:
     """Services and host groups, the ones that run out first at the top; how many are not listed."""
 
-    services: tuple[SubjectView, ...]
-    groups: tuple[SubjectView, ...]
+    services: tuple[CapacitySubject, ...]
+    groups: tuple[CapacitySubject, ...]
     more_services: int
     more_groups: int
     charts: tuple[Outlined, ...]
@@ -83,7 +83,7 @@ def gather_report(context: ReadContext, name: str, sections: Sequence[Section]) 
     return ReportContent(name, now, now - PERIOD, _simulated(capacity, advice, alerts), capacity, advice, alerts)
 
 
-def urgency(subject: SubjectView) -> tuple[float, float, float, str]:
+def urgency(subject: CapacitySubject) -> tuple[float, float, float, str]:
     """Sorts what runs out first to the front: by early warning, median, then the share in use."""
     end = subject.days_to_exhaustion
     used, whole = subject.resident_bytes.value, subject.capacity_bytes.value

@@ -15,7 +15,7 @@ from reportlab.platypus import Flowable, KeepTogether, Paragraph, SimpleDocTempl
 
 from tierscope.domain.reports.charts import Chart, Point
 from tierscope.domain.reports.words import ABSENT, bytes_text, days_text, growth_text, ratio_text
-from tierscope.usecases.capacity.views import ExhaustionView, SubjectView
+from tierscope.usecases.capacity.views import CapacitySubject, Exhaustion
 from tierscope.usecases.reports.content import AdvicePart, AlertPart, CapacityPart, ReportContent
 from tierscope.usecases.reports.html import method_text, moment_text
 
@@ -104,7 +104,7 @@ def _capacity(part: CapacityPart) -> list[Flowable]:
     return [*story, *(Paragraph(_escape(note), _QUIET) for note in part.notes)]
 
 
-def _subjects(rows: Sequence[SubjectView], *, hosts: bool) -> Table:
+def _subjects(rows: Sequence[CapacitySubject], *, hosts: bool) -> Table:
     names = ["Machines" if hosts else "Service", "Hosts", "Resident", "Of capacity", "DRAM need", "Cold"]
     names += ["Not seen active", *(["Stranded"] if hosts else []), "Growth", "Until 90 %"]
     body = []
@@ -126,7 +126,7 @@ def _subjects(rows: Sequence[SubjectView], *, hosts: bool) -> Table:
     return _table(names, body, [first, 0.06, *[rest] * (len(names) - 2)], numbers_from=1)
 
 
-def _exhaustion(end: ExhaustionView) -> str:
+def _exhaustion(end: Exhaustion) -> str:
     early = "" if end.early.value is None else f"early: {days_text(end.early.value)}"
     if end.median.value is not None:
         return f"{days_text(end.median.value)}{'<br/>' if early else ''}{early}"

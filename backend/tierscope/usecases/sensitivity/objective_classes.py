@@ -18,21 +18,21 @@ _BUSY = "by the bandwidth that DRAM delivers and what is measured of its use"
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceClassView:
-    """The class; `name` None where it is not known, and why."""
+class ObjectiveClass:
+    """What limits the service; null with the reason where it is not known."""
 
     name: ServiceClass | None
     why: str
 
 
-def read_class(session: ReadSession, host_ids: Sequence[int], window: Window) -> ServiceClassView:
+def read_class(session: ReadSession, host_ids: Sequence[int], window: Window) -> ObjectiveClass:
     """The class by bandwidth; a service with bandwidth to spare is told apart by the ratio advice alone."""
     hardware = read_hardware_facts(session, host_ids, window)
     used = utilise(hardware)
     if used.value is None:
-        return ServiceClassView(None, used.reason or "the use of DRAM's bandwidth is not known")
+        return ObjectiveClass(None, used.reason or "the use of DRAM's bandwidth is not known")
     if used.value < LATENCY_UTILISATION:
-        return ServiceClassView(None, _LOW)
+        return ObjectiveClass(None, _LOW)
     risen = hardware.memory.loaded_over_idle(used.value)
     name = classify_service(dram_utilisation_p95=used.value, loaded_over_idle=risen or 1.0, upper_loss_at_even=1.0)
-    return ServiceClassView(name, _BUSY)
+    return ObjectiveClass(name, _BUSY)

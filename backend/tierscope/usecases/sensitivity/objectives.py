@@ -4,10 +4,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
 import numpy as np
 
 from tierscope.domain.base.axis import Grid, make_grid
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Series, TimeAxis, Window, absent, gaps_to_none
 from tierscope.domain.curve.reaccess import PROMOTION_TARGET_PER_MINUTE
 from tierscope.domain.heat import judge_enough, make_rule
@@ -21,14 +23,14 @@ from tierscope.storage.heat.sums import LoadsByTier, read_loads_by_tier
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
-from tierscope.usecases.curve.published_points import ComparisonView, compare
+from tierscope.usecases.curve.published_points import Comparison, compare
 from tierscope.usecases.curve.reuse_intervals import choose_gaps
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.heat.columns import read_host_heat
 from tierscope.usecases.heat.figures import Evidence
 from tierscope.usecases.heat.reads import choose_method
 from tierscope.usecases.heat.sources import LIVE_KEPT
-from tierscope.usecases.sensitivity.objective_classes import ServiceClassView, read_class
+from tierscope.usecases.sensitivity.objective_classes import ObjectiveClass, read_class
 
 MAX_HOSTS = 200
 MAX_LIVE_ROWS = 150_000
@@ -46,20 +48,23 @@ IF_DEMOTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectivesView:
+class Objectives:
     """The answer of the route."""
 
     service_id: str
     window: Window
     axis: TimeAxis
     series: tuple[Series, ...]
-    promotion_rate: Figure
+    promotion_rate: Annotated[
+        Figure,
+        Described("Memory accessed again after 120 s of idleness or more, per minute and byte active within 120 s."),
+    ]
     slow_access_ratio: Figure
     slow_residency_ratio: Figure
     target_per_min: float
-    meets_target: bool | None
-    service_class: ServiceClassView
-    comparisons: tuple[ComparisonView, ...]
+    meets_target: Annotated[bool | None, Described("Null without a rate, and where its interval holds the target.")]
+    service_class: ObjectiveClass
+    comparisons: tuple[Comparison, ...]
     notes: tuple[str, ...]
 
 
@@ -81,7 +86,7 @@ class ObjectiveReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> ObjectivesView:
+    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> Objectives:
         """The three series with their figures, and published points beside what was measured.
 
         Raises:
@@ -116,7 +121,7 @@ def _step_s(blocks: Sequence[GapBlock]) -> float:
     return float(np.median(lengths)) if lengths else 60.0
 
 
-def _view(service_id: str, known: _Known, service_class: ServiceClassView, notes: list[str]) -> ObjectivesView:
+def _view(service_id: str, known: _Known, service_class: ObjectiveClass, notes: list[str]) -> Objectives:
     rate, rate_figure = _promotions(known)
     accesses, accesses_figure = _accesses(known)
     residency, residency_figure = _residency(known)
@@ -129,7 +134,7 @@ def _view(service_id: str, known: _Known, service_class: ServiceClassView, notes
         ("slow_access_ratio", "Loads served by slower tiers", "ratio", accesses),
         ("slow_residency_ratio", "Bytes on slower tiers", "ratio", residency),
     )
-    return ObjectivesView(
+    return Objectives(
         service_id=service_id,
         window=known.window,
         axis=known.grid.axis(),

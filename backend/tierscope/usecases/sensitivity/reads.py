@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Grade, Interval, Window, absent
 from tierscope.domain.sensitivity import estimate as sensitivity
 from tierscope.domain.sensitivity.estimate import Kind, Sensitivity
@@ -40,18 +41,22 @@ CONFOUNDERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class KindView:
-    """One kind: its elasticity, or every reason against one."""
+class KindSensitivity:
+    """The elasticity of one kind, or why the data cannot tell it."""
 
     kind: Kind
-    elasticity: Figure
-    refused: tuple[str, ...]
-    partial_correlation: float | None
+    elasticity: Annotated[Figure, Described("Per cent of throughput that go with one per cent more of it in DRAM.")]
+    refused: Annotated[
+        tuple[str, ...], Described("Every reason for which there is no elasticity; empty where there is one.")
+    ]
+    partial_correlation: Annotated[
+        float | None, Described("Of throughput and bytes, levels, the other kind held fixed.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class ScatterView:
-    """One host-interval."""
+class ScatterPoint:
+    """One host-interval. Levels, for looking at: the estimate is made from changes."""
 
     host_id: str
     at: datetime
@@ -61,8 +66,8 @@ class ScatterView:
 
 
 @dataclass(frozen=True, slots=True)
-class LineView:
-    """A straight line through the levels."""
+class ScatterFit:
+    """A straight line through the levels of one kind: throughput = intercept + slope x bytes."""
 
     kind: Kind
     slope: float
@@ -80,10 +85,10 @@ class SensitivityView:
     residency: str | None
     throughput_measure: Measure | None
     interval_seconds: float | None
-    kinds: tuple[KindView, ...]
-    scatter: tuple[ScatterView, ...]
+    kinds: tuple[KindSensitivity, ...]
+    scatter: tuple[ScatterPoint, ...]
     scatter_of: int
-    fit: tuple[LineView, ...]
+    fit: tuple[ScatterFit, ...]
     n_pairs: int
     n_hosts: int
     n_effective: float | None
@@ -190,18 +195,18 @@ def _inflation(found: Sensitivity | None) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _kind(kind: Kind, rows: PanelRows, found: Sensitivity | None, window: Window) -> KindView:
+def _kind(kind: Kind, rows: PanelRows, found: Sensitivity | None, window: Window) -> KindSensitivity:
     name = "sensitivity.elasticity/1"
     if found is None or rows.panel is None:
         nothing = absent(name, "1", "not_collected", rows.lacking, window=window, method="counters")
-        return KindView(kind, nothing, (rows.lacking,), None)
+        return KindSensitivity(kind, nothing, (rows.lacking,), None)
     correlation = sensitivity.level_correlations(rows.panel)[kind]
     elasticity = found.anon if kind == "anon" else found.file
     if elasticity is None:
         reasons = found.refused[kind]
         reason = f"Not enough variation to tell: {'; '.join(reasons)}."
         nothing = absent(name, "1", "not_enough_data", reason, window=window, method="counters")
-        return KindView(kind, nothing, reasons, correlation)
+        return KindSensitivity(kind, nothing, reasons, correlation)
     grade: Grade = "good" if found.errors == "clustered" else "partial"
     figure = Figure(
         name,
@@ -217,15 +222,15 @@ def _kind(kind: Kind, rows: PanelRows, found: Sensitivity | None, window: Window
         grounding=GROUNDING,
         warnings=("association: nothing was changed at random", *rows.warnings),
     )
-    return KindView(kind, figure, (), correlation)
+    return KindSensitivity(kind, figure, (), correlation)
 
 
-def _scatter(rows: PanelRows) -> tuple[tuple[ScatterView, ...], tuple[LineView, ...]]:
+def _scatter(rows: PanelRows) -> tuple[tuple[ScatterPoint, ...], tuple[ScatterFit, ...]]:
     if rows.panel is None:
         return (), ()
     panel = rows.panel
     points = tuple(
-        ScatterView(
+        ScatterPoint(
             rows.host_ids[int(panel.host[i])],
             datetime.fromtimestamp(float(rows.times_s[i]), UTC),
             float(panel.anon_bytes[i]),
@@ -238,7 +243,7 @@ def _scatter(rows: PanelRows) -> tuple[tuple[ScatterView, ...], tuple[LineView, 
     for kind, levels in zip(KINDS, (panel.anon_bytes, panel.file_bytes), strict=True):
         line = sensitivity.level_line(levels, rows.throughput)
         if line is not None:
-            lines.append(LineView(kind, line.slope, line.intercept))
+            lines.append(ScatterFit(kind, line.slope, line.intercept))
     return points, tuple(lines)
 
 

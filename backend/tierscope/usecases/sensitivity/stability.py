@@ -50,16 +50,16 @@ class KindView:
 
 
 @dataclass(frozen=True, slots=True)
-class WarmUpView:
-    """When the mix had settled."""
+class WarmUpEnd:
+    """When the mix had settled; `at` is null where it was settled before, or has not yet."""
 
     at: datetime | None
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class OverlapView:
-    """Overlap of hot sets at one lag."""
+class HotSetOverlap:
+    """Byte-weighted Jaccard of the hot set now and some time before."""
 
     lag_minutes: float
     jaccard: Figure
@@ -77,8 +77,8 @@ class StabilityView:
     axis: TimeAxis
     series: tuple[Series, ...]
     kinds: tuple[KindView, ...]
-    warm_up_end: WarmUpView
-    hot_set: tuple[OverlapView, ...]
+    warm_up_end: WarmUpEnd
+    hot_set: tuple[HotSetOverlap, ...]
     missing: Figure | None
     notes: tuple[str, ...]
 
@@ -219,23 +219,23 @@ def _kind(kind: str, shares: Floats, grid: Grid, window: Window, parts: Sequence
     )
 
 
-def _warm_up(shares: Floats, grid: Grid) -> WarmUpView:
+def _warm_up(shares: Floats, grid: Grid) -> WarmUpEnd:
     """The mix has settled when the last of its kinds has."""
     times_s = grid.ends_s.astype(np.float64)
     ends = [stability.warm_up_end(times_s, shares[:, i]) for i in range(shares.shape[1])]
     outcomes = {end.outcome for end in ends}
     if not ends or "unknown" in outcomes:
-        return WarmUpView(None, "Less than two hours of data: warm-up cannot be told.")
+        return WarmUpEnd(None, "Less than two hours of data: warm-up cannot be told.")
     if "not_yet" in outcomes:
-        return WarmUpView(None, "The mix still changes: the last hour is over 5 points off the last day's median.")
+        return WarmUpEnd(None, "The mix still changes: the last hour is over 5 points off the last day's median.")
     settled = [end.at_s for end in ends if end.at_s is not None]
     if not settled:
-        return WarmUpView(None, "The mix was within 5 points of the last day's median from the first hour on.")
+        return WarmUpEnd(None, "The mix was within 5 points of the last day's median from the first hour on.")
     at = datetime.fromtimestamp(max(settled), UTC)
-    return WarmUpView(at, "From then on the hourly mean of every kind is within 5 points of the last day's median.")
+    return WarmUpEnd(at, "From then on the hourly mean of every kind is within 5 points of the last day's median.")
 
 
-def _hot_set(overlaps: Sequence[Overlap], window: Window, span: Window) -> tuple[OverlapView, ...]:
+def _hot_set(overlaps: Sequence[Overlap], window: Window, span: Window) -> tuple[HotSetOverlap, ...]:
     method = _most_used(overlaps)
     interval_s = 60.0 if method is None else method.interval_ns / 1e9
     found = []
@@ -247,7 +247,7 @@ def _hot_set(overlaps: Sequence[Overlap], window: Window, span: Window) -> tuple
                 by_host.setdefault(overlap.host_id, []).append(value)
         figure = _jaccard_figure(by_host, method, window if not by_host else span)
         state = None if figure.value is None else stability.name_overlap(figure.value)
-        found.append(OverlapView(lag * interval_s / 60.0, figure, state))
+        found.append(HotSetOverlap(lag * interval_s / 60.0, figure, state))
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from tierscope.domain.simulate import make_policy
 from tierscope.storage.simulate.sweeps import SweepRow
 from tierscope.usecases.simulate.spec import read_spec
-from tierscope.usecases.simulate.views import PricesView, SourceView, SweepView, TaskView
+from tierscope.usecases.simulate.views import Sweep, SweepCost, SweepSource, SweepTask
 
 
 def label_of(policy: str) -> str:
@@ -11,15 +11,15 @@ def label_of(policy: str) -> str:
     return make_policy(policy).kind.label
 
 
-def view_sweep(row: SweepRow) -> SweepView:
+def view_sweep(row: SweepRow) -> Sweep:
     """What was asked, with the progress of its tasks."""
     spec = read_spec(row.spec)
     source = spec.source
     done, total = sum(task.done for task in row.tasks), sum(task.total for task in row.tasks)
-    return SweepView(
+    return Sweep(
         id=row.public_id,
         name=row.name,
-        source=SourceView(
+        source=SweepSource(
             kind=source.kind,
             name=source.name,
             service_id=source.service_id,
@@ -36,10 +36,10 @@ def view_sweep(row: SweepRow) -> SweepView:
         search=spec.search,
         seed=spec.seed,
         cpu_seconds=spec.cpu_seconds,
-        cost=PricesView(spec.prices.slow_ratio, spec.prices.swap_ratio),
+        cost=SweepCost(spec.prices.slow_ratio, spec.prices.swap_ratio),
         status=row.status,
         tasks=tuple(
-            TaskView(task.policy, label_of(task.policy), task.status, task.done, task.total, task.error)
+            SweepTask(task.policy, label_of(task.policy), task.status, task.done, task.total, task.error)
             for task in row.tasks
         ),
         done=done,

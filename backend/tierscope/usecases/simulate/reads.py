@@ -20,16 +20,16 @@ from tierscope.usecases.simulate.progress import view_sweep
 from tierscope.usecases.simulate.results import Basis, make_results, read_facts, view_cell
 from tierscope.usecases.simulate.spec import read_spec
 from tierscope.usecases.simulate.views import (
-    CellView,
     HeatRow,
-    KindShares,
-    ResultsView,
-    RunSeries,
-    RunView,
-    StallView,
+    SharesByKind,
+    StallSeconds,
+    Sweep,
+    SweepCell,
     SweepHeat,
     SweepPage,
-    SweepView,
+    SweepResults,
+    SweepRun,
+    SweepRunSeries,
 )
 
 _NO_HEAT = "A worker reads the trace when the sweep begins; its heat comes then."
@@ -52,18 +52,18 @@ class SweepReads:
             rows = stored.list_sweeps(session, service=service, before=before, limit=limit)
         return SweepPage(tuple(_readable(rows)), str(rows[-1].id) if len(rows) == limit else None)
 
-    def show(self, sweep_id: str) -> SweepView:
+    def show(self, sweep_id: str) -> Sweep:
         """One sweep. Raises NotFound."""
         with self._context.database.read() as session:
             return view_sweep(_require(session, sweep_id))
 
-    def results(self, sweep_id: str) -> ResultsView:
+    def results(self, sweep_id: str) -> SweepResults:
         """What its finished runs say. Raises NotFound."""
         with self._context.database.read() as session:
             row = _require(session, sweep_id)
             return make_results(row, stored.read_runs(session, row.id))
 
-    def run(self, sweep_id: str, run_id: str) -> RunView:
+    def run(self, sweep_id: str, run_id: str) -> SweepRun:
         """One finished run with its series.
 
         Raises:
@@ -82,9 +82,9 @@ class SweepReads:
         run = spec.runs()[number]
         body = found[0].body
         cell = view_cell(run, body, spec, Basis(read_facts(row), spec.source.window))
-        values = {field.name: getattr(cell, field.name) for field in fields(CellView)}
+        values = {field.name: getattr(cell, field.name) for field in fields(SweepCell)}
         stall = body.get("stall")
-        return RunView(
+        return SweepRun(
             **values,
             sweep_id=row.public_id,
             origin="simulated",
@@ -119,7 +119,7 @@ class SweepReads:
         )
 
 
-def _readable(rows: Sequence[SweepRow]) -> Iterator[SweepView]:
+def _readable(rows: Sequence[SweepRow]) -> Iterator[Sweep]:
     for row in rows:
         with suppress(NotFound):
             yield view_sweep(row)
@@ -132,8 +132,8 @@ def _require(session: ReadSession, sweep_id: str) -> SweepRow:
     return row
 
 
-def _stall(stall: Mapping[str, float]) -> StallView:
-    return StallView(
+def _stall(stall: Mapping[str, float]) -> StallSeconds:
+    return StallSeconds(
         slow_accesses=stall["slow_accesses_s"],
         faults=stall["faults_s"],
         hint_faults=stall["hint_faults_s"],
@@ -142,10 +142,11 @@ def _stall(stall: Mapping[str, float]) -> StallView:
     )
 
 
-def _series(packed: Mapping[str, Any]) -> RunSeries:
-    by_kind = KindShares(*(packed[f"local_ratio_{kind}"] for kind in ("anon", "file", "tmpfs")))
-    others = {field.name: packed[field.name] for field in fields(RunSeries) if field.name != "local_ratio_by_kind"}
-    return RunSeries(local_ratio_by_kind=by_kind, **others)
+def _series(packed: Mapping[str, Any]) -> SweepRunSeries:
+    by_kind = SharesByKind(*(tuple(packed[f"local_ratio_{kind}"]) for kind in ("anon", "file", "tmpfs")))
+    names = [field.name for field in fields(SweepRunSeries) if field.name != "local_ratio_by_kind"]
+    others = {name: tuple(packed[name]) for name in names}
+    return SweepRunSeries(local_ratio_by_kind=by_kind, **others)
 
 
 def _label(bands: Bands) -> tuple[HeatRow, ...]:

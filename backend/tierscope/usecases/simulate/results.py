@@ -15,14 +15,14 @@ from tierscope.usecases.simulate.load import Facts
 from tierscope.usecases.simulate.progress import label_of
 from tierscope.usecases.simulate.spec import StoredSpec, read_spec
 from tierscope.usecases.simulate.views import (
-    CellView,
-    FlatnessView,
+    Flatness,
     FrontierPoint,
     OraclePoint,
-    ResultsView,
     SearchBest,
     SearchPoint,
-    SearchView,
+    SweepCell,
+    SweepResults,
+    SweepSearch,
 )
 
 LOSS_LEVEL = 0.9
@@ -70,7 +70,7 @@ class Basis:
         )
 
 
-def view_cell(run: SweepRun, body: Mapping[str, Any], spec: StoredSpec, basis: Basis) -> CellView:
+def view_cell(run: SweepRun, body: Mapping[str, Any], spec: StoredSpec, basis: Basis) -> SweepCell:
     """One run with its figures."""
     error, totals = body.get("error"), body.get("totals") or {}
     why = error or "The trace has no accesses."
@@ -83,7 +83,7 @@ def view_cell(run: SweepRun, body: Mapping[str, Any], spec: StoredSpec, basis: B
         return basis.figure(f"simulator.{name}/1", unit, value, reason)
 
     no_moves = error or "No page was promoted."
-    return CellView(
+    return SweepCell(
         run_id=str(run.number),
         policy=run.policy,
         label=label_of(run.policy),
@@ -125,7 +125,7 @@ def _loss(body: Mapping[str, Any], basis: Basis, why: str) -> Figure:
     return replace(figure, interval=interval, grounding=_PRIOR)
 
 
-def make_results(row: SweepRow, runs: Sequence[RunRow]) -> ResultsView:
+def make_results(row: SweepRow, runs: Sequence[RunRow]) -> SweepResults:
     """All that the finished runs say."""
     spec, facts = read_spec(row.spec), read_facts(row)
     basis = Basis(facts, spec.source.window)
@@ -133,7 +133,7 @@ def make_results(row: SweepRow, runs: Sequence[RunRow]) -> ResultsView:
     bodies = {found.number: found.body for found in runs}
     known = [planned[number] for number in bodies]
     cells = [view_cell(run, bodies[run.number], spec, basis) for run in known if not run.searched]
-    return ResultsView(
+    return SweepResults(
         sweep_id=row.public_id,
         origin="simulated",
         peak_bytes=facts.peak_bytes if facts else None,
@@ -179,7 +179,7 @@ def _median(body: Mapping[str, Any]) -> float | None:
 
 def _searches(
     known: Sequence[SweepRun], bodies: Mapping[int, Mapping[str, Any]], spec: StoredSpec
-) -> tuple[SearchView, ...]:
+) -> tuple[SweepSearch, ...]:
     """The search of each policy at each share; the settings as asked take part where they are among the values."""
     out = []
     for policy, share in dict.fromkeys((run.policy, run.dram_ratio) for run in known if run.searched):
@@ -206,9 +206,9 @@ def _searches(
 
 def _search(
     policy: str, share: float, keys: tuple[str, ...], tried: Sequence[Tried], bodies: Mapping[int, Mapping[str, Any]]
-) -> SearchView:
+) -> SweepSearch:
     optimum = find_optimum(tried, keys)
-    return SearchView(
+    return SweepSearch(
         policy=policy,
         label=label_of(policy),
         dram_ratio=share,
@@ -225,7 +225,7 @@ def _search(
         best=None if optimum is None else _best(optimum),
         flatness=None
         if optimum is None
-        else FlatnessView(WITHIN_RATIO, optimum.n_within, optimum.n, dict(optimum.spans), optimum.at_edge),
+        else Flatness(WITHIN_RATIO, optimum.n_within, optimum.n, dict(optimum.spans), optimum.at_edge),
     )
 
 

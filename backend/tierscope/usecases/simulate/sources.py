@@ -3,21 +3,20 @@
 from collections import defaultdict
 from datetime import timedelta
 
-from tierscope.domain.simulate import POLICIES, WORKLOADS
-from tierscope.domain.simulate.policies import Setting
+from tierscope.domain.simulate import POLICIES, WORKLOADS, policies
 from tierscope.domain.simulate.sweep import COST_SETTINGS, MACHINE_SETTINGS
 from tierscope.storage.curve.page_samples import sampled_hosts
 from tierscope.storage.simulate.trace_uploads import list_uploads
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.simulate.uploads import view_upload
 from tierscope.usecases.simulate.views import (
-    PoliciesView,
-    PolicyView,
     SampledHost,
     SampledService,
-    SettingView,
+    Setting,
+    SimulatorPolicies,
+    SimulatorPolicy,
     SourcesView,
-    WorkloadView,
+    Workload,
 )
 
 SPAN = timedelta(days=7)
@@ -29,11 +28,11 @@ class SimulatorReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def policies(self) -> PoliciesView:
+    def policies(self) -> SimulatorPolicies:
         """All policies, with the settings that each has and those that all share."""
-        return PoliciesView(
+        return SimulatorPolicies(
             tuple(
-                PolicyView(name, kind.label, kind.has_slow_tier, tuple(map(_view, kind.settings)))
+                SimulatorPolicy(name, kind.label, kind.has_slow_tier, tuple(map(_view, kind.settings)))
                 for name, kind in POLICIES.items()
             ),
             tuple(map(_view, MACHINE_SETTINGS)),
@@ -54,13 +53,13 @@ class SimulatorReads:
             services[row.service_id, row.service_name, row.origin].append(host)
         return SourcesView(
             tuple(SampledService(*key, tuple(hosts)) for key, hosts in services.items()),
-            tuple(WorkloadView(name, label, source, simulated=True) for name, (label, source) in WORKLOADS.items()),
+            tuple(Workload(name, label, source, simulated=True) for name, (label, source) in WORKLOADS.items()),
             tuple(map(view_upload, uploads)),
         )
 
 
-def _view(setting: Setting) -> SettingView:
-    return SettingView(
+def _view(setting: policies.Setting) -> Setting:
+    return Setting(
         setting.name,
         float(setting.default),
         float(setting.lowest),

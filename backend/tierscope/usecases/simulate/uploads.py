@@ -11,7 +11,7 @@ from tierscope.storage.simulate import trace_uploads as stored
 from tierscope.storage.simulate.trace_uploads import NewUpload, UploadRow
 from tierscope.usecases.simulate.load import MAX_UPLOAD_ROWS
 from tierscope.usecases.simulate.measuring import measure_trace
-from tierscope.usecases.simulate.views import UploadView
+from tierscope.usecases.simulate.views import TraceUpload
 
 MAX_UPLOAD_BYTES = 64 << 20
 MAX_UPLOADS = 50
@@ -24,7 +24,7 @@ class TraceUploads:
         self._database = database
         self._clock = clock
 
-    def create(self, name: str, file: Path, *, actor: str) -> UploadView:
+    def create(self, name: str, file: Path, *, actor: str) -> TraceUpload:
         """Store the trace in a file.
 
         Raises:
@@ -87,9 +87,9 @@ class TraceUploads:
             )
 
 
-def view_upload(row: UploadRow) -> UploadView:
+def view_upload(row: UploadRow) -> TraceUpload:
     """An upload as it is shown."""
-    return UploadView(
+    return TraceUpload(
         id=row.public_id,
         name=row.name,
         bytes=row.bytes,

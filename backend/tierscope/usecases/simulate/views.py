@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Window
 
 Status = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -11,22 +12,22 @@ SourceKind = Literal["service", "workload", "upload"]
 
 
 @dataclass(frozen=True, slots=True)
-class SourceView:
+class SweepSource:
     """What a sweep replays. `host_id` None: all sampled hosts of the service; `name` is for people."""
 
     kind: SourceKind
-    name: str
+    name: Annotated[str, Described("For people.")]
     service_id: str | None
-    host_id: str | None
+    host_id: Annotated[str | None, Described("Null: all sampled hosts of the service.")]
     workload: str | None
     pages: int | None
     intervals: int | None
     upload_id: str | None
-    window: Window | None
+    window: Annotated[Window | None, Described("Of a service's page samples.")]
 
 
 @dataclass(frozen=True, slots=True)
-class TaskView:
+class SweepTask:
     """One policy of a sweep: `done` of `total` runs."""
 
     policy: str
@@ -38,7 +39,7 @@ class TaskView:
 
 
 @dataclass(frozen=True, slots=True)
-class PricesView:
+class SweepCost:
     """Price of a byte over that of DRAM."""
 
     slow_price_ratio: float
@@ -46,21 +47,21 @@ class PricesView:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepView:
+class Sweep:
     """A sweep as asked, and how far it is."""
 
     id: str
     name: str
-    source: SourceView
+    source: SweepSource
     policies: tuple[str, ...]
     dram_ratios: tuple[float, ...]
     settings: dict[str, float]
     search: dict[str, tuple[float, ...]]
     seed: int | None
     cpu_seconds: float | None
-    cost: PricesView
+    cost: SweepCost
     status: Status
-    tasks: tuple[TaskView, ...]
+    tasks: tuple[SweepTask, ...]
     done: int
     total: int
     progress_ratio: float
@@ -75,12 +76,12 @@ class SweepView:
 class SweepPage:
     """One page of the list."""
 
-    items: tuple[SweepView, ...]
+    items: tuple[Sweep, ...]
     next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class CellView:
+class SweepCell:
     """One run. Rates and bytes are those of the mean host; `error`: why there are no figures."""
 
     run_id: str
@@ -88,20 +89,20 @@ class CellView:
     label: str
     dram_ratio: float
     settings: dict[str, float]
-    local_ratio: Figure
-    loss: Figure
+    local_ratio: Annotated[Figure, Described("Share of accesses that DRAM served.")]
+    loss: Annotated[Figure, Described("Loss of throughput against all DRAM.")]
     promoted_pages_per_s: Figure
     demoted_pages_per_s: Figure
     tier_move_mb_per_s: Figure
-    ping_pong_ratio: Figure
+    ping_pong_ratio: Annotated[Figure, Described("Promoted pages that were demoted within ten minutes before.")]
     major_faults_per_s: Figure
-    cost_ratio: float
-    error: str | None
+    cost_ratio: Annotated[float, Described("Price of its memory over that of all DRAM.")]
+    error: Annotated[str | None, Described("Why it has no figures.")]
 
 
 @dataclass(frozen=True, slots=True)
 class OraclePoint:
-    """The bound of all policies at a DRAM share."""
+    """The bound of all policies: the densest pages of each interval in DRAM."""
 
     dram_ratio: float
     local_ratio: float | None
@@ -130,7 +131,7 @@ class SearchPoint:
 
 @dataclass(frozen=True, slots=True)
 class SearchBest:
-    """The best of what was tried."""
+    """The best of what was tried: the smallest loss, and of equal ones the fewest tier moves."""
 
     run_id: str
     settings: dict[str, float]
@@ -138,18 +139,23 @@ class SearchBest:
 
 
 @dataclass(frozen=True, slots=True)
-class FlatnessView:
+class Flatness:
     """How flat the optimum is: `n_within` of `n` settings are as good; `spans` says how far each key can go."""
 
-    within_ratio: float
+    within_ratio: Annotated[
+        float,
+        Described("Settings are as good where they lose at most so much more, relatively."),
+    ]
     n_within: int
     n: int
-    spans: dict[str, tuple[float, float]]
-    at_edge: tuple[str, ...]
+    spans: Annotated[dict[str, tuple[float, float]], Described("How far each key can go without losing more.")]
+    at_edge: Annotated[
+        tuple[str, ...], Described("Keys whose best value is the last that was tried: better ones may follow.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class SearchView:
+class SweepSearch:
     """The search of one policy at one DRAM share. `best` and `flatness` None until a loss is known."""
 
     policy: str
@@ -158,31 +164,33 @@ class SearchView:
     keys: tuple[str, ...]
     points: tuple[SearchPoint, ...]
     best: SearchBest | None
-    flatness: FlatnessView | None
+    flatness: Flatness | None
 
 
 @dataclass(frozen=True, slots=True)
-class ResultsView:
-    """All that a sweep has found so far."""
+class SweepResults:
+    """What a sweep has found so far. Facts of the trace are null until a worker has read it."""
 
     sweep_id: str
     origin: Literal["simulated"]
-    peak_bytes: float | None
-    pages: int | None
+    peak_bytes: Annotated[float | None, Described("Memory of the mean host at its peak.")]
+    pages: Annotated[int | None, Described("Pages in the trace, of all hosts.")]
     intervals: int | None
     interval_seconds: float | None
-    sampled_ratio: float | None
+    sampled_ratio: Annotated[float | None, Described("Share of the pages that the trace has; null: it has them all.")]
     n_hosts: int | None
     window: Window | None
-    cells: tuple[CellView, ...]
+    cells: Annotated[
+        tuple[SweepCell, ...], Described("With the settings as asked; those of searches stand in `searches`.")
+    ]
     oracle: tuple[OraclePoint, ...]
-    frontier: tuple[FrontierPoint, ...]
-    searches: tuple[SearchView, ...]
+    frontier: Annotated[tuple[FrontierPoint, ...], Described("Over all runs, by rising cost.")]
+    searches: tuple[SweepSearch, ...]
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StallView:
+class StallSeconds:
     """Seconds that the mean host waits beyond DRAM, by cause."""
 
     slow_accesses: float
@@ -193,7 +201,7 @@ class StallView:
 
 
 @dataclass(frozen=True, slots=True)
-class KindShares:
+class SharesByKind:
     """Local share by page kind over the intervals."""
 
     anon: tuple[float | None, ...]
@@ -202,12 +210,12 @@ class KindShares:
 
 
 @dataclass(frozen=True, slots=True)
-class RunSeries:
-    """Figures of intervals, of the mean host; `interval` is the first one of each point."""
+class SweepRunSeries:
+    """Figures of intervals, of the mean host. Long traces have intervals in a row joined: pages and bytes are sums."""
 
-    interval: tuple[float, ...]
+    interval: Annotated[tuple[float, ...], Described("The first interval of each point, from 0.")]
     local_ratio: tuple[float | None, ...]
-    local_ratio_by_kind: KindShares
+    local_ratio_by_kind: SharesByKind
     promoted_pages: tuple[float | None, ...]
     demoted_pages: tuple[float | None, ...]
     ping_pong_pages: tuple[float | None, ...]
@@ -218,16 +226,16 @@ class RunSeries:
 
 
 @dataclass(frozen=True, slots=True)
-class RunView(CellView):
+class SweepRun(SweepCell):
     """One run with all its totals and its series; these are None where the run has an error."""
 
     sweep_id: str
     origin: Literal["simulated"]
-    searched: bool
+    searched: Annotated[bool, Described("Whether its settings come from the search.")]
     totals: dict[str, float | None] | None
     local_ratio_by_kind: dict[str, float | None] | None
-    stall_seconds: StallView | None
-    series: RunSeries | None
+    stall_seconds: StallSeconds | None
+    series: SweepRunSeries | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +265,7 @@ class SweepHeat:
 
 
 @dataclass(frozen=True, slots=True)
-class SettingView:
+class Setting:
     """Something that can be set; switches are 0 and 1."""
 
     name: str
@@ -265,26 +273,26 @@ class SettingView:
     lowest: float
     highest: float
     unit: str
-    source: str
+    source: Annotated[str, Described("kernel, S source paper, R not re-checked, A assumption.")]
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyView:
+class SimulatorPolicy:
     """A policy with its settings."""
 
     name: str
     label: str
     has_slow_tier: bool
-    settings: tuple[SettingView, ...]
+    settings: tuple[Setting, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PoliciesView:
-    """All policies, and what all of them share."""
+class SimulatorPolicies:
+    """All policies, and the settings that all of them share."""
 
-    policies: tuple[PolicyView, ...]
-    machine_settings: tuple[SettingView, ...]
-    cost_settings: tuple[SettingView, ...]
+    policies: tuple[SimulatorPolicy, ...]
+    machine_settings: tuple[Setting, ...]
+    cost_settings: tuple[Setting, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,8 +319,8 @@ class SampledService:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadView:
-    """A synthetic workload."""
+class Workload:
+    """A synthetic workload: seeded, and labelled as simulated wherever it shows."""
 
     name: str
     label: str
@@ -321,7 +329,7 @@ class WorkloadView:
 
 
 @dataclass(frozen=True, slots=True)
-class UploadView:
+class TraceUpload:
     """An uploaded page trace."""
 
     id: str
@@ -339,5 +347,5 @@ class SourcesView:
     """What can be replayed."""
 
     services: tuple[SampledService, ...]
-    workloads: tuple[WorkloadView, ...]
-    uploads: tuple[UploadView, ...]
+    workloads: tuple[Workload, ...]
+    uploads: tuple[TraceUpload, ...]

@@ -23,7 +23,7 @@ from tierscope.usecases.base.windows import parse_instant
 from tierscope.usecases.simulate.progress import view_sweep
 from tierscope.usecases.simulate.samples import MAX_TOUCHED, choose_samples
 from tierscope.usecases.simulate.spec import AskedSource, NewSweep, StoredSource, StoredSpec
-from tierscope.usecases.simulate.views import SweepView
+from tierscope.usecases.simulate.views import Sweep
 
 SPAN = timedelta(days=1)
 MAX_OPEN = 20
@@ -40,7 +40,7 @@ class SweepWrites:
         self._database = database
         self._clock = clock
 
-    def create(self, new: NewSweep, *, actor: str, idempotency_key: str | None = None) -> SweepView:
+    def create(self, new: NewSweep, *, actor: str, idempotency_key: str | None = None) -> Sweep:
         """Store a sweep with a task for each policy; the same key with the same content stores it once.
 
         Raises:
@@ -81,7 +81,7 @@ class SweepWrites:
             note_made(transaction, actor=actor, key=idempotency_key, content=content, made=public_id)
         return self._show(public_id)
 
-    def cancel(self, sweep_id: str, *, actor: str) -> SweepView:
+    def cancel(self, sweep_id: str, *, actor: str) -> Sweep:
         """Stop a sweep between its runs. One that has ended stays as it is.
 
         Raises:
@@ -95,7 +95,7 @@ class SweepWrites:
                 append_audit(transaction, AuditRow(now, actor, "sweep.cancel", sweep_id, {"name": row.name}))
         return self._show(sweep_id)
 
-    def resume(self, sweep_id: str, *, actor: str) -> SweepView:
+    def resume(self, sweep_id: str, *, actor: str) -> Sweep:
         """Let cancelled and failed policies go on; finished runs are not repeated.
 
         Raises:
@@ -125,7 +125,7 @@ class SweepWrites:
             stored.delete_sweep(transaction, row.id)
             append_audit(transaction, AuditRow(now, actor, "sweep.delete", sweep_id, {"name": row.name}))
 
-    def _show(self, sweep_id: str) -> SweepView:
+    def _show(self, sweep_id: str) -> Sweep:
         with self._database.read() as session:
             return _view(session, sweep_id)
 
@@ -221,7 +221,7 @@ def _check_work(touched: int, runs: Sequence[SweepRun]) -> None:
         )
 
 
-def _view(session: ReadSession, sweep_id: str) -> SweepView:
+def _view(session: ReadSession, sweep_id: str) -> Sweep:
     row = stored.find_sweep(session, sweep_id)
     if row is None:
         raise NotFound(f"there is no sweep {sweep_id[:80]!r}")

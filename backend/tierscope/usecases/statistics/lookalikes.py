@@ -10,7 +10,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, absent
 from tierscope.domain.statistics import Cluster, cluster_services, standardise
 from tierscope.storage.statistics.rows import FeatureRow, read_features
-from tierscope.usecases.statistics.views import FeatureView, LookalikeMember, Lookalikes
+from tierscope.usecases.statistics.views import Feature, Lookalike, Lookalikes
 
 Floats = npt.NDArray[np.float64]
 SINCE = timedelta(days=2)
@@ -69,7 +69,7 @@ def _answer(
     mine = next(i for i in inside if complete[i].service_id == own.service_id)
     members = sorted(
         (
-            LookalikeMember(
+            Lookalike(
                 complete[i].service_id,
                 complete[i].service,
                 complete[i].n_hosts,
@@ -92,12 +92,12 @@ def _answer(
     )
 
 
-def _features(own: FeatureRow, inside: Sequence[FeatureRow]) -> tuple[FeatureView, ...]:
+def _features(own: FeatureRow, inside: Sequence[FeatureRow]) -> tuple[Feature, ...]:
     views = []
     for key, label, unit in FEATURES:
         values = [value for row in inside if (value := row.features.get(key)) is not None]
         median = float(np.median(values)) if values else None
-        views.append(FeatureView(key, label, unit, own.features.get(key), median))
+        views.append(Feature(key, label, unit, own.features.get(key), median))
     return tuple(views)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.domain.base.figures import Window, absent
-from tierscope.domain.statistics import SMALL_GROUP, Outlier, Quantiles, match_events, persisting, shrink
+from tierscope.domain.statistics import SMALL_GROUP, match_events, outliers, persisting, shrink, sketches
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
 from tierscope.domain.statistics.outliers import WINDOWS
 from tierscope.storage.base.subjects import find_service, hosts_by_id
@@ -17,16 +17,16 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.statistics.lookalikes import find_lookalikes
 from tierscope.usecases.statistics.views import (
-    ChangeView,
+    Change,
     FleetStatistics,
-    GroupKeyView,
-    GroupMetricView,
-    GroupView,
+    Group,
+    GroupKey,
+    GroupMetric,
     Lookalikes,
     MatchedEvent,
-    OutlierView,
-    QuantilesView,
-    ShrunkView,
+    Outlier,
+    Quantiles,
+    Shrunk,
 )
 
 DEFAULT_WINDOW = timedelta(days=1)
@@ -106,7 +106,7 @@ def _read_rows(session: ReadSession, window: Window, groups: Sequence[int] | Non
 
 def _groups(
     rows: Sequence[SketchRow], groups: Mapping[int, GroupRow], services: Mapping[int, ServiceRow], only: str | None
-) -> tuple[GroupView, ...]:
+) -> tuple[Group, ...]:
     bodies = _collect(rows, only)
     newest = {row.group_id: row.n_hosts for row in rows}
     parents = {group.service_id: group.id for group in groups.values() if group.key is None}
@@ -123,7 +123,7 @@ def _groups(
             for key, parts in metrics.items()
             if (metric := find_host_metric(key)) is not None
         ]
-        views.append(GroupView(_key(group, services[group.service_id]), n_hosts, tuple(found)))
+        views.append(Group(_key(group, services[group.service_id]), n_hosts, tuple(found)))
     return tuple(sorted(views, key=lambda view: (view.key.service, -view.n_hosts, str(view.key))))
 
 
@@ -138,22 +138,22 @@ def _collect(rows: Sequence[SketchRow], only: str | None) -> dict[int, dict[str,
     return parts
 
 
-def _merge(bodies: Sequence[bytes]) -> Quantiles:
-    return Quantiles.merge_all([Quantiles.from_bytes(body) for body in bodies])
+def _merge(bodies: Sequence[bytes]) -> sketches.Quantiles:
+    return sketches.Quantiles.merge_all([sketches.Quantiles.from_bytes(body) for body in bodies])
 
 
-def _metric(metric: HostMetric, quantiles: Quantiles, parent: Quantiles, n_hosts: int) -> GroupMetricView:
+def _metric(metric: HostMetric, quantiles: sketches.Quantiles, parent: sketches.Quantiles, n_hosts: int) -> GroupMetric:
     p10, p50, p90, p99 = quantiles.at_all(RANKS) or (0.0,) * len(RANKS)
     shrunk = None
     above = parent.at(0.5)
     if above is not None:
-        shrunk = ShrunkView(shrink(n_hosts, p50, above), p50, above, n_hosts / (n_hosts + 5))
-    return GroupMetricView(
+        shrunk = Shrunk(shrink(n_hosts, p50, above), p50, above, n_hosts / (n_hosts + 5))
+    return GroupMetric(
         metric.key,
         metric.label,
         metric.unit,
         quantiles.n,
-        QuantilesView(p10, p50, p90, p99),
+        Quantiles(p10, p50, p90, p99),
         "raw" if quantiles.is_exact else "sketch",
         shrunk,
     )
@@ -165,13 +165,13 @@ def _outliers(
     groups: Mapping[int, GroupRow],
     services: Mapping[int, ServiceRow],
     only: str | None,
-) -> tuple[OutlierView, ...]:
+) -> tuple[Outlier, ...]:
     """Hosts flagged in the newest three hours of their group, which follow each other."""
     hourly: dict[int, list[SketchRow]] = {}
     for row in rows:
         if row.hours == 1:
             hourly.setdefault(row.group_id, []).append(row)
-    found: list[tuple[GroupRow, str, Outlier]] = []
+    found: list[tuple[GroupRow, str, outliers.Outlier]] = []
     for group_id, mine in hourly.items():
         newest, group = mine[-WINDOWS:], groups.get(group_id)
         if group is None or group.key is None or group.service_id not in services:
@@ -180,7 +180,9 @@ def _outliers(
             continue
         for key in newest[-1].outliers:
             if only in (None, key):
-                flagged = [[Outlier(str(item[0]), *item[1:]) for item in row.outliers.get(key, ())] for row in newest]
+                flagged = [
+                    [outliers.Outlier(str(item[0]), *item[1:]) for item in row.outliers.get(key, ())] for row in newest
+                ]
                 found += [(group, key, outlier) for outlier in persisting(flagged)]
     found = sorted(found, key=lambda item: -abs(item[2].score))[:MAX_OUTLIERS]
     hosts = {host.id: host for host in hosts_by_id(session, [int(outlier.host) for _, _, outlier in found])}
@@ -189,7 +191,7 @@ def _outliers(
         host, metric = hosts.get(int(outlier.host)), find_host_metric(key)
         if host is not None and metric is not None:
             views.append(
-                OutlierView(
+                Outlier(
                     host_id=host.public_id,
                     host=host.name,
                     metric=key,
@@ -205,7 +207,7 @@ def _outliers(
     return tuple(views)
 
 
-def _with_events(session: ReadSession, found: Sequence[ChangeRow], window: Window) -> tuple[ChangeView, ...]:
+def _with_events(session: ReadSession, found: Sequence[ChangeRow], window: Window) -> tuple[Change, ...]:
     """Changes with the events near them: those of the service, of a host, or of the whole fleet."""
     if not found:
         return ()
@@ -226,7 +228,7 @@ def _with_events(session: ReadSession, found: Sequence[ChangeRow], window: Windo
         at = change.at.timestamp()
         matched = [near[key] for key in match_events(at, times)]
         views.append(
-            ChangeView(
+            Change(
                 at=at,
                 service_id=change.service_id,
                 subject=change.service,
@@ -245,10 +247,10 @@ def _with_events(session: ReadSession, found: Sequence[ChangeRow], window: Windo
     return tuple(views)
 
 
-def _key(group: GroupRow, service: ServiceRow) -> GroupKeyView:
+def _key(group: GroupRow, service: ServiceRow) -> GroupKey:
     assert group.key is not None
     key = group.key
-    return GroupKeyView(
+    return GroupKey(
         service_id=service.public_id,
         service=f"{service.namespace}/{service.name}",
         sku=key.sku or None,

@@ -1,25 +1,26 @@
 """What fleet statistics answer. Attributes are those of the API."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Window
 
 
 @dataclass(frozen=True, slots=True)
-class GroupKeyView:
+class GroupKey:
     """What the hosts of a group have in common. None where inventories do not say."""
 
     service_id: str
     service: str
-    sku: str | None
-    ratio: str | None
-    kernel: str | None
+    sku: Annotated[str | None, Described("The label `sku`, else processor model and memory.")]
+    ratio: Annotated[str | None, Described("DRAM to slower memory, such as `8:1`.")]
+    kernel: Annotated[str | None, Described("Kernel family, such as `6.8`.")]
     agent_version: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class QuantilesView:
+class Quantiles:
     """Values at four ranks over host-hours."""
 
     p10: float
@@ -29,8 +30,8 @@ class QuantilesView:
 
 
 @dataclass(frozen=True, slots=True)
-class ShrunkView:
-    """The median of a small group, drawn towards that of its parent: all hosts of the service."""
+class Shrunk:
+    """The median of a small group, drawn towards that of all hosts of the service: w = n / (n + 5)."""
 
     value: float
     own: float
@@ -39,29 +40,31 @@ class ShrunkView:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMetricView:
+class GroupMetric:
     """One metric over a group. `n` host-hours."""
 
     metric: str
     label: str
     unit: str
-    n: int
-    quantiles: QuantilesView
-    source: Literal["raw", "sketch"]
-    shrunk: ShrunkView | None
+    n: Annotated[int, Described("Host-hours.")]
+    quantiles: Quantiles
+    source: Annotated[
+        Literal["raw", "sketch"], Described("All values, or a KLL sketch with ranks off by at most 1.3 %.")
+    ]
+    shrunk: Shrunk | None
 
 
 @dataclass(frozen=True, slots=True)
-class GroupView:
+class Group:
     """Peer hosts. `n_hosts`: of its newest hour."""
 
-    key: GroupKeyView
+    key: GroupKey
     n_hosts: int
-    metrics: tuple[GroupMetricView, ...]
+    metrics: tuple[GroupMetric, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class OutlierView:
+class Outlier:
     """A host beyond 3.5 robust standard deviations of its group, on one side, for `windows` hours in a row."""
 
     host_id: str
@@ -73,7 +76,7 @@ class OutlierView:
     median: float
     score: float
     windows: int
-    group: GroupKeyView
+    group: GroupKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ class MatchedEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeView:
+class Change:
     """A service's metric changed its level; `at` in Unix seconds."""
 
     at: float
@@ -108,16 +111,16 @@ class FleetStatistics:
     """The answer of /v1/fleet/statistics. `missing`: why there are no groups."""
 
     window: Window
-    newest_hour: float | None
-    groups: tuple[GroupView, ...]
-    outliers: tuple[OutlierView, ...]
-    changes: tuple[ChangeView, ...]
-    missing: Figure | None
+    newest_hour: Annotated[float | None, Described("End of the newest hour that is counted, Unix seconds.")]
+    groups: tuple[Group, ...]
+    outliers: tuple[Outlier, ...]
+    changes: tuple[Change, ...]
+    missing: Annotated[Figure | None, Described("Why there are no groups.")]
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureView:
+class Feature:
     """One feature of a service beside its cluster. None where it was not measured."""
 
     key: str
@@ -128,13 +131,13 @@ class FeatureView:
 
 
 @dataclass(frozen=True, slots=True)
-class LookalikeMember:
+class Lookalike:
     """A service of the same cluster; `distance` in standard deviations of the features, Euclidean."""
 
     service_id: str
     name: str
     n_hosts: int
-    distance: float
+    distance: Annotated[float, Described("Euclidean, in standard deviations of the features.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +145,10 @@ class Lookalikes:
     """The answer of /v1/services/{id}/lookalikes. `cluster` None where the service stands with no other."""
 
     service_id: str
-    cluster: str | None
-    n_hosts: int | None
-    members: tuple[LookalikeMember, ...]
+    cluster: Annotated[str | None, Described("Null where the service stands with no other.")]
+    n_hosts: Annotated[int | None, Described("Hosts of all services of the cluster.")]
+    members: Annotated[tuple[Lookalike, ...], Described("The nearest first, without the service itself.")]
     silhouette: float | None
-    features: tuple[FeatureView, ...]
+    features: tuple[Feature, ...]
     missing: Figure | None
     notes: tuple[str, ...]

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from typing import Annotated, Literal
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure
 from tierscope.domain.tco.analysis import Distribution, TornadoBar
 from tierscope.domain.tco.published import PublishedSaving
-from tierscope.domain.tco.results import FleetResult, PerHost, Step
+from tierscope.domain.tco.results import Fleet, PerHost, WaterfallStep
 from tierscope.usecases.tco.prices import PriceView
 
 Spread = Literal["triangular", "log_normal_odds", "certain"]
@@ -15,7 +16,7 @@ InputOrigin = Literal["scenario", "price_book", "default", "follows_dram"]
 
 
 @dataclass(frozen=True, slots=True)
-class InputView:
+class TcoInput:
     """A shared input as it was used, with where it is from and the day it held on; None where nobody says."""
 
     name: str
@@ -42,20 +43,20 @@ class MissingView:
 
 
 @dataclass(frozen=True, slots=True)
-class LossView:
+class LossSource:
     """Where an option's loss of throughput is from. `low` and `high` are the ends, or the 5th and 95th percentile."""
 
     kind: Literal["number", "service", "sweep"]
     value: float
-    low: float
-    high: float
+    low: Annotated[float, Described("Low end of the range, or the 5th percentile of a belief.")]
+    high: Annotated[float, Described("High end of the range, or the 95th percentile of a belief.")]
     distribution: Spread
     source: str
     simulated: bool
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryView:
+class MemoryNeed:
     """What the work needs on one host."""
 
     source: str
@@ -64,11 +65,11 @@ class MemoryView:
 
 
 @dataclass(frozen=True, slots=True)
-class FitView:
+class MemoryFit:
     """Whether a host holds what the work needs; None where that is not known."""
 
     holds_required: bool | None
-    dram_holds_hot: bool | None
+    dram_holds_hot: Annotated[bool | None, Described("Whether DRAM holds 1.1 times the hot bytes.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +84,14 @@ class BreakEvenView:
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineView:
+class Baseline:
     """What the hosts of today cost."""
 
     name: str
     per_host: PerHost
-    fleet: FleetResult
-    loss: LossView
-    fit: FitView | None
+    fleet: Fleet
+    loss: LossSource
+    fit: MemoryFit | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +103,12 @@ class OptionView:
     saving: float
     saving_ratio: float
     hosts_needed: int
-    fleet: FleetResult
-    loss: LossView
-    fit: FitView | None
+    fleet: Fleet
+    loss: LossSource
+    fit: MemoryFit | None
     break_even: BreakEvenView
     tornado: tuple[TornadoBar, ...]
-    waterfall: tuple[Step, ...]
+    waterfall: tuple[WaterfallStep, ...]
     distribution: Distribution | None
     warnings: tuple[str, ...]
 
@@ -119,11 +120,11 @@ class EvaluationView:
     name: str
     currency: str
     price_date: date | None
-    baseline: BaselineView | None
+    baseline: Baseline | None
     options: tuple[OptionView, ...]
     missing: tuple[MissingView, ...]
-    inputs: tuple[InputView, ...]
-    memory: MemoryView | None
+    inputs: tuple[TcoInput, ...]
+    memory: MemoryNeed | None
     sanity: tuple[PublishedSaving, ...]
     notes: tuple[str, ...]
 
@@ -138,7 +139,7 @@ class ComparedView:
 
 
 @dataclass(frozen=True, slots=True)
-class DifferenceView:
+class Difference:
     """A place in which scenarios differ: what each says there, in the order asked; None where it says nothing."""
 
     path: str
@@ -151,4 +152,4 @@ class ComparisonView:
 
     currency: str
     scenarios: tuple[ComparedView, ...]
-    differences: tuple[DifferenceView, ...]
+    differences: tuple[Difference, ...]

@@ -32,7 +32,7 @@ from tierscope.domain.tco.scenario import (
     Swap,
     Zswap,
 )
-from tierscope.usecases.tco.answers import InputView, MissingView
+from tierscope.usecases.tco.answers import MissingView, TcoInput
 from tierscope.usecases.tco.prices import PriceView, preset_views
 from tierscope.usecases.tco.scenario_documents import (
     ExpanderDocument,
@@ -52,7 +52,7 @@ class Inputs:
     """The shared inputs, how they are shown, and what is missing."""
 
     ranges: Mapping[SharedName, Range]
-    views: tuple[InputView, ...]
+    views: tuple[TcoInput, ...]
     missing: tuple[MissingView, ...]
     linked: bool
 
@@ -69,7 +69,7 @@ def gather_inputs(document: ScenarioDocument, confirmed: Mapping[str, PriceView]
         Unprocessable: a price is in another currency than the scenario.
     """
     ranges: dict[SharedName, Range] = {}
-    views: list[InputView] = []
+    views: list[TcoInput] = []
     missing: list[MissingView] = []
     linked = False
     needed = needed_inputs(document)
@@ -133,7 +133,7 @@ def build_scenario(document: ScenarioDocument, inputs: Inputs, losses: Sequence[
         raise Unprocessable(str(error)) from error
 
 
-def _price(document: ScenarioDocument, item: PriceItem, confirmed: Mapping[str, PriceView]) -> InputView | None:
+def _price(document: ScenarioDocument, item: PriceItem, confirmed: Mapping[str, PriceView]) -> TcoInput | None:
     stated: PriceDocument | None = getattr(document.prices, item)
     unit = f"{document.currency} {PRICE_UNITS[item]}"
     if stated is not None:
@@ -143,13 +143,13 @@ def _price(document: ScenarioDocument, item: PriceItem, confirmed: Mapping[str, 
                 next_step="Convert it at a rate that you stand for, and say so in its source.",
             )
         low, high = _ends(stated)
-        return InputView(
+        return TcoInput(
             item, PRICE_LABELS[item], stated.value, low, high, unit, "scenario", stated.source, stated.date, "owner"
         )
     booked = confirmed.get(item)
     if booked is not None:
         source = f"{booked.source} (price book, confirmed by {booked.confirmed_by})"
-        return InputView(
+        return TcoInput(
             item,
             PRICE_LABELS[item],
             booked.value,
@@ -165,7 +165,7 @@ def _price(document: ScenarioDocument, item: PriceItem, confirmed: Mapping[str, 
     if preset is None:
         return None
     price = preset.price
-    return InputView(
+    return TcoInput(
         item,
         PRICE_LABELS[item],
         price.value,
@@ -179,8 +179,8 @@ def _price(document: ScenarioDocument, item: PriceItem, confirmed: Mapping[str, 
     )
 
 
-def _following(dram: InputView) -> InputView:
-    return InputView(
+def _following(dram: TcoInput) -> TcoInput:
+    return TcoInput(
         "cxl_media",
         PRICE_LABELS["cxl_media"],
         dram.value,
@@ -207,13 +207,13 @@ def _missing(document: ScenarioDocument, item: PriceItem) -> MissingView:
     return MissingView(name, f"prices.{item}", why, step, presets)
 
 
-def _defaults(document: ScenarioDocument) -> list[tuple[SharedName, InputView]]:
-    found: list[tuple[SharedName, InputView]] = []
+def _defaults(document: ScenarioDocument) -> list[tuple[SharedName, TcoInput]]:
+    found: list[tuple[SharedName, TcoInput]] = []
     for default in DEFAULTS:
         part = document.endurance if default.name in _ENDURANCE else document.power
         stated: RangeDocument | None = getattr(part, default.name)
         item = default.item if stated is None else Range(stated.value, *_ends(stated))
-        view = InputView(
+        view = TcoInput(
             default.name,
             default.label,
             item.value,

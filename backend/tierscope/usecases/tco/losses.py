@@ -15,8 +15,8 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.answers import RatioView
 from tierscope.usecases.ratio.reads import RatioReads, find_by_name
 from tierscope.usecases.simulate.reads import SweepReads
-from tierscope.usecases.simulate.views import RunView
-from tierscope.usecases.tco.answers import FitView, LossView, MemoryView, MissingView, Spread
+from tierscope.usecases.simulate.views import SweepRun
+from tierscope.usecases.tco.answers import LossSource, MemoryFit, MemoryNeed, MissingView, Spread
 from tierscope.usecases.tco.scenario_documents import (
     HostDocument,
     NumberLoss,
@@ -43,7 +43,7 @@ class FoundLoss:
     """A loss with where it is from."""
 
     loss: Loss
-    view: LossView
+    view: LossSource
 
 
 class ServiceFacts:
@@ -53,7 +53,7 @@ class ServiceFacts:
         self._context = context
         self._kept: Cache[str, RatioView] = Cache(MOST_KEPT, lifetime_seconds=ADVICE_SECONDS, clock=monotonic)
 
-    def run(self, sweep_id: str, run_id: str) -> RunView:
+    def run(self, sweep_id: str, run_id: str) -> SweepRun:
         """A finished run of a sweep.
 
         Raises:
@@ -94,14 +94,14 @@ def _stated(loss: NumberLoss) -> FoundLoss:
     low = loss.value if loss.low is None else loss.low
     high = loss.value if loss.high is None else loss.high
     spread: Spread = "certain" if low == high else "triangular"
-    view = LossView("number", loss.value, low, high, spread, "stated in the scenario", simulated=False)
+    view = LossSource("number", loss.value, low, high, spread, "stated in the scenario", simulated=False)
     return FoundLoss(Range(loss.value, low, high), view)
 
 
 def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFacts) -> FoundLoss | MissingView:
     share = dram_share(host) if asked.dram_ratio is None else asked.dram_ratio
     if share >= _ALL_DRAM:
-        view = LossView("service", 0.0, 0.0, 0.0, "certain", "all memory is DRAM: nothing is lost", simulated=False)
+        view = LossSource("service", 0.0, 0.0, 0.0, "certain", "all memory is DRAM: nothing is lost", simulated=False)
         return FoundLoss(Range.exactly(0.0), view)
     try:
         advice = facts.advice(asked.service)
@@ -122,7 +122,7 @@ def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFa
     source = f"ratio advice for {asked.service} at {share:.1%} of the memory in DRAM, posterior of the loss"
     spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
     simulated = advice.origin == "simulated"
-    return FoundLoss(loss, LossView("service", loss.value, loss.low, loss.high, spread, source, simulated=simulated))
+    return FoundLoss(loss, LossSource("service", loss.value, loss.low, loss.high, spread, source, simulated=simulated))
 
 
 def _simulated(path: str, host: HostDocument, asked: SweepLoss, facts: ServiceFacts) -> FoundLoss | MissingView:
@@ -139,7 +139,7 @@ def _simulated(path: str, host: HostDocument, asked: SweepLoss, facts: ServiceFa
     if abs(run.dram_ratio - dram_share(host)) > SHARE_TOLERANCE:
         source += f"; this host has {dram_share(host):.0%} of its memory in DRAM"
     spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
-    return FoundLoss(loss, LossView("sweep", loss.value, loss.low, loss.high, spread, source, simulated=True))
+    return FoundLoss(loss, LossSource("sweep", loss.value, loss.low, loss.high, spread, source, simulated=True))
 
 
 def believed(median: float, upper: float) -> Loss:
@@ -157,14 +157,14 @@ def dram_share(host: HostDocument) -> float:
     return host.dram_gb / (host.dram_gb + slow) if host.dram_gb + slow else _ALL_DRAM
 
 
-def find_need(document: ScenarioDocument, facts: ServiceFacts | None) -> MemoryView | str | None:
+def find_need(document: ScenarioDocument, facts: ServiceFacts | None) -> MemoryNeed | str | None:
     """What the work needs on one host; why that is not known; None where nobody asked."""
     need = document.memory
     if need is None:
         return None
     if isinstance(need, NumberNeed):
         hot = None if need.hot_gb is None else need.hot_gb * GIB
-        return MemoryView(
+        return MemoryNeed(
             "stated in the scenario",
             _stated_bytes("tco.required_bytes/1", need.required_gb * GIB),
             _stated_bytes("tco.hot_bytes/1", hot),
@@ -177,15 +177,15 @@ def find_need(document: ScenarioDocument, facts: ServiceFacts | None) -> MemoryV
         return f"{error.detail[0].upper()}{error.detail[1:]}: what it needs is not known."
     figures = {named.metric: named.figure for named in advice.evidence}
     source = f"measured on the median host of {need.service}, 95th percentile over the window"
-    return MemoryView(source, figures["required_bytes_per_host"], figures["hot_bytes_per_host"])
+    return MemoryNeed(source, figures["required_bytes_per_host"], figures["hot_bytes_per_host"])
 
 
-def judge_fit(memory: MemoryView | None, *, memory_gb: float, dram_gb: float) -> FitView | None:
+def judge_fit(memory: MemoryNeed | None, *, memory_gb: float, dram_gb: float) -> MemoryFit | None:
     """Whether a host holds what the work needs."""
     if memory is None:
         return None
     required, hot = memory.required_bytes.value, memory.hot_bytes.value
-    return FitView(
+    return MemoryFit(
         None if required is None else memory_gb * GIB >= required,
         None if hot is None else dram_gb * GIB >= HOT_HEADROOM * hot,
     )

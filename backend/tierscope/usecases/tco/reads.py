@@ -13,14 +13,14 @@ from tierscope.domain.tco.scenario import Scenario
 from tierscope.storage.tco.scenarios import find_scenario
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.tco.answers import (
-    BaselineView,
+    Baseline,
     BreakEvenView,
     ComparedView,
     ComparisonView,
-    DifferenceView,
+    Difference,
     EvaluationView,
-    LossView,
-    MemoryView,
+    LossSource,
+    MemoryNeed,
     MissingView,
     OptionView,
 )
@@ -153,7 +153,7 @@ def cost_document(
     found = [find_loss(path, host, facts) for path, host in hosts]
     missing = (*inputs.missing, *(item for item in found if isinstance(item, MissingView)))
     need = find_need(document, facts)
-    memory = need if isinstance(need, MemoryView) else None
+    memory = need if isinstance(need, MemoryNeed) else None
     empty = EvaluationView(
         name=document.name,
         currency=document.currency,
@@ -179,8 +179,8 @@ def _answered(
     empty: EvaluationView,
     scenario: Scenario,
     evaluation: Evaluation,
-    losses: list[LossView],
-    memory: MemoryView | None,
+    losses: list[LossSource],
+    memory: MemoryNeed | None,
 ) -> EvaluationView:
     baseline, design = evaluation.baseline, scenario.baseline
     fit = judge_fit(memory, memory_gb=design.memory_gb, dram_gb=design.dram_gb)
@@ -188,11 +188,11 @@ def _answered(
         _option(result, loss, memory, dram_gb=option.dram_gb)
         for result, option, loss in zip(evaluation.options, scenario.options, losses[1:], strict=True)
     )
-    shown = BaselineView(baseline.name, baseline.per_host, baseline.fleet, losses[0], fit)
+    shown = Baseline(baseline.name, baseline.per_host, baseline.fleet, losses[0], fit)
     return replace(empty, baseline=shown, options=options)
 
 
-def _option(result: OptionResult, loss: LossView, memory: MemoryView | None, *, dram_gb: float) -> OptionView:
+def _option(result: OptionResult, loss: LossSource, memory: MemoryNeed | None, *, dram_gb: float) -> OptionView:
     fit = judge_fit(memory, memory_gb=result.per_host.memory_gb, dram_gb=dram_gb)
     warnings = list(result.warnings)
     if fit is not None and fit.holds_required is False:
@@ -236,11 +236,11 @@ def _notes(inputs: Inputs, need: str | None, today: date) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def find_differences(documents: list[ScenarioDocument]) -> tuple[DifferenceView, ...]:
+def find_differences(documents: list[ScenarioDocument]) -> tuple[Difference, ...]:
     """The paths at which scenarios do not say the same."""
     flat = [dict(_leaves("", document.model_dump(mode="json"))) for document in documents]
     paths = dict.fromkeys(path for values in flat for path in values)
-    rows = [DifferenceView(path, tuple(values.get(path) for values in flat)) for path in paths]
+    rows = [Difference(path, tuple(values.get(path) for values in flat)) for path in paths]
     found = [row for row in rows if len(set(row.values)) > 1 and row.path not in ("name", "description")]
     return tuple(found[:MOST_DIFFERENCES])
 

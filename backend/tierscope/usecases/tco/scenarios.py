@@ -3,11 +3,12 @@
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.described import Described
 from tierscope.domain.tco.published import DEFAULTS, PRESET_CURRENCY, PRESETS, Preset
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.tco import scenarios as stored
@@ -31,20 +32,20 @@ from tierscope.usecases.tco.scenario_documents import (
     SkuDocument,
 )
 from tierscope.usecases.tco.scenario_files import parse_scenario, read_scenario, write_scenario
-from tierscope.usecases.tco.scenario_sliders import SLIDERS, Slider
+from tierscope.usecases.tco.scenario_sliders import SLIDERS, InputRange
 
 MAX_SCENARIOS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioItem:
-    """A stored scenario in a list."""
+    """A stored scenario in the list."""
 
     id: str
     name: str
     version: int
     currency: str
-    options: tuple[str, ...]
+    options: Annotated[tuple[str, ...], Described("Names of its options.")]
     created_at: datetime
     created_by: str
     changed_at: datetime
@@ -52,14 +53,14 @@ class ScenarioItem:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioView:
+class StoredScenario:
     """A stored scenario; `yaml` is the file as written, or one that says the same."""
 
     id: str
     name: str
-    version: int
+    version: Annotated[int, Described("Send it with a change: a change made from an older version is refused.")]
     spec: ScenarioDocument
-    yaml: str
+    yaml: Annotated[str, Described("The file as it was written, or one that says the same.")]
     created_at: datetime
     created_by: str
     changed_at: datetime
@@ -80,7 +81,7 @@ class DefaultsView:
 
     spec: ScenarioDocument
     yaml: str
-    ranges: tuple[Slider, ...]
+    ranges: tuple[InputRange, ...]
     dram_presets: tuple[PriceView, ...]
 
 
@@ -103,7 +104,7 @@ class Scenarios:
         more = encode_cursor(rows[limit - 1].id) if len(rows) > limit else None
         return ScenarioPage(tuple(_item(row) for row in rows[:limit] if _has_outline(row.spec)), more)
 
-    def show(self, scenario_id: str) -> ScenarioView:
+    def show(self, scenario_id: str) -> StoredScenario:
         """One scenario.
 
         Raises:
@@ -120,7 +121,7 @@ class Scenarios:
         yaml: str | None,
         actor: str,
         idempotency_key: str | None = None,
-    ) -> ScenarioView:
+    ) -> StoredScenario:
         """Store a scenario, given as values or as a file. The same key with the same content stores it once.
 
         Raises:
@@ -152,7 +153,7 @@ class Scenarios:
 
     def change(
         self, scenario_id: str, *, version: int, spec: ScenarioDocument | None, yaml: str | None, actor: str
-    ) -> ScenarioView:
+    ) -> StoredScenario:
         """Change a scenario that still has the version that the caller read.
 
         Raises:
@@ -290,9 +291,9 @@ def _item(row: ScenarioRow) -> ScenarioItem:
     )
 
 
-def _view(row: ScenarioRow) -> ScenarioView:
+def _view(row: ScenarioRow) -> StoredScenario:
     document = parse_scenario(row.spec)
-    return ScenarioView(
+    return StoredScenario(
         id=row.public_id,
         name=row.name,
         version=row.version,
@@ -305,7 +306,7 @@ def _view(row: ScenarioRow) -> ScenarioView:
     )
 
 
-def _show(session: ReadSession, scenario_id: str) -> ScenarioView:
+def _show(session: ReadSession, scenario_id: str) -> StoredScenario:
     row = stored.find_scenario(session, scenario_id)
     if row is None:
         raise _unknown(scenario_id)

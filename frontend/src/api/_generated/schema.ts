@@ -2877,7 +2877,10 @@ export interface components {
         };
         /**
          * AgentInfo
-         * @description The agent as it last reported on itself.
+         * @description What the agent costs, how it keeps to its budget, what it lost, and whether it is paused.
+         *
+         *     `budget_state`: within | backed_off | stopped, None where it does not say. Counts since the stream began, or in the
+         *     report's window for samples.
          */
         AgentInfo: {
             /** Budget Reason */
@@ -3442,7 +3445,7 @@ export interface components {
         };
         /**
          * BacktestScore
-         * @description A method on days that it had not seen; below 1 it errs less than repeating the last week.
+         * @description A method on days that it had not seen: below 1 it is better than repeating the last week.
          */
         BacktestScore: {
             /** Mase */
@@ -3509,7 +3512,7 @@ export interface components {
         };
         /**
          * Baseline
-         * @description The hosts of today.
+         * @description What the hosts of today cost.
          */
         Baseline: {
             fit: components["schemas"]["MemoryFit"] | null;
@@ -3576,7 +3579,7 @@ export interface components {
         };
         /**
          * Bin
-         * @description Draws whose saving lies in [lo, hi).
+         * @description Draws whose saving is in [lo, hi); the last bin holds its upper end too.
          */
         Bin: {
             /** Hi */
@@ -4068,7 +4071,7 @@ export interface components {
         };
         /**
          * CxlDevice
-         * @description A CXL memory device. `degraded`: its link is below its best; null where the kernel does not say.
+         * @description A CXL memory device with its link. `degraded`: the link is below its best; None where it does not say.
          */
         CxlDevice: {
             /** Aer Correctable */
@@ -4155,7 +4158,7 @@ export interface components {
         };
         /**
          * Difference
-         * @description A place in which the scenarios differ; values in their order, null where one says nothing.
+         * @description A place in which scenarios differ: what each says there, in the order asked; None where it says nothing.
          */
         Difference: {
             /** Path */
@@ -4188,7 +4191,7 @@ export interface components {
         };
         /**
          * Endurance
-         * @description How a swap drive wears.
+         * @description How a swap drive wears; `drive_life_years` None where nothing is written.
          */
         Endurance: {
             /**
@@ -4225,7 +4228,7 @@ export interface components {
         };
         /**
          * EnrolAnswer
-         * @description The host's id and its credential, shown this once.
+         * @description A new host and its credential, which is shown once.
          */
         EnrolAnswer: {
             /** Credential */
@@ -4326,7 +4329,7 @@ export interface components {
         };
         /**
          * Excluded
-         * @description A host of the service that is in no arm.
+         * @description A host of the service that is in no arm, and why.
          */
         Excluded: {
             /** Host Id */
@@ -4452,7 +4455,7 @@ export interface components {
         };
         /**
          * ExperimentItem
-         * @description A line of the list.
+         * @description A line of the list. `verdict` None until it has ended.
          */
         ExperimentItem: {
             /** Advice Id */
@@ -4502,7 +4505,7 @@ export interface components {
         };
         /**
          * ExperimentMetric
-         * @description One metric of an experiment. `verdict` null until the end.
+         * @description One metric: the effect relative to what the canary hosts would have had, and the same in its own unit.
          */
         ExperimentMetric: {
             /**
@@ -4545,7 +4548,7 @@ export interface components {
         };
         /**
          * ExperimentPlan
-         * @description Power before starting.
+         * @description The answer of /v1/experiments/plan.
          */
         ExperimentPlan: {
             baseline: components["schemas"]["Figure"];
@@ -4645,7 +4648,7 @@ export interface components {
         };
         /**
          * Feature
-         * @description One feature of a service beside its cluster's median.
+         * @description One feature of a service beside its cluster. None where it was not measured.
          */
         Feature: {
             /** Cluster Median */
@@ -4661,7 +4664,7 @@ export interface components {
         };
         /**
          * Figure
-         * @description One number with its evidence.
+         * @description One number with its evidence; `value` is None unless `status` is ok.
          */
         Figure: {
             /**
@@ -4765,7 +4768,7 @@ export interface components {
         };
         /**
          * Flatness
-         * @description How flat the optimum is.
+         * @description How flat the optimum is: `n_within` of `n` settings are as good; `spans` says how far each key can go.
          */
         Flatness: {
             /**
@@ -4795,7 +4798,10 @@ export interface components {
         };
         /**
          * Fleet
-         * @description A fleet that does the baseline's work, in whole hosts.
+         * @description A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
+         *
+         *     `total` is the cost over all years, `present_value` the same discounted to today; None with straight-line costs,
+         *     which have no price of money in them.
          */
         Fleet: {
             /** Annual */
@@ -4914,7 +4920,7 @@ export interface components {
         };
         /**
          * FleetStatistics
-         * @description Answer of /v1/fleet/statistics.
+         * @description The answer of /v1/fleet/statistics. `missing`: why there are no groups.
          */
         FleetStatistics: {
             /** Changes */
@@ -4936,7 +4942,7 @@ export interface components {
         };
         /**
          * FleetYear
-         * @description One year of a fleet; year 1 is today's demand.
+         * @description One year of a fleet: hosts for that year's demand, and their cost.
          */
         FleetYear: {
             /** Annual */
@@ -4999,7 +5005,7 @@ export interface components {
         };
         /**
          * Group
-         * @description Peer hosts.
+         * @description Peer hosts. `n_hosts`: of its newest hour.
          */
         Group: {
             key: components["schemas"]["GroupKey"];
@@ -5010,7 +5016,7 @@ export interface components {
         };
         /**
          * GroupKey
-         * @description What the hosts of a group have in common; null where inventories do not say.
+         * @description What the hosts of a group have in common. None where inventories do not say.
          */
         GroupKey: {
             /** Agent Version */
@@ -5037,7 +5043,7 @@ export interface components {
         };
         /**
          * GroupMetric
-         * @description One metric over a group.
+         * @description One metric over a group. `n` host-hours.
          */
         GroupMetric: {
             /** Label */
@@ -5062,7 +5068,7 @@ export interface components {
         };
         /**
          * Hardware
-         * @description Memory hardware beside the nodes. `hypervisor` null = unknown.
+         * @description All of it. `hypervisor`: none, or what the host runs under or runs; None where unknown.
          */
         Hardware: {
             /** Benches */
@@ -5361,7 +5367,7 @@ export interface components {
         };
         /**
          * HostRef
-         * @description A host of an arm.
+         * @description A host by its public id. `has_data`: values of the first metric before and after the change.
          */
         HostRef: {
             /**
@@ -5541,7 +5547,7 @@ export interface components {
         };
         /**
          * InputRange
-         * @description What an input may sensibly be, by its path in a scenario (`[]` = of each option).
+         * @description An input by its path in a scenario (`[]` = of each option), with its ends, step and unit.
          */
         InputRange: {
             /** Highest */
@@ -5582,7 +5588,7 @@ export interface components {
         };
         /**
          * InterleaveWeights
-         * @description Weights DRAM:CXL that suit the bandwidth of both.
+         * @description Weights DRAM:CXL that suit the bandwidth of both, and the factor that a bound service could gain.
          */
         InterleaveWeights: {
             /** Dram Weight */
@@ -5730,7 +5736,7 @@ export interface components {
         };
         /**
          * KnobAdvice
-         * @description One piece of advice. Nothing is changed on a host by this service.
+         * @description One piece of advice. `changes` is empty where it is no setting of the kernel; `note` then says what to do.
          */
         KnobAdvice: {
             /**
@@ -5763,7 +5769,7 @@ export interface components {
         };
         /**
          * KnobChange
-         * @description One setting of the kernel, as it stands and as it is proposed.
+         * @description One setting of the kernel; `rollback` is the value that was read.
          */
         KnobChange: {
             /** Current */
@@ -5780,7 +5786,7 @@ export interface components {
         };
         /**
          * KnobEvidence
-         * @description One number that made the rule fire.
+         * @description One number that made the rule fire; `figure` None where it is no figure of a window.
          */
         KnobEvidence: {
             /** @description Null where it is no figure of a window, such as the bits of a setting. */
@@ -5841,7 +5847,7 @@ export interface components {
         };
         /**
          * KnobState
-         * @description A setting beside those of hosts that run the same services on the same kernel.
+         * @description One setting: its value here, and the one that more than half of the group has. None where there is none.
          */
         KnobState: {
             /** Current */
@@ -5906,7 +5912,7 @@ export interface components {
         };
         /**
          * LabelUpload
-         * @description What a file changed, or would change. `unknown`: hosts that nobody knows.
+         * @description What a file changes, hosts that it names and nobody knows, and rows that cannot be used.
          */
         LabelUpload: {
             /** Changed */
@@ -6001,7 +6007,7 @@ export interface components {
         };
         /**
          * LoadedPoint
-         * @description Latency under one load.
+         * @description Latency under one load; the spread is None where it was not measured.
          */
         LoadedPoint: {
             /** Bandwidth Bytes Per S */
@@ -6030,7 +6036,7 @@ export interface components {
         };
         /**
          * Lookalike
-         * @description A service of the same cluster.
+         * @description A service of the same cluster; `distance` in standard deviations of the features, Euclidean.
          */
         Lookalike: {
             /**
@@ -6047,7 +6053,7 @@ export interface components {
         };
         /**
          * Lookalikes
-         * @description Answer of /v1/services/{id}/lookalikes.
+         * @description The answer of /v1/services/{id}/lookalikes. `cluster` None where the service stands with no other.
          */
         Lookalikes: {
             /**
@@ -6077,7 +6083,7 @@ export interface components {
         };
         /**
          * LossSource
-         * @description Where a loss of throughput is from.
+         * @description Where an option's loss of throughput is from. `low` and `high` are the ends, or the 5th and 95th percentile.
          */
         LossSource: {
             /**
@@ -6123,7 +6129,7 @@ export interface components {
         };
         /**
          * MemoryFit
-         * @description Whether a host holds what the work needs; null where that is not known.
+         * @description Whether a host holds what the work needs; None where that is not known.
          */
         MemoryFit: {
             /**
@@ -6349,7 +6355,7 @@ export interface components {
         };
         /**
          * NodeInfo
-         * @description One NUMA node with its tier and current use. Null where the host does not say.
+         * @description One NUMA node with its tier and current use. None where the host does not say.
          */
         NodeInfo: {
             /** Anon Bytes */
@@ -6488,7 +6494,7 @@ export interface components {
         };
         /**
          * Objectives
-         * @description Answer of /v1/services/{id}/revisit/objectives.
+         * @description The answer of the route.
          */
         Objectives: {
             axis: components["schemas"]["TimeAxis"];
@@ -6599,7 +6605,7 @@ export interface components {
         };
         /**
          * Outlier
-         * @description A host beyond 3.5 robust standard deviations of its group, on one side, hours in a row.
+         * @description A host beyond 3.5 robust standard deviations of its group, on one side, for `windows` hours in a row.
          */
         Outlier: {
             group: components["schemas"]["GroupKey"];
@@ -6858,7 +6864,7 @@ export interface components {
         };
         /**
          * PauseInfo
-         * @description Whether the service told the agent to pause. `everywhere`: every host's agent.
+         * @description Whether a host's agent may work. `heat` follows from `paused`, or holds by itself.
          */
         PauseInfo: {
             /** Actor */
@@ -6874,7 +6880,7 @@ export interface components {
         };
         /**
          * PerHost
-         * @description The cost of one host.
+         * @description The cost of one host. `work` is its throughput over that of one that loses nothing.
          */
         PerHost: {
             /** Annual */
@@ -7156,7 +7162,7 @@ export interface components {
         };
         /**
          * Power
-         * @description What the arms can find with power 0.8 at the 5 % level.
+         * @description What the arms can find. `correlation`: of host means in two windows before the change.
          */
         Power: {
             /**
@@ -7188,7 +7194,7 @@ export interface components {
         };
         /**
          * PowerPoint
-         * @description The smallest effect that so many hosts in each arm find.
+         * @description The smallest effect that so many hosts in each arm find with power 0.8.
          */
         PowerPoint: {
             /** Detectable Effect Ratio */
@@ -7378,7 +7384,7 @@ export interface components {
         };
         /**
          * PublishedSaving
-         * @description A published saving, to hold the result against.
+         * @description A saving that somebody published, to hold a claim against.
          */
         PublishedSaving: {
             /** High Ratio */
@@ -7550,7 +7556,7 @@ export interface components {
         };
         /**
          * RatioAssumption
-         * @description What was taken to be so and not measured.
+         * @description What was taken to be so and not measured; `grounding` as of figures.
          */
         RatioAssumption: {
             /** Grounding */
@@ -7615,7 +7621,9 @@ export interface components {
         };
         /**
          * RatioPlacement
-         * @description Which placement the shares are of.
+         * @description Which placement the shares are of: `best_static`, or `simulated:<policy>` with the best static one `beside`.
+         *
+         *     `chosen_beside`: the ratio that would be advised with that one, None for none.
          */
         RatioPlacement: {
             /**
@@ -7677,7 +7685,7 @@ export interface components {
         };
         /**
          * RatioPosterior
-         * @description Belief about the slowdown at one share of accesses on slow memory: ln a is normal.
+         * @description Belief about the slowdown at the share `at_share` of accesses on slow memory: ln a is normal.
          */
         RatioPosterior: {
             /** At Share */
@@ -7702,7 +7710,7 @@ export interface components {
         };
         /**
          * RatioSensitivity
-         * @description Which ratio would be chosen at both ends of an assumption's range; null = all DRAM.
+         * @description Which ratio would be chosen at both ends of an assumption's range; None = all DRAM.
          */
         RatioSensitivity: {
             /** Chosen High */
@@ -7718,7 +7726,7 @@ export interface components {
         };
         /**
          * RatioSweep
-         * @description Losses over all DRAM shares.
+         * @description Losses over all DRAM shares; the upper ones hold with the level of the answer.
          */
         RatioSweep: {
             /** Dram Ratio */
@@ -7782,7 +7790,7 @@ export interface components {
         };
         /**
          * ReceiverSecret
-         * @description A secret that a receiver names, and whether it has a value where this process runs.
+         * @description A secret of a receiver: where it is, and whether there is a value. Never the value.
          */
         ReceiverSecret: {
             /** Field */
@@ -8139,7 +8147,7 @@ export interface components {
         };
         /**
          * RuleProblem
-         * @description What is wrong, where, and what to do.
+         * @description `at`: the field, with the column in a condition: `expression:12`.
          */
         RuleProblem: {
             /**
@@ -8578,7 +8586,7 @@ export interface components {
         };
         /**
          * SearchPoint
-         * @description Settings that were tried.
+         * @description Settings that were tried; `loss` None where not known.
          */
         SearchPoint: {
             /** Loss */
@@ -8978,7 +8986,7 @@ export interface components {
         };
         /**
          * Setting
-         * @description Something that can be set. Switches are 0 and 1.
+         * @description Something that can be set; switches are 0 and 1.
          */
         Setting: {
             /** Default */
@@ -9042,7 +9050,7 @@ export interface components {
         };
         /**
          * Sign
-         * @description A number that spoke for or against a verdict.
+         * @description A number that spoke for or against: its name, value and unit.
          */
         Sign: {
             /** Name */
@@ -9127,7 +9135,7 @@ export interface components {
         };
         /**
          * SimulatorPolicy
-         * @description A placement policy.
+         * @description A policy with its settings.
          */
         SimulatorPolicy: {
             /** Has Slow Tier */
@@ -9181,7 +9189,7 @@ export interface components {
         };
         /**
          * SkuHosts
-         * @description Hosts of a SKU.
+         * @description Hosts of a SKU, without and with tiering.
          */
         SkuHosts: {
             /** Sku */
@@ -9313,7 +9321,7 @@ export interface components {
         };
         /**
          * StateCounts
-         * @description Subjects by state.
+         * @description Subjects of a rule by state.
          */
         StateCounts: {
             /** Firing */
@@ -9359,7 +9367,7 @@ export interface components {
         };
         /**
          * StoredScenario
-         * @description A stored scenario.
+         * @description A stored scenario; `yaml` is the file as written, or one that says the same.
          */
         StoredScenario: {
             /**
@@ -9394,7 +9402,7 @@ export interface components {
         };
         /**
          * Subtracted
-         * @description Memory that no tier move can change.
+         * @description Memory that no tier move can change; `bytes` None where that is not known.
          */
         Subtracted: {
             /** Bytes */
@@ -9528,7 +9536,7 @@ export interface components {
         };
         /**
          * SweepCell
-         * @description One run. Rates are those of the mean host, scaled up to all its pages.
+         * @description One run. Rates and bytes are those of the mean host; `error`: why there are no figures.
          */
         SweepCell: {
             /**
@@ -9744,7 +9752,7 @@ export interface components {
         };
         /**
          * SweepRun
-         * @description One run with all its totals, of the mean host, and its series.
+         * @description One run with all its totals and its series; these are None where the run has an error.
          */
         SweepRun: {
             /**
@@ -9832,7 +9840,7 @@ export interface components {
         };
         /**
          * SweepSearch
-         * @description The knob search of one policy at one DRAM share.
+         * @description The search of one policy at one DRAM share. `best` and `flatness` None until a loss is known.
          */
         SweepSearch: {
             best: components["schemas"]["SearchBest"] | null;
@@ -9850,7 +9858,7 @@ export interface components {
         };
         /**
          * SweepSource
-         * @description What a sweep replays.
+         * @description What a sweep replays. `host_id` None: all sampled hosts of the service; `name` is for people.
          */
         SweepSource: {
             /**
@@ -9925,7 +9933,7 @@ export interface components {
         };
         /**
          * SweepTask
-         * @description One policy of a sweep.
+         * @description One policy of a sweep: `done` of `total` runs.
          */
         SweepTask: {
             /** Done */
@@ -10008,7 +10016,7 @@ export interface components {
         };
         /**
          * TcoInput
-         * @description An input as it was used.
+         * @description A shared input as it was used, with where it is from and the day it held on; None where nobody says.
          */
         TcoInput: {
             /** Date */
@@ -10104,7 +10112,7 @@ export interface components {
         };
         /**
          * TestAnswer
-         * @description What became of the test.
+         * @description What became of a test: `said` why it failed, or what is to be known all the same.
          */
         TestAnswer: {
             /** Delivered */
@@ -10258,7 +10266,7 @@ export interface components {
         };
         /**
          * TornadoBar
-         * @description The saving with one input at the ends of its range; widest reach first.
+         * @description The saving with one input at the ends of its range; `input` is a shared input, `loss` or `swap_out_mb_per_s`.
          */
         TornadoBar: {
             /** High */
@@ -10314,7 +10322,7 @@ export interface components {
         };
         /**
          * Trends
-         * @description A placebo change between two windows before the real one; null where it cannot be told.
+         * @description A placebo change between two windows before the real one. `parallel` None where it cannot be told.
          */
         Trends: {
             /** P Value */
@@ -10336,7 +10344,7 @@ export interface components {
         };
         /**
          * Unmovable
-         * @description Memory of a node that no tier move can take away; null where the kernel does not say.
+         * @description Memory of a node that no tier move can take away. None where the kernel does not say.
          */
         Unmovable: {
             /** Hugetlb Bytes */
