@@ -1,6 +1,6 @@
-//! Reuse gaps: the time from an activity of a page to its next one.
+//! Reuse intervals: the time from an activity of a page to its next one.
 //!
-//! Definitions: docs/method/heat.md, "Reuse gaps". A gap is closed by re-access, freed by unmap, or censored when its
+//! Definitions: docs/method/heat.md, "Reuse intervals". A gap is closed by re-access, freed by unmap, or censored when its
 //! end can no longer be seen; each gap ends once, so sums over blocks of intervals stay exact.
 
 use crate::heat::GAP_BINS;
