@@ -1,4 +1,4 @@
-"""One stored row of any kind that cannot be read is set aside: the others go on, the status names it, it can go."""
+"""One stored row of any kind that cannot be read is quarantined: the others work, the status names it, it can go."""
 
 import json
 from collections.abc import Iterator
@@ -59,9 +59,9 @@ def spoil(database: Database, table: str, column: str, public_id: str, body: str
 
 
 def finding(client: httpx.Client) -> str:
-    """What the status says of rows that are set aside; empty where there are none."""
+    """What the status says of rows that are quarantined; empty where there are none."""
     worker = next(part for part in client.get("/v1/status").json()["components"] if part["name"] == "worker")
-    return str(worker["detail"]) if "set aside" in worker["detail"] else ""
+    return str(worker["detail"]) if "quarantined" in worker["detail"] else ""
 
 
 def make(client: httpx.Client, path: str, body: dict[str, Any]) -> str:
