@@ -111,7 +111,7 @@ def test_futile_ping_pong_warns_turns_critical_and_stays(database: Database, str
         assert "promote_rate_limit" in (view.stop_moving.how or "")
     else:
         assert (view.stop_moving.advised, view.stop_moving.how) == (False, None)
-        assert "less than the floors" in view.stop_moving.why
+        assert "less than the action threshold" in view.stop_moving.why
 
 
 @pytest.mark.parametrize("stretch", [1, 30])
