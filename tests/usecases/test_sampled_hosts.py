@@ -259,7 +259,8 @@ def test_a_host_known_by_prometheus_alone_has_capacity_and_is_under_the_rules(da
     assert EvaluateRules(database, lambda: now).run().failed == []
     sent = utc_now()
     send(request(int(sent.timestamp() * 1000)))
-    for seconds in (60, 70):  # the rows, then what is made of them
+    # The rows once the last minute has ended and the scrapes of its end were waited for, then what is made of them.
+    for seconds in (66, 76):
         drain(database, sent + timedelta(seconds=seconds))
     EvaluateRules(database, lambda: sent + timedelta(minutes=5)).run()
     with database.read() as session:
