@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fixtures.memory import data_parent
+from fixtures.shifted_clock import standing_time
 
 # One thread per test process: small problems of linear algebra wait for each other where threads outnumber cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -17,7 +18,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from tierscope.core.clock import clock_set, utc_now
+from tierscope.core.clock import clock_set
 
 pytest_plugins = [
     "fixtures.server_logs",
@@ -86,7 +87,7 @@ def standing_clock(request: pytest.FixtureRequest) -> Iterator[None]:
     if goes_on or request.node.get_closest_marker("running_clock") is not None:
         yield
         return
-    now = utc_now()
+    now = standing_time(request.node.nodeid)
     with clock_set(lambda: now):
         yield
 

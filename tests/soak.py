@@ -3,6 +3,7 @@
 python tests/soak.py [ROUND...] [--seed N] [--pytest ARGUMENTS]
 
 All programs of a round tell its time by libfaketime; downloads are over before. Two processes keep both cores busy.
+Clocks that stand still for a module stand within seconds of an edge: the round's, or that of a ten-minute bucket.
 The exit status is 1 where a round has failed; its log is in .build/logs/soak.
 """
 
@@ -32,19 +33,32 @@ _LONGEST_S = 3 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A moment at which a run begins, and the time zone of its programs."""
+    """A moment at which a run begins, the edge of time that it meets, and the time zone of its programs."""
 
     begins: datetime
+    edge: datetime
     zone: str
     what: str
 
 
 ROUNDS = {
-    "midnight": Round(datetime(2026, 11, 25, 23, 58, tzinfo=UTC), "UTC", "two minutes before midnight"),
-    "month": Round(datetime(2027, 1, 31, 23, 56, tzinfo=UTC), "UTC", "the end of a month"),
-    "leap-day": Round(datetime(2028, 2, 28, 23, 57, tzinfo=UTC), "UTC", "the night to 29 February"),
+    "midnight": Round(
+        datetime(2026, 11, 25, 23, 58, tzinfo=UTC),
+        datetime(2026, 11, 26, tzinfo=UTC),
+        "UTC",
+        "two minutes before midnight",
+    ),
+    "month": Round(
+        datetime(2027, 1, 31, 23, 56, tzinfo=UTC), datetime(2027, 2, 1, tzinfo=UTC), "UTC", "the end of a month"
+    ),
+    "leap-day": Round(
+        datetime(2028, 2, 28, 23, 57, tzinfo=UTC), datetime(2028, 2, 29, tzinfo=UTC), "UTC", "the night to 29 February"
+    ),
     "daylight-saving": Round(
-        datetime(2026, 10, 25, 0, 57, tzinfo=UTC), "Europe/Berlin", "clocks go back from 3:00 to 2:00"
+        datetime(2026, 10, 25, 0, 57, tzinfo=UTC),
+        datetime(2026, 10, 25, 1, tzinfo=UTC),
+        "Europe/Berlin",
+        "clocks go back from 3:00 to 2:00",
     ),
 }
 
@@ -68,7 +82,7 @@ def play(name: str, seed: int, arguments: list[str], folder: Path) -> int:
     chosen = ROUNDS[name]
     LOGS.mkdir(parents=True, exist_ok=True)
     offset_s = int(chosen.begins.timestamp() - time.time())
-    clock = run_variables(folder / name, offset_s)
+    clock = run_variables(folder / name, offset_s, chosen.edge)
     command = [
         *(sys.executable, "-m", "pytest", "-n", str(PROCESSES), "--dist", "loadscope"),
         *("-p", "randomly", f"--randomly-seed={seed}", "-p", "no:cacheprovider", f"--failures={LOGS / name}.jsonl"),
