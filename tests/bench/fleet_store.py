@@ -223,7 +223,7 @@ def _sum_fleet_moves(database: Database, start: datetime, now: datetime) -> None
 
 
 def _describe_ledgers(database: Database) -> Ledgers:
-    plan = plan_host(KEYS, Tiers(frozenset({0}), known=True))
+    plan = plan_host(KEYS, Tiers(frozenset({0}), known=True), page_bytes=4096)
     empty = Ledger(*(np.zeros(shape) for shape in (0, 0, (0, 0), (0, 0), 0)))  # type: ignore[arg-type]
     with database.write() as transaction:
         replace_ledger(transaction, 1, 0, [], empty, plan)

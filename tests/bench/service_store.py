@@ -143,7 +143,7 @@ def seed_moves(database: Database, seeded: Seeded, *, days: int) -> None:
     with database.write() as transaction:
         ensure_partitions(transaction, start, seeded.end)
     rng = np.random.default_rng(3)
-    plan = plan_host(KEYS, Tiers(frozenset({0}), known=True))
+    plan = plan_host(KEYS, Tiers(frozenset({0}), known=True), page_bytes=4096)
     kept = [column.column.key for column in plan.columns if column.plus]
     times_us = int(start.timestamp()) * 10**6 + np.arange(1, days * 1440 + 1) * MINUTE_US
     columns = ("host_id", "service_id", "ts", "dt_seconds", *kept, "trust_id")

@@ -17,7 +17,6 @@ from tierscope.domain.ledger.states import (
     judge_with_host,
     no_more,
     scale_spans,
-    some_rows,
 )
 
 MINUTE = 60.0
@@ -113,7 +112,7 @@ def test_windows_are_judged_at_the_same_times_however_the_ledger_is_cut() -> Non
         follow_judged(part, spans, note)
         return found
 
-    whole, later = judged_at(rows), judged_at(some_rows(rows, 57, 200))
+    whole, later = judged_at(rows), judged_at(rows.rows(slice(57, 200)))
     assert len(whole) == pytest.approx(180 / 4, abs=1)
     assert later - {float(rows.times_s[76])} == {at for at in whole if at > rows.times_s[76]}
 

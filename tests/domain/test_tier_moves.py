@@ -1,5 +1,7 @@
 """The ledger: totals, resets, dialects, trust, and verdicts on recordings of real kernels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from factories.kernel_lab import load
-from tierscope.domain.counters.monotonic import Cause, differences, nominal_step
+from tierscope.domain.counters.monotonic import Cause, differences
 from tierscope.domain.ledger import (
     COLUMN_INDEX,
     Context,
@@ -19,6 +21,7 @@ from tierscope.domain.ledger import (
     plan_host,
     plan_service,
 )
+from tierscope.domain.ledger.machine import read_machine
 
 TIERS = Tiers(frozenset({0}), known=True)
 RECORDED_VERDICTS = {
@@ -38,9 +41,9 @@ RECORDED_VERDICTS = {
 def ledger_of(name: str, *, stretch: float = 1.0, service: bool = False) -> Ledger:
     times, keys, values, present = load(name)
     times = times[0] + (times - times[0]) * stretch
-    plan = plan_service(keys, ["cgroup:/load"], TIERS) if service else plan_host(keys, TIERS)
+    plan = plan_service(keys, ["cgroup:/load"], TIERS) if service else plan_host(keys, TIERS, page_bytes=4096)
     boots = np.zeros(len(times), np.int64)
-    return build_ledger(times, boots, values, present, plan, nominal_s=nominal_step(times))
+    return build_ledger(times, boots, values, present, plan)
 
 
 @pytest.mark.parametrize("name", sorted(RECORDED_VERDICTS))
@@ -101,10 +104,8 @@ def test_tpp_columns_come_from_tpp_counters() -> None:
     names = ["pgpromote_anon", "pgpromote_file", "pgdemote_anon", "pgdemote_file", "pgpromote_candidate"]
     keys = sorted(f"host|vmstat|{name}" for name in [*names, "pgpromote_candidate_demoted"])
     values = np.array([[0] * 6, [1, 2, 3, 4, 5, 6]], np.int64)
-    plan = plan_host(keys, TIERS)
-    ledger = build_ledger(
-        np.array([0.0, 60.0]), np.zeros(2, np.int64), values, np.ones((2, 6), bool), plan, nominal_s=60.0
-    )
+    plan = plan_host(keys, TIERS, page_bytes=4096)
+    ledger = build_ledger(np.array([0.0, 60.0]), np.zeros(2, np.int64), values, np.ones((2, 6), bool), plan)
     by_name = dict(zip(keys, (1, 2, 3, 4, 5, 6), strict=True))
     assert (
         ledger.total("promoted_pages") == by_name["host|vmstat|pgpromote_anon"] + by_name["host|vmstat|pgpromote_file"]
@@ -114,11 +115,21 @@ def test_tpp_columns_come_from_tpp_counters() -> None:
     assert plan.columns[COLUMN_INDEX["promoted_pages"]].trust == "bound"
 
 
+@pytest.mark.parametrize("page_bytes", [4096, 65536])
+def test_resident_memory_counts_pages_of_the_hosts_own_size(page_bytes: int) -> None:
+    keys = [f"node:0|vmstat|{name}" for name in ("nr_active_anon", "nr_inactive_file")]
+    machine = read_machine({"nodes": [{"id": 0}, {"id": 1}], "tiers": [{"rank": 0, "nodes": [0]}]})
+    values = np.array([[0, 0], [3, 4]], np.int64)
+    plan = replace(machine, page_bytes=page_bytes).plan(keys)
+    ledger = build_ledger(np.array([0.0, 60.0]), np.zeros(2, np.int64), values, np.ones((2, 2), bool), plan)
+    assert ledger.total("top_resident_bytes") == 7 * page_bytes
+
+
 def test_too_short_a_window_is_not_judged() -> None:
     times, keys, values, present = load("04-pingpong")
     few = slice(0, 4)
-    plan = plan_host(keys, TIERS)
-    ledger = build_ledger(times[few], np.zeros(4, np.int64), values[few], present[few], plan, nominal_s=2.0)
+    plan = plan_host(keys, TIERS, page_bytes=4096)
+    ledger = build_ledger(times[few], np.zeros(4, np.int64), values[few], present[few], plan)
     assert judge(ledger).word == "not_enough_data"
 
 

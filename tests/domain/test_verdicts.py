@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pytest
 
 from factories.kernel_lab import load
-from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMN_KEYS, Context, Ledger, Tiers, build_ledger, judge
 from tierscope.domain.ledger.evidence import gather
 from tierscope.domain.ledger.plan import plan_host, plan_service
@@ -52,9 +51,13 @@ class Counters:
 
     def ledger(self, *, service: bool = False) -> Ledger:
         """The host's ledger, or that of the load's cgroup."""
-        plan = plan_service(self.keys, ["cgroup:/load"], TIERS) if service else plan_host(self.keys, TIERS)
+        plan = (
+            plan_service(self.keys, ["cgroup:/load"], TIERS)
+            if service
+            else plan_host(self.keys, TIERS, page_bytes=4096)
+        )
         boots = np.zeros(len(self.times_s), np.int64)
-        return build_ledger(self.times_s, boots, self.values, self.present, plan, nominal_s=nominal_step(self.times_s))
+        return build_ledger(self.times_s, boots, self.values, self.present, plan)
 
     def rows(self, rows: slice) -> Counters:
         """Some of the snapshots."""
@@ -79,7 +82,7 @@ class Counters:
 def counters(name: str) -> Counters:
     """What the ledger of a host is made of; the rest is left out, that transformations are quick."""
     times_s, keys, values, present = load(name)
-    plan = plan_host(keys, TIERS)
+    plan = plan_host(keys, TIERS, page_bytes=4096)
     used = sorted({place for column in plan.columns for place in (*column.plus, *column.minus)})
     return Counters(times_s, tuple(keys[place] for place in used), values[:, used], present[:, used])
 

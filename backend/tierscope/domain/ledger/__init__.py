@@ -1,7 +1,7 @@
 """Tier moves: the ledger of promotions and demotions, normalised over kernel dialects, and what it says."""
 
 from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMN_KEYS, COLUMNS, Column, Dialect, Trust
-from tierscope.domain.ledger.ledger import Ledger, build_ledger, concatenate
+from tierscope.domain.ledger.ledger import Ledger, block_ledger, build_ledger, concatenate
 from tierscope.domain.ledger.ping_pong import (
     Bounded,
     Measured,
@@ -32,6 +32,7 @@ __all__ = [
     "Trust",
     "Verdict",
     "Word",
+    "block_ledger",
     "bound_churn",
     "build_ledger",
     "concatenate",

@@ -46,10 +46,3 @@ def list_resets(ledger: Ledger) -> list[tuple[float, str, list[str]]]:
         if lost or cause == Cause.GAP:
             found.append((float(ledger.times_s[i]), CAUSE_TEXT.get(cause, "unknown cause"), lost))
     return found
-
-
-def cut(ledger: Ledger, keep: npt.NDArray[np.bool_]) -> Ledger:
-    """Some of the rows."""
-    return Ledger(
-        ledger.times_s[keep], ledger.dt_seconds[keep], ledger.values[keep], ledger.present[keep], ledger.cause[keep]
-    )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.counters.monotonic import Bools, Cause, Differences, Floats, Ints, differences
+from tierscope.domain.counters.monotonic import Bools, Cause, Differences, Floats, Ints, differences, nominal_step
+from tierscope.domain.counters.packing import Block
 from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMN_KEYS
 from tierscope.domain.ledger.plan import ColumnPlan, Plan, pick
 
@@ -24,6 +25,15 @@ class Ledger:
     present: Bools
     cause: npt.NDArray[np.int8]
 
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+    def rows(self, index: Bools | slice) -> "Ledger":
+        """Some of the intervals."""
+        return Ledger(
+            self.times_s[index], self.dt_seconds[index], self.values[index], self.present[index], self.cause[index]
+        )
+
     def column(self, key: str) -> Floats:
         """One column as float64 [n], NaN where absent."""
         place = COLUMN_INDEX[key]
@@ -40,12 +50,12 @@ class Ledger:
         return float(self.dt_seconds[self.present[:, COLUMN_INDEX[key]]].sum())
 
 
-def build_ledger(times_s: Floats, boots: Ints, values: Ints, present: Bools, plan: Plan, *, nominal_s: float) -> Ledger:
+def build_ledger(times_s: Floats, boots: Ints, values: Ints, present: Bools, plan: Plan) -> Ledger:
     """Build the rows of samples 1..n-1 of a block; sample 0 is only the base of the first difference.
 
     A column is absent in a row as soon as one counter that it needs is: a sum with a hole in it is not a sum. A column
     that subtracts can be slightly negative in one interval, because the kernel's lines are not read at one instant;
-    it stays so, that totals remain last minus first.
+    it stays so, that totals remain last minus first. A step is a gap by the usual step of these samples.
     """
     n = max(len(times_s) - 1, 0)
     out = np.zeros((n, len(COLUMN_KEYS)), np.int64)
@@ -55,9 +65,15 @@ def build_ledger(times_s: Floats, boots: Ints, values: Ints, present: Bools, pla
         return Ledger(times_s[1:], np.diff(times_s), out, have, cause)
     picked = pick(plan)
     block, mask = values[:, picked.places], present[:, picked.places]
-    flow = differences(times_s, boots, block, mask, nominal_s=nominal_s)
-    cause = fill_rows(out, have, flow, block[1:], mask[1:], picked.columns, plan.page_bytes)
+    flow = differences(times_s, boots, block, mask, nominal_s=nominal_step(times_s))
+    cause = fill_rows(out, have, flow, block[1:], mask[1:], picked.columns)
     return Ledger(times_s[1:], flow.dt_seconds, out, have, cause)
+
+
+def block_ledger(block: Block, plan: Plan, *, after_s: float | None = None) -> Ledger:
+    """Build the rows of a block over whose keys `plan` was made; only those that end after `after_s`, if given."""
+    ledger = build_ledger(block.times_us / 1e6, block.boots, block.values, block.present, plan)
+    return ledger if after_s is None else ledger.rows(np.round(ledger.times_s, 6) > after_s)
 
 
 def fill_rows(
@@ -67,7 +83,6 @@ def fill_rows(
     after: Ints,
     after_present: Bools,
     columns: Sequence[ColumnPlan],
-    page_bytes: int,
 ) -> npt.NDArray[np.int8]:
     """Fill `out` and `have` [n, columns] from differences and the samples that end them; returns the causes [n]."""
     worst = np.zeros(len(out), np.int8)
@@ -77,8 +92,7 @@ def fill_rows(
         plus, minus = list(column.plus), list(column.minus)
         if column.column.gauge:
             have[:, place] = after_present[:, plus].all(axis=1)
-            unit = page_bytes if column.counters[0].startswith("nr_") else 1
-            out[:, place] = after[:, plus].sum(axis=1) * unit
+            out[:, place] = after[:, plus].sum(axis=1) * column.scale
             continue
         have[:, place] = flow.ok[:, plus].all(axis=1) & flow.ok[:, minus].all(axis=1)
         out[:, place] = flow.delta[:, plus].sum(axis=1) - flow.delta[:, minus].sum(axis=1)

@@ -1,10 +1,10 @@
 """What a host's inventory says that the ledger and its verdict need: tiers, the size of the top one, settings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tierscope.domain.ledger.plan import Tiers
+from tierscope.domain.ledger.plan import Plan, Tiers, plan_host, plan_service
 from tierscope.domain.ledger.verdict import Context
 
 FAST_TIERS = frozenset({"dram", "hbm"})
@@ -23,6 +23,12 @@ class Machine:
     balancing: int | None
     demotion: bool | None
     page_bytes: int
+
+    def plan(self, keys: Sequence[str], scope: str | None = None) -> Plan:
+        """How the ledger of the whole host, or of one service's `scope` on it, is made of a layout's `keys`."""
+        if scope is None:
+            return plan_host(keys, self.tiers, page_bytes=self.page_bytes)
+        return plan_service(keys, [scope], self.tiers)
 
     def context(self, limit_events: int | None) -> Context:
         """What a verdict on the host's ledger needs to know beside it."""

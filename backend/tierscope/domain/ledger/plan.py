@@ -33,7 +33,10 @@ class Tiers:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """How one column is made of places in a layout. No `plus` means that the column is not supported there."""
+    """How one column is made of places in a layout. No `plus` means that the column is not supported there.
+
+    `scale` is what a counter's unit is in the column's: bytes per page of a gauge whose counters are in pages.
+    """
 
     column: Column
     plus: tuple[int, ...]
@@ -41,6 +44,7 @@ class ColumnPlan:
     counters: tuple[str, ...]
     trust: Trust
     note: str
+    scale: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,6 @@ class Plan:
     dialect: Dialect
     variant: str
     columns: tuple[ColumnPlan, ...]
-    page_bytes: int
 
 
 Likeness = tuple[object, ...]
@@ -75,8 +78,8 @@ def pick(plan: Plan) -> PickedPlan:
         replace(column, plus=tuple(at[p] for p in column.plus), minus=tuple(at[p] for p in column.minus))
         for column in plan.columns
     )
-    made = tuple((column.plus, column.minus, column.counters[:1]) for column in columns)
-    return PickedPlan(plan, np.array(wanted, np.int64), columns, (len(wanted), plan.page_bytes, made))
+    made = tuple((column.plus, column.minus, column.scale) for column in columns)
+    return PickedPlan(plan, np.array(wanted, np.int64), columns, (len(wanted), made))
 
 
 def find_dialect(keys: Sequence[str]) -> tuple[Dialect, str]:
@@ -98,21 +101,21 @@ def find_dialect(keys: Sequence[str]) -> tuple[Dialect, str]:
     return "mainline", "mainline" + (": " + ", ".join(traits) if traits else "")
 
 
-def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int = 4096) -> Plan:
-    """Plan the ledger of the whole host over a layout's `keys`."""
+def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int) -> Plan:
+    """Plan the ledger of the whole host over a layout's `keys`. `page_bytes`: what its kernel counts LRU lists in."""
     dialect, variant = find_dialect(keys)
     index = {key: place for place, key in enumerate(keys)}
     columns = []
     for column in COLUMNS:
         if column.gauge:
-            columns.append(_plan_host_gauge(column, index, tiers))
+            columns.append(_plan_host_gauge(column, index, tiers, page_bytes))
             continue
         terms = column.tpp if dialect == "tpp" and column.tpp is not None else column.host
         columns.append(_plan_terms(column, terms, index, ("host",)))
-    return Plan(dialect, variant, tuple(columns), page_bytes)
+    return Plan(dialect, variant, tuple(columns))
 
 
-def plan_service(keys: Sequence[str], scopes: Sequence[str], tiers: Tiers, *, page_bytes: int = 4096) -> Plan:
+def plan_service(keys: Sequence[str], scopes: Sequence[str], tiers: Tiers) -> Plan:
     """Plan the ledger of a service over the cgroup `scopes` that belong to it (`cgroup:<path>`)."""
     dialect, variant = find_dialect(keys)
     index = {key: place for place, key in enumerate(keys)}
@@ -125,7 +128,7 @@ def plan_service(keys: Sequence[str], scopes: Sequence[str], tiers: Tiers, *, pa
             columns.append(ColumnPlan(column, (), (), (), "not_supported", note))
         else:
             columns.append(_plan_terms(column, column.service, index, scopes))
-    return Plan(dialect, variant, tuple(columns), page_bytes)
+    return Plan(dialect, variant, tuple(columns))
 
 
 def _plan_terms(column: Column, terms: Terms, index: dict[str, int], scopes: Sequence[str]) -> ColumnPlan:
@@ -149,7 +152,7 @@ def _plan_terms(column: Column, terms: Terms, index: dict[str, int], scopes: Seq
     return ColumnPlan(column, tuple(plus), tuple(minus), tuple(dict.fromkeys(used)), terms.trust, terms.note)
 
 
-def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers) -> ColumnPlan:
+def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers, page_bytes: int) -> ColumnPlan:
     top = column.key.startswith("top_")
     plus, counters = [], []
     for key, place in index.items():
@@ -160,7 +163,7 @@ def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers) -> Col
             if node.isdigit() and (int(node) in tiers.top_nodes) == top:
                 plus.append(place)
                 counters.append(name)
-    return _gauge(column, plus, counters, tiers)
+    return _gauge(column, plus, counters, tiers, page_bytes)
 
 
 def _plan_service_gauge(column: Column, index: dict[str, int], scopes: Sequence[str], tiers: Tiers) -> ColumnPlan:
@@ -176,9 +179,9 @@ def _plan_service_gauge(column: Column, index: dict[str, int], scopes: Sequence[
     return _gauge(column, plus, counters, tiers)
 
 
-def _gauge(column: Column, plus: list[int], counters: list[str], tiers: Tiers) -> ColumnPlan:
+def _gauge(column: Column, plus: list[int], counters: list[str], tiers: Tiers, scale: int = 1) -> ColumnPlan:
     if not tiers.known:
         return ColumnPlan(column, (), (), (), "not_supported", "The host did not say which node is in which tier.")
     if not plus:
         return ColumnPlan(column, (), (), (), "not_supported", NO_GAUGE)
-    return ColumnPlan(column, tuple(plus), (), tuple(dict.fromkeys(counters)), "exact", column.host.note)
+    return ColumnPlan(column, tuple(plus), (), tuple(dict.fromkeys(counters)), "exact", column.host.note, scale)

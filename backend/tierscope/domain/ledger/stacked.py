@@ -29,7 +29,7 @@ class Pairs:
     after_present: Bools
 
 
-def build_stacked(pairs: Pairs, columns: Sequence[ColumnPlan], page_bytes: int) -> Ledger:
+def build_stacked(pairs: Pairs, columns: Sequence[ColumnPlan]) -> Ledger:
     """The rows of `build_ledger` for differences of several hosts under plans of one likeness."""
     flow = step_differences(
         pairs.before,
@@ -42,5 +42,5 @@ def build_stacked(pairs: Pairs, columns: Sequence[ColumnPlan], page_bytes: int) 
     n = len(pairs.times_s)
     out = np.zeros((n, len(COLUMN_KEYS)), np.int64)
     have = np.zeros((n, len(COLUMN_KEYS)), bool)
-    cause = fill_rows(out, have, flow, pairs.after, pairs.after_present, columns, page_bytes)
+    cause = fill_rows(out, have, flow, pairs.after, pairs.after_present, columns)
     return Ledger(pairs.times_s, pairs.dt_seconds, out, have, cause)

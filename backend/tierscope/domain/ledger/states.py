@@ -94,14 +94,6 @@ def no_more(n: int) -> Beside:
     return Beside(np.full(n, np.nan), np.full(n, np.nan))
 
 
-def some_rows(ledger: Ledger, first: int, end: int) -> Ledger:
-    """Rows [first, end)."""
-    part = slice(first, end)
-    return Ledger(
-        ledger.times_s[part], ledger.dt_seconds[part], ledger.values[part], ledger.present[part], ledger.cause[part]
-    )
-
-
 def follow_measured(ledger: Ledger, dram_bytes: float | None) -> Followed:
     """States on a TPP kernel: by the share of promotion candidates that were demoted before."""
     candidates, again = ledger.column("promotion_candidates_pages"), ledger.column("candidates_demoted")
@@ -159,7 +151,7 @@ def judge_rows(
 
     What is known beside the ledger is asked for only where the verdict is futile.
     """
-    part = some_rows(ledger, first, end)
+    part = ledger.rows(slice(first, end))
     verdict = judge(part, context)
     if verdict.word != "futile_ping_pong":
         return Judgement(futile=False, sure=True, verdict=verdict)
@@ -179,7 +171,7 @@ def judge_rows(
 
 def judge_moves(ledger: Ledger, context: Context, first: int, end: int) -> Judgement:
     """Judge rows [first, end) by the verdict alone."""
-    verdict = judge(some_rows(ledger, first, end), context)
+    verdict = judge(ledger.rows(slice(first, end)), context)
     return Judgement(verdict.word == "futile_ping_pong", verdict.confidence != "possible", verdict)
 
 
@@ -196,7 +188,7 @@ def judge_with_host(own: Judgement, part: Ledger, host: Ledger, host_context: Co
     inside = np.flatnonzero((host.times_s > start) & (host.times_s <= part.times_s[-1]))
     if not len(inside):
         return own
-    around = some_rows(host, int(inside[0]), int(inside[-1]) + 1)
+    around = host.rows(slice(int(inside[0]), int(inside[-1]) + 1))
     if _moved(part) < BALANCE_MIN * _moved(around):
         return own
     found = judge_moves(around, host_context, 0, len(around.times_s))

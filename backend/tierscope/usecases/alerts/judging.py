@@ -24,7 +24,6 @@ from tierscope.domain.ledger.states import (
     judge_rows,
     no_more,
     scale_spans,
-    some_rows,
 )
 from tierscope.domain.ledger.verdict import Verdict
 from tierscope.storage.base.subjects import hosts_by_id
@@ -100,7 +99,7 @@ class IntervalJudge:
         def judge_window(first: int, end: int) -> Judgement:
             key = (float(rows.times_s[first]), float(rows.times_s[end - 1]))
             if key not in self.known:
-                limits = some_rows(rows, first, end).total("limit_events")
+                limits = rows.rows(slice(first, end)).total("limit_events")
                 self.known[key] = judge_rows(rows, self.machine.context(limits), beside, first, end)
             return self.known[key]
 
@@ -125,7 +124,7 @@ class IntervalJudge:
         found = np.full(len(places), np.nan)
         for number, place in enumerate(places):
             if self.last_verdict is None or number % every == every - 1 or number == len(places) - 1:
-                newest = some_rows(rows, max(place + 1 - RECENT_ROWS, 0), place + 1)
+                newest = rows.rows(slice(max(place + 1 - RECENT_ROWS, 0), place + 1))
                 self.last_verdict = judge_recent(newest, self.facts)
             found[number] = verdict_number(self.last_verdict.word)
         return found

@@ -26,7 +26,6 @@ from tierscope.domain.ledger.states import (
     judge_rows,
     judge_with_host,
     scale_spans,
-    some_rows,
 )
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, newest_inventories
 from tierscope.storage.ledger.rows import recorded_seconds, sum_flows
@@ -167,12 +166,12 @@ def _history(subject: _Subject, beside: BesideReads, recorded_s: float, window: 
         return around_it(first, end, judge_rows(rows, context(first, end), known, first, end))
 
     def context(first: int, end: int) -> Context:
-        return subject.context(some_rows(rows, first, end), known.throughput[first:end])
+        return subject.context(rows.rows(slice(first, end)), known.throughput[first:end])
 
     def around_it(first: int, end: int, found: Judgement) -> Judgement:
         if around is None or limits is None:
             return found
-        return judge_with_host(found, some_rows(rows, first, end), around.ledger, limits)
+        return judge_with_host(found, rows.rows(slice(first, end)), around.ledger, limits)
 
     if part.plan.dialect == "tpp":
         followed = follow_measured(rows, part.machine.top_bytes)
@@ -181,7 +180,7 @@ def _history(subject: _Subject, beside: BesideReads, recorded_s: float, window: 
     inside = np.flatnonzero(rows.times_s > window.start.timestamp())
     first, end = (int(inside[0]), len(rows.times_s)) if len(inside) else (0, 0)
     return HostHistory(
-        part=HostLedger(part.host, part.machine, part.plan, some_rows(rows, first, end)),
+        part=HostLedger(part.host, part.machine, part.plan, rows.rows(slice(first, end))),
         inventory=subject.inventory,
         rows=rows,
         spans=spans,

@@ -3,12 +3,9 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-import numpy as np
-
 from tierscope.core.database import ReadSession
-from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.fleet.host_facts import HostFacts
-from tierscope.domain.ledger import Context, Ledger, Plan, Verdict, build_ledger, judge, plan_host
+from tierscope.domain.ledger import Context, Ledger, Plan, Verdict, block_ledger, judge, plan_host
 from tierscope.storage.base.retention import kept
 from tierscope.storage.counters.recent import read_recent
 from tierscope.storage.counters.schemas import read_layouts
@@ -57,17 +54,14 @@ def _from_live(session: ReadSession, rows: Sequence[HostRow], facts: Mapping[int
     names = read_layouts(session, by_layout)
     keys: dict[int, set[str]] = {layout_id: set() for layout_id in by_layout}
     for layout_id, host_ids in by_layout.items():
-        for tiers in {facts[host_id].tiers for host_id in host_ids}:
-            plan = plan_host(names[layout_id], tiers)
+        for tiers, page_bytes in {(facts[host_id].tiers, facts[host_id].page_bytes) for host_id in host_ids}:
+            plan = plan_host(names[layout_id], tiers, page_bytes=page_bytes)
             keys[layout_id] |= {names[layout_id][place] for place in _places(plan)}
     blocks = read_recent(session, by_layout, {layout_id: sorted(wanted) for layout_id, wanted in keys.items()})
     found: dict[int, Ledger] = {}
     for host_id, block in blocks.items():
         plan = plan_host(block.keys, facts[host_id].tiers, page_bytes=facts[host_id].page_bytes)
-        times = block.times_us.astype(np.float64) / 1e6
-        found[host_id] = build_ledger(
-            times, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times)
-        )
+        found[host_id] = block_ledger(block, plan)
     return found
 
 

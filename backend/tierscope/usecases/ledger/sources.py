@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-import numpy as np
-
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.base.jobs import COUNTERS
-from tierscope.domain.counters.monotonic import nominal_step
-from tierscope.domain.ledger import Ledger, Plan, Tiers, build_ledger, concatenate, plan_host, plan_service
-from tierscope.domain.ledger.flows import cut
+from tierscope.domain.ledger import Ledger, Plan, block_ledger, concatenate
 from tierscope.domain.ledger.machine import Machine, read_machine
 from tierscope.storage.base.dirty_buckets import pending_buckets
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, layouts_in, newest_inventories
@@ -49,20 +45,16 @@ def read_ledgers(
     for host in hosts:
         machine = read_machine(inventories.get(host.id))
         keys = _keys_in(session, host, window)
-        plan = _plan(keys, machine.tiers, scope)
-        ledger = stored.get(host.id) or concatenate([])
+        plan = machine.plan(keys, scope)
+        ledger = stored.get(host.id, concatenate([]))
         if any(column.plus for column in plan.columns):
             fresh_from = _fresh_from(ledger, pending.get(host.id), window)
-            fresh = compute_ledger(session, host.id, machine.tiers, (fresh_from, window.end), scope)
+            fresh = compute_ledger(session, host.id, machine, (fresh_from, window.end), scope)
             if fresh is not None:
-                kept = cut(ledger, ledger.times_s <= fresh_from.timestamp())
+                kept = ledger.rows(ledger.times_s <= fresh_from.timestamp())
                 ledger = concatenate([kept, fresh])
         found.append(HostLedger(host, machine, plan, ledger))
     return found
-
-
-def _plan(keys: Sequence[str], tiers: Tiers, scope: str | None) -> Plan:
-    return plan_host(keys, tiers) if scope is None else plan_service(keys, [scope], tiers)
 
 
 def _keys_in(session: ReadSession, host: SubjectHost, window: Window) -> tuple[str, ...]:
@@ -83,7 +75,7 @@ def _fresh_from(stored: Ledger, pending: datetime | None, window: Window) -> dat
 
 
 def compute_ledger(
-    session: ReadSession, host_id: int, tiers: Tiers, span: tuple[datetime, datetime], scope: str | None
+    session: ReadSession, host_id: int, machine: Machine, span: tuple[datetime, datetime], scope: str | None
 ) -> Ledger | None:
     """The rows of the (start, end] span from raw counters, None without any. The sample before is the first base."""
     start, end = span
@@ -95,13 +87,10 @@ def compute_ledger(
     if before is not None:
         layout_ids = sorted({*layout_ids, *layouts_in(session, host_id, base, start)})
     keys = tuple(sorted({key for names in read_layouts(session, layout_ids).values() for key in names}))
-    plan = _plan(keys, tiers, scope)
+    plan = machine.plan(keys, scope)
     places = {place for column in plan.columns for place in (*column.plus, *column.minus)}
     wanted = [key for i, key in enumerate(keys) if i in places or key.startswith(_DIALECT_MARKS)]
     block = read_live_keys(session, host_id, wanted, layout_ids, base, end)
     if len(block) == 0:
         return None
-    times_s = block.times_us / 1e6
-    plan = _plan(block.keys, tiers, scope)
-    ledger = build_ledger(times_s, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times_s))
-    return cut(ledger, np.round(ledger.times_s, 6) > start.timestamp())
+    return block_ledger(block, machine.plan(block.keys, scope), after_s=start.timestamp())

@@ -1,11 +1,10 @@
 """From raw counters: the ledger of tier moves, metrics of ten minutes, an hour and a day, packed hours."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
-
-import numpy as np
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
@@ -24,9 +23,8 @@ from tierscope.domain.counters.monotonic import nominal_step, parse_key
 from tierscope.domain.counters.names import find_metric
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.rollups import merge_rollups, roll_up
-from tierscope.domain.ledger import Ledger, Plan, Tiers, build_ledger, plan_host, plan_service
-from tierscope.domain.ledger.flows import cut
-from tierscope.domain.ledger.machine import read_machine
+from tierscope.domain.ledger import Ledger, Plan, block_ledger
+from tierscope.domain.ledger.machine import Machine, read_machine
 from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us, to_us
 from tierscope.storage.base.dirty_buckets import Claim
@@ -34,9 +32,10 @@ from tierscope.storage.base.subjects import newest_inventories, service_scopes
 from tierscope.storage.counters.rollups import MetricsTable, read_metrics, replace_metrics
 from tierscope.storage.counters.rows import find_after, find_before, read_block, replace_packed
 from tierscope.storage.ledger.rows import first_after, holds_ledger, replace_ledger
+from tierscope.usecases.alerts.judging import judge_intervals
 from tierscope.usecases.base.spans import Span, coarser, join_spans
 from tierscope.usecases.rebuild.recent import rebuild_recent
-from tierscope.usecases.rebuild.rule_inputs import RuleInputs
+from tierscope.usecases.rebuild.rule_inputs import RuleInputs, not_recorded
 
 _HOUR = timedelta(hours=1)
 _SAME_SECONDS = 0.001
@@ -68,11 +67,12 @@ def _rebuild(transaction: WriteTransaction, claimed: Claim) -> tuple[bool, Mappi
     host_id = claimed.subject_id
     spans = join_spans(claimed.buckets, COUNTERS.width_us)
     inventory = newest_inventories(transaction, [host_id], spans[-1][1]).get(host_id)
-    tiers = read_machine(inventory).tiers
     services = service_scopes(transaction, host_id)
-    inputs = RuleInputs(transaction, host_id, inventory, now=claimed.now or utc_now())
-    changed = [_rebuild_span(transaction, host_id, span, tiers, services, inputs) for span in spans]
-    inputs.store()
+    now = claimed.now or utc_now()
+    inputs = RuleInputs(transaction, now=now)
+    changed = [_Span(transaction, host_id, span, inventory, inputs, now).rebuild(services) for span in spans]
+    for days in inputs.store().values():
+        dirty_buckets.append(transaction, RULE_DAYS.kind, host_id, 0, days)
     broken = [bucket for _, end in spans for bucket in _find_broken(transaction, host_id, end)]
     dirty_buckets.append(transaction, COUNTERS.kind, host_id, 0, broken)
     dirty_buckets.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
@@ -99,60 +99,78 @@ def _find_broken(transaction: WriteTransaction, host_id: int, end: datetime) -> 
     return [from_us(bucket_start(to_us(sample), TEN_MINUTES_US))]
 
 
-def _rebuild_span(
-    transaction: WriteTransaction,
-    host_id: int,
-    span: Span,
-    tiers: Tiers,
-    services: dict[int, str],
-    inputs: RuleInputs,
-) -> bool:
-    """Whether a row of the ledger was changed."""
-    start, end = span
-    before = find_before(transaction, host_id, start)
-    block = read_block(transaction, host_id, start if before is None else before - timedelta(microseconds=1), end)
-    plan = plan_host(block.keys, tiers)
-    whole, changed = _store_ledger(transaction, host_id, 0, span, block, plan)
-    inputs.add_host(span, block, whole, measured=plan.dialect == "tpp")
-    scopes = {key.partition("|")[0] for key in block.keys if key.startswith("service:")}
-    for service_id, scope in services.items():
-        if scope in scopes:
-            plan = plan_service(block.keys, [scope], tiers)
-            own, differs = _store_ledger(transaction, host_id, service_id, span, block, plan)
-            changed = changed or differs
-            inputs.add_service(span, block, own, service_id, scope)
-    kept = [i for i, key in enumerate(block.keys) if _is_kept(key)]
-    narrow = Block(
-        block.times_us,
-        block.boots,
-        block.boottimes_ns,
-        block.flags,
-        tuple(block.keys[i] for i in kept),
-        block.values[:, kept],
-        block.present[:, kept],
-    )
-    rollup = roll_up(
-        narrow,
-        frozenset(key for key in narrow.keys if _is_monotonic(key)),
-        base_us=to_us(start),
-        width_us=TEN_MINUTES_US,
-        nominal_s=nominal_step(block.times_us / 1e6),
-    )
-    replace_metrics(transaction, "metrics_10m", host_id, rollup)
-    return changed
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """What is rebuilt of one host from the raw samples of (start, end]."""
 
+    transaction: WriteTransaction
+    host_id: int
+    span: Span
+    inventory: Mapping[str, Any] | None
+    inputs: RuleInputs
+    now: datetime
 
-def _store_ledger(
-    transaction: WriteTransaction, host_id: int, service_id: int, span: Span, block: Block, plan: Plan
-) -> tuple[Ledger, bool]:
-    """The rows of a span, and whether what was stored was another."""
-    times_s = block.times_us / 1e6
-    ledger = build_ledger(times_s, block.boots, block.values, block.present, plan, nominal_s=nominal_step(times_s))
-    ledger = cut(ledger, np.round(ledger.times_s, 6) > span[0].timestamp())
-    if holds_ledger(transaction, host_id, service_id, span, ledger, plan):
-        return ledger, False
-    replace_ledger(transaction, host_id, service_id, [span], ledger, plan)
-    return ledger, True
+    def rebuild(self, services: Mapping[int, str]) -> bool:
+        """Rebuild ledgers, rule inputs and metrics; whether a row of a ledger was changed."""
+        start, end = self.span
+        machine = read_machine(self.inventory)
+        before = find_before(self.transaction, self.host_id, start)
+        base = start if before is None else before - timedelta(microseconds=1)
+        block = read_block(self.transaction, self.host_id, base, end)
+        plan = machine.plan(block.keys)
+        whole, changed = self._store_ledger(0, block, plan)
+        self._judge(machine, block, whole, measured=plan.dialect == "tpp")
+        scopes = {key.partition("|")[0] for key in block.keys if key.startswith("service:")}
+        for service_id, scope in services.items():
+            if scope in scopes:
+                own, differs = self._store_ledger(service_id, block, machine.plan(block.keys, scope))
+                changed = changed or differs
+                fresh = self._not_recorded(service_id, own)
+                if len(fresh):
+                    self.inputs.add_service(self.host_id, machine, block, fresh, service_id, scope)
+        self._store_metrics(block)
+        return changed
+
+    def _store_ledger(self, service_id: int, block: Block, plan: Plan) -> tuple[Ledger, bool]:
+        """The rows of the span, and whether what was stored was another."""
+        ledger = block_ledger(block, plan, after_s=self.span[0].timestamp())
+        if holds_ledger(self.transaction, self.host_id, service_id, self.span, ledger, plan):
+            return ledger, False
+        replace_ledger(self.transaction, self.host_id, service_id, [self.span], ledger, plan)
+        return ledger, True
+
+    def _judge(self, machine: Machine, block: Block, ledger: Ledger, *, measured: bool) -> None:
+        """Record what rules judge of the host's new intervals. `measured`: its kernel marks demoted pages."""
+        fresh = self._not_recorded(0, ledger)
+        if len(fresh):
+            judged = judge_intervals(
+                self.transaction, self.host_id, self.inventory, fresh, now=self.now, measured=measured
+            )
+            self.inputs.read_beside([self.host_id], self.span)
+            self.inputs.add_host(self.host_id, machine, block, fresh, judged)
+
+    def _not_recorded(self, service_id: int, ledger: Ledger) -> Ledger:
+        return not_recorded(self.transaction, self.host_id, service_id, self.span, ledger, now=self.now)
+
+    def _store_metrics(self, block: Block) -> None:
+        kept = [i for i, key in enumerate(block.keys) if _is_kept(key)]
+        narrow = Block(
+            block.times_us,
+            block.boots,
+            block.boottimes_ns,
+            block.flags,
+            tuple(block.keys[i] for i in kept),
+            block.values[:, kept],
+            block.present[:, kept],
+        )
+        rollup = roll_up(
+            narrow,
+            frozenset(key for key in narrow.keys if _is_monotonic(key)),
+            base_us=to_us(self.span[0]),
+            width_us=TEN_MINUTES_US,
+            nominal_s=nominal_step(block.times_us / 1e6),
+        )
+        replace_metrics(self.transaction, "metrics_10m", self.host_id, rollup)
 
 
 def rebuild_metrics_1h(transaction: WriteTransaction, claimed: Claim) -> None:

@@ -8,11 +8,10 @@ import numpy as np
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.base.buckets import TEN_MINUTES_US, bucket_start
 from tierscope.domain.counters.monotonic import GAP_INTERVALS, Bools, Floats, nominal_step
-from tierscope.domain.ledger import Ledger, Plan, Tiers, plan_host, plan_service
+from tierscope.domain.ledger import Ledger, Plan, Tiers
 from tierscope.domain.ledger.machine import Machine
 from tierscope.domain.ledger.plan import Likeness, PickedPlan, pick
 from tierscope.domain.ledger.stacked import Pairs, build_stacked
-from tierscope.domain.ledger.states import some_rows
 from tierscope.storage.counters.newest import Sample
 from tierscope.storage.counters.schemas import read_layouts
 
@@ -53,10 +52,10 @@ class NewRows:
 
 
 class Plans:
-    """Plans by layout, tiers and scope, as far as they were needed."""
+    """Plans by layout, machine and scope, as far as they were needed."""
 
     def __init__(self) -> None:
-        self._picked: dict[tuple[int, Tiers, str | None], PickedPlan] = {}
+        self._picked: dict[tuple[int, Tiers, int, str | None], PickedPlan] = {}
         self._scopes: dict[int, frozenset[str]] = {}
         self._most = 20_000
 
@@ -66,16 +65,15 @@ class Plans:
             self._scopes[layout_id] = frozenset(key.partition("|")[0] for key in keys if key.startswith("service:"))
         return self._scopes[layout_id]
 
-    def plan(self, layout_id: int, keys: Sequence[str], tiers: Tiers, scope: str | None) -> PickedPlan:
+    def plan(self, layout_id: int, keys: Sequence[str], machine: Machine, scope: str | None) -> PickedPlan:
         """How the ledger of a scope is made of a layout."""
         if len(self._picked) > self._most:
             self._picked.clear()
             self._scopes.clear()
-        known = self._picked.get((layout_id, tiers, scope))
-        if known is None:
-            known = pick(plan_host(keys, tiers) if scope is None else plan_service(keys, [scope], tiers))
-            self._picked[layout_id, tiers, scope] = known
-        return known
+        key = (layout_id, machine.tiers, machine.page_bytes, scope)
+        if key not in self._picked:
+            self._picked[key] = pick(machine.plan(keys, scope))
+        return self._picked[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +94,14 @@ def make_rows(transaction: WriteTransaction, new: Sequence[NewRows], plans: Plan
         counted = plans.scopes(part.layout_id, keys)
         services = [(service_id, scope) for service_id, scope in part.services.items() if scope in counted]
         for service_id, scope in [(0, None), *services]:
-            picked = plans.plan(part.layout_id, keys, part.machine.tiers, scope)
+            picked = plans.plan(part.layout_id, keys, part.machine, scope)
             alike.setdefault(picked.likeness, []).append(_Wanted(part, service_id, scope, picked, gap))
     made: dict[tuple[int, int], NewScope] = {}
     for group in alike.values():
-        ledger = build_stacked(_stack(group), group[0].picked.columns, group[0].picked.plan.page_bytes)
+        ledger = build_stacked(_stack(group), group[0].picked.columns)
         at = 0
         for wanted in group:
-            rows = some_rows(ledger, at, at + len(wanted.gap))
+            rows = ledger.rows(slice(at, at + len(wanted.gap)))
             at += len(wanted.gap)
             made[wanted.part.host_id, wanted.service_id] = NewScope(
                 wanted.service_id, wanted.scope, wanted.picked.plan, rows
@@ -133,7 +131,7 @@ def _stack(group: Sequence[_Wanted]) -> Pairs:
 
 def _gaps(part: NewRows) -> Bools:
     """Which new steps are gaps: longer than the usual step of the bucket that they end in, as far as it has come."""
-    rows = some_rows(part.rows, max(len(part.rows.times_s) - _LOOKED_AT, 0), len(part.rows.times_s))
+    rows = part.rows.rows(slice(-_LOOKED_AT, None))
     new = np.array([sample.at_us for sample in part.samples], np.int64) / 1e6
     begin = rows.times_s[:1] - rows.dt_seconds[:1] if len(rows.times_s) else new[:1]
     times: Floats = np.concatenate([begin, rows.times_s, new[1:]])

@@ -23,7 +23,7 @@ from tierscope.domain.base.jobs import COUNTERS, COUNTERS_CLOSED
 from tierscope.domain.fleet.host_facts import read_facts
 from tierscope.domain.ledger import Ledger, concatenate
 from tierscope.domain.ledger.machine import Machine, read_machine
-from tierscope.domain.ledger.states import WHOLE_RECORDING_SECONDS, some_rows
+from tierscope.domain.ledger.states import WHOLE_RECORDING_SECONDS
 from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us, to_us
 from tierscope.storage.base.dirty_buckets import Claim
@@ -44,6 +44,7 @@ from tierscope.usecases.rebuild.counters import rebuild_counters
 from tierscope.usecases.rebuild.new_inputs import NewInputs
 from tierscope.usecases.rebuild.new_rows import NewRows, Plans, make_rows
 from tierscope.usecases.rebuild.recent import recent_row
+from tierscope.usecases.rebuild.rule_inputs import RuleInputs
 
 _MOST_NEW = 20
 """More new samples of a host than these were not sent minute by minute: its bucket is rebuilt."""
@@ -137,7 +138,8 @@ class OpenBuckets:
             transaction,
             [(part.host_id, scope.service_id, scope.ledger, scope.plan) for part in new for scope in part.scopes],
         )
-        inputs = NewInputs(transaction, new, now=now)
+        inputs = RuleInputs(transaction, now=now)
+        added = NewInputs(transaction, new, inputs)
         recent: list[HostRecent] = []
         for part in new:
             kept = done.kept[part.host_id]
@@ -152,13 +154,13 @@ class OpenBuckets:
                 known=kept.judged,
                 recorded_s=kept.recorded_s,
             )
-            looked_at = inputs.add(part, judge, rows)
-            newest = some_rows(rows, max(len(rows.times_s) - RECENT_ROWS, 0), len(rows.times_s))
+            looked_at = added.add(part, judge, rows)
+            newest = rows.rows(slice(-RECENT_ROWS, None))
             same = looked_at >= len(newest.times_s) and judge.last_verdict is not None
             verdict = judge.last_verdict if same and judge.last_verdict else judge_recent(newest, facts)
             recent.append(recent_row(part.host_id, newest, verdict, kept.inventory, built_at=now))
             done.kept[part.host_id] = _after(kept, rows, part.samples[-1], judge, built_at=now)
-        inputs.store()
+        inputs.store()  # their days are asked to be packed when their buckets have closed
         replace_recent(transaction, recent)
 
     def _load(self, transaction: WriteTransaction, host_ids: list[int], *, now: datetime) -> dict[int, KeptHost]:
@@ -282,7 +284,7 @@ def _after(kept: KeptHost, rows: Ledger, last: Sample, judge: IntervalJudge, *, 
     judged = {key: found for key, found in judge.known.items() if key[0] >= oldest_s}
     return KeptHost(
         built_at,
-        some_rows(rows, first, len(rows.times_s)),
+        rows.rows(slice(first, None)),
         last,
         judged,
         kept.version,

@@ -4,9 +4,9 @@ Rows are added and never changed, so that live evaluation and any later backtest
 another stored one overlaps is left out: it came late, and what was judged stays as it was judged.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tierscope.domain.alerts.frame import Floats
 from tierscope.domain.alerts.inputs import (
     SERVICE_NAMES,
     Columns,
+    Judged,
+    Placed,
+    Report,
     agent_columns,
     catalogue_columns,
     host_columns,
@@ -26,11 +29,9 @@ from tierscope.domain.alerts.inputs import (
 )
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.buckets import DAY_US, bucket_start
-from tierscope.domain.base.jobs import RULE_DAYS
 from tierscope.domain.counters.packing import Block
-from tierscope.domain.ledger import Ledger
-from tierscope.domain.ledger.flows import cut
-from tierscope.domain.ledger.machine import read_machine
+from tierscope.domain.ledger import Ledger, concatenate
+from tierscope.domain.ledger.machine import Machine
 from tierscope.storage.alerts.rule_inputs import (
     InputRows,
     append_inputs,
@@ -42,11 +43,9 @@ from tierscope.storage.alerts.rule_inputs import (
     unpack_days,
 )
 from tierscope.storage.alerts.rule_sources import read_placed_loads, read_reports
-from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.retention import kept
-from tierscope.usecases.alerts.judging import judge_intervals
 from tierscope.usecases.alerts.named_metrics import named_metrics
 from tierscope.usecases.base.spans import Span
 
@@ -56,80 +55,91 @@ _LAG_STEP_S = 30.0
 """Arrival is kept in steps that the limit of being late is a multiple of: it packs to almost nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    host_id: int
+    service_id: int
+    ledger: Ledger
+    columns: Columns
+
+
 class RuleInputs:
-    """Gathers the new intervals of one host over the spans that are rebuilt, and stores them."""
+    """Gathers what rules judge of new intervals of hosts and of the services on them, and stores it in one go."""
 
-    def __init__(
-        self, transaction: WriteTransaction, host_id: int, inventory: Mapping[str, Any] | None, *, now: datetime
-    ) -> None:
+    def __init__(self, transaction: WriteTransaction, *, now: datetime) -> None:
         self._transaction = transaction
-        self._host_id = host_id
-        self._inventory = inventory
-        self._machine = read_machine(inventory)
         self._now = now
-        self._found: list[tuple[int, Ledger, Columns]] = []
+        self._reports: dict[int, list[Report]] = {}
+        self._placed: dict[int, list[Placed]] = {}
+        self._found: list[_Found] = []
 
-    def add_host(self, span: Span, block: Block, ledger: Ledger, *, measured: bool) -> None:
-        """Take the new intervals of the host's ledger in a span. `measured`: its kernel marks demoted pages."""
-        fresh = self._fresh(span, ledger, 0)
-        if not len(fresh.times_s):
-            return
-        machine, times_s, seconds = self._machine, fresh.times_s, fresh.dt_seconds
-        columns = ledger_columns(fresh)
-        columns |= host_columns(block, times_s, machine.tiers, machine.top_bytes, machine.page_bytes)
-        columns |= catalogue_columns(block, times_s, self._named("host"), None, machine.tiers)
-        reports = read_reports(self._transaction, [self._host_id], *span).get(self._host_id, [])
-        columns |= agent_columns(times_s, seconds, reports)
-        placed = read_placed_loads(self._transaction, [self._host_id], *span).get(self._host_id, [])
-        columns |= placement_columns(times_s, seconds, placed)
-        judged = judge_intervals(
-            self._transaction, self._host_id, self._inventory, fresh, now=self._now, measured=measured
-        )
+    def named(self, kind: ScopeKind) -> list[str]:
+        """Metrics of the catalogue that rules over hosts, or over services, name."""
+        return named_metrics(self._transaction, kind)
+
+    def read_beside(self, host_ids: Sequence[int], span: Span) -> None:
+        """Read what the agents of these hosts reported and where sampled loads went, for the intervals of a span."""
+        self._reports = read_reports(self._transaction, host_ids, *span)
+        self._placed = read_placed_loads(self._transaction, host_ids, *span)
+
+    def add_host(self, host_id: int, machine: Machine, block: Block, fresh: Ledger, judged: Judged) -> None:
+        """Take intervals of a host's ledger; `block` holds their samples, `judged` what was said at their ends."""
+        times_s, seconds = fresh.times_s, fresh.dt_seconds
+        columns = host_columns(block, times_s, machine.tiers, machine.top_bytes, machine.page_bytes)
+        columns |= catalogue_columns(block, times_s, self.named("host"), None, machine.tiers)
+        columns |= agent_columns(times_s, seconds, self._reports.get(host_id, []))
+        columns |= placement_columns(times_s, seconds, self._placed.get(host_id, []))
         columns |= judged_columns(judged)
-        self._found.append((0, fresh, columns))
+        self._found.append(_Found(host_id, 0, fresh, columns))
 
-    def add_service(self, span: Span, block: Block, ledger: Ledger, service_id: int, scope: str) -> None:
-        """Take the new intervals of a service's own control groups."""
-        fresh = self._fresh(span, ledger, service_id)
-        if not len(fresh.times_s):
-            return
-        columns = ledger_columns(fresh, SERVICE_NAMES)
-        columns |= catalogue_columns(block, fresh.times_s, self._named("service"), scope, self._machine.tiers)
-        self._found.append((service_id, fresh, columns))
+    def add_service(
+        self, host_id: int, machine: Machine, block: Block, fresh: Ledger, service_id: int, scope: str
+    ) -> None:
+        """Take intervals of the ledger of a service's own control groups."""
+        columns = catalogue_columns(block, fresh.times_s, self.named("service"), scope, machine.tiers)
+        self._found.append(_Found(host_id, service_id, fresh, columns))
 
-    def store(self) -> None:
-        """Store what was gathered, and ask for its days to be packed."""
-        ends: list[float] = []
-        for service_id, ledger, columns in self._found:
+    def store(self) -> dict[int, set[datetime]]:
+        """Store what was gathered; the days that it is of, by host. What has the same columns is stored together."""
+        alike: dict[tuple[bool, tuple[str, ...]], list[_Found]] = {}
+        for found in self._found:
+            alike.setdefault((found.service_id > 0, tuple(found.columns)), []).append(found)
+        for (services, others), group in alike.items():
+            ledger = concatenate([part.ledger for part in group])
+            columns = ledger_columns(ledger, SERVICE_NAMES) if services else ledger_columns(ledger)
+            columns |= {name: np.concatenate([part.columns[name] for part in group]) for name in others}
             names = tuple(sorted(columns))
-            n = len(ledger.times_s)
+            counts = [len(part.ledger) for part in group]
             rows = InputRows(
-                np.full(n, self._host_id),
-                np.full(n, service_id),
+                np.repeat(np.array([part.host_id for part in group], np.int64), counts),
+                np.repeat(np.array([part.service_id for part in group], np.int64), counts),
                 ledger.times_s,
                 ledger.dt_seconds,
-                lag_seconds(ledger.times_s, self._now),
+                _lag_seconds(ledger.times_s, self._now),
                 names,
                 to_matrix(columns, names),
             )
             append_inputs(self._transaction, rows)
-            ends += ledger.times_s.tolist()
+        days: dict[int, set[datetime]] = {}
+        for found in self._found:
+            ends = found.ledger.times_s.tolist()
+            days.setdefault(found.host_id, set()).update(
+                from_us(bucket_start(round(end * 1e6), DAY_US)) for end in ends
+            )
         self._found = []
-        days = {from_us(bucket_start(round(end * 1e6), DAY_US)) for end in ends}
-        dirty_buckets.append(self._transaction, RULE_DAYS.kind, self._host_id, 0, days)
-
-    def _fresh(self, span: Span, ledger: Ledger, service_id: int) -> Ledger:
-        """Intervals of a span that are not recorded, and young enough for their table."""
-        times: Floats = ledger.times_s
-        young = times > (self._now - _KEPT).timestamp()
-        spans = stored_spans(self._transaction, self._host_id, service_id, *span)
-        return cut(ledger, young & uncovered(times, ledger.dt_seconds, spans))
-
-    def _named(self, kind: ScopeKind) -> list[str]:
-        return named_metrics(self._transaction, kind)
+        return days
 
 
-def lag_seconds(times_s: Floats, now: datetime) -> Floats:
+def not_recorded(
+    transaction: WriteTransaction, host_id: int, service_id: int, span: Span, ledger: Ledger, *, now: datetime
+) -> Ledger:
+    """The intervals of a span that are not recorded yet, and young enough for their table."""
+    young = ledger.times_s > (now - _KEPT).timestamp()
+    spans = stored_spans(transaction, host_id, service_id, *span)
+    return ledger.rows(young & uncovered(ledger.times_s, ledger.dt_seconds, spans))
+
+
+def _lag_seconds(times_s: Floats, now: datetime) -> Floats:
     """How late each interval is recorded, in steps."""
     return np.asarray(_LAG_STEP_S * np.ceil(np.maximum(now.timestamp() - times_s, 0.0) / _LAG_STEP_S))
 

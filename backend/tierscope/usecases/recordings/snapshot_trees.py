@@ -22,7 +22,6 @@ from tierscope.domain.ledger import (
     bound_churn,
     build_ledger,
     judge,
-    plan_host,
     plan_service,
     steady_intervals,
 )
@@ -100,7 +99,7 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
     except RuntimeError as error:
         raise ConfigurationError(str(error), next_step="Run `make agent`, or install a release.") from error
     machine, facts = read_machine(read.inventory), read_facts(read.inventory)
-    plan = plan_host(read.keys, machine.tiers, page_bytes=facts.page_bytes)
+    plan = machine.plan(read.keys)
     ledger = _ledger(read, plan)
     limit_events = _count_limit_events(read, facts)
     context = replace(machine.context(limit_events), slow_file_share=_slow_file_share(read, facts))
@@ -128,8 +127,7 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
 
 
 def _ledger(read: Snapshots, plan: Plan) -> Ledger:
-    nominal_s = nominal_step(read.times_s)
-    return build_ledger(read.times_s, read.boots, read.values, read.present, plan, nominal_s=nominal_s)
+    return build_ledger(read.times_s, read.boots, read.values, read.present, plan)
 
 
 def _advise(read: Snapshots, ledger: Ledger, verdict: Verdict, limit_events: int | None, intervals: int) -> GivenView:
