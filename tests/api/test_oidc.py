@@ -23,7 +23,7 @@ from tierscope.core.settings import Settings
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.access.users import UserChange, Users
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 
 LOGOUT = "/v1/login/oidc/logout"
 ROLES = {"role_claim": "realm_access.roles", "roles": {"mem-admins": "admin", "mem-team": "operator"}}
