@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attack import wires
 from attack.assault import Assault
+from factories.waiting import DEADLINE_SECONDS
 
 _FOREIGN = (
     "evil.example",
@@ -67,7 +68,8 @@ def attack(assault: Assault) -> None:
             said = assault.exchange([request], f"{path}: {what}", quiet_seconds=wires.QUIET_SECONDS)
             if any(status in _ANSWERED for status in wires.statuses(said)):
                 assault.found(f"{path} answered {wires.statuses(said)} to {what}")
-    control = wires.statuses(assault.exchange([wires.head("GET", "/v1/fleet", "Connection: close")], "a control"))
+    request = wires.head("GET", "/v1/fleet", "Connection: close")
+    control = wires.statuses(assault.exchange([request], "a control", quiet_seconds=DEADLINE_SECONDS))
     if control != [200]:
         assault.found(f"the control, asked under localhost, was answered {control}")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attack import wires
 from attack.assault import Assault
+from factories.waiting import DEADLINE_SECONDS
 
 _MARK = "/v1/hidden-in-another"
 _HIDDEN = wires.head("GET", _MARK)
@@ -36,7 +37,8 @@ _ODD_SIZES = (
 
 def attack(assault: Assault) -> None:
     """Hidden requests, then heads that are too long, then what is no HTTP."""
-    control = assault.exchange([wires.head("GET", "/healthz"), _HIDDEN, _CLOSE], "a control")
+    three = [wires.head("GET", "/healthz"), _HIDDEN, _CLOSE]
+    control = assault.exchange(three, "a control", quiet_seconds=DEADLINE_SECONDS)
     if len(wires.statuses(control)) != 3 or _MARK.encode() not in control:
         assault.found(f"three requests one after the other were answered {wires.statuses(control)}")
     for name, request in assault.some(_ambiguous(), 20):
