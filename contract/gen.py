@@ -14,13 +14,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import gen_catalogue
 import gen_client
+import gen_heat
 import gen_openapi
 import gen_proto
 
 
 def main() -> int:
-    """Run all generators: the catalogue first, because the others import code that it writes; the client last."""
+    """Run all generators: tables first, because the others import code that they write; the client last."""
     gen_catalogue.main()
+    gen_heat.main()
     gen_proto.main([])
     return gen_openapi.main() or gen_client.main()
 

@@ -203,13 +203,20 @@ def render_docs(metrics: list[Metric]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+RUST_PACKAGE = """//! Tables written by `contract/gen.py`.
+
+pub(crate) mod catalogue;
+pub(crate) mod heat_columns;
+"""
+
+
 def render_all(metrics: list[Metric]) -> dict[Path, str]:
     """Text of every file that is made from the catalogue."""
     package = PYTHON_OUT.with_name("__init__.py")
     return {
         RUST_OUT: render_rust(metrics),
-        RUST_OUT.with_name("mod.rs"): f"//! Tables {MARK}.\n\npub(crate) mod catalogue;\n",
-        package: f'"""Tables {MARK}."""\n',
+        RUST_OUT.with_name("mod.rs"): RUST_PACKAGE,
+        package: '"""Tables written by `contract/gen.py`."""\n',
         PYTHON_OUT: render_python(metrics),
         DOCS_OUT: render_docs(metrics),
     }

@@ -87,7 +87,7 @@ def write_rust() -> None:
         subprocess.run([*command, str(out)], check=True)  # noqa: S603
         for path in sorted(out.glob("*.rs")):
             write_if_changed(RUST_OUT / path.name, path.read_text(encoding="utf-8"))
-        remove_others(RUST_OUT, keep={path.name for path in out.glob("*.rs")}, pattern="*.rs")
+        remove_others(RUST_OUT, keep={path.name for path in out.glob("*.rs")}, pattern="tierscope*.rs")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -131,7 +132,7 @@ def pack_day(
 
 
 def _at(row: HeatRow, end_us: int) -> HeatRow:
-    return HeatRow(**{name: getattr(row, name) for name in HeatRow.__slots__} | {"end_us": end_us})
+    return replace(row, end_us=end_us)
 
 
 def work(url: str, start: datetime, share: int, hosts: int, days: int) -> None:

@@ -111,10 +111,12 @@ def test_packs_fold_to_what_their_rows_fold_to() -> None:
         assert (found.groups, found.history) == (wanted.groups, wanted.history)
         for name in ("ends_us", "n_intervals"):
             np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
-        for part in ("folded", "beside"):
-            one, other = getattr(found, part), getattr(wanted, part)
-            for field in dataclasses.fields(one):
-                np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), field.name)
+        for field in dataclasses.fields(found.folded):
+            one, other = getattr(found.folded, field.name), getattr(wanted.folded, field.name)
+            np.testing.assert_array_equal(one, other, field.name)
+        assert found.beside.sums.keys() == wanted.beside.sums.keys()
+        for name, sums in found.beside.sums.items():
+            np.testing.assert_array_equal(sums, wanted.beside[name], name)
     assert fold_packs(7, [], DRAWN) is None
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import zstandard
 
+from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
 from tierscope.domain.curve.sample_blocks import unpack_sample
 from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, Method
-from tierscope.domain.ingest.batch import HEAT_WIDTHS, SIGNED_COLUMNS, Batch, GapBlock, HeatBlock, PageSample
+from tierscope.domain.ingest.batch import Batch, GapBlock, HeatBlock, PageSample
 from tierscope.wire.decode import DecodeLimits, decode_body, decode_message
 
 EXAMPLES = Path(__file__).parents[2] / "contract" / "examples" / "batch"
@@ -76,12 +77,13 @@ def heat_rows(block: HeatBlock) -> list[dict[str, object]]:
             "duty_ratio": block.duty_ratio,
             "bits_per_interval": block.bits_per_interval,
         }
-        for name, width in HEAT_WIDTHS.items():
-            values = block.columns[name][place] if name in block.columns else None
-            if name == "validity" and values is not None:
+        for column in HEAT_COLUMNS:
+            values = block.columns[column.name][place] if column.name in block.columns else None
+            if column.name == "validity" and values is not None:
                 values = values.view(np.uint64)
-            absent = values is None or (name in SIGNED_COLUMNS and (values < 0).all())
-            row[name] = None if absent or values is None else int(values[0]) if width == 1 else values.tolist()
+            absent = values is None or (column.absent is not None and (values == column.absent).all())
+            value = None if absent or values is None else int(values[0]) if column.width == 1 else values.tolist()
+            row[column.name] = value
         found.append(row)
     return found
 

@@ -1,16 +1,16 @@
 """Heat and gap blocks."""
 
+from typing import Any
+
 from tierscope.core.errors import Unreadable
-from tierscope.domain.ingest.batch import GAP_BINS, HEAT_WIDTHS, SIGNED_COLUMNS, GapBlock, HeatBlock, Int64
+from tierscope.domain._generated.heat_columns import HEAT_COLUMNS, HeatColumn
+from tierscope.domain.ingest.batch import GAP_BINS, GapBlock, HeatBlock, Int64
 from tierscope.wire import checks
 from tierscope.wire._generated import heat_pb2
 
 MAX_PAGE_SIZE_BYTES = 1 << 30
 MAX_GAP_INTERVALS = 1024
 HISTORY_BITS = 64
-_OPTIONAL = ("distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes", "written_bytes")
-_OPTIONAL_NARROW = ("sampled_pages", "subpage_active_bytes")
-_REQUIRED = ("age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes")
 
 
 def decode_heat(message: heat_pb2.HeatBlock, strings: checks.Strings) -> HeatBlock:
@@ -68,25 +68,24 @@ def decode_gaps(message: heat_pb2.GapBlock, strings: checks.Strings) -> GapBlock
 
 
 def _columns(message: heat_pb2.HeatBlock, n: int) -> dict[str, Int64]:
-    found = {
-        "validity": checks.bits64(message.validity, "heat.validity", n).reshape(n, 1),
-        "resident_bytes": checks.column(message.resident_bytes, "heat.resident_bytes", n).reshape(n, 1),
-    }
-    for name in _REQUIRED:
-        found[name] = checks.matrix(getattr(message, name), f"heat.{name}", n, HEAT_WIDTHS[name])
-    if message.samples_known:
-        for name in ("load_samples", "store_samples"):
-            found[name] = checks.column(getattr(message, name), f"heat.{name}", n).reshape(n, 1)
-    for name in _OPTIONAL:
-        data = getattr(message, name)
-        if data:
-            found[name] = checks.matrix(data, f"heat.{name}", n, HEAT_WIDTHS[name])
-    for name in _OPTIONAL_NARROW:
-        if len(getattr(message, name)):
-            found[name] = checks.column(getattr(message, name), f"heat.{name}", n).reshape(n, 1)
-    for name, values in found.items():
-        if name in SIGNED_COLUMNS:
-            checks.in_range(values, f"heat.{name}", -1, checks.MAX_INT64)
-        elif name != "validity":
-            checks.not_negative(values, f"heat.{name}")
+    """By name [n, width], those that the block has."""
+    found = {}
+    for column in HEAT_COLUMNS:
+        data = getattr(message, column.name)
+        there = {"required": True, "samples": message.samples_known, "optional": len(data) > 0}[column.presence]
+        if there:
+            found[column.name] = _values(column, data, n)
     return found
+
+
+def _values(column: HeatColumn, data: Any, n: int) -> Int64:  # noqa: ANN401 - bytes, or a repeated field of any type
+    """Checks a column [n, width]."""
+    field = f"heat.{column.name}"
+    if column.field == "bits":
+        return checks.bits64(data, field, n).reshape(n, 1)
+    if column.field == "matrix":
+        values = checks.matrix(data, field, n, column.width)
+    else:
+        values = checks.column(data, field, n).reshape(n, 1)
+    absent = column.absent or 0
+    return checks.in_range(values, field, absent, checks.MAX_INT64) if absent else checks.not_negative(values, field)

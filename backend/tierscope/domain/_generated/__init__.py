@@ -1,1 +1,1 @@
-"""Tables written by `contract/gen_catalogue.py` from `contract/metrics`."""
+"""Tables written by `contract/gen.py`."""

@@ -96,7 +96,16 @@ class Folded:
         return Folded(*(getattr(self, name)[index] for name in _FIELDS))
 
 
-_FIELDS = ("resident", "age", "never", "count", "lo", "hi")
+FOLDED_COLUMNS = {
+    "resident_bytes": ("resident", 1),
+    "age_bytes": ("age", BUCKETS),
+    "never_bytes": ("never", BUCKETS),
+    "active_count_bytes": ("count", COUNTS),
+    "active_lo_bytes": ("lo", len(WINDOWS)),
+    "active_hi_bytes": ("hi", len(WINDOWS)),
+}
+"""Fields of `Folded` with their number of values, by the columns of rows that they are sums of."""
+_FIELDS = tuple(name for name, _ in FOLDED_COLUMNS.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.heat.beside import BESIDE_FIELDS, BESIDE_WIDTHS, Beside, zeros_beside
+from tierscope.domain.heat.beside import BESIDE_PLACES, BESIDE_WIDTHS, Beside, zeros_beside
 from tierscope.domain.heat.classes import COUNTS, Folded
 from tierscope.domain.heat.columns import FULL, WINDOW_EDGES, HeatColumns
 from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS, HeatSeries
@@ -73,8 +73,5 @@ def _beside(columns: HeatColumns, wanted: Ints, n: Ints) -> Beside | None:
         return None
     sums = np.rint(columns.beside[..., wanted] * n[:, None, None]).astype(np.int64)
     by_host = np.moveaxis(sums, (-1, 1), (0, -1))
-    out, at = {}, 0
-    for name, width in zip(BESIDE_FIELDS, BESIDE_WIDTHS, strict=True):
-        out[name] = by_host[..., at] if width == 1 else by_host[..., at : at + width]
-        at += width
-    return Beside(**out)
+    found = {name: by_host[..., place] for name, place in BESIDE_PLACES.items()}
+    return Beside({name: values[..., 0] if BESIDE_WIDTHS[name] == 1 else values for name, values in found.items()})

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.axis import Grid
-from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Rule
+from tierscope.domain.heat.beside import BESIDE_COLUMNS, BESIDE_PLACES
+from tierscope.domain.heat.classes import CLASSES, ClassBytes, Rule
 from tierscope.domain.heat.column_parts import MeanColumns, Parts, mean_columns, median_over_time, parts_over_time
 from tierscope.domain.heat.columns import HeatColumns, take_groups, take_hosts
 from tierscope.domain.heat.panel import Margins, find_margins
@@ -19,8 +20,8 @@ from tierscope.domain.heat.summary import (
     HostShares,
     HugePages,
     MeanClasses,
+    Part,
     ServiceShare,
-    Written,
     share_of_columns,
     widen_classes,
 )
@@ -29,7 +30,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 T = TypeVar("T")
 
-_SAMPLED, _WRITTEN, _WRITTEN_OF, _HUGE, _HUGE_SUBPAGES = 0, slice(1, 5), 5, 6, 7
+_SAMPLED = BESIDE_PLACES["sampled_pages"]
+_HUGE, _HUGE_SUBPAGES = BESIDE_PLACES["huge_active_bytes"], BESIDE_PLACES["huge_subpage_bytes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +211,13 @@ class ColumnSource:
         tiers = tuple(tier for _, tier, _ in self.columns.groups for _ in self.columns.host_ids)
         return Placed(joined, tiers, Margins(margins.below.reshape(flat), margins.above.reshape(flat)))
 
-    def written(self) -> tuple[Written, ...]:
+    def part(self, name: str) -> Part | None:
         """Over hosts."""
-        beside = self._means().beside
-        if beside is None or beside[_WRITTEN_OF].sum() <= 0:
-            return ()
-        total, of = beside[_WRITTEN].sum(axis=(1, 2)), float(beside[_WRITTEN_OF].sum())
-        return tuple(Written(length, float(total[i]), of) for i, length in enumerate(WINDOWS))
+        beside, (part_bytes, of_bytes) = self._means().beside, BESIDE_COLUMNS[name].sums
+        if beside is None or beside[BESIDE_PLACES[of_bytes]].sum() <= 0:
+            return None
+        total = beside[BESIDE_PLACES[part_bytes]].sum(axis=(1, 2))
+        return Part(total, float(beside[BESIDE_PLACES[of_bytes]].sum()))
 
     def huge_pages(self) -> HugePages | None:
         """Over hosts."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.heat.beside import BESIDE_FIELDS, BESIDE_WIDTHS
-from tierscope.domain.heat.classes import BUCKETS, COUNTS, EDGES, WINDOWS
+from tierscope.domain.heat.beside import BESIDE_PLACES, BESIDE_VALUES
+from tierscope.domain.heat.classes import BUCKETS, COUNTS, EDGES, FOLDED_COLUMNS, WINDOWS
 from tierscope.domain.heat.rows import Group, HeatSeries, Method
 
 Ints = npt.NDArray[np.int64]
@@ -23,7 +23,8 @@ WINDOW_EDGES = [EDGES.index(length) - 1 for length in WINDOWS]
 """The places of the windows among the columns of `below`."""
 FULL = 65535
 """The whole of a group's resident bytes."""
-_BESIDE = sum(BESIDE_WIDTHS)
+_BESIDE_UNSAID = 8
+"""Values beside heat in bodies that do not say how many they have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class HeatColumns:
     active less than 1, 2, 3, 5, 10, 20, 40, 64 intervals ago, and at all. `known` [t, 9, g, h]: the last column of
     `below`, and never active while at least 0, 1, 2, 3, 5, 10, 20, 40, 64 valid intervals ran. `counts` [t, 11, g, h]:
     active in at most 0..10 of the last 10 intervals. `high` [t, 4, g, h]: at most this was active within 1, 2, 5 and
-    10 intervals; of `coarse` [t, h] hosts alone. `beside` [t, 8, g, h]: means of what stands beside heat.
-    The last three are None where no host has any.
+    10 intervals; of `coarse` [t, h] hosts alone. `beside` [t, b, g, h]: means of what stands beside heat, in the order
+    of `BESIDE_PLACES`. The last three are None where no host has any.
     """
 
     method: Method
@@ -65,9 +66,9 @@ def make_columns(series: Sequence[HeatSeries]) -> HeatColumns:
     groups = tuple(sorted({group for part in series for group in part.groups}))
     place = {group: i for i, group in enumerate(groups)}
     shape = (len(ends), len(groups), len(series))
-    names = {"resident": 1, "age": BUCKETS, "never": BUCKETS, "count": COUNTS, "lo": len(WINDOWS), "hi": len(WINDOWS)}
+    names = dict(FOLDED_COLUMNS.values())
     sums = {name: np.zeros((*shape, width), np.int64) for name, width in names.items()}
-    beside = np.zeros((*shape, _BESIDE), np.int64)
+    beside = np.zeros((*shape, BESIDE_VALUES), np.int64)
     n_intervals = np.zeros((shape[0], shape[2]), np.int64)
     for at_host, part in enumerate(series):
         rows = np.searchsorted(ends, part.ends_us)[:, None]
@@ -75,11 +76,9 @@ def make_columns(series: Sequence[HeatSeries]) -> HeatColumns:
         for name, width in names.items():
             values = getattr(part.folded, name)
             sums[name][rows, columns, at_host] = values[..., None] if width == 1 else values
-        at = 0
-        for name, width in zip(BESIDE_FIELDS, BESIDE_WIDTHS, strict=True):
-            values = getattr(part.beside, name)
-            beside[rows, columns, at_host, at : at + width] = values[..., None] if width == 1 else values
-            at += width
+        for name, place_in in BESIDE_PLACES.items():
+            values = part.beside[name]
+            beside[rows, columns, at_host, place_in] = values.reshape(*values.shape[:2], -1)
         n_intervals[rows[:, 0], at_host] = part.n_intervals
     return _quantise(series, ends, groups, sums, beside, n_intervals)
 
@@ -123,7 +122,7 @@ _DTYPES = {
     "high": "<u2",
     "beside": "<f4",
 }
-_WIDTHS = {"below": BUCKETS, "known": BUCKETS, "counts": COUNTS, "high": len(WINDOWS), "beside": _BESIDE}
+_WIDTHS = {"below": BUCKETS, "known": BUCKETS, "counts": COUNTS, "high": len(WINDOWS), "beside": BESIDE_VALUES}
 
 
 def pack_columns(columns: HeatColumns, at: int) -> tuple[bytes, bytes]:
@@ -137,7 +136,8 @@ def pack_columns(columns: HeatColumns, at: int) -> tuple[bytes, bytes]:
             arrays.append(np.ascontiguousarray(values[at][..., here].astype(dtype)).tobytes())
             there.append(name)
     hosts = columns.host_ids[here].astype("<i8").tobytes()
-    head = json.dumps({"groups": columns.groups, "hosts": int(here.sum()), "arrays": there}, ensure_ascii=False)
+    described = {"groups": columns.groups, "hosts": int(here.sum()), "arrays": there, "beside": BESIDE_VALUES}
+    head = json.dumps(described, ensure_ascii=False)
     counts = np.ascontiguousarray(columns.counts[at][..., here].astype("<u2")).tobytes()
     return head.encode() + b"\n" + hosts + b"".join(arrays), counts
 
@@ -215,13 +215,23 @@ def _open(pack: Packed) -> _Opened:
         dtype = np.dtype(_DTYPES[name])
         shape = (n,) if name in ("n_intervals", "coarse") else (len(groups), n)
         if name in _WIDTHS:
-            shape = (_WIDTHS[name], *shape)
+            wide = int(described.get("beside", _BESIDE_UNSAID)) if name == "beside" else _WIDTHS[name]
+            shape = (wide, *shape)
         count = int(np.prod(shape))
         arrays[name] = np.frombuffer(raw, dtype, count, at).reshape(shape)
         at += count * dtype.itemsize
+    if "beside" in arrays:
+        arrays["beside"] = _fit(arrays["beside"])
     if pack.counts is not None:
         arrays["counts"] = np.frombuffer(pack.counts, "<u2").reshape(COUNTS, len(groups), n)
     return _Opened(hosts, groups, arrays)
+
+
+def _fit(beside: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    """Values beside heat as this release has them. Those that the body lacks are zero: nothing was measured."""
+    kept = beside[:BESIDE_VALUES]
+    lacking = np.zeros((BESIDE_VALUES - len(kept), *kept.shape[1:]), kept.dtype)
+    return np.concatenate((kept, lacking)) if len(lacking) else kept
 
 
 def drop_host(columns: HeatColumns, host_id: int) -> HeatColumns | None:

@@ -1,13 +1,14 @@
 """Strata of many intervals folded by page kind, tier and page size, whole columns at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.heat.beside import SMALL_PAGE_BYTES, Beside, combine_sampled
-from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS, Folded, file_partial, valid_run
+from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
+from tierscope.domain.heat.beside import BESIDE_COLUMNS, SMALL_PAGE_BYTES, Beside, combine_sampled
+from tierscope.domain.heat.classes import FOLDED_COLUMNS, WINDOWS, Folded, file_partial, valid_run
 
 Ints = npt.NDArray[np.int64]
 Group = tuple[int, str, int]
@@ -16,21 +17,12 @@ Group = tuple[int, str, int]
 HISTORY_BITS = 64
 MOST_KIND = 3
 """Page kinds beyond this number are not known: they read as 0."""
-MISSING = {"sampled_pages": 0, "written_bytes": -1, "subpage_active_bytes": -1}
+MISSING = {name: column.absent for name, column in BESIDE_COLUMNS.items() if column.absent is not None}
 """Columns that a row may lack, and what stands for them."""
-WIDTHS = {
-    "kinds": 1,
-    "page_sizes": 1,
-    "validity": 1,
-    "resident_bytes": 1,
-    "age_bytes": BUCKETS,
-    "never_bytes": BUCKETS,
-    "active_count_bytes": COUNTS,
-    "active_lo_bytes": len(WINDOWS),
-    "active_hi_bytes": len(WINDOWS),
-    "sampled_pages": 1,
-    "written_bytes": len(WINDOWS),
-    "subpage_active_bytes": 1,
+WIDTHS = {"kinds": 1, "page_sizes": 1} | {
+    column.name: column.width
+    for column in HEAT_COLUMNS
+    if column.name in {"validity", *FOLDED_COLUMNS, *BESIDE_COLUMNS}
 }
 """Columns that folding needs, with their values per stratum."""
 _HOT_WINDOW = WINDOWS.index(2)
@@ -80,29 +72,36 @@ def fold_strata(strata: Strata) -> FoldedStrata:
 
     validity = strata.column("validity").view(np.uint64)
     age, never = file_partial(strata.column("age_bytes"), strata.column("never_bytes"), validity)
-    folded = Folded(
-        resident=place_sum(strata.column("resident_bytes")),
-        age=place_sum(age),
-        never=place_sum(never),
-        count=place_sum(strata.column("active_count_bytes")),
-        lo=place_sum(strata.column("active_lo_bytes")),
-        hi=place_sum(strata.column("active_hi_bytes")),
-    )
-    resident, subpages = strata.column("resident_bytes"), strata.column("subpage_active_bytes")
-    written = strata.column("written_bytes")
-    tracked = written.min(axis=1, initial=0) >= 0
-    told_apart = (subpages >= 0) & (strata.column("page_sizes") > SMALL_PAGE_BYTES)
-    active = strata.column("active_lo_bytes")[:, _HOT_WINDOW]
-    sampled = combine_sampled(resident, strata.column("sampled_pages"), cell, shape[0] * shape[1])
-    beside = Beside(
-        sampled_pages=sampled.reshape(shape),
-        written=place_sum(np.where(tracked[:, None], written, 0)),
-        written_of=place_sum(np.where(tracked, resident, 0)),
-        huge_active=place_sum(np.where(told_apart, active, 0)),
-        huge_subpages=place_sum(np.where(told_apart, subpages, 0)),
-    )
+    summed = {name: strata.column(name) for name in FOLDED_COLUMNS} | {"age_bytes": age, "never_bytes": never}
+    folded = Folded(**{field: place_sum(summed[name]) for name, (field, _) in FOLDED_COLUMNS.items()})
+    beside: dict[str, Ints] = {}
+    for name, told in BESIDE_COLUMNS.items():
+        if told.rule == "sample":
+            pages = combine_sampled(strata.column("resident_bytes"), strata.column(name), cell, shape[0] * shape[1])
+            beside[told.sums[0]] = pages.reshape(shape)
+        else:
+            beside |= zip(told.sums, map(place_sum, _RULES[told.rule](strata, name)), strict=True)
     history = min(int(valid_run(validity).max(initial=0)), HISTORY_BITS // strata.bits_per_interval)
-    return FoldedStrata(groups, folded, beside, history)
+    return FoldedStrata(groups, folded, Beside(beside), history)
+
+
+def _part(strata: Strata, name: str) -> tuple[Ints, Ints]:
+    """The column where a stratum has it, and the resident bytes there."""
+    values, resident = strata.column(name), strata.column("resident_bytes")
+    known = np.all((values >= 0).reshape(len(resident), BESIDE_COLUMNS[name].width), axis=1)
+    return np.where(known.reshape(-1, *(1,) * (values.ndim - 1)), values, 0), np.where(known, resident, 0)
+
+
+def _huge(strata: Strata, name: str) -> tuple[Ints, Ints]:
+    """Active bytes of huge pages that have the column, and the column there."""
+    values = strata.column(name)
+    known = (values >= 0) & (strata.column("page_sizes") > SMALL_PAGE_BYTES)
+    active = strata.column("active_lo_bytes")[:, _HOT_WINDOW]
+    return np.where(known, active, 0), np.where(known, values, 0)
+
+
+_RULES: Mapping[str, Callable[[Strata, str], tuple[Ints, Ints]]] = {"part": _part, "huge": _huge}
+"""What is summed of a column: the sums of the contract's rules, in the order of their columns."""
 
 
 def _label(strata: Strata) -> tuple[tuple[Group, ...], Ints]:

@@ -2,23 +2,19 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
 from tierscope.domain.heat.folding import MISSING, WIDTHS, Strata
 from tierscope.domain.heat.rows import HeatRow, HeatSeries, Method, fold_rows, make_series
 
 Ints = npt.NDArray[np.int64]
 
-_ARRAYS = tuple(
-    field.name
-    for field in fields(HeatRow)
-    if field.name
-    not in ("end_us", "boottime_ns", "method", "groups", "tiers", "period_events", "duty_ratio", "bits_per_interval")
-)
+_ARRAYS = ("kinds", "page_sizes", *(column.name for column in HEAT_COLUMNS))
 """In the order of packed bodies: new ones come last, and bodies packed before them lack them."""
 _KINDS = _ARRAYS.index("kinds")
 _TIERS, _LENGTHS, _BITS = 5, 6, 7

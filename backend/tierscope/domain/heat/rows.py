@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain._generated.heat_columns import RowColumns
 from tierscope.domain.heat.beside import Beside, join_beside
 from tierscope.domain.heat.classes import Folded
 from tierscope.domain.heat.folding import MISSING, WIDTHS, Strata, fold_strata
@@ -48,12 +49,10 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class HeatRow:
-    """One interval. Arrays run over n groups; bytes are int64; None where not measured.
+class HeatRow(RowColumns):
+    """One interval. Arrays run over n groups: the columns of the contract, with what the groups are and what measured.
 
-    `age_bytes`, `never_bytes` [n * 9]; `active_count_bytes` [n * 11]; `active_lo_bytes`, `active_hi_bytes`,
-    `distinct_pages`, `f1_pages`, `f2_pages` [n * 4]; the `hot_` pair [n * 3]. `sampled_pages` [n] is 0 where a row
-    rests on all pages; `written_bytes` [n * 4] and `subpage_active_bytes` [n] are -1 where that row was not measured.
+    `period_events`: events per sample, None where nothing is sampled. `duty_ratio`: share of time and cores observed.
     """
 
     end_us: int
@@ -63,25 +62,8 @@ class HeatRow:
     kinds: Ints
     page_sizes: Ints
     tiers: tuple[str, ...]
-    validity: Ints
-    resident_bytes: Ints
-    age_bytes: Ints
-    never_bytes: Ints
-    active_count_bytes: Ints
-    active_lo_bytes: Ints
-    active_hi_bytes: Ints
-    load_samples: Ints | None
-    store_samples: Ints | None
     period_events: float | None
     duty_ratio: float | None
-    distinct_pages: Ints | None
-    f1_pages: Ints | None
-    f2_pages: Ints | None
-    hot_intersection_bytes: Ints | None
-    hot_union_bytes: Ints | None
-    sampled_pages: Ints | None = None
-    written_bytes: Ints | None = None
-    subpage_active_bytes: Ints | None = None
     bits_per_interval: int = 1
 
 

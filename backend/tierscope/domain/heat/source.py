@@ -20,17 +20,17 @@ from tierscope.domain.heat.summary import (
     HostShares,
     HugePages,
     MeanClasses,
+    Part,
     ServiceShare,
-    Written,
     class_series,
     host_shares,
     join_strata,
     mean_ages,
     mean_classes,
     mean_huge_pages,
+    mean_part,
     mean_resident,
     mean_sampled_pages,
-    mean_written,
     misplaced,
     observed_share,
     service_share,
@@ -119,8 +119,8 @@ class HeatSource(Measured, Protocol):
     def misplaced(self, rule: Rule) -> tuple[Misplaced, Misplaced] | None:
         """(hot outside DRAM, cold in DRAM); None where placement is not known."""
 
-    def written(self) -> tuple[Written, ...]:
-        """Bytes written within windows; empty where no host tracks writes."""
+    def part(self, name: str) -> Part | None:
+        """Mean bytes of a column that tells a part of resident memory, summed over hosts; None where no host has it."""
 
     def huge_pages(self) -> HugePages | None:
         """Hot bytes of huge pages; None where their sub-pages are not told apart."""
@@ -214,9 +214,9 @@ class SeriesSource:
         """Over hosts."""
         return misplaced(self.series, rule)
 
-    def written(self) -> tuple[Written, ...]:
+    def part(self, name: str) -> Part | None:
         """Over hosts."""
-        return mean_written(self.series)
+        return mean_part(self.series, name)
 
     def huge_pages(self) -> HugePages | None:
         """Over hosts."""

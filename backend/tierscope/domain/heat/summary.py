@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from tierscope.domain.base.axis import Grid
 from tierscope.domain.heat.aggregate import Estimate, capacity_weighted, estimate_median, host_value
-from tierscope.domain.heat.classes import CLASSES, WINDOWS, ClassBytes, Folded, Rule, classify
+from tierscope.domain.heat.beside import BESIDE_COLUMNS
+from tierscope.domain.heat.classes import CLASSES, ClassBytes, Folded, Rule, classify
 from tierscope.domain.heat.panel import Margins, find_margins, join_margins, widen
 from tierscope.domain.heat.placement import Misplaced, find_misplaced
 from tierscope.domain.heat.rows import HeatSeries
@@ -51,11 +52,10 @@ class MeanClasses:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """Bytes written within a window of intervals, of `of` resident bytes whose writes were tracked; means."""
+class Part:
+    """A part of resident memory: bytes [w] by the values of its column, of `of` bytes of which it is known; means."""
 
-    intervals: int
-    bytes: float
+    bytes: Floats
     of: float
 
 
@@ -94,7 +94,7 @@ def host_margins(series: HeatSeries, rule: Rule) -> Margins:
     folded, n = mean_fold(series)
     classes = classify(folded, rule)
     mean = ClassBytes(classes.value / n, classes.lo / n, classes.hi / n)
-    pages = series.beside.sampled_pages.sum(axis=0) / n
+    pages = series.beside["sampled_pages"].sum(axis=0) / n
     return find_margins(mean, folded.resident / n, pages)
 
 
@@ -199,16 +199,16 @@ def join_classes(parts: Sequence[ClassBytes]) -> ClassBytes:
     )
 
 
-def mean_written(hosts: Sequence[HeatSeries]) -> tuple[Written, ...]:
-    """Bytes written within 1, 2, 5 and 10 intervals, summed over hosts; empty where no host tracks writes."""
-    written, of = np.zeros(len(WINDOWS)), 0.0
+def mean_part(hosts: Sequence[HeatSeries], name: str) -> Part | None:
+    """The part of memory that a column of rule `part` tells, summed over hosts; None where no host has it."""
+    column = BESIDE_COLUMNS[name]
+    total, of = np.zeros(column.width), 0.0
     for series in hosts:
         n = max(int(series.n_intervals.sum()), 1)
-        written += series.beside.written.sum(axis=(0, 1)) / n
-        of += float(series.beside.written_of.sum()) / n
-    if of <= 0:
-        return ()
-    return tuple(Written(length, float(written[i]), of) for i, length in enumerate(WINDOWS))
+        part_bytes, of_bytes = (series.beside[sums] for sums in column.sums)
+        total += part_bytes.sum(axis=(0, 1)) / n
+        of += float(of_bytes.sum()) / n
+    return Part(total, of) if of > 0 else None
 
 
 def mean_huge_pages(hosts: Sequence[HeatSeries]) -> HugePages | None:
@@ -216,14 +216,14 @@ def mean_huge_pages(hosts: Sequence[HeatSeries]) -> HugePages | None:
     active, subpages = 0.0, 0.0
     for series in hosts:
         n = max(int(series.n_intervals.sum()), 1)
-        active += float(series.beside.huge_active.sum()) / n
-        subpages += float(series.beside.huge_subpages.sum()) / n
+        active += float(series.beside["huge_active_bytes"].sum()) / n
+        subpages += float(series.beside["huge_subpage_bytes"].sum()) / n
     return HugePages(active, min(subpages, active)) if active > 0 else None
 
 
 def mean_sampled_pages(hosts: Sequence[HeatSeries]) -> float | None:
     """Pages that the figures were scaled up from, in a mean interval, summed over hosts; None where all were seen."""
-    total = sum(float(series.beside.sampled_pages.sum()) / max(int(series.n_intervals.sum()), 1) for series in hosts)
+    total = sum(float(series.beside["sampled_pages"].sum()) / max(int(series.n_intervals.sum()), 1) for series in hosts)
     return total if total > 0 else None
 
 

@@ -51,7 +51,7 @@ class CounterBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeatBlock:
-    """n rows of heat; each column has n entries, or n times the width that its name has in `HEAT_WIDTHS`."""
+    """n rows of heat; each of its columns is one of `HEAT_COLUMNS`."""
 
     method: Method
     end_wall_ns: Int64
@@ -63,34 +63,13 @@ class HeatBlock:
     tiers: tuple[str, ...]
     """"" where unknown."""
     columns: dict[str, Int64]
-    """By name: (n, width). Absent = not measured. Columns of `SIGNED_COLUMNS` hold -1 in rows where they were not."""
+    """By name: (n, width). Absent = not measured; a row that lacks the column alone holds what stands for that."""
     period_events: float | None
     duty_ratio: float | None
     bits_per_interval: int
     """Bits of a page's 64-bit history that one interval takes."""
 
 
-HEAT_WIDTHS = {
-    "validity": 1,
-    "resident_bytes": 1,
-    "age_bytes": 9,
-    "never_bytes": 9,
-    "active_count_bytes": 11,
-    "active_lo_bytes": 4,
-    "active_hi_bytes": 4,
-    "load_samples": 1,
-    "store_samples": 1,
-    "distinct_pages": 4,
-    "f1_pages": 4,
-    "f2_pages": 4,
-    "hot_intersection_bytes": 3,
-    "hot_union_bytes": 3,
-    "sampled_pages": 1,
-    "written_bytes": 4,
-    "subpage_active_bytes": 1,
-}
-SIGNED_COLUMNS = frozenset({"written_bytes", "subpage_active_bytes"})
-"""Columns in which -1 says that this row was not measured."""
 GAP_BINS = 63
 
 

@@ -1,6 +1,6 @@
 """Heat as stored: live rows, exact packs of ten minutes, and sums per hour and day."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -10,9 +10,10 @@ import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
 from tierscope.domain.base.buckets import DAY_US, HOUR_US
-from tierscope.domain.heat.beside import BESIDE_FIELDS, BESIDE_WIDTHS, Beside
-from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS, Folded
+from tierscope.domain.heat.beside import BESIDE_WIDTHS, Beside
+from tierscope.domain.heat.classes import FOLDED_COLUMNS, Folded
 from tierscope.domain.heat.packs import fold_packs, pack_rows, unpack_rows
 from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS, KINDS, HeatRow, HeatSeries, Method
 from tierscope.storage.base import copy
@@ -26,60 +27,19 @@ from tierscope.storage.base.binary import (
     parse_us,
 )
 from tierscope.storage.base.bucket_rows import delete_buckets
-from tierscope.storage.tables.time import BESIDE_COLUMNS
+from tierscope.storage.tables.time import METHOD_COLUMNS, SUMMED_COLUMNS, heat_live
 
 RollupTable = Literal["heat_1h", "heat_1d"]
 ZSTD_LEVEL = 3
 
-_BIG = (
-    "validity",
-    "resident_bytes",
-    "age_bytes",
-    "never_bytes",
-    "active_count_bytes",
-    "active_lo_bytes",
-    "active_hi_bytes",
-)
-_OPTIONAL = ("load_samples", "store_samples")
-_WINDOWED = (
-    "distinct_pages",
-    "f1_pages",
-    "f2_pages",
-    "hot_intersection_bytes",
-    "hot_union_bytes",
-    "sampled_pages",
-    "written_bytes",
-    "subpage_active_bytes",
-)
-LIVE_COLUMNS = (
-    "host_id, ts, boottime_ns, backend, granularity, interval_ns, groups, kinds, page_sizes, tiers, "
-    + ", ".join((*_BIG, *_OPTIONAL))
-    + ", period_events, duty_ratio, "
-    + ", ".join(_WINDOWED)
-    + ", bits_per_interval"
-)
-_SUMS = ("resident_bytes", "age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes")
-ROLLUP_COLUMNS = ", ".join(
-    (
-        *("host_id", "ts", "backend", "granularity", "interval_ns", "n_intervals", "kinds", "tiers"),
-        *(*_SUMS, *BESIDE_COLUMNS, "page_sizes"),
-    )
-)
+_LIVE = tuple(column.name for column in heat_live.columns if column.name != "service_id")
+LIVE_COLUMNS = ", ".join(_LIVE)
+"""What `live_row` reads, in its order."""
+_KEY = ("ts", *METHOD_COLUMNS, "n_intervals", "kinds", "tiers", *SUMMED_COLUMNS, *BESIDE_WIDTHS, "page_sizes")
+_READ = ("host_id", *_KEY)
+ROLLUP_COLUMNS = ", ".join(_READ)
 """What `rollup_series` reads, in its order."""
-_ROLLUP = (
-    "host_id",
-    "service_id",
-    "ts",
-    "backend",
-    "granularity",
-    "interval_ns",
-    "n_intervals",
-    "kinds",
-    "tiers",
-    *_SUMS,
-    *BESIDE_COLUMNS,
-    "page_sizes",
-)
+_ROLLUP = ("host_id", "service_id", *_KEY)
 
 
 def read_live(
@@ -110,29 +70,25 @@ def count_live(
 
 def live_row(row: Sequence[bytes | None]) -> HeatRow:
     """A live row from the raw fields of `LIVE_COLUMNS`."""
-    big = {name: parse_int8_array(row[10 + i]) for i, name in enumerate(_BIG)}
-    at = 10 + len(_BIG)
-    optional = {
-        name: None if row[at + i] is None else parse_int8_array(row[at + i]) for i, name in enumerate(_OPTIONAL)
-    }
-    at += len(_OPTIONAL)
-    windowed = {
-        name: None if row[at + 2 + i] is None else parse_int8_array(row[at + 2 + i]) for i, name in enumerate(_WINDOWED)
+    cells = dict(zip(_LIVE, row, strict=True))
+    columns = {
+        column.name: None
+        if cells[column.name] is None and column.presence != "required"
+        else parse_int8_array(cells[column.name])
+        for column in HEAT_COLUMNS
     }
     return HeatRow(
-        end_us=parse_us(row[1]),
-        boottime_ns=parse_int(row[2]),
-        method=Method(parse_int(row[3]) or 0, parse_int(row[4]) or 0, parse_int(row[5]) or 0),
-        groups=tuple(parse_text_array(row[6])),
-        kinds=np.array(parse_small_array(row[7]), np.int64),
-        page_sizes=np.array(parse_small_array(row[8]), np.int64),
-        tiers=tuple(parse_text_array(row[9])),
-        period_events=parse_float(row[at]),
-        duty_ratio=parse_float(row[at + 1]),
-        bits_per_interval=parse_int(row[at + 2 + len(_WINDOWED)]) or 1,
-        **big,
-        **optional,  # type: ignore[arg-type]  # exactly the fields that may be None
-        **windowed,  # type: ignore[arg-type]  # the same
+        end_us=parse_us(cells["ts"]),
+        boottime_ns=parse_int(cells["boottime_ns"]),
+        method=_read_method(cells),
+        groups=tuple(parse_text_array(cells["groups"])),
+        kinds=np.array(parse_small_array(cells["kinds"]), np.int64),
+        page_sizes=np.array(parse_small_array(cells["page_sizes"]), np.int64),
+        tiers=tuple(parse_text_array(cells["tiers"])),
+        period_events=parse_float(cells["period_events"]),
+        duty_ratio=parse_float(cells["duty_ratio"]),
+        bits_per_interval=parse_int(cells["bits_per_interval"]) or 1,
+        **columns,  # type: ignore[arg-type]  # None for those alone that may be
     )
 
 
@@ -210,16 +166,15 @@ def replace_rollups(
             key = (copy.int8(host_id), copy.int8(service_id), copy.instant((end_us - width_us) * 1000))
             kinds = np.array([KINDS.index(kind) for kind in part.kinds], np.int64)
             groups = (copy.int4(int(part.n_intervals[i])), copy.int2_array(kinds), copy.text_array(part.tiers))
-            sums = (copy.int8_array(np.ascontiguousarray(getattr(part.folded, name)[i])) for name in _FOLDED)
-            beside = (_unless_zero(getattr(part.beside, name)[i]) for name in BESIDE_FIELDS)
+            folded = (getattr(part.folded, field)[i] for field, _ in FOLDED_COLUMNS.values())
+            sums = (copy.int8_array(np.ascontiguousarray(values)) for values in folded)
+            beside = (_unless_zero(part.beside[name][i]) for name in BESIDE_WIDTHS)
             sizes = copy.int4_array(np.array(part.sizes, np.int64))
             out.append(copy.row([*key, *_method(part.method), *groups, *sums, *beside, sizes]))
     copy.copy_rows(transaction, table, _ROLLUP, out)
 
 
-_FOLDED = ("resident", "age", "never", "count", "lo", "hi")
 _WIDTH_US: dict[RollupTable, int] = {"heat_1h": HOUR_US, "heat_1d": DAY_US}
-_WIDTHS = (1, BUCKETS, BUCKETS, COUNTS, len(WINDOWS), len(WINDOWS))
 
 
 def read_rollups(
@@ -241,34 +196,32 @@ def read_rollups(
 
 def rollup_series(row: Sequence[bytes | None], width_us: int) -> HeatSeries:
     """A bucket of `width_us` from the raw fields of `ROLLUP_COLUMNS`."""
-    kinds = tuple(KINDS[kind] for kind in parse_small_array(row[6]))
-    sums = []
-    for i, width in enumerate(_WIDTHS):
-        values = parse_int8_array(row[8 + i])
-        sums.append(values.reshape((1, len(kinds)) if width == 1 else (1, len(kinds), width)))
-    n = parse_int(row[5]) or 0
-    at_beside = 8 + len(_WIDTHS)
+    cells = dict(zip(_READ, row, strict=True))
+    kinds = tuple(KINDS[kind] for kind in parse_small_array(cells["kinds"]))
+    n = parse_int(cells["n_intervals"]) or 0
+
+    def read(name: str, width: int) -> npt.NDArray[np.int64]:
+        """Sums of the bucket's groups; null is nothing of the kind."""
+        shape = (1, len(kinds)) if width == 1 else (1, len(kinds), width)
+        cell = cells[name]
+        return np.zeros(shape, np.int64) if cell is None else parse_int8_array(cell).reshape(shape)
+
     return HeatSeries(
-        host_id=parse_int(row[0]) or 0,
-        method=Method(parse_int(row[2]) or 0, parse_int(row[3]) or 0, parse_int(row[4]) or 0),
-        ends_us=np.array([parse_us(row[1]) + width_us], np.int64),
+        host_id=parse_int(cells["host_id"]) or 0,
+        method=_read_method(cells),
+        ends_us=np.array([parse_us(cells["ts"]) + width_us], np.int64),
         n_intervals=np.array([n], np.int64),
         kinds=kinds,
-        tiers=tuple(parse_text_array(row[7])),
-        sizes=tuple(parse_small_array(row[-1])) or (0,) * len(kinds),
-        folded=Folded(*sums),
-        beside=_beside(row[at_beside : at_beside + len(BESIDE_FIELDS)], len(kinds)),
+        tiers=tuple(parse_text_array(cells["tiers"])),
+        sizes=tuple(parse_small_array(cells["page_sizes"])) or (0,) * len(kinds),
+        folded=Folded(**{field: read(name, width) for name, (field, width) in FOLDED_COLUMNS.items()}),
+        beside=Beside({name: read(name, width) for name, width in BESIDE_WIDTHS.items()}),
         history=FULL_HISTORY if n >= FULL_INTERVALS else n,
     )
 
 
-def _beside(cells: Sequence[bytes | None], groups: int) -> Beside:
-    """From the raw fields of `BESIDE_COLUMNS`; null is nothing of the kind."""
-    found = []
-    for cell, width in zip(cells, BESIDE_WIDTHS, strict=True):
-        shape = (1, groups) if width == 1 else (1, groups, width)
-        found.append(np.zeros(shape, np.int64) if cell is None else parse_int8_array(cell).reshape(shape))
-    return Beside(*found)
+def _read_method(cells: Mapping[str, bytes | None]) -> Method:
+    return Method(*(parse_int(cells[name]) or 0 for name in METHOD_COLUMNS))
 
 
 def _unless_zero(values: npt.NDArray[np.int64]) -> bytes:

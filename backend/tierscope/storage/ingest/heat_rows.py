@@ -7,51 +7,29 @@ import numpy as np
 from tierscope.domain.heat.rows import Method
 from tierscope.domain.ingest.batch import GapBlock, HeatBlock, PageSample, TileEpoch
 from tierscope.storage.base import copy
-
-_AFTER_TIERS = (
-    "validity",
-    "resident_bytes",
-    "age_bytes",
-    "never_bytes",
-    "active_count_bytes",
-    "active_lo_bytes",
-    "active_hi_bytes",
-    "load_samples",
-    "store_samples",
-)
-_AFTER_DUTY = (
-    "distinct_pages",
-    "f1_pages",
-    "f2_pages",
-    "hot_intersection_bytes",
-    "hot_union_bytes",
-    "sampled_pages",
-    "written_bytes",
-    "subpage_active_bytes",
-)
+from tierscope.storage.tables.time import METHOD_COLUMNS, heat_live
 
 
 def heat_row(host_id: int, service_id: int, end_ns: int, block: HeatBlock, places: Sequence[int]) -> bytes:
     """Returns the row of one interval of one service: the rows of `block` at `places`."""
     at = np.asarray(places)
-    found = {name: copy.int8_array(values[at]) for name, values in block.columns.items()}
     boottime = None if block.end_boottime_ns is None else int(block.end_boottime_ns[at[0]])
-    return copy.row(
-        [
-            *_key(host_id, service_id, end_ns),
-            copy.int8(boottime),
-            *_method(block.method),
-            copy.text_array([block.groups[place] for place in places]),
-            copy.int2_array(block.kinds[at]),
-            copy.int4_array(block.page_sizes[at]),
-            copy.text_array([block.tiers[place] for place in places]),
-            *(found.get(name, copy.NULL) for name in _AFTER_TIERS),
-            copy.float8(block.period_events),
-            copy.float8(block.duty_ratio),
-            *(found.get(name, copy.NULL) for name in _AFTER_DUTY),
-            copy.int2(block.bits_per_interval),
-        ]
-    )
+    cells = {
+        "host_id": copy.int8(host_id),
+        "service_id": copy.int8(service_id),
+        "ts": copy.instant(end_ns),
+        "boottime_ns": copy.int8(boottime),
+        **dict(zip(METHOD_COLUMNS, _method(block.method), strict=True)),
+        "groups": copy.text_array([block.groups[place] for place in places]),
+        "kinds": copy.int2_array(block.kinds[at]),
+        "page_sizes": copy.int4_array(block.page_sizes[at]),
+        "tiers": copy.text_array([block.tiers[place] for place in places]),
+        "period_events": copy.float8(block.period_events),
+        "duty_ratio": copy.float8(block.duty_ratio),
+        "bits_per_interval": copy.int2(block.bits_per_interval),
+    }
+    cells |= {name: copy.int8_array(values[at]) for name, values in block.columns.items()}
+    return copy.row([cells.get(column.name, copy.NULL) for column in heat_live.columns])
 
 
 def gap_row(host_id: int, service_id: int, end_ns: int, block: GapBlock, places: Sequence[int]) -> bytes:

@@ -12,6 +12,9 @@ from sqlalchemy import BigInteger, Boolean, Column, Double, Index, Integer, Larg
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.types import TypeEngine
 
+from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
+from tierscope.domain.heat.beside import BESIDE_WIDTHS
+from tierscope.domain.heat.classes import FOLDED_COLUMNS
 from tierscope.domain.ledger import COLUMN_KEYS
 from tierscope.storage.tables.fleet_moves import fleet_moves
 from tierscope.storage.tables.plain import Instant, metadata
@@ -81,9 +84,15 @@ def _object() -> tuple[Column[Any], ...]:
     return Column("object_key", Text), Column("object_part", Integer)
 
 
+METHOD_COLUMNS = ("backend", "granularity", "interval_ns")
+"""What measured a row (numbers of the contract's enums) and the nominal interval."""
+SUMMED_COLUMNS = tuple(FOLDED_COLUMNS)
+"""Columns of heat that are summed over intervals."""
+
+
 def _method() -> tuple[Column[Any], ...]:
-    """What measured it (numbers of the contract's enums) and the nominal interval."""
-    return _small("backend"), _small("granularity"), _int("interval_ns")
+    backend, granularity, interval_ns = METHOD_COLUMNS
+    return _small(backend), _small(granularity), _int(interval_ns)
 
 
 counters_live = _table(
@@ -139,33 +148,14 @@ heat_live = _table(
     _array("kinds", SmallInteger),
     _array("page_sizes", Integer),
     _array("tiers", Text),  # "" = unknown
-    _array("validity", BigInteger),  # bit 0 = this interval
-    _array("resident_bytes", BigInteger),
-    _array("age_bytes", BigInteger),  # n x 9
-    _array("never_bytes", BigInteger),  # n x 9
-    _array("active_count_bytes", BigInteger),  # n x 11
-    _array("active_lo_bytes", BigInteger),  # n x 4
-    _array("active_hi_bytes", BigInteger),  # n x 4
-    _array("load_samples", BigInteger, null=True),
-    _array("store_samples", BigInteger, null=True),
+    *(_array(column.name, BigInteger, null=column.presence != "required") for column in HEAT_COLUMNS),
     _float("period_events", null=True),
     _float("duty_ratio", null=True),
-    _array("distinct_pages", BigInteger, null=True),  # n x 4
-    _array("f1_pages", BigInteger, null=True),
-    _array("f2_pages", BigInteger, null=True),
-    _array("hot_intersection_bytes", BigInteger, null=True),  # n x 3
-    _array("hot_union_bytes", BigInteger, null=True),
-    _array("sampled_pages", BigInteger, null=True),  # 0 where a row rests on all pages
-    _array("written_bytes", BigInteger, null=True),  # n x 4; -1 where that row was not measured
-    _array("subpage_active_bytes", BigInteger, null=True),  # -1 where that row was not measured
     _small("bits_per_interval", null=True),  # null = 1
     service=True,
 )
 
 heat = _table("heat", *_method(), Column("n", Integer, nullable=False), _bytes("body"), service=True)
-
-
-BESIDE_COLUMNS = ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes")
 
 
 def _heat_rollup(name: str) -> Table:
@@ -175,19 +165,9 @@ def _heat_rollup(name: str) -> Table:
         Column("n_intervals", Integer, nullable=False),
         _array("kinds", SmallInteger),
         _array("tiers", Text),
-        *(
-            _array(column, BigInteger)
-            for column in (
-                "resident_bytes",
-                "age_bytes",
-                "never_bytes",
-                "active_count_bytes",
-                "active_lo_bytes",
-                "active_hi_bytes",
-            )
-        ),
+        *(_array(column, BigInteger) for column in SUMMED_COLUMNS),
         # What stands beside heat (domain/heat/beside.py); null where nothing of the kind was measured.
-        *(_array(column, BigInteger, null=True) for column in BESIDE_COLUMNS),
+        *(_array(column, BigInteger, null=True) for column in BESIDE_WIDTHS),
         _array("page_sizes", Integer, null=True),  # null in rows of before: the sizes are summed up
         service=True,
     )

@@ -60,21 +60,20 @@ def _sampled(source: HeatSource | None, evidence: Evidence) -> Figure:
 
 
 def _written(source: HeatSource | None, evidence: Evidence) -> tuple[WrittenWindow, ...]:
-    found = {written.intervals: written for written in (() if source is None else source.written())}
+    found = None if source is None else source.part("written_bytes")
     out = []
-    for length in WINDOWS:
+    for at, length in enumerate(WINDOWS):
         names = ("writes.written_bytes/1", "writes.written_ratio/1")
-        written = found.get(length)
-        if written is None:
+        if found is None:
             reason = evidence.nothing or _NOT_TRACKED
             size, share = (
                 absent(name, unit, "not_collected", reason, window=evidence.window)
                 for name, unit in zip(names, ("bytes", "ratio"), strict=True)
             )
         else:
-            plain = replace(evidence, method="writes")
-            size = plain.bytes(names[0], written.bytes, None, None)
-            share = replace(plain.bytes(names[1], written.bytes / written.of, None, None), unit="ratio")
+            plain, written = replace(evidence, method="writes"), float(found.bytes[at])
+            size = plain.bytes(names[0], written, None, None)
+            share = replace(plain.bytes(names[1], written / found.of, None, None), unit="ratio")
         out.append(WrittenWindow(length, size, share))
     return tuple(out)
 

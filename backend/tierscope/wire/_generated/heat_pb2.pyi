@@ -53,7 +53,7 @@ GRANULARITY_REGION: Granularity
 GRANULARITY_VMA: Granularity
 
 class HeatBlock(_message.Message):
-    __slots__ = ("backend", "granularity", "interval_ns", "end_wall_ns", "end_boottime_ns", "service_ref", "group_ref", "kind", "page_size_bytes", "tier_ref", "validity", "resident_bytes", "age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes", "samples_known", "load_samples", "store_samples", "period_events", "duty_ratio", "distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes", "bits_per_interval", "sampled_pages", "written_bytes", "subpage_active_bytes")
+    __slots__ = ("backend", "granularity", "interval_ns", "end_wall_ns", "end_boottime_ns", "service_ref", "group_ref", "kind", "page_size_bytes", "tier_ref", "samples_known", "period_events", "duty_ratio", "bits_per_interval", "validity", "resident_bytes", "age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes", "load_samples", "store_samples", "distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes", "sampled_pages", "written_bytes", "subpage_active_bytes")
     BACKEND_FIELD_NUMBER: _ClassVar[int]
     GRANULARITY_FIELD_NUMBER: _ClassVar[int]
     INTERVAL_NS_FIELD_NUMBER: _ClassVar[int]
@@ -64,6 +64,10 @@ class HeatBlock(_message.Message):
     KIND_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
     TIER_REF_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_KNOWN_FIELD_NUMBER: _ClassVar[int]
+    PERIOD_EVENTS_FIELD_NUMBER: _ClassVar[int]
+    DUTY_RATIO_FIELD_NUMBER: _ClassVar[int]
+    BITS_PER_INTERVAL_FIELD_NUMBER: _ClassVar[int]
     VALIDITY_FIELD_NUMBER: _ClassVar[int]
     RESIDENT_BYTES_FIELD_NUMBER: _ClassVar[int]
     AGE_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -71,17 +75,13 @@ class HeatBlock(_message.Message):
     ACTIVE_COUNT_BYTES_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_LO_BYTES_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_HI_BYTES_FIELD_NUMBER: _ClassVar[int]
-    SAMPLES_KNOWN_FIELD_NUMBER: _ClassVar[int]
     LOAD_SAMPLES_FIELD_NUMBER: _ClassVar[int]
     STORE_SAMPLES_FIELD_NUMBER: _ClassVar[int]
-    PERIOD_EVENTS_FIELD_NUMBER: _ClassVar[int]
-    DUTY_RATIO_FIELD_NUMBER: _ClassVar[int]
     DISTINCT_PAGES_FIELD_NUMBER: _ClassVar[int]
     F1_PAGES_FIELD_NUMBER: _ClassVar[int]
     F2_PAGES_FIELD_NUMBER: _ClassVar[int]
     HOT_INTERSECTION_BYTES_FIELD_NUMBER: _ClassVar[int]
     HOT_UNION_BYTES_FIELD_NUMBER: _ClassVar[int]
-    BITS_PER_INTERVAL_FIELD_NUMBER: _ClassVar[int]
     SAMPLED_PAGES_FIELD_NUMBER: _ClassVar[int]
     WRITTEN_BYTES_FIELD_NUMBER: _ClassVar[int]
     SUBPAGE_ACTIVE_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -95,6 +95,10 @@ class HeatBlock(_message.Message):
     kind: _containers.RepeatedScalarFieldContainer[PageKind]
     page_size_bytes: _containers.RepeatedScalarFieldContainer[int]
     tier_ref: _containers.RepeatedScalarFieldContainer[int]
+    samples_known: bool
+    period_events: float
+    duty_ratio: float
+    bits_per_interval: int
     validity: _containers.RepeatedScalarFieldContainer[int]
     resident_bytes: _containers.RepeatedScalarFieldContainer[int]
     age_bytes: bytes
@@ -102,21 +106,17 @@ class HeatBlock(_message.Message):
     active_count_bytes: bytes
     active_lo_bytes: bytes
     active_hi_bytes: bytes
-    samples_known: bool
     load_samples: _containers.RepeatedScalarFieldContainer[int]
     store_samples: _containers.RepeatedScalarFieldContainer[int]
-    period_events: float
-    duty_ratio: float
     distinct_pages: bytes
     f1_pages: bytes
     f2_pages: bytes
     hot_intersection_bytes: bytes
     hot_union_bytes: bytes
-    bits_per_interval: int
     sampled_pages: _containers.RepeatedScalarFieldContainer[int]
     written_bytes: bytes
     subpage_active_bytes: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, backend: _Optional[_Union[HeatBackend, str]] = ..., granularity: _Optional[_Union[Granularity, str]] = ..., interval_ns: _Optional[int] = ..., end_wall_ns: _Optional[_Iterable[int]] = ..., end_boottime_ns: _Optional[_Iterable[int]] = ..., service_ref: _Optional[_Iterable[int]] = ..., group_ref: _Optional[_Iterable[int]] = ..., kind: _Optional[_Iterable[_Union[PageKind, str]]] = ..., page_size_bytes: _Optional[_Iterable[int]] = ..., tier_ref: _Optional[_Iterable[int]] = ..., validity: _Optional[_Iterable[int]] = ..., resident_bytes: _Optional[_Iterable[int]] = ..., age_bytes: _Optional[bytes] = ..., never_bytes: _Optional[bytes] = ..., active_count_bytes: _Optional[bytes] = ..., active_lo_bytes: _Optional[bytes] = ..., active_hi_bytes: _Optional[bytes] = ..., samples_known: _Optional[bool] = ..., load_samples: _Optional[_Iterable[int]] = ..., store_samples: _Optional[_Iterable[int]] = ..., period_events: _Optional[float] = ..., duty_ratio: _Optional[float] = ..., distinct_pages: _Optional[bytes] = ..., f1_pages: _Optional[bytes] = ..., f2_pages: _Optional[bytes] = ..., hot_intersection_bytes: _Optional[bytes] = ..., hot_union_bytes: _Optional[bytes] = ..., bits_per_interval: _Optional[int] = ..., sampled_pages: _Optional[_Iterable[int]] = ..., written_bytes: _Optional[bytes] = ..., subpage_active_bytes: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, backend: _Optional[_Union[HeatBackend, str]] = ..., granularity: _Optional[_Union[Granularity, str]] = ..., interval_ns: _Optional[int] = ..., end_wall_ns: _Optional[_Iterable[int]] = ..., end_boottime_ns: _Optional[_Iterable[int]] = ..., service_ref: _Optional[_Iterable[int]] = ..., group_ref: _Optional[_Iterable[int]] = ..., kind: _Optional[_Iterable[_Union[PageKind, str]]] = ..., page_size_bytes: _Optional[_Iterable[int]] = ..., tier_ref: _Optional[_Iterable[int]] = ..., samples_known: _Optional[bool] = ..., period_events: _Optional[float] = ..., duty_ratio: _Optional[float] = ..., bits_per_interval: _Optional[int] = ..., validity: _Optional[_Iterable[int]] = ..., resident_bytes: _Optional[_Iterable[int]] = ..., age_bytes: _Optional[bytes] = ..., never_bytes: _Optional[bytes] = ..., active_count_bytes: _Optional[bytes] = ..., active_lo_bytes: _Optional[bytes] = ..., active_hi_bytes: _Optional[bytes] = ..., load_samples: _Optional[_Iterable[int]] = ..., store_samples: _Optional[_Iterable[int]] = ..., distinct_pages: _Optional[bytes] = ..., f1_pages: _Optional[bytes] = ..., f2_pages: _Optional[bytes] = ..., hot_intersection_bytes: _Optional[bytes] = ..., hot_union_bytes: _Optional[bytes] = ..., sampled_pages: _Optional[_Iterable[int]] = ..., written_bytes: _Optional[bytes] = ..., subpage_active_bytes: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GapBlock(_message.Message):
     __slots__ = ("backend", "granularity", "interval_ns", "end_wall_ns", "intervals", "service_ref", "group_ref", "kind", "closed_bytes", "freed_bytes", "open_bytes", "censored_bytes")

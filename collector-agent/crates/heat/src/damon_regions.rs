@@ -16,7 +16,7 @@ use tierscope_pagetable::pagemap::PagemapReader;
 use tierscope_pagetable::process::Unmeasured;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::{IntervalEnd, Measured};
-use tierscope_sample::heat::{Backend, Granularity, PageKind};
+use tierscope_sample::heat::{Backend, Beside, Granularity, PageKind};
 use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder, VmaReading};
 
@@ -169,6 +169,7 @@ impl DamonRegions {
                     page_size_bytes: PAGE_BYTES as u32,
                     resident_bytes: pages * PAGE_BYTES.cast_signed(),
                     referenced_bytes: 0,
+                    beside: Beside::default(),
                 });
                 start = end;
             }

@@ -212,7 +212,7 @@ impl WriteTracking {
                 continue;
             }
             if let Some(Some(histories)) = groups.get(&(&*row.service, &*row.group)) {
-                row.written_bytes = sum(histories, row);
+                row.beside.written_bytes = sum(histories, row);
             }
         }
     }

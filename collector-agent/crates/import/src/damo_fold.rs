@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
-use tierscope_sample::heat::{Backend, Granularity, PageKind};
+use tierscope_sample::heat::{Backend, Beside, Granularity, PageKind};
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder, VmaReading};
 
 use crate::damo_record::{DamoRecord, DamoSnapshot};
@@ -208,6 +208,7 @@ impl Strips {
                     page_size_bytes: 4096,
                     resident_bytes: resident.cast_signed(),
                     referenced_bytes: overlap(&accessed, &strip).min(resident).cast_signed(),
+                    beside: Beside::default(),
                 }
             })
             .collect()

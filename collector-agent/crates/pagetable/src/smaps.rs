@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tierscope_sample::heat::PageKind;
+use tierscope_sample::heat::{Beside, PageKind};
 use tierscope_sample::vma_fold::VmaReading;
 
 pub use crate::maps::Namer;
@@ -89,6 +89,7 @@ impl<'a> SmapsParser<'a> {
             page_size_bytes: BASE_PAGE_BYTES,
             resident_bytes: 0,
             referenced_bytes: 0,
+            beside: Beside::default(),
         };
         Open {
             reading,

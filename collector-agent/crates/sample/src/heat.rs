@@ -4,6 +4,9 @@
 
 use std::sync::Arc;
 
+pub use crate::_generated::heat_columns::Beside;
+pub use crate::column::ColumnValue;
+
 /// Edges of the nine age buckets: 0, 1, 2, 3-4, 5-9, 10-19, 20-39, 40-63, >= 64 intervals.
 pub const AGE_BUCKET_STARTS: [u32; AGE_BUCKETS] = [0, 1, 2, 3, 5, 10, 20, 40, 64];
 /// Number of age buckets.
@@ -125,13 +128,8 @@ pub struct HeatRow {
     pub hot_overlap_bytes: Option<[(i64, i64); OVERLAP_LAGS.len()]>,
     /// Bits of history that one interval takes, 1..=64.
     pub bits_per_interval: u8,
-    /// Pages of the random sample that the row was scaled up from; `None` where every resident page was looked at.
-    pub sampled_pages: Option<i64>,
-    /// Bytes written in the windows of [`WINDOWS`]; `None` where writes are not tracked.
-    pub written_bytes: Option<[i64; WINDOWS.len()]>,
-    /// 4,096 x distinct sub-pages of huge pages seen active in the newest 2 intervals: the lower bound of their hot
-    /// bytes. `None` where sub-pages are not told apart.
-    pub subpage_active_bytes: Option<i64>,
+    /// What single rows may lack.
+    pub beside: Beside,
 }
 
 /// Reuse gaps of one (service, group, kind) over a block of ten intervals, in bytes.

@@ -5,6 +5,7 @@
 
 mod _generated;
 pub mod catalogue;
+mod column;
 pub mod counters;
 pub mod fold;
 mod gap_tally;

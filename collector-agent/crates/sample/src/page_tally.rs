@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::fold::{IntervalEnd, Measured, PageClass};
-use crate::heat::{ACTIVE_COUNTS, AGE_BUCKET_STARTS, AGE_BUCKETS, HeatRow, OVERLAP_LAGS, Samples, WINDOWS};
+use crate::heat::{
+    ACTIVE_COUNTS, AGE_BUCKET_STARTS, AGE_BUCKETS, Beside, HeatRow, OVERLAP_LAGS, Samples, WINDOWS,
+};
 use crate::history::{HISTORY_INTERVALS, History, age_bucket, mask};
 use crate::marks::Marks;
 
@@ -147,9 +149,7 @@ impl PageTally {
             f2_pages: observed.then_some(self.f2),
             hot_overlap_bytes: lags.contains(&true).then_some(overlap),
             bits_per_interval: 1,
-            sampled_pages: None,
-            written_bytes: None,
-            subpage_active_bytes: None,
+            beside: Beside::default(),
         }
     }
 }

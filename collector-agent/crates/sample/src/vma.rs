@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::heat::PageKind;
+use crate::heat::{Beside, PageKind};
 use crate::vma_history::VmaHistory;
 
 /// What was read of one mapping of a process.
@@ -24,6 +24,8 @@ pub struct VmaReading {
     pub resident_bytes: i64,
     /// Bytes accessed since the clearing, shared pages in the same parts.
     pub referenced_bytes: i64,
+    /// What else is known of its resident bytes, shared pages in the same parts.
+    pub beside: Beside,
 }
 
 /// A process for good: its id and its start time in clock ticks.

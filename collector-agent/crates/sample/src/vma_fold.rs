@@ -64,7 +64,12 @@ impl VmaFolder {
                 sums.push((key, VmaSums::default()));
                 sums.len() - 1
             });
-            vma.history.add_to(reading.resident_bytes, &mut sums[index].1);
+            let sums = &mut sums[index].1;
+            vma.history.add_to(reading.resident_bytes, sums);
+            if reading.resident_bytes > 0 {
+                let before = sums.beside.map(|sum| sum.plus(reading.beside));
+                sums.beside = before.or(Some(reading.beside));
+            }
         }
         sums.sort_by_key(|(key, _)| *key);
         let resident = sums.iter().filter(|(_, sums)| sums.resident_bytes > 0);
@@ -118,9 +123,7 @@ impl VmaFolder {
             f2_pages: None,
             hot_overlap_bytes: None,
             bits_per_interval: 1,
-            sampled_pages: None,
-            written_bytes: None,
-            subpage_active_bytes: None,
+            beside: sums.beside.unwrap_or_default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Definitions and bounds: docs/method/heat.md, "Mappings".
 
-use crate::heat::{ACTIVE_COUNTS, AGE_BUCKET_STARTS, AGE_BUCKETS, WINDOWS};
+use crate::heat::{ACTIVE_COUNTS, AGE_BUCKET_STARTS, AGE_BUCKETS, Beside, WINDOWS};
 use crate::history::{HISTORY_INTERVALS, age_bucket, mask};
 
 const INTERVALS: usize = HISTORY_INTERVALS as usize;
@@ -26,6 +26,8 @@ pub(crate) struct VmaSums {
     pub(crate) active_count_bytes: [i64; ACTIVE_COUNTS],
     pub(crate) active_lo_bytes: [i64; WINDOWS.len()],
     pub(crate) active_hi_bytes: [i64; WINDOWS.len()],
+    /// `None` before the first mapping with memory in it.
+    pub(crate) beside: Option<Beside>,
 }
 
 impl VmaHistory {

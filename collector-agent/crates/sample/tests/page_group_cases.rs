@@ -253,7 +253,7 @@ fn sub_pages_of_a_huge_page_bound_its_hot_bytes_from_below() {
     let folded = fold(&mut group, 0, &[sample(0), sample(7), sample(511)]);
     let first = row(&folded).clone();
     assert_eq!(
-        (first.resident_bytes, first.subpage_active_bytes),
+        (first.resident_bytes, first.beside.subpage_active_bytes),
         (2 << 20, Some(3 * 4096))
     );
     assert_eq!(first.samples.unwrap().loads, 6, "three samples are of one page");
@@ -263,13 +263,16 @@ fn sub_pages_of_a_huge_page_bound_its_hot_bytes_from_below() {
     );
     let second = fold(&mut group, 1, &[sample(7), sample(8)]);
     assert_eq!(
-        row(&second).subpage_active_bytes,
+        row(&second).beside.subpage_active_bytes,
         Some(4 * 4096),
         "the newest two intervals together"
     );
     let third = fold(&mut group, 2, &[]);
-    assert_eq!(row(&third).subpage_active_bytes, Some(2 * 4096));
-    assert_eq!(row(&fold(&mut group, 3, &[])).subpage_active_bytes, Some(0));
+    assert_eq!(row(&third).beside.subpage_active_bytes, Some(2 * 4096));
+    assert_eq!(
+        row(&fold(&mut group, 3, &[])).beside.subpage_active_bytes,
+        Some(0)
+    );
 }
 
 #[test]
@@ -375,7 +378,10 @@ fn a_panel_is_scaled_up_to_the_resident_bytes() {
     }
     assert_eq!(folded.rows.len(), 2);
     let anon = &folded.rows[0];
-    assert_eq!((anon.resident_bytes, anon.sampled_pages), (resident, Some(6)));
+    assert_eq!(
+        (anon.resident_bytes, anon.beside.sampled_pages),
+        (resident, Some(6))
+    );
     let sum = |bytes: &[i64]| bytes.iter().sum::<i64>();
     assert_eq!(sum(&anon.age_bytes) + sum(&anon.never_bytes), resident);
     assert_eq!(sum(&anon.active_count_bytes), resident);

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
-use tierscope_sample::heat::{Backend, Granularity, HeatRow, PageKind};
+use tierscope_sample::heat::{Backend, Beside, Granularity, HeatRow, PageKind};
 use tierscope_sample::tile_grid::CellScale;
 use tierscope_sample::tiles::{CELL_NOT_COLLECTED, CELL_NOT_RESIDENT};
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder, VmaReading};
@@ -24,6 +24,7 @@ fn vma(mapping: &str, kind: PageKind, at_mib: (u64, u64), resident_kib: i64, act
         page_size_bytes: 4096,
         resident_bytes: resident_kib * KIB,
         referenced_bytes: active_kib * KIB,
+        beside: Beside::default(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Heat and gap rows as blocks of columns.
 
-use tierscope_sample::heat::{Backend, GapRow, Granularity, HeatRow, PageKind};
+use tierscope_sample::heat::{Backend, Beside, GapRow, Granularity, HeatRow, PageKind};
 
+use crate::_generated::heat_columns;
 use crate::columns::push_i64s;
 use crate::proto;
 use crate::strings::StringTable;
@@ -36,7 +37,7 @@ pub(crate) fn granularity_to(granularity: Granularity) -> i32 {
     }) as i32
 }
 
-/// Whether two rows share what a block states once, and have the same optional columns.
+/// Whether two rows share what a block states once, and have the same columns of those that a block has for all rows.
 fn same_block(a: &HeatRow, b: &HeatRow) -> bool {
     a.backend == b.backend
         && a.granularity == b.granularity
@@ -50,25 +51,28 @@ fn same_block(a: &HeatRow, b: &HeatRow) -> bool {
         && a.f2_pages.is_some() == b.f2_pages.is_some()
         && a.hot_overlap_bytes.is_some() == b.hot_overlap_bytes.is_some()
         && a.bits_per_interval == b.bits_per_interval
-        && a.sampled_pages.is_some() == b.sampled_pages.is_some()
-        && a.written_bytes.is_some() == b.written_bytes.is_some()
-        && a.subpage_active_bytes.is_some() == b.subpage_active_bytes.is_some()
 }
 
 /// Writes rows in as few blocks as their common properties allow; rows of a block keep their order.
 pub(crate) fn encode(rows: &[HeatRow], strings: &mut StringTable) -> Vec<proto::HeatBlock> {
-    let mut blocks: Vec<(&HeatRow, proto::HeatBlock)> = Vec::new();
+    let mut blocks: Vec<(&HeatRow, proto::HeatBlock, Vec<Beside>)> = Vec::new();
     for row in rows {
         let index = blocks
             .iter()
-            .position(|(first, _)| same_block(first, row))
+            .position(|(first, ..)| same_block(first, row))
             .unwrap_or_else(|| {
-                blocks.push((row, empty_block(row)));
+                blocks.push((row, empty_block(row), Vec::new()));
                 blocks.len() - 1
             });
-        push_row(&mut blocks[index].1, row, strings);
+        let (_, block, beside) = &mut blocks[index];
+        push_row(block, row, strings);
+        beside.push(row.beside);
     }
-    blocks.into_iter().map(|(_, block)| block).collect()
+    let complete = |(_, mut block, beside): (&HeatRow, proto::HeatBlock, Vec<Beside>)| {
+        heat_columns::push(&mut block, &beside);
+        block
+    };
+    blocks.into_iter().map(complete).collect()
 }
 
 fn empty_block(row: &HeatRow) -> proto::HeatBlock {
@@ -109,7 +113,6 @@ fn push_row(block: &mut proto::HeatBlock, row: &HeatRow, strings: &mut StringTab
         (&mut block.distinct_pages, &row.distinct_pages),
         (&mut block.f1_pages, &row.f1_pages),
         (&mut block.f2_pages, &row.f2_pages),
-        (&mut block.written_bytes, &row.written_bytes),
     ] {
         push_i64s(column, values.as_ref().map_or(&[], |values| values.as_slice()));
     }
@@ -117,10 +120,6 @@ fn push_row(block: &mut proto::HeatBlock, row: &HeatRow, strings: &mut StringTab
         push_i64s(&mut block.hot_intersection_bytes, &[*intersection]);
         push_i64s(&mut block.hot_union_bytes, &[*union]);
     }
-    block
-        .sampled_pages
-        .extend(row.sampled_pages.map(i64::cast_unsigned));
-    block.subpage_active_bytes.extend(row.subpage_active_bytes);
 }
 
 fn same_gap_block(a: &proto::GapBlock, row: &GapRow) -> bool {
@@ -159,4 +158,60 @@ pub(crate) fn encode_gaps(rows: &[GapRow], strings: &mut StringTable) -> Vec<pro
         push_i64s(&mut block.censored_bytes, &row.censored_bytes);
     }
     blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn row(page_size_bytes: u32, beside: Beside) -> HeatRow {
+        HeatRow {
+            backend: Backend::Pebs,
+            granularity: Granularity::Page,
+            interval_ns: 60,
+            end_wall_ns: 60,
+            end_boottime_ns: None,
+            service: Arc::from("host/db"),
+            group: Arc::from("db"),
+            kind: PageKind::Anon,
+            page_size_bytes,
+            tier: None,
+            validity: 1,
+            resident_bytes: 8,
+            age_bytes: [0; 9],
+            never_bytes: [0; 9],
+            active_count_bytes: [0; 11],
+            active_lo_bytes: [0; 4],
+            active_hi_bytes: [0; 4],
+            samples: None,
+            period_events: None,
+            duty_ratio: None,
+            distinct_pages: None,
+            f1_pages: None,
+            f2_pages: None,
+            hot_overlap_bytes: None,
+            bits_per_interval: 1,
+            beside,
+        }
+    }
+
+    #[test]
+    fn rows_that_lack_a_column_stay_in_the_block_of_those_that_have_it() {
+        let huge = Beside {
+            subpage_active_bytes: Some(4096),
+            written_bytes: Some([0, 1, 2, 3]),
+            ..Beside::default()
+        };
+        let rows = [row(4096, Beside::default()), row(2 << 20, huge)];
+        let blocks = encode(&rows, &mut StringTable::new());
+        assert_eq!(blocks.len(), 1);
+        let block = &blocks[0];
+        assert_eq!(block.subpage_active_bytes, [-1, 4096]);
+        let mut written = Vec::new();
+        push_i64s(&mut written, &[-1, -1, -1, -1, 0, 1, 2, 3]);
+        assert_eq!(block.written_bytes, written);
+        assert!(block.sampled_pages.is_empty(), "no row has it");
+    }
 }

@@ -13,6 +13,9 @@
 #[path = "_generated/tierscope.v1.rs"]
 pub mod proto;
 
+mod _generated {
+    pub(crate) mod heat_columns;
+}
 mod batch;
 mod columns;
 mod content;

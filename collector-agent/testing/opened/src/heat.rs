@@ -3,6 +3,7 @@
 use tierscope_sample::heat::{GapRow, HeatRow, OVERLAP_LAGS, Samples, WINDOWS};
 use tierscope_wire::proto;
 
+use crate::_generated::heat_columns;
 use crate::columns::{check_length, read_optional_rows, read_rows};
 use crate::enums::{backend_from, granularity_from, kind_from};
 use crate::error::OpenError;
@@ -25,7 +26,6 @@ struct WideColumns {
     f2: Option<Vec<[i64; SPANS]>>,
     intersection: Option<Vec<[i64; LAGS]>>,
     union: Option<Vec<[i64; LAGS]>>,
-    written: Option<Vec<[i64; SPANS]>>,
 }
 
 impl WideColumns {
@@ -42,7 +42,6 @@ impl WideColumns {
             f2: read_optional_rows("f2_pages", &block.f2_pages, n)?,
             intersection: read_optional_rows("hot_intersection_bytes", &block.hot_intersection_bytes, n)?,
             union: read_optional_rows("hot_union_bytes", &block.hot_union_bytes, n)?,
-            written: read_optional_rows("written_bytes", &block.written_bytes, n)?,
         })
     }
 
@@ -58,6 +57,7 @@ impl WideColumns {
 pub(crate) fn decode(block: &proto::HeatBlock, texts: &Texts) -> Result<Vec<HeatRow>, OpenError> {
     check_narrow_columns(block)?;
     let wide = WideColumns::read(block)?;
+    let beside = heat_columns::read(block, block.end_wall_ns.len())?;
     let (backend, granularity) = (backend_from(block.backend)?, granularity_from(block.granularity)?);
     let mut rows = Vec::with_capacity(block.end_wall_ns.len());
     for i in 0..block.end_wall_ns.len() {
@@ -91,9 +91,7 @@ pub(crate) fn decode(block: &proto::HeatBlock, texts: &Texts) -> Result<Vec<Heat
             f2_pages: wide.f2.as_ref().map(|column| column[i]),
             hot_overlap_bytes: wide.overlap(i),
             bits_per_interval: block.bits_per_interval.max(1) as u8,
-            sampled_pages: block.sampled_pages.get(i).map(|pages| pages.cast_signed()),
-            written_bytes: wide.written.as_ref().map(|column| column[i]),
-            subpage_active_bytes: block.subpage_active_bytes.get(i).copied(),
+            beside: beside[i],
         });
     }
     Ok(rows)
@@ -111,17 +109,6 @@ fn check_narrow_columns(block: &proto::HeatBlock) -> Result<(), OpenError> {
     check_length("validity", block.validity.len(), n)?;
     check_length("resident_bytes", block.resident_bytes.len(), n)?;
     let sampled = if block.samples_known { n } else { 0 };
-    let optional = |length: usize| if length == 0 { 0 } else { n };
-    check_length(
-        "sampled_pages",
-        block.sampled_pages.len(),
-        optional(block.sampled_pages.len()),
-    )?;
-    check_length(
-        "subpage_active_bytes",
-        block.subpage_active_bytes.len(),
-        optional(block.subpage_active_bytes.len()),
-    )?;
     check_length("load_samples", block.load_samples.len(), sampled)?;
     check_length("store_samples", block.store_samples.len(), sampled)
 }

@@ -1,6 +1,9 @@
 //! Batches read again, for tests and for the examples of the contract: the inverse of `tierscope_wire::Sealer`. The product
 //! itself writes batches and never reads one.
 
+mod _generated {
+    pub(crate) mod heat_columns;
+}
 mod columns;
 mod counters;
 mod enums;

@@ -84,7 +84,7 @@ fn a_panel_of_a_process_shows_how_much_of_it_is_touched() {
             (row.backend, row.granularity, row.validity & 1),
             (Backend::DamonPages, Granularity::Page, 1)
         );
-        assert!(row.sampled_pages.unwrap() > 1000 && row.samples.is_none());
+        assert!(row.beside.sampled_pages.unwrap() > 1000 && row.samples.is_none());
         assert!(row.resident_bytes >= MEMORY_BYTES as i64);
         share = row.age_bytes[0] as f64 / row.resident_bytes as f64;
         let _ = writeln!(
@@ -92,7 +92,7 @@ fn a_panel_of_a_process_shows_how_much_of_it_is_touched() {
             "{:.3} of {} bytes active, on {:?} pages; agent {} us, kernel {} us",
             share,
             row.resident_bytes,
-            row.sampled_pages,
+            row.beside.sampled_pages,
             round.cpu_ns / 1000,
             round.kernel_cpu_ns / 1000
         );

@@ -19,6 +19,7 @@ fn stretch(start: u64) -> VmaReading {
         page_size_bytes: 4096,
         resident_bytes: 8192,
         referenced_bytes: 0,
+        beside: Beside::default(),
     }
 }
 

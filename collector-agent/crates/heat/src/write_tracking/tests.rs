@@ -116,7 +116,7 @@ fn rows_of_a_tracked_process_say_what_was_written() {
     tracking.collect(processes, end(1), MINUTE_NS, &mut first);
     assert!(tracking.refused.is_empty(), "{:?}", tracking.refused);
     assert!(
-        first.iter().all(|row| row.written_bytes.is_none()),
+        first.iter().all(|row| row.beside.written_bytes.is_none()),
         "it begins now"
     );
     assert!(tracking.state().active);
@@ -126,7 +126,7 @@ fn rows_of_a_tracked_process_say_what_was_written() {
         minute += 1;
         let mut next = rows(&process);
         tracking.collect(processes, end(minute), MINUTE_NS, &mut next);
-        let written = next[0].written_bytes.unwrap();
+        let written = next[0].beside.written_bytes.unwrap();
         (written[0] > 0)
             .then_some(written)
             .ok_or_else(|| format!("{written:?}"))
@@ -134,7 +134,10 @@ fn rows_of_a_tracked_process_say_what_was_written() {
     assert!(written[0] <= written[3], "{written:?}");
     let mut late = rows(&process);
     tracking.collect(processes, end(minute + 400), MINUTE_NS, &mut late);
-    assert_eq!(late[0].written_bytes, None, "not the writes of one interval");
+    assert_eq!(
+        late[0].beside.written_bytes, None,
+        "not the writes of one interval"
+    );
     tracking.collect(&[], end(minute + 401), MINUTE_NS, &mut []);
     assert!(tracking.tracked.is_empty(), "let go");
 }
@@ -156,7 +159,7 @@ fn only_what_the_settings_name_is_tracked() {
     tracking.list(&[found(&this)]);
     let mut rows = rows(&this);
     tracking.collect(std::slice::from_ref(&this), end(1), MINUTE_NS, &mut rows);
-    assert!(tracking.tracked.is_empty() && rows[0].written_bytes.is_none());
+    assert!(tracking.tracked.is_empty() && rows[0].beside.written_bytes.is_none());
     assert!(!tracking.state().active);
     let nobody = WriteTracking::new(Root::live(), &[]);
     assert!(nobody.state().hint.contains("write_tracking = ["));

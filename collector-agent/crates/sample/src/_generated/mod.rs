@@ -1,3 +1,4 @@
-//! Tables written by `contract/gen_catalogue.py` from `contract/metrics`.
+//! Tables written by `contract/gen.py`.
 
 pub(crate) mod catalogue;
+pub(crate) mod heat_columns;

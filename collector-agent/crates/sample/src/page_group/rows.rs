@@ -37,7 +37,8 @@ impl PageGroup {
             let row = tally.row(&self.measured, end, page, validity, lags);
             let mut row = self.describe(row, tally.pages);
             let huge = page.page_size_bytes == PageSize::Huge2M.bytes();
-            row.subpage_active_bytes = (huge && self.sees_subpages()).then_some(subpages * SUBPAGE_BYTES);
+            row.beside.subpage_active_bytes =
+                (huge && self.sees_subpages()).then_some(subpages * SUBPAGE_BYTES);
             row
         };
         let mut rows: Vec<_> = taken.iter().map(row_of).collect();
@@ -69,7 +70,7 @@ impl PageGroup {
             (row.distinct_pages, row.f1_pages, row.f2_pages) = (None, None, None);
         }
         if self.options.census == Census::Sample {
-            row.sampled_pages = Some(pages);
+            row.beside.sampled_pages = Some(pages);
         }
         row
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tierscope_sample::heat::{Backend, GAP_BINS, GapRow, Granularity, HeatRow, PageKind, Samples};
+use tierscope_sample::heat::{Backend, Beside, GAP_BINS, GapRow, Granularity, HeatRow, PageKind, Samples};
 use tierscope_sample::inventory::{
     BenchFigure, BenchSkip, Collector, CxlDevice, Finding, Inventory, Knob, LoadedPoint, Node, NodeBench,
     Service, SwapDevice, Tier, Unmovable,
@@ -150,9 +150,11 @@ fn heat_row(kind: PageKind, seed: i64) -> HeatRow {
         f2_pages: Some(std::array::from_fn(|i| seed * 3 + i as i64)),
         hot_overlap_bytes: Some(std::array::from_fn(|i| (i as i64 + seed, i as i64 + 2 * seed))),
         bits_per_interval: 4,
-        sampled_pages: Some(seed * 7),
-        written_bytes: Some(std::array::from_fn(|i| seed * 500 + i as i64)),
-        subpage_active_bytes: Some(seed * 4096),
+        beside: Beside {
+            sampled_pages: Some(seed * 7),
+            written_bytes: Some(std::array::from_fn(|i| seed * 500 + i as i64)),
+            subpage_active_bytes: Some(seed * 4096),
+        },
     }
 }
 
@@ -172,9 +174,7 @@ fn heat() -> Content {
         f2_pages: None,
         hot_overlap_bytes: None,
         bits_per_interval: 1,
-        sampled_pages: None,
-        written_bytes: None,
-        subpage_active_bytes: None,
+        beside: Beside::default(),
         ..heat_row(PageKind::File, 3)
     };
     let gap = |kind, seed: i64| GapRow {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tierscope_opened::Opened;
-use tierscope_sample::heat::{Backend, GapRow, Granularity, HeatRow, PageKind};
+use tierscope_sample::heat::{Backend, ColumnValue, GapRow, Granularity, HeatRow, PageKind};
 use tierscope_sample::inventory::{CxlDevice, Inventory, NodeBench};
 use tierscope_sample::page_sample::PageSample;
 use tierscope_sample::tiles::{TileColumn, TileEpoch};
@@ -88,7 +88,7 @@ fn granularity(granularity: Granularity) -> &'static str {
 }
 
 fn heat(row: &HeatRow) -> Value {
-    json!({
+    let mut view = json!({
         "backend": backend(row.backend),
         "granularity": granularity(row.granularity),
         "interval_ns": row.interval_ns,
@@ -116,10 +116,15 @@ fn heat(row: &HeatRow) -> Value {
         "hot_intersection_bytes": row.hot_overlap_bytes.map(|lags| lags.map(|(intersection, _)| intersection)),
         "hot_union_bytes": row.hot_overlap_bytes.map(|lags| lags.map(|(_, union)| union)),
         "bits_per_interval": row.bits_per_interval,
-        "sampled_pages": row.sampled_pages,
-        "written_bytes": row.written_bytes,
-        "subpage_active_bytes": row.subpage_active_bytes,
-    })
+    });
+    for (name, value) in row.beside.columns() {
+        view[name] = match value {
+            None => Value::Null,
+            Some(ColumnValue::One(value)) => json!(value),
+            Some(ColumnValue::Several(values)) => json!(values),
+        };
+    }
+    view
 }
 
 fn gaps(row: &GapRow) -> Value {

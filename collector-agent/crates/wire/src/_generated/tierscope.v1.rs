@@ -66,16 +66,28 @@ pub struct HeatBlock {
     /// n: tier label such as "dram", "cxl"; 0 = unknown
     #[prost(uint32, repeated, tag = "10")]
     pub tier_ref: ::prost::alloc::vec::Vec<u32>,
-    /// Validity of the newest 64 intervals, bit 0 = this one. A skipped interval is missing, not idle.
+    /// whether load_samples and store_samples are a measurement
+    #[prost(bool, tag = "18")]
+    pub samples_known: bool,
+    /// events per sample; 0 = not a sampling backend
+    #[prost(double, tag = "21")]
+    pub period_events: f64,
+    /// share of time and cores observed, 0..1; 0 = not applicable
+    #[prost(double, tag = "22")]
+    pub duty_ratio: f64,
+    /// Bits of a page's history that one interval takes: 1, or k where activity is graded (history is then 64/k intervals).
     ///
-    /// n
+    /// 0 = 1
+    #[prost(uint32, tag = "28")]
+    pub bits_per_interval: u32,
+    /// Columns, written by `contract/gen_heat.py` from `contract/heat_columns.toml`. Those of type `bytes` hold little-endian int64.
+    /// n: validity of the newest 64 intervals, bit 0 = this one. A skipped interval is missing, not idle.
     #[prost(fixed64, repeated, tag = "11")]
     pub validity: ::prost::alloc::vec::Vec<u64>,
-    /// n: at the interval's end
+    /// n: resident bytes at the interval's end.
     #[prost(int64, repeated, tag = "12")]
     pub resident_bytes: ::prost::alloc::vec::Vec<i64>,
-    /// n x 9 little-endian int64: bytes by age bucket \[0, 1, 2, 3-4, 5-9, 10-19, 20-39, 40-63, >=64\]
-    /// intervals since last activity.
+    /// n x 9: bytes by age bucket \[0, 1, 2, 3-4, 5-9, 10-19, 20-39, 40-63, >=64\] intervals since last activity.
     #[prost(bytes = "vec", tag = "13")]
     pub age_bytes: ::prost::alloc::vec::Vec<u8>,
     /// n x 9: bytes never seen active, by the run of newest valid intervals (same buckets).
@@ -84,58 +96,48 @@ pub struct HeatBlock {
     /// n x 11: bytes by number of active intervals among the last 10 (0..10).
     #[prost(bytes = "vec", tag = "15")]
     pub active_count_bytes: ::prost::alloc::vec::Vec<u8>,
-    /// n x 4, for windows of 1, 2, 5 and 10 intervals: bytes active in the window. `lo` and `hi` are equal
-    /// where pages are told apart; at VMA granularity they are the two bounds, and age_bytes follows `lo`.
+    /// n x 4: bytes active in windows of 1, 2, 5 and 10 intervals. `lo` and `hi` are equal where pages are told apart; at
+    /// VMA granularity they are the two bounds, and age_bytes follows `lo`.
     #[prost(bytes = "vec", tag = "16")]
     pub active_lo_bytes: ::prost::alloc::vec::Vec<u8>,
+    /// n x 4: the upper bounds of the same.
     #[prost(bytes = "vec", tag = "17")]
     pub active_hi_bytes: ::prost::alloc::vec::Vec<u8>,
-    /// Sampling. Zero samples are a measurement only where `samples_known` is set.
-    #[prost(bool, tag = "18")]
-    pub samples_known: bool,
-    /// n, or empty
+    /// n, or empty: sampled loads of the interval. Zero samples are a measurement only where `samples_known` is set.
     #[prost(uint64, repeated, tag = "19")]
     pub load_samples: ::prost::alloc::vec::Vec<u64>,
-    /// n, or empty
+    /// n, or empty: sampled stores: another population than loads.
     #[prost(uint64, repeated, tag = "20")]
     pub store_samples: ::prost::alloc::vec::Vec<u64>,
-    /// events per sample; 0 = not a sampling backend
-    #[prost(double, tag = "21")]
-    pub period_events: f64,
-    /// share of time and cores observed, 0..1; 0 = not applicable
-    #[prost(double, tag = "22")]
-    pub duty_ratio: f64,
-    /// Per window of 1, 2, 5 and 10 intervals (n x 4 each; empty = not measured): pages with sampled loads. Stores are
-    /// another population and enter none of the three.
+    /// n x 4, or empty: pages with sampled loads in windows of 1, 2, 5 and 10 intervals. Stores are another population and
+    /// enter none of the three.
     #[prost(bytes = "vec", tag = "23")]
     pub distinct_pages: ::prost::alloc::vec::Vec<u8>,
-    /// pages with exactly one sampled load
+    /// n x 4, or empty: pages with exactly one sampled load in these windows.
     #[prost(bytes = "vec", tag = "24")]
     pub f1_pages: ::prost::alloc::vec::Vec<u8>,
-    /// pages with exactly two
+    /// n x 4, or empty: pages with exactly two.
     #[prost(bytes = "vec", tag = "25")]
     pub f2_pages: ::prost::alloc::vec::Vec<u8>,
-    /// Byte-weighted overlap of hot sets (active in 2 intervals) now and 10, 30, 60 intervals ago
-    /// (n x 3 each; empty = history too short or pages not told apart).
+    /// n x 3, or empty: byte-weighted overlap of hot sets (active in 2 intervals) now and 10, 30, 60 intervals ago. Empty
+    /// = history too short or pages not told apart.
     #[prost(bytes = "vec", tag = "26")]
     pub hot_intersection_bytes: ::prost::alloc::vec::Vec<u8>,
+    /// n x 3, or empty: the same of their union.
     #[prost(bytes = "vec", tag = "27")]
     pub hot_union_bytes: ::prost::alloc::vec::Vec<u8>,
-    /// Bits of a page's history that one interval takes: 1, or k where activity is graded (history is then 64/k intervals).
-    ///
-    /// 0 = 1
-    #[prost(uint32, tag = "28")]
-    pub bits_per_interval: u32,
-    /// n, or empty where every resident page was looked at: pages of the random sample that the row was scaled up from.
-    /// 0 = this row rests on all pages.
+    /// n, or empty: pages of the random sample that the row was scaled up from; none where every resident page was looked
+    /// at. A row that lacks it has 0.
     #[prost(uint64, repeated, tag = "29")]
     pub sampled_pages: ::prost::alloc::vec::Vec<u64>,
-    /// n x 4, for windows of 1, 2, 5 and 10 intervals: bytes written, from write tracking beside the back end. Empty = not
-    /// measured; -1 in all four = not measured for this row.
+    /// n x 4, or empty: bytes written in windows of 1, 2, 5 and 10 intervals, from write tracking beside the back end. A
+    /// row that lacks it has -1.
     #[prost(bytes = "vec", tag = "30")]
     pub written_bytes: ::prost::alloc::vec::Vec<u8>,
-    /// n, or empty: 4,096 x distinct sub-pages of huge pages seen active in the newest 2 intervals, the lower bound of
-    /// their hot bytes; -1 = not known.
+    /// n, or empty: 4,096 x distinct sub-pages of huge pages seen active in the newest 2 intervals: the lower bound of
+    /// their hot bytes. A row that lacks it has -1.
+    ///
+    /// End of the columns.
     #[prost(sint64, repeated, tag = "31")]
     pub subpage_active_bytes: ::prost::alloc::vec::Vec<i64>,
 }
