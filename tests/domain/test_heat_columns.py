@@ -109,6 +109,12 @@ def test_what_stands_beside_and_ages_and_placement_are_the_same(both: tuple[Seri
     if part is not None and known_part is not None:
         np.testing.assert_allclose(part.bytes, known_part.bytes, rtol=1e-5)
         assert part.of == pytest.approx(known_part.of, rel=1e-5)
+    for rule in RULES:
+        parts, known_parts = (source.class_parts("written_bytes", 1, rule) for source in (columns, series))
+        assert (parts is None) == (known_parts is None)
+        if parts is not None and known_parts is not None:
+            np.testing.assert_allclose(parts.lo / scale, known_parts.lo / scale, atol=ROUNDING)
+            np.testing.assert_allclose(parts.hi / scale, known_parts.hi / scale, atol=ROUNDING)
     if series.sampled_pages() is None:
         assert columns.sampled_pages() is None
     else:

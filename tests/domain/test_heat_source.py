@@ -102,3 +102,26 @@ def test_huge_pages_are_kept_apart_and_bounded(reading: Callable[[list[HeatSerie
 def row_subpages(rows: list[HeatRow], place: int) -> int:
     """Bytes of sub-pages that were seen active."""
     return sum(int(row.subpage_active_bytes[place]) for row in rows if row.subpage_active_bytes is not None)
+
+
+def test_a_part_of_memory_lies_in_the_classes_within_bounds(reading: Callable[[list[HeatSeries]], HeatSource]) -> None:
+    row = dataclasses.replace(interval(60 * GB, 40 * GB), written_bytes=np.full(4, 70 * GB, np.int64))
+    rule = make_rule("recency")
+    parts = reading([hour(1, row), hour(2, interval(5 * GB, 5 * GB))]).class_parts("written_bytes", 1, rule)
+    assert parts is not None
+    # 30 GB of the 70 find no room outside hot memory, 10 none outside cold memory.
+    assert (parts.lo / GB).tolist() == pytest.approx([30, 0, 10, 0], abs=0.01)
+    assert (parts.hi / GB).tolist() == pytest.approx([60, 0, 40, 0], abs=0.01)
+
+
+def test_a_part_that_is_all_of_the_memory_has_no_doubt(reading: Callable[[list[HeatSeries]], HeatSource]) -> None:
+    row = dataclasses.replace(interval(60 * GB, 40 * GB), written_bytes=np.full(4, 100 * GB, np.int64))
+    parts = reading([hour(1, row)]).class_parts("written_bytes", 0, make_rule("recency"))
+    assert parts is not None
+    assert (parts.lo / GB).tolist() == pytest.approx([60, 0, 40, 0], abs=0.01)
+    assert (parts.hi / GB).tolist() == pytest.approx([60, 0, 40, 0], abs=0.01)
+
+
+def test_a_part_that_no_host_knows_is_none(reading: Callable[[list[HeatSeries]], HeatSource]) -> None:
+    row = dataclasses.replace(interval(60 * GB, 40 * GB), written_bytes=None)
+    assert reading([hour(1, row)]).class_parts("written_bytes", 0, make_rule("recency")) is None

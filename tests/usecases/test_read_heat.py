@@ -256,6 +256,11 @@ def test_written_bytes_stand_beside_heat_and_only_where_they_were_tracked(databa
     assert [item.bytes.value for item in written] == tracked
     assert written[0].ratio.value == pytest.approx(0.1)
     assert written[0].bytes.method == "writes"
+    # Of 80 MiB of anonymous memory 30 are hot and 20 were written; 80 of the other kind are not tracked.
+    hot, *others = read(database, now).beside.written_classes
+    assert hot.heat_class == "hot"
+    assert (hot.bytes_lower.value, hot.bytes_upper.value) == (0, 20 * MIB)
+    assert {part.bytes_lower.status for part in others} == {"ok"}
 
 
 def test_writes_that_nobody_tracked_are_not_zero(database: Database) -> None:
@@ -264,6 +269,7 @@ def test_writes_that_nobody_tracked_are_not_zero(database: Database) -> None:
     send(database, host, now)
     view = read(database, now)
     assert {item.bytes.status for item in view.beside.written} == {"not_collected"}
+    assert {part.bytes_upper.status for part in view.beside.written_classes} == {"not_collected"}
     assert view.beside.huge_pages.skewed is None
     assert view.beside.sampled_pages.status == "not_supported"
 

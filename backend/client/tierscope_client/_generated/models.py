@@ -465,6 +465,7 @@ class BesideHeat(TypedDict):
     huge_pages: HugePages
     sampled_pages: Figure
     written: list[WrittenWindow]
+    written_classes: list[ClassPart]
 
 
 class Bin(TypedDict):
@@ -602,6 +603,14 @@ class ClassFigures(TypedDict):
     heat_class: Literal["hot", "warm", "cold", "unknown"]
     ratio: Figure
     weighted_ratio: Figure
+
+
+class ClassPart(TypedDict):
+    """How much of a part of resident memory lies in one class: which pages make it up is known by their row alone."""
+
+    bytes_lower: Figure
+    bytes_upper: Figure
+    heat_class: Literal["hot", "warm", "cold", "unknown"]
 
 
 class CollectorInfo(TypedDict):

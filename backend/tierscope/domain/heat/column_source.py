@@ -17,11 +17,13 @@ from tierscope.domain.heat.placement import Misplaced, find_misplaced
 from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS
 from tierscope.domain.heat.source import Observed, Placed
 from tierscope.domain.heat.summary import (
+    ClassParts,
     HostShares,
     HugePages,
     MeanClasses,
     Part,
     ServiceShare,
+    bound_class_parts,
     share_of_columns,
     widen_classes,
 )
@@ -218,6 +220,14 @@ class ColumnSource:
             return None
         total = beside[BESIDE_PLACES[part_bytes]].sum(axis=(1, 2))
         return Part(total, float(beside[BESIDE_PLACES[of_bytes]].sum()))
+
+    def class_parts(self, name: str, at: int, rule: Rule) -> ClassParts | None:
+        """Over hosts."""
+        beside, means = self._means().beside, self._means()
+        if beside is None or self.part(name) is None:
+            return None
+        part = beside[BESIDE_PLACES[BESIDE_COLUMNS[name].sums[0]]][at]
+        return bound_class_parts(part, means.resident, self._by_group(rule))
 
     def huge_pages(self) -> HugePages | None:
         """Over hosts."""

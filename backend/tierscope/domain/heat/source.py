@@ -17,6 +17,7 @@ from tierscope.domain.heat.panel import Margins
 from tierscope.domain.heat.placement import Misplaced
 from tierscope.domain.heat.rows import HeatSeries
 from tierscope.domain.heat.summary import (
+    ClassParts,
     HostShares,
     HugePages,
     MeanClasses,
@@ -26,6 +27,7 @@ from tierscope.domain.heat.summary import (
     host_shares,
     join_strata,
     mean_ages,
+    mean_class_parts,
     mean_classes,
     mean_huge_pages,
     mean_part,
@@ -122,6 +124,9 @@ class HeatSource(Measured, Protocol):
     def part(self, name: str) -> Part | None:
         """Mean bytes of a column that tells a part of resident memory, summed over hosts; None where no host has it."""
 
+    def class_parts(self, name: str, at: int, rule: Rule) -> ClassParts | None:
+        """How much of such a part, of value `at` of its column, lies in each class; None where no host has it."""
+
     def huge_pages(self) -> HugePages | None:
         """Hot bytes of huge pages; None where their sub-pages are not told apart."""
 
@@ -217,6 +222,10 @@ class SeriesSource:
     def part(self, name: str) -> Part | None:
         """Over hosts."""
         return mean_part(self.series, name)
+
+    def class_parts(self, name: str, at: int, rule: Rule) -> ClassParts | None:
+        """Over hosts."""
+        return mean_class_parts(self.series, name, at, rule)
 
     def huge_pages(self) -> HugePages | None:
         """Over hosts."""

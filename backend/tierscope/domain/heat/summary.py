@@ -60,6 +60,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassParts:
+    """Bytes of a part of resident memory that lie in each class [4], order of CLASSES: at least `lo`, at most `hi`."""
+
+    lo: Floats
+    hi: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class HugePages:
     """Hot bytes of huge pages: whole pages, and those of their sub-pages that were seen active; means."""
 
@@ -209,6 +217,33 @@ def mean_part(hosts: Sequence[HeatSeries], name: str) -> Part | None:
         total += part_bytes.sum(axis=(0, 1)) / n
         of += float(of_bytes.sum()) / n
     return Part(total, of) if of > 0 else None
+
+
+def bound_class_parts(part: Floats, resident: Floats, classes: ClassBytes) -> ClassParts:
+    """Bounds summed over strata: `part` and `resident` [...] bytes, `classes` [..., 4].
+
+    Which pages of a stratum make up the part is not known. Of a class there is no more in it than the smaller of both,
+    and no less than what finds no room outside the class. Where the part is all or nothing, both bounds are one.
+    """
+    whole = np.minimum(part, resident)[..., None]
+    lo = np.maximum(whole - (resident[..., None] - classes.lo), 0.0)
+    hi = np.minimum(whole, classes.hi)
+    strata = tuple(range(part.ndim))
+    return ClassParts(np.minimum(lo, hi).sum(axis=strata), hi.sum(axis=strata))
+
+
+def mean_class_parts(hosts: Sequence[HeatSeries], name: str, at: int, rule: Rule) -> ClassParts | None:
+    """The same of value `at` of a column, means over the window summed over hosts; None where no host has it."""
+    if mean_part(hosts, name) is None:
+        return None
+    found = []
+    for series in hosts:
+        folded, n = mean_fold(series)
+        classes = classify(folded, rule)
+        part = series.beside[BESIDE_COLUMNS[name].sums[0]].sum(axis=0).reshape(len(series.groups), -1)[:, at] / n
+        mean = ClassBytes(classes.value / n, classes.lo / n, classes.hi / n)
+        found.append(bound_class_parts(part, folded.resident / n, mean))
+    return ClassParts(*(np.sum([getattr(parts, side) for parts in found], axis=0) for side in ("lo", "hi")))
 
 
 def mean_huge_pages(hosts: Sequence[HeatSeries]) -> HugePages | None:

@@ -163,7 +163,7 @@ def make_view(
         age_histogram=_ages(source),
         hot_outside_dram_bytes=evidence.placed("heat.hot_outside_dram_bytes/1", None if placed is None else placed[0]),
         cold_in_dram_bytes=evidence.placed("heat.cold_in_dram_bytes/1", None if placed is None else placed[1]),
-        beside=view_beside(source, evidence),
+        beside=view_beside(source, rule, evidence),
         sampling=None,
         hosts=() if source is None else _hosts(hosts, source, rule, evidence, max_hosts),
         axis=grid.axis(),

@@ -1,10 +1,13 @@
 """Figures that stand beside heat and are none: written bytes, and what is known of the insides of huge pages."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, absent
-from tierscope.domain.heat import WINDOWS
+from tierscope.domain.heat import CLASSES, WINDOWS, HeatClass, Rule
 from tierscope.domain.heat.source import HeatSource
+from tierscope.domain.heat.summary import ClassParts
 from tierscope.usecases.heat.figures import Evidence
 
 SKEWED_BELOW = 0.1
@@ -26,6 +29,15 @@ class WrittenWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassPart:
+    """How much of a part of resident memory lies in one class: which pages make it up is known by their row alone."""
+
+    heat_class: HeatClass
+    bytes_lower: Figure
+    bytes_upper: Figure
+
+
+@dataclass(frozen=True, slots=True)
 class HugePages:
     """Hot bytes of huge pages: as whole pages (upper), and of the sub-pages that were seen active (lower).
 
@@ -43,12 +55,43 @@ class BesideHeat:
 
     sampled_pages: Figure
     written: tuple[WrittenWindow, ...]
+    written_classes: Annotated[
+        tuple[ClassPart, ...],
+        Described("Of the bytes written within the longest window: hot memory that nobody writes stands apart."),
+    ]
     huge_pages: HugePages
 
 
-def view_beside(source: HeatSource | None, evidence: Evidence) -> BesideHeat:
+def view_beside(source: HeatSource | None, rule: Rule, evidence: Evidence) -> BesideHeat:
     """What stands beside the heat of a service; what was not measured says so."""
-    return BesideHeat(_sampled(source, evidence), _written(source, evidence), view_huge_pages(source, evidence))
+    longest = None if source is None else source.class_parts("written_bytes", len(WINDOWS) - 1, rule)
+    writes = replace(evidence, method="writes")
+    return BesideHeat(
+        sampled_pages=_sampled(source, evidence),
+        written=_written(source, evidence),
+        written_classes=_classes("writes.written", longest, writes, _NOT_TRACKED),
+        huge_pages=view_huge_pages(source, evidence),
+    )
+
+
+def _classes(name: str, parts: ClassParts | None, evidence: Evidence, missing: str) -> tuple[ClassPart, ...]:
+    """The bounds of each class under definitions that begin with `name`; `missing` says why there are none."""
+
+    def bound(heat_class: HeatClass, side: str, bytes_: float | None) -> Figure:
+        definition = f"{name}_{heat_class}_bytes_{side}/1"
+        if bytes_ is None:
+            reason = evidence.nothing or missing
+            return absent(definition, "bytes", "not_collected", reason, window=evidence.window)
+        return evidence.bytes(definition, bytes_, None, None)
+
+    return tuple(
+        ClassPart(
+            heat_class,
+            bound(heat_class, "lower", None if parts is None else float(parts.lo[at])),
+            bound(heat_class, "upper", None if parts is None else float(parts.hi[at])),
+        )
+        for at, heat_class in enumerate(CLASSES)
+    )
 
 
 def _sampled(source: HeatSource | None, evidence: Evidence) -> Figure:

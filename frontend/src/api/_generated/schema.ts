@@ -3576,6 +3576,11 @@ export interface components {
             sampled_pages: components["schemas"]["Figure"];
             /** Written */
             written: components["schemas"]["WrittenWindow"][];
+            /**
+             * Written Classes
+             * @description Of the bytes written within the longest window: hot memory that nobody writes stands apart.
+             */
+            written_classes: components["schemas"]["ClassPart"][];
         };
         /**
          * Bin
@@ -3821,6 +3826,19 @@ export interface components {
             heat_class: "hot" | "warm" | "cold" | "unknown";
             ratio: components["schemas"]["Figure"];
             weighted_ratio: components["schemas"]["Figure"];
+        };
+        /**
+         * ClassPart
+         * @description How much of a part of resident memory lies in one class: which pages make it up is known by their row alone.
+         */
+        ClassPart: {
+            bytes_lower: components["schemas"]["Figure"];
+            bytes_upper: components["schemas"]["Figure"];
+            /**
+             * Heat Class
+             * @enum {string}
+             */
+            heat_class: "hot" | "warm" | "cold" | "unknown";
         };
         /**
          * CollectorInfo
@@ -10784,6 +10802,7 @@ export type Catalogue = components['schemas']['Catalogue'];
 export type Change = components['schemas']['Change'];
 export type CheckRequest = components['schemas']['CheckRequest'];
 export type ClassFigures = components['schemas']['ClassFigures'];
+export type ClassPart = components['schemas']['ClassPart'];
 export type CollectorInfo = components['schemas']['CollectorInfo'];
 export type ComparedScenario = components['schemas']['ComparedScenario'];
 export type Comparison = components['schemas']['Comparison'];

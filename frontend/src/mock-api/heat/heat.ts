@@ -99,6 +99,15 @@ export function serviceHeat(serviceId: string, scheme: ServiceHeat['scheme']['na
         bytes: figure('writes.written_bytes/1', intervals * gib, 'bytes', { method: 'writes' }),
         ratio: figure('writes.written_ratio/1', intervals / 100, 'ratio', { method: 'writes' }),
       })),
+      written_classes: (['hot', 'warm', 'cold', 'unknown'] as const).map((heat_class, index) => ({
+        heat_class,
+        bytes_lower: figure(`writes.written_${heat_class}_bytes_lower/1`, (3 - index) * gib, 'bytes', {
+          method: 'writes',
+        }),
+        bytes_upper: figure(`writes.written_${heat_class}_bytes_upper/1`, (4 - index) * gib, 'bytes', {
+          method: 'writes',
+        }),
+      })),
       huge_pages: {
         hot_bytes_upper: figure('heat.huge_hot_bytes_upper/1', 40 * gib, 'bytes'),
         hot_bytes_lower: figure('heat.huge_hot_bytes_lower/1', 2 * gib, 'bytes'),
