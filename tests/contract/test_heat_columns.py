@@ -13,12 +13,12 @@ from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
 ROOT = Path(__file__).resolve().parents[2]
 
 ENTRY = {
-    "name": "dirty_bytes",
+    "name": "pinned_bytes",
     "number": 99,
     "type": "sint64",
     "presence": "optional",
     "absent": -1,
-    "meaning": "Dirty.",
+    "meaning": "Pinned.",
 }
 
 
@@ -47,7 +47,7 @@ def test_every_generated_file_is_up_to_date(generator: ModuleType) -> None:
         ({"colour": "red"}, "`colour` is not a key"),
         ({"type": "matrix"}, "has a `width`"),
         ({"presence": "required"}, "of optional columns alone"),
-        ({"rollup": {"rule": "part", "columns": ["dirty_bytes"]}}, "`rollup` is a rule"),
+        ({"rollup": {"rule": "part", "columns": ["pinned_bytes"]}}, "`rollup` is a rule"),
         ({"absent": None, "rollup": {"rule": "part", "columns": ["a", "b"]}}, "add `absent`"),
     ],
 )
@@ -56,13 +56,13 @@ def test_a_broken_entry_is_refused_with_its_name(
 ) -> None:
     with pytest.raises(generator.ColumnError, match=message) as error:
         generator.parse_column(ENTRY | change)
-    assert "dirty_bytes" in str(error.value)
+    assert "pinned_bytes" in str(error.value)
 
 
 def test_a_number_of_the_wire_is_given_once(generator: ModuleType, tmp_path: Path) -> None:
     table = "[[column]]\n" + "\n".join(f"{key} = {value!r}" for key, value in ENTRY.items())
     columns = tmp_path / "columns.toml"
-    columns.write_text(f"{table}\n{table.replace('dirty_bytes', 'other_bytes')}\n", encoding="utf-8")
+    columns.write_text(f"{table}\n{table.replace('pinned_bytes', 'other_bytes')}\n", encoding="utf-8")
     with pytest.raises(generator.ColumnError, match="`99` stands twice"):
         generator.load_columns(columns)
 

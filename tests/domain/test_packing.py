@@ -1,6 +1,7 @@
 """Packs give back exactly what went in, whatever the values."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -118,6 +119,25 @@ def test_packs_fold_to_what_their_rows_fold_to() -> None:
         for name, sums in found.beside.sums.items():
             np.testing.assert_array_equal(sums, wanted.beside[name], name)
     assert fold_packs(7, [], DRAWN) is None
+
+
+def test_bodies_of_before_a_column_read_as_if_it_was_not_measured() -> None:
+    rng = np.random.default_rng(5)
+    n = len(STRATA)
+    rows = [dataclasses.replace(row, dirty_bytes=np.full(n, 7)) for row in draw_rows(rng, range(1, 11), sampled=True)]
+    head, _, raw = pack_rows(rows).partition(b"\n")
+    values = np.frombuffer(raw, np.uint8).reshape(8, -1).T.copy().view("<i8").reshape(len(rows), -1)
+    kept = np.ascontiguousarray(values[:, :-n]).reshape(-1)
+    heads = [[*one[:6], one[6][:-1], *one[7:]] for one in json.loads(head)]
+    raw = np.ascontiguousarray(kept.view(np.uint8).reshape(-1, 8).T).tobytes()
+    body = json.dumps(heads, ensure_ascii=False).encode() + b"\n" + raw
+    assert [row.dirty_bytes for row in unpack_rows(body, DRAWN)] == [None] * len(rows)
+    old, new = fold_packs(7, [body], DRAWN), fold_packs(7, [pack_rows(rows)], DRAWN)
+    assert old is not None
+    assert new is not None
+    assert not old.beside["dirty_of_bytes"].any()
+    assert new.beside["dirty_of_bytes"].any()
+    np.testing.assert_array_equal(old.beside["written_bytes"], new.beside["written_bytes"])
 
 
 def test_names_that_look_like_the_separator_of_heads_do_not_mislead_the_fold() -> None:

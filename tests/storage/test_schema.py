@@ -39,10 +39,19 @@ def test_the_revisions_make_what_the_tables_describe(database: Database) -> None
         assert compare_metadata(context, tables.metadata) == []
 
 
+HEAT_SUMS = (
+    "sampled_pages",
+    "written_bytes",
+    "written_of_bytes",
+    "huge_active_bytes",
+    "huge_subpage_bytes",
+    "dirty_bytes",
+    "dirty_of_bytes",
+)
 ADDED = {
-    "heat_live": ("sampled_pages", "written_bytes", "subpage_active_bytes", "bits_per_interval"),
-    "heat_1h": ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes"),
-    "heat_1d": ("sampled_pages", "written_bytes", "written_of_bytes", "huge_active_bytes", "huge_subpage_bytes"),
+    "heat_live": ("sampled_pages", "written_bytes", "subpage_active_bytes", "bits_per_interval", "dirty_bytes"),
+    "heat_1h": HEAT_SUMS,
+    "heat_1d": HEAT_SUMS,
     "tier_moves": ("trust_id", "reclaim_scanned_pages", "reclaim_passed_over_pages", "huge_pte_updates"),
     "self_reports": ("budget_state", "heat_rung", "budget_reason", "guard_paused_intervals", "throttles"),
 }

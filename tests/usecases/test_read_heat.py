@@ -263,6 +263,34 @@ def test_written_bytes_stand_beside_heat_and_only_where_they_were_tracked(databa
     assert {part.bytes_lower.status for part in others} == {"ok"}
 
 
+def test_dirty_bytes_stand_beside_heat_by_class_and_absent_is_not_zero(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns()
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    groups = [(ANON, "dram", AGES, [0] * 9), (FILE, "dram", AGES, [0] * 9), (FILE, "cxl", AGES, [0] * 9)]
+    add_interval(batch, now, groups, backend=heat_pb2.HEAT_BACKEND_REFERENCED, validity=ALL)
+    whole = sum(AGES) * MIB
+    # All of the anonymous memory is dirty, none of one file's, and of the other it is not known.
+    batch.heat[0].dirty_bytes.extend([whole, 0, -1])
+    store(database, host, [batch])
+    view = read(database, now)
+    dirty = view.beside.dirty
+    assert (dirty.bytes.value, dirty.ratio.value) == (whole, pytest.approx(0.5))
+    parts = {part.heat_class: (part.bytes_lower.value, part.bytes_upper.value) for part in dirty.classes}
+    assert parts["hot"] == (30 * MIB, 30 * MIB)
+    assert sum(lower or 0 for lower, _ in parts.values()) == whole
+
+
+def test_dirty_bytes_that_no_agent_sent_are_not_zero(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns()
+    send(database, host, now)
+    dirty = read(database, now).beside.dirty
+    assert {dirty.bytes.status, dirty.ratio.status} == {"not_collected"}
+    assert {part.bytes_upper.status for part in dirty.classes} == {"not_collected"}
+    assert {part.bytes_upper.value for part in dirty.classes} == {None}
+
+
 def test_writes_that_nobody_tracked_are_not_zero(database: Database) -> None:
     host = enrol(database)
     now = batches.now_ns()

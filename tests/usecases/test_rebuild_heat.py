@@ -15,6 +15,7 @@ from factories.installations import Enrolled, enrol, store
 from tierscope.core.database import Database
 from tierscope.domain.heat.classes import Folded
 from tierscope.domain.heat.rows import HeatRow, HeatSeries, fold_rows
+from tierscope.domain.heat.source import SeriesSource
 from tierscope.domain.tiles.levels import LEVEL_INTERVALS, NOT_COLLECTED, Scale, merge
 from tierscope.storage.heat.rows import RollupTable, read_live, read_packs, read_rollups
 from tierscope.storage.tiles.rows import StoredTile, read_tiles
@@ -98,6 +99,38 @@ def test_hours_and_days_are_the_sums_of_their_intervals(database: Database) -> N
     assert_same_sums(
         day.folded, Folded(*(sum(getattr(part.folded, f.name) for part in hours) for f in dataclasses.fields(Folded)))
     )
+
+
+def test_dirty_bytes_are_summed_where_they_are_known_and_null_where_never(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    ends = [to_ns(start + timedelta(minutes=minute)) for minute in (1, 2, 3, 61)]
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=ends[-1])
+    # A clean interval, a dirty one and one of which it is not known, in one hour; an agent of before in the next.
+    for end, dirty_bytes in zip(ends, (0, 1 << 19, -1, None), strict=True):
+        batches.add_heat(batch, ends_ns=[end])
+        if dirty_bytes is not None:
+            batch.heat[-1].dirty_bytes.append(dirty_bytes)
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+    live = live_rows(database, host, start)
+    assert [None if row.dirty_bytes is None else row.dirty_bytes.tolist() for row in live] == [
+        [0],
+        [1 << 19],
+        [-1],
+        None,
+    ]
+    drain(database)
+    with database.read() as session:
+        packs = read_packs(session, the_service(database), start, start + DAY)
+        nulls = session.execute(text("SELECT dirty_bytes, dirty_of_bytes FROM heat_1h ORDER BY ts")).all()
+    packed = [row for _, rows in sorted(packs.items()) for row in rows]
+    for one, other in zip(packed, live, strict=True):
+        np.testing.assert_equal(one.dirty_bytes, other.dirty_bytes)
+    assert [tuple(row) for row in nulls] == [([1 << 19], [2 << 20]), (None, None)]
+    (day,) = rollups(database, "heat_1d", start)
+    assert day.beside["dirty_bytes"].tolist() == [[1 << 19]]
+    assert day.beside["dirty_of_bytes"].tolist() == [[2 << 20]]
+    assert SeriesSource((rollups(database, "heat_1h", start)[1],)).part("dirty_bytes") is None
 
 
 def test_late_intervals_end_where_they_would_have_been_in_time(database: Database) -> None:

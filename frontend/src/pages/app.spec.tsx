@@ -89,6 +89,7 @@ describe('the service page', () => {
     expect(screen.queryByTestId('chart-service-load')).toBeNull()
     expect((await screen.findByTestId('measured-by')).textContent).toContain('accessed bits, single pages, every 1 min')
     expect(screen.getByTestId('beside-heat').textContent).toContain('skewed')
+    expect(screen.getByTestId('beside-heat').textContent).toContain('of hot memory, at least and at most')
   })
 
   it('shows what hardware samples tell, and refuses what they cannot', async () => {

@@ -460,8 +460,9 @@ class BenchSkip(TypedDict):
 
 
 class BesideHeat(TypedDict):
-    """What stands beside heat: the size of the random sample that it was scaled up from, writes, huge pages."""
+    """What stands beside heat: the size of the sample that it was scaled up from, writes, dirty and huge pages."""
 
+    dirty: DirtyMemory
     huge_pages: HugePages
     sampled_pages: Figure
     written: list[WrittenWindow]
@@ -798,6 +799,14 @@ class Difference(TypedDict):
 
     path: str
     values: list[str | None]
+
+
+class DirtyMemory(TypedDict):
+    """Memory that has to be saved to its file or to swap before it can be given away; `ratio` is of what is known."""
+
+    bytes: Figure
+    classes: list[ClassPart]
+    ratio: Figure
 
 
 class Distribution(TypedDict):

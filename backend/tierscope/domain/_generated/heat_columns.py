@@ -45,6 +45,7 @@ HEAT_COLUMNS: tuple[HeatColumn, ...] = (
     HeatColumn("sampled_pages", "uint64", 1, "optional", 0, "sample", ("sampled_pages",)),
     HeatColumn("written_bytes", "matrix", 4, "optional", -1, "part", ("written_bytes", "written_of_bytes",)),
     HeatColumn("subpage_active_bytes", "sint64", 1, "optional", -1, "huge", ("huge_active_bytes", "huge_subpage_bytes",)),
+    HeatColumn("dirty_bytes", "sint64", 1, "optional", -1, "part", ("dirty_bytes", "dirty_of_bytes",)),
 )
 """In the order in which rows are packed."""
 
@@ -93,3 +94,6 @@ class RowColumns:
     subpage_active_bytes: Ints | None = None
     """[n]: 4,096 x distinct sub-pages of huge pages seen active in the newest 2 intervals: the lower bound of their hot
     bytes. A group that lacks it has -1."""
+    dirty_bytes: Ints | None = None
+    """[n]: resident bytes that were written and not yet saved to their file or to swap, at the interval's end: dirty in
+    the page table or in the page's own flags (smaps). A group that lacks it has -1."""

@@ -1,4 +1,4 @@
-"""Figures that stand beside heat and are none: written bytes, and what is known of the insides of huge pages."""
+"""Figures that stand beside heat and are none: written and dirty bytes, and the insides of huge pages."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -15,6 +15,7 @@ SKEWED_BELOW = 0.1
 _NOT_TRACKED = (
     "Writes are not tracked here: a service opts in on its hosts (soft-dirty or userfaultfd, `heat.write_tracking`)."
 )
+_NO_DIRTY = "Only the collector `referenced` reads how much of each mapping is dirty (smaps)."
 _NO_SUBPAGES = "No collector here tells the sub-pages of huge pages apart, or none of them was active."
 _ALL_PAGES = "All resident pages were scanned: the figures are not scaled up from a sample."
 
@@ -38,6 +39,15 @@ class ClassPart:
 
 
 @dataclass(frozen=True, slots=True)
+class DirtyMemory:
+    """Memory that has to be saved to its file or to swap before it can be given away; `ratio` is of what is known."""
+
+    bytes: Figure
+    ratio: Figure
+    classes: tuple[ClassPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HugePages:
     """Hot bytes of huge pages: as whole pages (upper), and of the sub-pages that were seen active (lower).
 
@@ -51,7 +61,7 @@ class HugePages:
 
 @dataclass(frozen=True, slots=True)
 class BesideHeat:
-    """What stands beside heat: the size of the random sample that it was scaled up from, writes, huge pages."""
+    """What stands beside heat: the size of the sample that it was scaled up from, writes, dirty and huge pages."""
 
     sampled_pages: Figure
     written: tuple[WrittenWindow, ...]
@@ -59,6 +69,7 @@ class BesideHeat:
         tuple[ClassPart, ...],
         Described("Of the bytes written within the longest window: hot memory that nobody writes stands apart."),
     ]
+    dirty: DirtyMemory
     huge_pages: HugePages
 
 
@@ -69,8 +80,27 @@ def view_beside(source: HeatSource | None, rule: Rule, evidence: Evidence) -> Be
     return BesideHeat(
         sampled_pages=_sampled(source, evidence),
         written=_written(source, evidence),
-        written_classes=_classes("writes.written", longest, writes, _NOT_TRACKED),
+        written_classes=_classes("writes.written_", longest, writes, _NOT_TRACKED),
+        dirty=_dirty(source, rule, evidence),
         huge_pages=view_huge_pages(source, evidence),
+    )
+
+
+def _dirty(source: HeatSource | None, rule: Rule, evidence: Evidence) -> DirtyMemory:
+    names = ("dirty.bytes/1", "dirty.ratio/1")
+    found = None if source is None else source.part("dirty_bytes")
+    if source is None or found is None:
+        reason = evidence.nothing or _NO_DIRTY
+        size, share = (
+            absent(name, unit, "not_collected", reason, window=evidence.window)
+            for name, unit in zip(names, ("bytes", "ratio"), strict=True)
+        )
+        return DirtyMemory(size, share, _classes("dirty.", None, evidence, _NO_DIRTY))
+    dirty = float(found.bytes[0])
+    share = replace(evidence.bytes(names[1], dirty / found.of, None, None), unit="ratio")
+    parts = source.class_parts("dirty_bytes", 0, rule)
+    return DirtyMemory(
+        evidence.bytes(names[0], dirty, None, None), share, _classes("dirty.", parts, evidence, _NO_DIRTY)
     )
 
 
@@ -78,7 +108,7 @@ def _classes(name: str, parts: ClassParts | None, evidence: Evidence, missing: s
     """The bounds of each class under definitions that begin with `name`; `missing` says why there are none."""
 
     def bound(heat_class: HeatClass, side: str, bytes_: float | None) -> Figure:
-        definition = f"{name}_{heat_class}_bytes_{side}/1"
+        definition = f"{name}{heat_class}_bytes_{side}/1"
         if bytes_ is None:
             reason = evidence.nothing or missing
             return absent(definition, "bytes", "not_collected", reason, window=evidence.window)

@@ -53,7 +53,7 @@ GRANULARITY_REGION: Granularity
 GRANULARITY_VMA: Granularity
 
 class HeatBlock(_message.Message):
-    __slots__ = ("backend", "granularity", "interval_ns", "end_wall_ns", "end_boottime_ns", "service_ref", "group_ref", "kind", "page_size_bytes", "tier_ref", "samples_known", "period_events", "duty_ratio", "bits_per_interval", "validity", "resident_bytes", "age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes", "load_samples", "store_samples", "distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes", "sampled_pages", "written_bytes", "subpage_active_bytes")
+    __slots__ = ("backend", "granularity", "interval_ns", "end_wall_ns", "end_boottime_ns", "service_ref", "group_ref", "kind", "page_size_bytes", "tier_ref", "samples_known", "period_events", "duty_ratio", "bits_per_interval", "validity", "resident_bytes", "age_bytes", "never_bytes", "active_count_bytes", "active_lo_bytes", "active_hi_bytes", "load_samples", "store_samples", "distinct_pages", "f1_pages", "f2_pages", "hot_intersection_bytes", "hot_union_bytes", "sampled_pages", "written_bytes", "subpage_active_bytes", "dirty_bytes")
     BACKEND_FIELD_NUMBER: _ClassVar[int]
     GRANULARITY_FIELD_NUMBER: _ClassVar[int]
     INTERVAL_NS_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +85,7 @@ class HeatBlock(_message.Message):
     SAMPLED_PAGES_FIELD_NUMBER: _ClassVar[int]
     WRITTEN_BYTES_FIELD_NUMBER: _ClassVar[int]
     SUBPAGE_ACTIVE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DIRTY_BYTES_FIELD_NUMBER: _ClassVar[int]
     backend: HeatBackend
     granularity: Granularity
     interval_ns: int
@@ -116,7 +117,8 @@ class HeatBlock(_message.Message):
     sampled_pages: _containers.RepeatedScalarFieldContainer[int]
     written_bytes: bytes
     subpage_active_bytes: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, backend: _Optional[_Union[HeatBackend, str]] = ..., granularity: _Optional[_Union[Granularity, str]] = ..., interval_ns: _Optional[int] = ..., end_wall_ns: _Optional[_Iterable[int]] = ..., end_boottime_ns: _Optional[_Iterable[int]] = ..., service_ref: _Optional[_Iterable[int]] = ..., group_ref: _Optional[_Iterable[int]] = ..., kind: _Optional[_Iterable[_Union[PageKind, str]]] = ..., page_size_bytes: _Optional[_Iterable[int]] = ..., tier_ref: _Optional[_Iterable[int]] = ..., samples_known: _Optional[bool] = ..., period_events: _Optional[float] = ..., duty_ratio: _Optional[float] = ..., bits_per_interval: _Optional[int] = ..., validity: _Optional[_Iterable[int]] = ..., resident_bytes: _Optional[_Iterable[int]] = ..., age_bytes: _Optional[bytes] = ..., never_bytes: _Optional[bytes] = ..., active_count_bytes: _Optional[bytes] = ..., active_lo_bytes: _Optional[bytes] = ..., active_hi_bytes: _Optional[bytes] = ..., load_samples: _Optional[_Iterable[int]] = ..., store_samples: _Optional[_Iterable[int]] = ..., distinct_pages: _Optional[bytes] = ..., f1_pages: _Optional[bytes] = ..., f2_pages: _Optional[bytes] = ..., hot_intersection_bytes: _Optional[bytes] = ..., hot_union_bytes: _Optional[bytes] = ..., sampled_pages: _Optional[_Iterable[int]] = ..., written_bytes: _Optional[bytes] = ..., subpage_active_bytes: _Optional[_Iterable[int]] = ...) -> None: ...
+    dirty_bytes: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, backend: _Optional[_Union[HeatBackend, str]] = ..., granularity: _Optional[_Union[Granularity, str]] = ..., interval_ns: _Optional[int] = ..., end_wall_ns: _Optional[_Iterable[int]] = ..., end_boottime_ns: _Optional[_Iterable[int]] = ..., service_ref: _Optional[_Iterable[int]] = ..., group_ref: _Optional[_Iterable[int]] = ..., kind: _Optional[_Iterable[_Union[PageKind, str]]] = ..., page_size_bytes: _Optional[_Iterable[int]] = ..., tier_ref: _Optional[_Iterable[int]] = ..., samples_known: _Optional[bool] = ..., period_events: _Optional[float] = ..., duty_ratio: _Optional[float] = ..., bits_per_interval: _Optional[int] = ..., validity: _Optional[_Iterable[int]] = ..., resident_bytes: _Optional[_Iterable[int]] = ..., age_bytes: _Optional[bytes] = ..., never_bytes: _Optional[bytes] = ..., active_count_bytes: _Optional[bytes] = ..., active_lo_bytes: _Optional[bytes] = ..., active_hi_bytes: _Optional[bytes] = ..., load_samples: _Optional[_Iterable[int]] = ..., store_samples: _Optional[_Iterable[int]] = ..., distinct_pages: _Optional[bytes] = ..., f1_pages: _Optional[bytes] = ..., f2_pages: _Optional[bytes] = ..., hot_intersection_bytes: _Optional[bytes] = ..., hot_union_bytes: _Optional[bytes] = ..., sampled_pages: _Optional[_Iterable[int]] = ..., written_bytes: _Optional[bytes] = ..., subpage_active_bytes: _Optional[_Iterable[int]] = ..., dirty_bytes: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GapBlock(_message.Message):
     __slots__ = ("backend", "granularity", "interval_ns", "end_wall_ns", "intervals", "service_ref", "group_ref", "kind", "closed_bytes", "freed_bytes", "open_bytes", "censored_bytes")

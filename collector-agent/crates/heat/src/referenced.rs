@@ -151,6 +151,7 @@ mod tests {
     use super::*;
     use crate::backend::DEFAULT_RSS_LIMIT_BYTES;
     use std::path::Path;
+    use tierscope_sample::heat::PageKind;
 
     const MINUTE_NS: i64 = 60_000_000_000;
 
@@ -231,6 +232,36 @@ mod tests {
                 .iter()
                 .any(|cell| (1..=250).contains(cell))
         );
+    }
+
+    #[test]
+    fn dirty_bytes_are_known_of_a_row_whose_mappings_all_say_them() {
+        let directory = tempfile::tempdir().unwrap();
+        write_process(directory.path(), 9, (400, 100));
+        let smaps = directory.path().join("proc/9/smaps");
+        let said = |shared: &str, dirty: u32| format!("{shared}_Clean: 0 kB\n{shared}_Dirty: {dirty} kB\n");
+        let heap = |dirty| {
+            format!(
+                "Rss: 400 kB\nPss: 400 kB\n{}{}",
+                said("Shared", 0),
+                said("Private", dirty)
+            )
+        };
+        let text = format!(
+            "1000000-1100000 rw-p 0 00:00 0 [heap]\n{}1200000-1300000 rw-p 0 00:00 0\n{}\
+             2000000-2010000 r--p 0 fe:00 9 /usr/lib/libz.so\nRss: 8 kB\nPss: 8 kB\n",
+            heap(300),
+            heap(0)
+        );
+        std::fs::write(smaps, text).unwrap();
+        let mut collector = collector(directory.path());
+        let rows = collector.collect(&[process(9)], end(1.0)).folded.rows;
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| (row.kind, row.beside.dirty_bytes))
+            .collect();
+        let expected = [(PageKind::Anon, Some(300 << 10)), (PageKind::File, None)];
+        assert_eq!(found, expected, "the file's lines do not say");
     }
 
     #[test]

@@ -1,4 +1,8 @@
-//! `/proc/<pid>/smaps`, line by line: what is resident of each mapping and what was accessed since the last clearing.
+//! `/proc/<pid>/smaps`, line by line: what is resident of each mapping, what was accessed since the last clearing, and
+//! what is dirty.
+//!
+//! The kernel counts a page as dirty where its entry in the page table says so or the page itself is marked; hugetlb pages
+//! it does not count at all (`fs/proc/task_mmu.c`).
 
 use std::sync::Arc;
 
@@ -23,6 +27,28 @@ struct Open {
     anonymous_kib: i64,
     hugetlb_kib: i64,
     kernel_page_kib: i64,
+    shared_clean_kib: Option<i64>,
+    shared_dirty_kib: Option<i64>,
+    private_dirty_kib: Option<i64>,
+    /// Since Linux 6.0.
+    pss_dirty_kib: Option<i64>,
+}
+
+impl Open {
+    /// Dirty KiB, shared pages in parts as in `Pss`; `None` where the kernel does not print them.
+    ///
+    /// Before Linux 6.0 the parts of shared pages are those of all shared pages of the mapping.
+    fn dirty_kib(&self) -> Option<i64> {
+        let (shared, private) = (self.shared_dirty_kib?, self.private_dirty_kib?);
+        let in_parts = || {
+            let all_shared = shared + self.shared_clean_kib?;
+            let parts = self.pss_kib - (self.rss_kib - all_shared);
+            Some(private + share(shared, parts.max(0), all_shared))
+        };
+        self.pss_dirty_kib
+            .or_else(in_parts)
+            .map(|kib| kib.min(self.pss_kib.min(self.rss_kib)))
+    }
 }
 
 /// Takes the lines of one smaps file.
@@ -71,6 +97,10 @@ impl<'a> SmapsParser<'a> {
             "Anonymous" => open.anonymous_kib = kib,
             "Shared_Hugetlb" | "Private_Hugetlb" => open.hugetlb_kib += kib,
             "KernelPageSize" => open.kernel_page_kib = kib,
+            "Shared_Clean" => open.shared_clean_kib = Some(kib),
+            "Shared_Dirty" => open.shared_dirty_kib = Some(kib),
+            "Private_Dirty" => open.private_dirty_kib = Some(kib),
+            "Pss_Dirty" => open.pss_dirty_kib = Some(kib),
             _ => {}
         }
     }
@@ -99,11 +129,16 @@ impl<'a> SmapsParser<'a> {
             anonymous_kib: 0,
             hugetlb_kib: 0,
             kernel_page_kib: 0,
+            shared_clean_kib: None,
+            shared_dirty_kib: None,
+            private_dirty_kib: None,
+            pss_dirty_kib: None,
         }
     }
 
     fn close(&mut self) {
         let Some(mut open) = self.open.take() else { return };
+        let dirty_kib = open.dirty_kib();
         let reading = &mut open.reading;
         if open.hugetlb_kib > 0 {
             reading.page_size_bytes = u32::try_from(open.kernel_page_kib * KIB).unwrap_or(BASE_PAGE_BYTES);
@@ -116,6 +151,7 @@ impl<'a> SmapsParser<'a> {
             let referenced_kib = open.referenced_kib.min(open.rss_kib);
             reading.resident_bytes = open.pss_kib.min(open.rss_kib) * KIB;
             reading.referenced_bytes = share(referenced_kib, open.pss_kib, open.rss_kib) * KIB;
+            reading.beside.dirty_bytes = dirty_kib.map(|kib| kib * KIB);
         }
         self.vmas.push(open.reading);
     }
@@ -154,17 +190,30 @@ VmFlags: rd wr mr mw me ac sd
 55d0c9000000-55d0c9100000 rw-p 00000000 00:00 0                          [heap]
 Rss:                 100 kB
 Pss:                 100 kB
+Pss_Dirty:            88 kB
+Shared_Clean:          0 kB
+Shared_Dirty:          0 kB
+Private_Clean:        12 kB
+Private_Dirty:        88 kB
 Referenced:           60 kB
 Anonymous:           100 kB
 7f0000000000-7f0000100000 rw-s 00010000 00:01 1027                       /dev/shm/pool
 Rss:                 400 kB
 Pss:                 100 kB
+Shared_Clean:        200 kB
+Shared_Dirty:        200 kB
+Private_Clean:         0 kB
+Private_Dirty:         0 kB
 Referenced:           40 kB
 Anonymous:             0 kB
 7f1000000000-7f1000400000 rw-p 00000000 00:0f 99                         /anon_hugepage (deleted)
 KernelPageSize:     2048 kB
 Rss:                   0 kB
 Pss:                   0 kB
+Shared_Clean:          0 kB
+Shared_Dirty:          0 kB
+Private_Clean:         0 kB
+Private_Dirty:         0 kB
 Referenced:            0 kB
 Private_Hugetlb:    4096 kB
 7f2000000000-7f2000100000 rw-p 00000000 00:00 0 
@@ -212,6 +261,29 @@ Referenced:            8 kB";
             (vmas[0].page_size_bytes, vmas[3].page_size_bytes),
             (4096, 2 << 20)
         );
+    }
+
+    #[test]
+    fn dirty_bytes_are_those_of_the_kernel_and_absent_where_it_prints_none() {
+        let dirty: Vec<_> = parse(TEXT)
+            .iter()
+            .map(|vma| vma.beside.dirty_bytes.map(|bytes| bytes / KIB))
+            .collect();
+        // A file without the lines, one with Pss_Dirty, shared pages in parts, hugetlb, and no lines again.
+        assert_eq!(dirty, [None, Some(88), Some(50), None, None]);
+        let mixed = parse(
+            "1000-9000 rw-s 0 0:1 7 /a\nRss: 32 kB\nPss: 20 kB\nShared_Clean: 8 kB\nShared_Dirty: 16 kB\n\
+             Private_Clean: 0 kB\nPrivate_Dirty: 8 kB\n",
+        );
+        // 24 shared KiB count 12, so 16 of them 8.
+        assert_eq!(mixed[0].beside.dirty_bytes, Some(16 * KIB));
+    }
+
+    #[test]
+    fn clean_memory_has_no_dirty_bytes_which_is_not_the_same_as_unknown() {
+        let text = "1000-3000 r--p 0 0:1 7 /a\nRss: 8 kB\nPss: 8 kB\nShared_Clean: 0 kB\nShared_Dirty: 0 kB\n\
+                    Private_Clean: 8 kB\nPrivate_Dirty: 0 kB\n";
+        assert_eq!(parse(text)[0].beside.dirty_bytes, Some(0));
     }
 
     #[test]

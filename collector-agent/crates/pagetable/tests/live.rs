@@ -109,6 +109,9 @@ fn referenced_bytes_are_exact_for_scattered_touches_of_every_kind() {
             assert!((200..320).contains(&pages));
             let mapping = after(&mut toucher, &mut reader, &format!("{verb} {seed}"), pages);
             assert_eq!(mapping.kind, kind, "{memory:?}");
+            let dirty_bytes = mapping.beside.dirty_bytes;
+            let written = Some(mapping.resident_bytes);
+            assert_eq!(dirty_bytes, written, "{memory:?}: the child wrote every page");
         }
     }
 }

@@ -3569,9 +3569,10 @@ export interface components {
         };
         /**
          * BesideHeat
-         * @description What stands beside heat: the size of the random sample that it was scaled up from, writes, huge pages.
+         * @description What stands beside heat: the size of the random sample that it was scaled up from, writes, dirty and huge pages.
          */
         BesideHeat: {
+            dirty: components["schemas"]["DirtyMemory"];
             huge_pages: components["schemas"]["HugePages"];
             sampled_pages: components["schemas"]["Figure"];
             /** Written */
@@ -4183,6 +4184,16 @@ export interface components {
             path: string;
             /** Values */
             values: (string | null)[];
+        };
+        /**
+         * DirtyMemory
+         * @description Memory that has to be saved to its file or to swap before it can be given away; `ratio` is of what is known.
+         */
+        DirtyMemory: {
+            bytes: components["schemas"]["Figure"];
+            /** Classes */
+            classes: components["schemas"]["ClassPart"][];
+            ratio: components["schemas"]["Figure"];
         };
         /**
          * Distribution
@@ -10819,6 +10830,7 @@ export type DataGap = components['schemas']['DataGap'];
 export type DataQuality = components['schemas']['DataQuality'];
 export type DecisionRequest = components['schemas']['DecisionRequest'];
 export type Difference = components['schemas']['Difference'];
+export type DirtyMemory = components['schemas']['DirtyMemory'];
 export type Distribution = components['schemas']['Distribution'];
 export type Endurance = components['schemas']['Endurance'];
 export type EnduranceDocument = components['schemas']['EnduranceDocument'];

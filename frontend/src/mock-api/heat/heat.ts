@@ -108,6 +108,15 @@ export function serviceHeat(serviceId: string, scheme: ServiceHeat['scheme']['na
           method: 'writes',
         }),
       })),
+      dirty: {
+        bytes: figure('dirty.bytes/1', 60 * gib, 'bytes'),
+        ratio: figure('dirty.ratio/1', 0.12, 'ratio'),
+        classes: (['hot', 'warm', 'cold', 'unknown'] as const).map((heat_class, index) => ({
+          heat_class,
+          bytes_lower: figure(`dirty.${heat_class}_bytes_lower/1`, (30 - 10 * index) * gib, 'bytes'),
+          bytes_upper: figure(`dirty.${heat_class}_bytes_upper/1`, (36 - 10 * index) * gib, 'bytes'),
+        })),
+      },
       huge_pages: {
         hot_bytes_upper: figure('heat.huge_hot_bytes_upper/1', 40 * gib, 'bytes'),
         hot_bytes_lower: figure('heat.huge_hot_bytes_lower/1', 2 * gib, 'bytes'),

@@ -14,6 +14,9 @@ pub struct Beside {
     /// 4,096 x distinct sub-pages of huge pages seen active in the newest 2 intervals: the lower bound of their
     /// hot bytes.
     pub subpage_active_bytes: Option<i64>,
+    /// Resident bytes that were written and not yet saved to their file or to swap, at the interval's end:
+    /// dirty in the page table or in the page's own flags (smaps).
+    pub dirty_bytes: Option<i64>,
 }
 
 #[rustfmt::skip]
@@ -25,6 +28,7 @@ impl Beside {
             sampled_pages: plus(self.sampled_pages, other.sampled_pages),
             written_bytes: plus(self.written_bytes, other.written_bytes),
             subpage_active_bytes: plus(self.subpage_active_bytes, other.subpage_active_bytes),
+            dirty_bytes: plus(self.dirty_bytes, other.dirty_bytes),
         }
     }
 
@@ -34,6 +38,7 @@ impl Beside {
             ("sampled_pages", self.sampled_pages.as_ref().map(|value| ColumnValue::One(*value))),
             ("written_bytes", self.written_bytes.as_ref().map(|values| ColumnValue::Several(values))),
             ("subpage_active_bytes", self.subpage_active_bytes.as_ref().map(|value| ColumnValue::One(*value))),
+            ("dirty_bytes", self.dirty_bytes.as_ref().map(|value| ColumnValue::One(*value))),
         ]
         .into_iter()
     }

@@ -154,6 +154,7 @@ fn heat_row(kind: PageKind, seed: i64) -> HeatRow {
             sampled_pages: Some(seed * 7),
             written_bytes: Some(std::array::from_fn(|i| seed * 500 + i as i64)),
             subpage_active_bytes: Some(seed * 4096),
+            dirty_bytes: Some(seed * 8192),
         },
     }
 }

@@ -23,4 +23,9 @@ pub(crate) fn push(block: &mut HeatBlock, rows: &[Beside]) {
             block.subpage_active_bytes.push(row.subpage_active_bytes.unwrap_or(-1));
         }
     }
+    if rows.iter().any(|row| row.dirty_bytes.is_some()) {
+        for row in rows {
+            block.dirty_bytes.push(row.dirty_bytes.unwrap_or(-1));
+        }
+    }
 }

@@ -136,10 +136,14 @@ pub struct HeatBlock {
     pub written_bytes: ::prost::alloc::vec::Vec<u8>,
     /// n, or empty: 4,096 x distinct sub-pages of huge pages seen active in the newest 2 intervals: the lower bound of
     /// their hot bytes. A row that lacks it has -1.
-    ///
-    /// End of the columns.
     #[prost(sint64, repeated, tag = "31")]
     pub subpage_active_bytes: ::prost::alloc::vec::Vec<i64>,
+    /// n, or empty: resident bytes that were written and not yet saved to their file or to swap, at the interval's end:
+    /// dirty in the page table or in the page's own flags (smaps). A row that lacks it has -1.
+    ///
+    /// End of the columns.
+    #[prost(sint64, repeated, tag = "32")]
+    pub dirty_bytes: ::prost::alloc::vec::Vec<i64>,
 }
 /// Reuse gaps of one (service, group, kind) over a block of 10 intervals, in bytes.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -27,18 +27,25 @@ const columns: Column<WrittenWindow>[] = [
   },
 ]
 
-/** What stands beside heat: stores where writes are tracked, and what huge pages hide. Neither is heat. */
+/** What stands beside heat: stores where writes are tracked, dirty memory, and what huge pages hide. None is heat. */
 export function BesidePanel({ beside }: { beside: BesideHeat | undefined }) {
   const huge = beside?.huge_pages
+  const dirty = beside?.dirty
   const written = beside?.written.find((window) => window.bytes.status === 'ok')
-  if (beside !== undefined && written === undefined && huge?.hot_bytes_upper.status !== 'ok')
+  const isAbsent = written === undefined && huge?.hot_bytes_upper.status !== 'ok' && dirty?.bytes.status !== 'ok'
+  if (beside !== undefined && isAbsent)
     return (
-      <Panel title="Stores and huge pages" testId="beside-heat">
+      <Panel title="Stores, dirty memory and huge pages" testId="beside-heat">
         <EmptyState title="Stores: not collected" next={beside.written[0]?.bytes.reason ?? 'Writes are not tracked.'} />
       </Panel>
     )
   return (
-    <Panel title="Stores and huge pages" hint="shown next to heat, never counted as heat" flush testId="beside-heat">
+    <Panel
+      title="Stores, dirty memory and huge pages"
+      hint="shown next to heat, never counted as heat"
+      flush
+      testId="beside-heat"
+    >
       <DataTable
         label="Memory written"
         columns={columns}
@@ -46,6 +53,26 @@ export function BesidePanel({ beside }: { beside: BesideHeat | undefined }) {
         rowKey={(window) => String(window.intervals)}
         skeletonRows={4}
       />
+      {dirty?.bytes.status === 'ok' && (
+        <dl className={classes.facts}>
+          <div>
+            <dt>Dirty: to be saved before it can be given away</dt>
+            <dd>
+              <FigureText figure={dirty.bytes} label="Dirty bytes" />
+              <FigureText figure={dirty.ratio} label="Share of memory that is dirty" />
+            </dd>
+          </div>
+          {dirty.classes.map((part) => (
+            <div key={part.heat_class}>
+              <dt>of {part.heat_class} memory, at least and at most</dt>
+              <dd>
+                <FigureText figure={part.bytes_lower} label={`Dirty bytes of ${part.heat_class} memory, lower bound`} />
+                <FigureText figure={part.bytes_upper} label={`Dirty bytes of ${part.heat_class} memory, upper bound`} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
       {huge !== undefined && (
         <dl className={classes.facts}>
           <div>
