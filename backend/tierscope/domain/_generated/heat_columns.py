@@ -81,8 +81,8 @@ class RowColumns:
     f2_pages: Ints | None = None
     """[n * 4]: pages with exactly two."""
     hot_intersection_bytes: Ints | None = None
-    """[n * 3]: byte-weighted overlap of hot sets (active in 2 intervals) now and 10, 30, 60 intervals ago. Empty =
-    history too short or pages not told apart."""
+    """[n * 3]: byte-weighted overlap of hot sets (active in 2 intervals) now and 10, 30, 60 intervals ago. Empty, or 0
+    with a union of 0 = history too short or pages not told apart."""
     hot_union_bytes: Ints | None = None
     """[n * 3]: the same of their union."""
     sampled_pages: Ints | None = None

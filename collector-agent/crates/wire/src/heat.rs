@@ -49,30 +49,47 @@ fn same_block(a: &HeatRow, b: &HeatRow) -> bool {
         && a.distinct_pages.is_some() == b.distinct_pages.is_some()
         && a.f1_pages.is_some() == b.f1_pages.is_some()
         && a.f2_pages.is_some() == b.f2_pages.is_some()
-        && a.hot_overlap_bytes.is_some() == b.hot_overlap_bytes.is_some()
         && a.bits_per_interval == b.bits_per_interval
 }
 
 /// Writes rows in as few blocks as their common properties allow; rows of a block keep their order.
+///
+/// An interval of a service that falls into two blocks is stored as two, of which readers keep one.
 pub(crate) fn encode(rows: &[HeatRow], strings: &mut StringTable) -> Vec<proto::HeatBlock> {
-    let mut blocks: Vec<(&HeatRow, proto::HeatBlock, Vec<Beside>)> = Vec::new();
+    let mut blocks: Vec<(proto::HeatBlock, Vec<&HeatRow>)> = Vec::new();
     for row in rows {
         let index = blocks
             .iter()
-            .position(|(first, ..)| same_block(first, row))
+            .position(|(_, rows)| same_block(rows[0], row))
             .unwrap_or_else(|| {
-                blocks.push((row, empty_block(row), Vec::new()));
+                blocks.push((empty_block(row), Vec::new()));
                 blocks.len() - 1
             });
-        let (_, block, beside) = &mut blocks[index];
+        let (block, rows) = &mut blocks[index];
         push_row(block, row, strings);
-        beside.push(row.beside);
+        rows.push(row);
     }
-    let complete = |(_, mut block, beside): (&HeatRow, proto::HeatBlock, Vec<Beside>)| {
+    let complete = |(mut block, rows): (proto::HeatBlock, Vec<&HeatRow>)| {
+        push_overlaps(&mut block, &rows);
+        let beside: Vec<Beside> = rows.iter().map(|row| row.beside).collect();
         heat_columns::push(&mut block, &beside);
         block
     };
     blocks.into_iter().map(complete).collect()
+}
+
+/// Adds the overlaps of all rows of a block: (0, 0) is no ratio. Empty where no row has any.
+fn push_overlaps(block: &mut proto::HeatBlock, rows: &[&HeatRow]) {
+    if rows.iter().all(|row| row.hot_overlap_bytes.is_none()) {
+        return;
+    }
+    for (intersection, union) in rows
+        .iter()
+        .flat_map(|row| row.hot_overlap_bytes.unwrap_or_default())
+    {
+        push_i64s(&mut block.hot_intersection_bytes, &[intersection]);
+        push_i64s(&mut block.hot_union_bytes, &[union]);
+    }
 }
 
 fn empty_block(row: &HeatRow) -> proto::HeatBlock {
@@ -115,10 +132,6 @@ fn push_row(block: &mut proto::HeatBlock, row: &HeatRow, strings: &mut StringTab
         (&mut block.f2_pages, &row.f2_pages),
     ] {
         push_i64s(column, values.as_ref().map_or(&[], |values| values.as_slice()));
-    }
-    for (intersection, union) in row.hot_overlap_bytes.iter().flatten() {
-        push_i64s(&mut block.hot_intersection_bytes, &[*intersection]);
-        push_i64s(&mut block.hot_union_bytes, &[*union]);
     }
 }
 
@@ -213,5 +226,19 @@ mod tests {
         push_i64s(&mut written, &[-1, -1, -1, -1, 0, 1, 2, 3]);
         assert_eq!(block.written_bytes, written);
         assert!(block.sampled_pages.is_empty(), "no row has it");
+    }
+
+    #[test]
+    fn rows_of_a_new_group_stay_in_the_block_of_those_that_know_their_overlap() {
+        let known = HeatRow {
+            hot_overlap_bytes: Some([(1, 2), (3, 4), (0, 0)]),
+            ..row(4096, Beside::default())
+        };
+        let rows = [row(4096, Beside::default()), known];
+        let blocks = encode(&rows, &mut StringTable::new());
+        assert_eq!(blocks.len(), 1);
+        let mut unions = Vec::new();
+        push_i64s(&mut unions, &[0, 0, 0, 2, 4, 0]);
+        assert_eq!(blocks[0].hot_union_bytes, unions);
     }
 }

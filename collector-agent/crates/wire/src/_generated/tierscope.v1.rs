@@ -119,8 +119,8 @@ pub struct HeatBlock {
     /// n x 4, or empty: pages with exactly two.
     #[prost(bytes = "vec", tag = "25")]
     pub f2_pages: ::prost::alloc::vec::Vec<u8>,
-    /// n x 3, or empty: byte-weighted overlap of hot sets (active in 2 intervals) now and 10, 30, 60 intervals ago. Empty
-    /// = history too short or pages not told apart.
+    /// n x 3, or empty: byte-weighted overlap of hot sets (active in 2 intervals) now and 10, 30, 60 intervals ago. Empty,
+    /// or 0 with a union of 0 = history too short or pages not told apart.
     #[prost(bytes = "vec", tag = "26")]
     pub hot_intersection_bytes: ::prost::alloc::vec::Vec<u8>,
     /// n x 3, or empty: the same of their union.
