@@ -11,7 +11,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.notifications.deliver import Delivered, DeliverNotifications
-from tierscope.usecases.notifications.reads import NotificationLog, NotificationView
+from tierscope.usecases.notifications.reads import Notification, NotificationLog
 from tierscope.usecases.notifications.routes import AlertRoutes
 
 
@@ -57,7 +57,7 @@ class Notifying:
         assert done is not None
         return done
 
-    def log(self, **wanted: Any) -> list[NotificationView]:  # noqa: ANN401 - filters of the log
+    def log(self, **wanted: Any) -> list[Notification]:  # noqa: ANN401 - filters of the log
         """The log, oldest first."""
         filters = {"status": None, "receiver": None, "alert": None, "limit": 1000, "cursor": None, **wanted}
         return list(reversed(NotificationLog(self.database, clock=self.clock).list(**filters).items))

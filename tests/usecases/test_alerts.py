@@ -63,8 +63,8 @@ def test_an_alert_waits_fires_and_is_resolved(database: Database) -> None:
         AlertFilter(), limit=10, cursor=None
     )
     (alert,) = page.items
-    assert (alert.row.state, alert.row.summary) == ("resolved", "2000 pages/s")
-    assert alert.row.fired_at == watched.at(7)
+    assert (alert.state, alert.summary) == ("resolved", "2000 pages/s")
+    assert alert.fired_at == watched.at(7)
 
 
 def test_a_short_burst_only_waits(database: Database) -> None:
@@ -169,7 +169,7 @@ def test_a_forecast_is_judged_and_recorded_for_backtests(database: Database) -> 
     assert [state for _, state in after(watched, "soon")] == ["pending", "firing"]
     summary = AlertReads(ReadContext(database, lambda: watched.at(20), Settings(_env_file=None)))
     (alert,) = summary.list(AlertFilter(state="firing", rule=None), limit=10, cursor=None).items
-    assert (alert.row.subject_name, round(alert.row.value or 0) // 86_400) == ("demo/cache", 19)
+    assert (alert.subject.name, round(alert.value or 0) // 86_400) == ("demo/cache", 19)
     asked = BacktestRequest(rule, watched.at(1).isoformat(), watched.at(17).isoformat())
     view = Backtests(database, clock=lambda: watched.at(20)).run(asked)
     assert (view.fired, view.unit) == (1, "seconds")

@@ -20,7 +20,7 @@ from tierscope.core.settings import Settings
 from tierscope.domain.ingest.arrival import Clocks
 from tierscope.domain.operate.data_quality import Gap, HostFacts, explain, find_gaps, increases, minute_of
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.operate.data_quality import DataQualityReads, DataQualityView
+from tierscope.usecases.operate.data_quality import DataQuality, DataQualityReads
 
 MINUTE = timedelta(minutes=1)
 HOUR = datetime(2026, 5, 1, 10, tzinfo=UTC)
@@ -63,7 +63,7 @@ def send(
     assert store(database, host, [batch], clocks=Clocks(int(at.timestamp() * 1e9), None, None))
 
 
-def read(database: Database, now: datetime, **options: object) -> DataQualityView:
+def read(database: Database, now: datetime, **options: object) -> DataQuality:
     """The answer at a moment."""
     context = ReadContext(database=database, clock=lambda: now, settings=Settings(_env_file=None))
     values = {"from_": None, "to": None, "limit": 100, "cursor": None} | options

@@ -101,7 +101,9 @@ def test_the_change_and_the_end_are_marked_on_the_charts_of_the_service(database
     ended = writes(database, fleet.now - timedelta(minutes=5)).end(experiment.id, actor="bob")
     again = writes(database, fleet.now).end(experiment.id, actor="bob")
     assert again == ended
-    events = Events(database).list(start=None, end=None, service=fleet.service_id, host=None, before=None, limit=10)
+    events = (
+        Events(database).list(start=None, end=None, service=fleet.service_id, host=None, cursor=None, limit=10).items
+    )
     assert [(event.kind, event.author) for event in events] == [("note", "bob"), ("knob", "ann")]
     assert events[1].at == new.change_at
     assert "numa_balancing 2" in events[0].text

@@ -13,7 +13,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ledger import reads as tier_moves
-from tierscope.usecases.ledger.answers import LedgerView
+from tierscope.usecases.ledger.answers import Ledger
 from tierscope.usecases.ledger.reads import LedgerReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -27,7 +27,7 @@ def database(database_url: str) -> Iterator[Database]:
         yield opened
 
 
-def read(database: Database, *, max_points: int = 500) -> LedgerView:
+def read(database: Database, *, max_points: int = 500) -> Ledger:
     """The ledger of the only service over the whole hours that have data."""
     context = ReadContext(database, lambda: START + timedelta(days=2), Settings(_env_file=None))
     with database.read() as session:
@@ -38,7 +38,7 @@ def read(database: Database, *, max_points: int = 500) -> LedgerView:
     )
 
 
-def assert_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> LedgerView:
+def assert_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> Ledger:
     """Both readings of the window agree, figure by figure; returns the one from summed hours."""
     wanted = read(database, max_points=5)
     with monkeypatch.context() as patch:

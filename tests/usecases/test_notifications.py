@@ -16,7 +16,7 @@ from tierscope.core.database import Database
 from tierscope.domain.notifications.content import MAX_ALERTS
 from tierscope.usecases.notifications.deliver import DeliverNotifications
 from tierscope.usecases.notifications.reads import NotificationLog
-from tierscope.usecases.notifications.silences import MatcherView, NewSilence, Silences
+from tierscope.usecases.notifications.silences import LabelMatcher, SilenceRequest, Silences
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -241,9 +241,12 @@ def test_several_notifiers_at_once_send_each_notification_once(notifying: Notify
 def test_a_silence_holds_back_until_it_ends(notifying: Notifying, web: WebReceiver) -> None:
     notifying.put_routes([hook(web)], [route("hook")])
     silences = Silences(notifying.database, clock=notifying.clock)
-    matcher = MatcherView("service", "=", "cache")
+    matcher = LabelMatcher(name="service", op="=", value="cache")
     made = silences.create(
-        NewSilence((matcher,), None, notifying.clock.now + timedelta(seconds=600), "upgrade"), actor="test"
+        SilenceRequest(
+            matchers=(matcher,), starts_at=None, ends_at=notifying.clock.now + timedelta(seconds=600), comment="upgrade"
+        ),
+        actor="test",
     )
     notifying.change("a1", "firing")
     notifying.change("b1", "firing", service="web")
@@ -260,7 +263,15 @@ def test_a_silence_that_is_ended_lets_alerts_through(notifying: Notifying, web: 
     notifying.put_routes([hook(web)], [route("hook")])
     silences = Silences(notifying.database, clock=notifying.clock)
     until = notifying.clock.now + timedelta(hours=2)
-    made = silences.create(NewSilence((MatcherView("alertname", "=~", "Ping.*"),), None, until, ""), actor="test")
+    made = silences.create(
+        SilenceRequest(
+            matchers=(LabelMatcher(name="alertname", op="=~", value="Ping.*"),),
+            starts_at=None,
+            ends_at=until,
+            comment="",
+        ),
+        actor="test",
+    )
     notifying.change("a1", "firing")
     notifying.run(60)
     assert told(web) == []
@@ -277,7 +288,15 @@ def test_stored_expressions_that_cannot_be_read_match_nothing(notifying: Notifyi
         )
         silences = Silences(notifying.database, clock=notifying.clock)
         until = notifying.clock.now + timedelta(hours=1)
-        made = silences.create(NewSilence((MatcherView("service", "=~", "ca.*"),), None, until, ""), actor="test")
+        made = silences.create(
+            SilenceRequest(
+                matchers=(LabelMatcher(name="service", op="=~", value="ca.*"),),
+                starts_at=None,
+                ends_at=until,
+                comment="",
+            ),
+            actor="test",
+        )
         with notifying.database.write() as transaction:
             for table, column in (("silences", "matchers"), ("alert_routing", "body")):
                 body = f"CAST(replace(CAST({column} AS text), 'ca.*', '(?=c)ca.*') AS jsonb)"

@@ -25,7 +25,7 @@ from tierscope.storage.curve import page_samples
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.curve import sources as curve_sources
 from tierscope.usecases.curve.pages import NoCurve, PagesOfHosts, scale_hosts
-from tierscope.usecases.curve.reads import CurveReads, ServedView, serve
+from tierscope.usecases.curve.reads import Curve, CurveReads, serve
 from tierscope.usecases.curve.sources import read_curve_samples
 from tierscope.wire._generated import heat_pb2
 
@@ -104,7 +104,7 @@ def found_curve(database: Database, *, shares: Sequence[float] | None = None) ->
     return found
 
 
-def read(database: Database, **options: object) -> ServedView:
+def read(database: Database, **options: object) -> Curve:
     reads = CurveReads(ReadContext(database, now, Settings(_env_file=None)))
     asked: dict[str, Any] = {"host": None, "kind": None, "method": None, "from_": "-6h", "to": None, **options}
     return reads.service(service_of(database), **asked)

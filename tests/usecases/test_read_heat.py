@@ -15,7 +15,7 @@ from tierscope.core.errors import BadRequest
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.heat import sources as heat_sources
-from tierscope.usecases.heat.answers import HeatView
+from tierscope.usecases.heat.answers import ServiceHeat
 from tierscope.usecases.heat.reads import HeatReads
 from tierscope.wire._generated import batch_pb2, heat_pb2
 
@@ -94,7 +94,7 @@ def send(
     assert store(database, host, [batch])
 
 
-def read(database: Database, now: int, **options: object) -> HeatView:
+def read(database: Database, now: int, **options: object) -> ServiceHeat:
     """The heat of the only service."""
     at = datetime.fromtimestamp(now / 1e9, tz=UTC)
     context = ReadContext(database, lambda: at, Settings(_env_file=None))
@@ -106,7 +106,7 @@ def read(database: Database, now: int, **options: object) -> HeatView:
     return HeatReads(context).service(service_id, **asked)
 
 
-def mib(view: HeatView) -> dict[str, float]:
+def mib(view: ServiceHeat) -> dict[str, float]:
     """Bytes of classes, in MiB."""
     return {entry.heat_class: (entry.bytes.value or 0.0) / MIB for entry in view.classes}
 

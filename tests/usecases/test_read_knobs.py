@@ -15,7 +15,7 @@ from tierscope.core.settings import Settings
 from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, RATE_LIMIT, SWAPPINESS, ZONE_RECLAIM
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.knobs.groups import compare
-from tierscope.usecases.knobs.reads import KnobReads, KnobView
+from tierscope.usecases.knobs.reads import HostKnobAdvice, KnobReads
 from tierscope.wire._generated import batch_pb2, heat_pb2
 
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -83,7 +83,7 @@ def add_heat(batch: batch_pb2.Batch, end_ns: int, tiers: dict[str, list[int]]) -
     )
 
 
-def read(database: Database, host_id: str, now: int, **window: str) -> KnobView:
+def read(database: Database, host_id: str, now: int, **window: str) -> HostKnobAdvice:
     at = datetime.fromtimestamp(now / 1e9, tz=UTC)
     reads = KnobReads(ReadContext(database, lambda: at, Settings(_env_file=None)))
     return reads.host(host_id, from_=window.get("from_"), to=None)

@@ -14,7 +14,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.ledger.ping_pong_reads import PingPongHistoryView, PingPongReads
+from tierscope.usecases.ledger.ping_pong_reads import PingPongHistory, PingPongReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 MINUTE, SECOND = batches.MINUTE_NS, batches.SECOND_NS
@@ -76,7 +76,7 @@ def reads(database: Database, end_ns: int) -> PingPongReads:
     return PingPongReads(ReadContext(database, lambda: now, Settings(_env_file=None)))
 
 
-def of_service(database: Database, end_ns: int, *, from_: str = "-1h", to: str | None = None) -> PingPongHistoryView:
+def of_service(database: Database, end_ns: int, *, from_: str = "-1h", to: str | None = None) -> PingPongHistory:
     with database.read() as session:
         service = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
     return reads(database, end_ns).service(service, from_=from_, to=to, max_points=500)
@@ -84,11 +84,11 @@ def of_service(database: Database, end_ns: int, *, from_: str = "-1h", to: str |
 
 def of_host(
     database: Database, host: str, end_ns: int, *, from_: str = "-1h", to: str | None = None
-) -> PingPongHistoryView:
+) -> PingPongHistory:
     return reads(database, end_ns).host(host, from_=from_, to=to, max_points=2000)
 
 
-def turns(view: PingPongHistoryView) -> list[str]:
+def turns(view: PingPongHistory) -> list[str]:
     """The states in their order, each once per stretch."""
     found: list[str] = []
     for state in view.states:

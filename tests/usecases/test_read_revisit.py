@@ -15,7 +15,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.curve.reaccess import RevisitReads, RevisitView
+from tierscope.usecases.curve.reaccess import Revisit, RevisitReads
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -67,7 +67,7 @@ def send(
     assert store(database, host, [batch])
 
 
-def read(database: Database, now: int, **options: object) -> RevisitView:
+def read(database: Database, now: int, **options: object) -> Revisit:
     at = datetime.fromtimestamp(now / 1e9, tz=UTC)
     context = ReadContext(database, lambda: at, Settings(_env_file=None))
     with database.read() as session:

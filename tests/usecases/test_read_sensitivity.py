@@ -15,7 +15,7 @@ from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fleet.events import Events, NewEvent
-from tierscope.usecases.sensitivity.reads import SensitivityReads, SensitivityView
+from tierscope.usecases.sensitivity.reads import Sensitivity, SensitivityReads
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -76,7 +76,7 @@ def by_node(known: np.ndarray) -> list[list[int | None]]:
     return rows
 
 
-def read(database: Database, end_ns: int, *, from_: str = "-6h") -> SensitivityView:
+def read(database: Database, end_ns: int, *, from_: str = "-6h") -> Sensitivity:
     now = datetime.fromtimestamp(end_ns / 1e9, tz=UTC)
     with database.read() as session:
         service = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()

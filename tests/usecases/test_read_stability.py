@@ -16,7 +16,7 @@ from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.storage.heat.rows import read_packs
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.sensitivity.stability import StabilityReads, StabilityView
+from tierscope.usecases.sensitivity.stability import Stability, StabilityReads
 from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -75,7 +75,7 @@ def send_overlaps(
     assert store(database, host, [batch])
 
 
-def read(database: Database, end_ns: int, *, from_: str = "-6h", max_points: int = 500) -> StabilityView:
+def read(database: Database, end_ns: int, *, from_: str = "-6h", max_points: int = 500) -> Stability:
     now = datetime.fromtimestamp(end_ns / 1e9, tz=UTC)
     with database.read() as session:
         service = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()

@@ -13,7 +13,7 @@ from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.storage.base.subjects import hosts_of_service
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.ledger.answers import LedgerView
+from tierscope.usecases.ledger.answers import Ledger
 from tierscope.usecases.ledger.reads import LedgerReads
 from tierscope.usecases.rebuild.drain import DrainMarks
 
@@ -62,12 +62,12 @@ def reads(database: Database, end_ns: int) -> LedgerReads:
     return LedgerReads(ReadContext(database, lambda: now, Settings(_env_file=None)))
 
 
-def total(view: LedgerView, key: str) -> float | None:
+def total(view: Ledger, key: str) -> float | None:
     """The total of one column."""
     return next(column.total.value for column in view.columns if column.key == key)
 
 
-def line(view: LedgerView, key: str) -> tuple[float | None, ...]:
+def line(view: Ledger, key: str) -> tuple[float | None, ...]:
     """The series of one column."""
     return next(series.values for series in view.series if series.key == key)
 

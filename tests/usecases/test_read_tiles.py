@@ -14,7 +14,7 @@ from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.rebuild.drain import DrainMarks
-from tierscope.usecases.tiles.reads import TileReads, TileView
+from tierscope.usecases.tiles.reads import TileGrid, TileReads
 from tierscope.wire._generated import heat_pb2
 
 MINUTE = batches.MINUTE_NS
@@ -66,7 +66,7 @@ def send(
     assert store(database, host, [batch])
 
 
-def read(database: Database, now: int, **options: object) -> TileView:
+def read(database: Database, now: int, **options: object) -> TileGrid:
     """The grid of the only service."""
     at = datetime.fromtimestamp(now / 1e9, tz=UTC)
     context = ReadContext(database, lambda: at, Settings(_env_file=None))

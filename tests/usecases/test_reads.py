@@ -20,9 +20,11 @@ from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Objects, Settings
 from tierscope.domain._generated.catalogue import METRICS
+from tierscope.domain.base.pages import Page
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.counters.reads import CounterAnswer, CounterReads
-from tierscope.usecases.fleet.hosts import HostPage, HostReads
+from tierscope.usecases.fleet.host_summaries import HostSummary
+from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.fleet.services import ServiceReads
 from tierscope.usecases.operate.status import StatusReads
@@ -68,7 +70,9 @@ def feed(
     return host
 
 
-def hosts(context: ReadContext, *, limit: int = 100, cursor: str | None = None, state: str | None = None) -> HostPage:
+def hosts(
+    context: ReadContext, *, limit: int = 100, cursor: str | None = None, state: str | None = None
+) -> Page[HostSummary]:
     reads = HostReads(context)
     return reads.list(limit=limit, cursor=cursor, state=state, service=None, origin=None, labels=[])
 

@@ -13,7 +13,7 @@ from tierscope.core.settings import Settings
 from tierscope.domain.knobs.facts import DEMOTE_SCALE, DEMOTION, NUMA_BALANCING
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
-from tierscope.usecases.ratio.answers import RatioView
+from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.reads import RatioReads, find_by_name
 from tierscope.usecases.simulate.placements import EVERY, HOLDS, FoundPlacement, ReplayPlacements, find_replay
 from tierscope.wire._generated import heat_pb2
@@ -31,7 +31,7 @@ def database(database_url: str) -> Iterator[Database]:
         yield opened
 
 
-def read(database: Database, *, later: timedelta = timedelta()) -> RatioView:
+def read(database: Database, *, later: timedelta = timedelta()) -> Ratio:
     reads = RatioReads(ReadContext(database, lambda: now() + later, Settings(_env_file=None)))
     service = find_by_name(database, "demo/cache")
     return reads.service(service, loss_target=0.2, stressed=True, growth=0.0, from_=None, to=None)
@@ -43,7 +43,7 @@ def replay(database: Database, *, later: timedelta = timedelta()) -> bool:
     return ReplayPlacements(database, lambda: now() + later).refresh(number)
 
 
-def shares(view: RatioView) -> list[float]:
+def shares(view: Ratio) -> list[float]:
     return [candidate.share_on_slow.value or 0.0 for candidate in view.candidates]
 
 

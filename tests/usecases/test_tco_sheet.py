@@ -10,7 +10,7 @@ from factories.scenarios import random_scenario, worked_example
 from factories.spreadsheets import PROGRAM, REASON, Recalculated, recalculate, stored_results, texts
 from tierscope.domain.tco.results import BaselineResult, Evaluation, Fleet, OptionResult, PerHost, evaluate
 from tierscope.domain.tco.scenario import Scenario
-from tierscope.usecases.tco.answers import EvaluationView
+from tierscope.usecases.tco.answers import TcoAnswer
 from tierscope.usecases.tco.workbook import write_sheet
 
 needs_program = pytest.mark.skipif(PROGRAM is None, reason=REASON)
@@ -19,9 +19,9 @@ SEEDS = (0, 3, 5, 11)
 """Between them: all kinds of memory, drives bought and worn, linked prices, both methods, credit for memory."""
 
 
-def view_of(scenario: Scenario) -> EvaluationView:
+def view_of(scenario: Scenario) -> TcoAnswer:
     """What the pages show beside numbers."""
-    return EvaluationView(scenario.name, scenario.currency, None, None, (), (), (), None, (), ("=1+1",))
+    return TcoAnswer(scenario.name, scenario.currency, None, None, (), (), (), None, (), ("=1+1",))
 
 
 def sheet_of(scenario: Scenario) -> tuple[Evaluation, bytes]:

@@ -1,6 +1,6 @@
 import type {
   Account,
-  AuditItem,
+  AuditRow,
   LoginMethods,
   OwnToken,
   Session,
@@ -139,7 +139,7 @@ export const ownTokens: OwnToken[] = [
   },
 ]
 
-export const audit: AuditItem[] = [
+export const audit: AuditRow[] = [
   { at: ago(3), actor: 'ana', action: 'token.create', subject: 't-1', detail: { role: 'operator', days: 90 } },
   { at: ago(40), actor: 'ana', action: 'user.update', subject: 'u-2', detail: { disabled: true } },
 ]

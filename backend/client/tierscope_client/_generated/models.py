@@ -62,7 +62,7 @@ class Acknowledgement(TypedDict):
 
 
 class AdviceCard(TypedDict):
-    """One piece of advice; identical knob advice to hosts of one service is one card."""
+    """One card. `host_id` and `service_id` name the subject where it is one; `hosts` counts those that it concerns."""
 
     advice_ids: list[str]
     created_at: str
@@ -179,7 +179,7 @@ class AgentVersions(TypedDict):
 class Alert(TypedDict):
     """An alert, from when its condition began to hold until it is resolved."""
 
-    acknowledged: AlertAcknowledgement | None
+    acknowledged: Acknowledgement | None
     description: str
     fingerprint: str
     fired_at: str | None
@@ -203,14 +203,6 @@ class Alert(TypedDict):
     value: float | None
 
 
-class AlertAcknowledgement(TypedDict):
-    """Who looks after an alert."""
-
-    at: str
-    by: str
-    note: str
-
-
 class AlertChange(TypedDict):
     """A change of state, at the end of the minute that made it."""
 
@@ -223,7 +215,7 @@ class AlertChange(TypedDict):
 
 
 class AlertDetail(TypedDict):
-    """An alert with its history."""
+    """An alert with its history; `evidence` is null where its rule or its subject is gone."""
 
     alert: Alert
     evidence: Evidence | None
@@ -343,7 +335,7 @@ class Arm(TypedDict):
     n_with_data: int
 
 
-class AuditItem(TypedDict):
+class AuditRow(TypedDict):
     """One change, and who made it."""
 
     action: str
@@ -399,7 +391,7 @@ class BacktestScore(TypedDict):
     method: str
 
 
-# A stretch in one state; `to` null while it lasts.
+# A stretch in one state; `to` None while it lasts.
 BacktestSpan = TypedDict(
     "BacktestSpan",
     {
@@ -478,7 +470,7 @@ class Bin(TypedDict):
 
 
 class BreakEven(TypedDict):
-    """Where the saving is zero, all else as given. Null: none in range, or no such memory; `why` says which."""
+    """Values at which the saving is zero, all else as given; None where `why` says that there is none in range."""
 
     cxl_price: float | None
     ddr4_price: float | None
@@ -508,7 +500,7 @@ class CapacityChange(TypedDict):
 
 
 class CapacityForecast(TypedDict):
-    """A forecast, or why there is none."""
+    """The answer about one subject and metric."""
 
     backtest: list[BacktestScore]
     changes: list[CapacityChange]
@@ -527,7 +519,7 @@ class CapacityForecast(TypedDict):
 
 
 class CapacityPlan(TypedDict):
-    """The plan."""
+    """The answer of the plan."""
 
     demands: list[PlanDemand]
     headroom_ratio: float
@@ -570,7 +562,7 @@ class CapacitySubjectRef(TypedDict):
 
 
 class Catalogue(TypedDict):
-    """Answer of /v1/metrics."""
+    """All metrics that are known by name."""
 
     items: list[Metric]
 
@@ -676,7 +668,7 @@ class Counted(TypedDict):
 
 
 class CounterAnswer(TypedDict):
-    """Answer of /v1/hosts/{id}/counters. `status` tells an absent counter from an empty window."""
+    """Series of one name on one time axis."""
 
     axis: TimeAxis
     host_id: str
@@ -725,7 +717,7 @@ class CounterSeries(TypedDict):
 
 
 class Curve(TypedDict):
-    """Answer of /v1/services/{id}/curve."""
+    """The answer of the route."""
 
     at_ratios: list[ServedAtRatio]
     backend: str
@@ -866,7 +858,7 @@ class Event(TypedDict):
 
 
 class EventItem(TypedDict):
-    """A stored mark."""
+    """A stored mark; ids are the public ones."""
 
     at: str
     author: str | None
@@ -1116,7 +1108,7 @@ class FleetDocument(TypedDict):
 
 
 class FleetOverview(TypedDict):
-    """Answer of /v1/fleet."""
+    """The answer of /v1/fleet."""
 
     cold_host_median: Figure
     cold_in_dram_bytes: Figure
@@ -1273,7 +1265,7 @@ class HeatConfig(TypedDict):
 
 
 class HeatIndex(TypedDict):
-    """The fallback that needs no throughput: access density of anon against file."""
+    """The index: above zero a byte of anon is accessed more often than a byte of file."""
 
     log2_density_anon_file: Figure
     moving: list[MovingLoss]
@@ -1358,7 +1350,7 @@ class HostHeat(TypedDict):
 
 
 class HostKnobAdvice(TypedDict):
-    """Answer of /v1/hosts/{id}/knob-advice."""
+    """The answer of the route."""
 
     advice: list[KnobAdvice]
     explanation: str
@@ -1451,7 +1443,7 @@ class HostState(TypedDict):
 
 
 class HostSummary(TypedDict):
-    """A line of the hosts list."""
+    """A line of the hosts list. `services` are their ids."""
 
     agent_version: str | None
     demotion_pages_per_s: Figure
@@ -1537,7 +1529,7 @@ class InputRange(TypedDict):
 
 
 class InstallationStatus(TypedDict):
-    """Answer of /v1/status."""
+    """The whole installation. `queue_lag_seconds` is the age of the oldest work that waits; None where unknown."""
 
     anonymous_reads: bool
     components: list[ComponentStatus]
@@ -1585,7 +1577,7 @@ class JoinTokenRequest(TypedDict):
 
 
 class KindDensity(TypedDict):
-    """How densely one page kind is accessed: share of accesses over share of bytes."""
+    """One page kind: its shares, and accesses per byte beside the mean of all memory."""
 
     accesses_ratio: Figure
     bytes_ratio: Figure
@@ -1611,7 +1603,7 @@ class KindSensitivity(TypedDict):
 
 
 class KindStability(TypedDict):
-    """The share of one page kind over time."""
+    """One kind's share; `stable` None where it cannot be told."""
 
     iqr: Figure
     kind: Literal["anon", "file", "tmpfs"]
@@ -1732,7 +1724,7 @@ class LabelsRequest(TypedDict):
 
 
 class Ledger(TypedDict):
-    """Answer of /v1/hosts/{id}/ledger and /v1/services/{id}/ledger."""
+    """The answer of both routes."""
 
     axis: TimeAxis
     columns: list[LedgerColumn]
@@ -1881,7 +1873,7 @@ class MetricRequest(TypedDict):
 
 
 class MissingInput(TypedDict):
-    """Something without which nothing is costed."""
+    """Something without which nothing can be costed: where it belongs, and prices that could be confirmed."""
 
     next_step: str
     path: str
@@ -1984,7 +1976,7 @@ class NodeInfo(TypedDict):
 
 
 class Notification(TypedDict):
-    """One notification to one receiver about one group of alerts."""
+    """A notification: to whom, about what, and what became of it."""
 
     attempts: int
     created_at: str
@@ -2149,81 +2141,120 @@ Packing = TypedDict(
 
 
 class Page_AdviceCard(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[AdviceCard]
     next_cursor: str | None
 
 
 class Page_Alert(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[Alert]
     next_cursor: str | None
 
 
-class Page_AuditItem(TypedDict):
-    items: list[AuditItem]
+class Page_AuditRow(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
+    items: list[AuditRow]
     next_cursor: str | None
 
 
 class Page_EventItem(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[EventItem]
     next_cursor: str | None
 
 
 class Page_ExperimentItem(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[ExperimentItem]
     next_cursor: str | None
 
 
 class Page_HostAgentVersion(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[HostAgentVersion]
     next_cursor: str | None
 
 
 class Page_HostQuality(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[HostQuality]
     next_cursor: str | None
 
 
 class Page_HostSummary(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[HostSummary]
     next_cursor: str | None
 
 
 class Page_Notification(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[Notification]
     next_cursor: str | None
 
 
 class Page_Price(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[Price]
     next_cursor: str | None
 
 
 class Page_Purge(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[Purge]
     next_cursor: str | None
 
 
 class Page_ReportRun(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[ReportRun]
     next_cursor: str | None
 
 
+class Page_SampleSeries(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
+    items: list[SampleSeries]
+    next_cursor: str | None
+
+
 class Page_ScenarioItem(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[ScenarioItem]
     next_cursor: str | None
 
 
 class Page_ServiceSummary(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[ServiceSummary]
     next_cursor: str | None
 
 
 class Page_Silence(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[Silence]
     next_cursor: str | None
 
 
 class Page_Sweep(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
     items: list[Sweep]
     next_cursor: str | None
 
@@ -2250,7 +2281,7 @@ class PasswordLogin(TypedDict):
 
 
 class Pause(TypedDict):
-    """A pause that holds; `host_id` null = every host."""
+    """A pause that holds. `host_id` is the public id, None for every host."""
 
     actor: str
     host_id: str | None
@@ -2300,7 +2331,7 @@ class PingPong(TypedDict):
 
 
 class PingPongHistory(TypedDict):
-    """Answer of /v1/services/{id}/ping-pong and /v1/hosts/{id}/ping-pong."""
+    """The answer of both routes."""
 
     axis: TimeAxis
     churn_pages_per_s: Figure
@@ -2562,7 +2593,7 @@ class RangeDocument(TypedDict):
 
 
 class Ratio(TypedDict):
-    """Answer of /v1/services/{id}/ratio."""
+    """The answer of the route."""
 
     alternatives: list[str]
     answer: Literal["ratio", "all_dram", "refused"]
@@ -2748,7 +2779,7 @@ class ReceiverSettings(TypedDict):
 
 
 class Report(TypedDict):
-    """A scheduled report."""
+    """A scheduled report with its newest sending."""
 
     at: str
     created_at: str
@@ -2797,7 +2828,7 @@ class ReportRun(TypedDict):
 
 
 class Revisit(TypedDict):
-    """Answer of /v1/services/{id}/revisit."""
+    """The answer of the route."""
 
     backend: str
     curves: list[RevisitCurve]
@@ -2934,20 +2965,13 @@ class SampleSeries(TypedDict):
     labels: dict[str, str]
 
 
-class SampleSeriesPage(TypedDict):
-    """A page of series."""
-
-    items: list[SampleSeries]
-    next_cursor: str | None
-
-
 class SampleWindow(TypedDict):
     """Samples of a window."""
 
     series: list[SamplePoints]
 
 
-# A host that uploaded samples of a service's pages.
+# A host with page samples of a service, from and to when.
 SampledHost = TypedDict(
     "SampledHost",
     {
@@ -3008,7 +3032,7 @@ class ScenarioChange(TypedDict):
 
 
 class ScenarioDefaults(TypedDict):
-    """A complete scenario to start from. It has no price of DRAM: one must be stated or confirmed."""
+    """A complete scenario to start from, without a price of DRAM; what its inputs may be; prices to confirm."""
 
     dram_presets: list[Price]
     ranges: list[InputRange]
@@ -3087,7 +3111,7 @@ class SearchPoint(TypedDict):
 
 
 class Sensitivity(TypedDict):
-    """Answer of /v1/services/{id}/sensitivity."""
+    """The answer of the route."""
 
     confounders: list[str]
     correlation: float | None
@@ -3144,7 +3168,7 @@ class ServedCurve(TypedDict):
 
 
 class ServiceClass(TypedDict):
-    """What limits the service."""
+    """What limits the service; `name` None where that is not known, and why."""
 
     figures: list[NamedFigure]
     microsecond_service: bool | None
@@ -3164,7 +3188,7 @@ class ServiceDetail(TypedDict):
 
 
 class ServiceHeat(TypedDict):
-    """Answer of /v1/services/{id}/heat."""
+    """The answer of the route."""
 
     age_histogram: list[AgeBucket]
     axis: TimeAxis
@@ -3439,7 +3463,7 @@ class SkuHosts(TypedDict):
 
 
 class SlowdownPointItem(TypedDict):
-    """A stored measurement."""
+    """A measurement; ids are the public ones, shares and losses in 0..1."""
 
     author: str
     id: str
@@ -3464,7 +3488,7 @@ class SlowdownPointRequest(TypedDict):
 
 
 class Stability(TypedDict):
-    """Answer of /v1/services/{id}/stability."""
+    """The answer of the route."""
 
     axis: TimeAxis
     hot_set: list[HotSetOverlap]
@@ -3548,7 +3572,7 @@ class Subtracted(TypedDict):
 
 
 class SubtractedMemory(TypedDict):
-    """Memory that no setting moves."""
+    """Memory that no setting moves: what it is, its bytes where known, and why it stays or why it is not known."""
 
     bytes: float | None
     what: str
@@ -3638,7 +3662,9 @@ class SweepCostRequest(TypedDict):
 
 
 class SweepHeat(TypedDict):
-    """Heat of the trace: log2 of 1 + accesses by band and column; null where no page of the band was there."""
+    """The trace's heat: log2 of 1 + accesses by band and column; None where no page of the band was there. `reason`:
+    why there is none yet.
+    """
 
     accesses: list[list[float | None]]
     host_name: str | None
@@ -3787,7 +3813,7 @@ class SweepTask(TypedDict):
 
 
 class SwitchAnswer(TypedDict):
-    """How many pauses began or ended, and those that hold now."""
+    """What a command at the kill switch did: how many pauses began or ended."""
 
     changed: int
     pauses: list[Pause]
@@ -3801,7 +3827,7 @@ class SwitchRequest(TypedDict):
 
 
 class TcoAnswer(TypedDict):
-    """Answer of /v1/tco/evaluate. `baseline` is null and `options` empty while something is missing."""
+    """The answer. `baseline` is None and `options` empty while something is missing."""
 
     baseline: Baseline | None
     currency: str
@@ -3816,7 +3842,7 @@ class TcoAnswer(TypedDict):
 
 
 class TcoComparison(TypedDict):
-    """Scenarios side by side."""
+    """Scenarios side by side, in one currency."""
 
     currency: str
     differences: list[Difference]
@@ -3856,7 +3882,7 @@ class Team(TypedDict):
 
 
 class TeamRef(TypedDict):
-    """A team, as others mention it."""
+    """A team as others mention it; `id` is the public one."""
 
     id: str
     name: str
@@ -3912,7 +3938,7 @@ class TileGrid(TypedDict):
 
 
 class TileRow(TypedDict):
-    """One row: a stretch of a mapping of the process group."""
+    """One row of the grid: a stretch of a mapping, or of neighbouring ones where rows are merged."""
 
     kind: Literal["anon", "file", "tmpfs"]
     mapping: str

@@ -420,10 +420,10 @@ class Client(Transport):
         to: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
-    ) -> models.Page_AuditItem:
+    ) -> models.Page_AuditRow:
         """Who changed what. List changes, newest first."""
         return cast(
-            "models.Page_AuditItem",
+            "models.Page_AuditRow",
             self._json(
                 "GET",
                 "/v1/audit",
@@ -448,7 +448,7 @@ class Client(Transport):
         from_: str | None = None,
         to: str | None = None,
         limit: int | None = None,
-    ) -> Iterator[models.AuditItem]:
+    ) -> Iterator[models.AuditRow]:
         """Who changed what. List changes, newest first. All pages, one item after another."""
         return self._items(
             "/v1/audit", {"actor": actor, "action": action, "subject": subject, "from": from_, "to": to, "limit": limit}
@@ -690,10 +690,10 @@ class Client(Transport):
 
     def list_series(
         self, *, match: str, limit: int | None = None, cursor: str | None = None
-    ) -> models.SampleSeriesPage:
+    ) -> models.Page_SampleSeries:
         """Series of Prometheus. The series that a selector means, in the order in which they were first seen."""
         return cast(
-            "models.SampleSeriesPage",
+            "models.Page_SampleSeries",
             self._json("GET", "/v1/series", query={"match": match, "limit": limit, "cursor": cursor}),
         )
 

@@ -1,37 +1,26 @@
 """The audit trail: who changed what, as a list and as a file."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import AwareDatetime
 
-from tierscope.api.base.answers import answer
-from tierscope.api.base.figures import Model, Page
+from tierscope.api.base.answers import Answer, answer, answer_file
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.tabular import MEDIA_TYPES, write_table
-from tierscope.usecases.access.audit import MAX_FILE_ROWS, AuditEntry, AuditFilter
+from tierscope.domain.base.pages import Page
+from tierscope.usecases.access.audit import MAX_FILE_ROWS, AuditFilter, AuditRow
 
 router = APIRouter(tags=["access"])
 
 _COLUMNS = ("at", "actor", "action", "subject", "detail")
 
 
-class AuditItem(Model):
-    """One change, and who made it."""
-
-    at: datetime
-    actor: str
-    action: str
-    subject: str
-    detail: dict[str, Any]
-
-
 @router.get(
     "/v1/audit",
-    response_model=Page[AuditItem],
     dependencies=[Depends(requires("read:audit"))],
     summary="Who changed what",
     responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "Changes, newest first."}},
@@ -46,24 +35,18 @@ def list_audit(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(pattern=r"^\d{1,18}$")] = None,
     format: Annotated[Literal["json", "csv"], Query(description="CSV: up to 50,000 rows in one file.")] = "json",
-) -> Response:
+) -> Answer[Page[AuditRow]]:
     """List changes, newest first."""
     trail = use_cases(request).audit
     wanted = AuditFilter(actor=actor, action=action, subject=subject, start=from_, end=to)
     before = None if cursor is None else int(cursor)
     if format == "csv":
         body = write_table(
-            _COLUMNS, [_cells(row) for row in trail.list(wanted, limit=MAX_FILE_ROWS, before=before)], "csv"
+            _COLUMNS, [_cells(row) for row in trail.list(wanted, limit=MAX_FILE_ROWS, before=before).items], "csv"
         )
-        headers = {"Content-Disposition": 'attachment; filename="audit.csv"', "Cache-Control": "no-store"}
-        return Response(body, media_type=MEDIA_TYPES["csv"], headers=headers)
-    rows = trail.list(wanted, limit=limit, before=before)
-    items = [
-        AuditItem(at=row.at, actor=row.actor, action=row.action, subject=row.subject, detail=row.detail) for row in rows
-    ]
-    next_cursor = str(rows[-1].id) if len(rows) == limit else None
-    return answer(request, Page[AuditItem], Page[AuditItem](items=items, next_cursor=next_cursor))
+        return answer_file(body, "audit.csv", MEDIA_TYPES["csv"], {"Cache-Control": "no-store"})
+    return answer(request, Page[AuditRow], trail.list(wanted, limit=limit, before=before))
 
 
-def _cells(row: AuditEntry) -> tuple[datetime, str, str, str, str]:
+def _cells(row: AuditRow) -> tuple[datetime, str, str, str, str]:
     return row.at, row.actor, row.action, row.subject, orjson.dumps(row.detail, option=orjson.OPT_SORT_KEYS).decode()

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from tierscope.api.access.me import TeamRef
 from tierscope.api.base.callers import anonymous_reads, find_caller, session_cookie_name, session_secret
 from tierscope.api.base.figures import Model
 from tierscope.api.base.limited import guarded_login
@@ -15,7 +14,7 @@ from tierscope.api.base.permissions import Permission, permissions_of, requires
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import Forbidden
 from tierscope.domain.access.permissions import Role, granted_as_owner
-from tierscope.usecases.access.own_tokens import Account
+from tierscope.usecases.access.own_tokens import Account, TeamRef
 from tierscope.usecases.access.tokens import SESSION_LIFETIME, Caller, csrf_token, require_within
 from tierscope.usecases.access.tokens import NewToken as NewSecret
 
@@ -94,7 +93,7 @@ class TokenInfo(Model):
 def describe_session(request: Request, caller: Caller | None, csrf: str | None) -> Session:
     """Returns what `caller` is told about itself."""
     account = None if caller is None else use_cases(request).own_tokens.account(caller)
-    teams = [] if account is None else [TeamRef(id=team.id, name=team.name) for team in account.teams]
+    teams = [] if account is None else list(account.teams)
     return Session(
         kind=caller.kind if caller else "nobody",
         name=caller.name if caller else None,

@@ -10,20 +10,13 @@ from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import Permission, requires
 from tierscope.api.base.use_cases import use_cases
 from tierscope.domain.access.permissions import Role
-from tierscope.usecases.access.own_tokens import TokenRow
+from tierscope.usecases.access.own_tokens import TeamRef, TokenRow
 from tierscope.usecases.access.tokens import Caller
 
 router = APIRouter(prefix="/v1/me", tags=["access"])
 
 Own = Annotated[Caller, Depends(requires("write:own"))]
 MAX_DAYS = 366
-
-
-class TeamRef(Model):
-    """A team, as others mention it."""
-
-    id: str
-    name: str
 
 
 class Account(Model):
@@ -93,7 +86,7 @@ def read_account(request: Request, caller: Own) -> Account:
         role=role,
         source=user.source,
         can_change_password=caller.kind == "session" and user.source == "local",
-        teams=[TeamRef(id=team.id, name=team.name) for team in account.teams],
+        teams=list(account.teams),
         token_scopes=sorted(account.scopes) if caller.kind == "session" else [],
     )
 

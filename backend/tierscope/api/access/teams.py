@@ -5,11 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
-from tierscope.api.access.me import TeamRef
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use_cases
-from tierscope.usecases.access.teams import TeamChange, TeamRow
+from tierscope.usecases.access.teams import TeamChange, TeamRef, TeamRow
 from tierscope.usecases.access.tokens import Caller
 
 router = APIRouter(tags=["users"])
@@ -76,7 +75,7 @@ def delete_team(team_id: str, request: Request, caller: Writer) -> None:
 def set_owner(service_id: str, body: OwnerRequest, request: Request, caller: Writer) -> Owner:
     """Give a service to a team, or to nobody."""
     team = use_cases(request).teams.set_owner(service_id, body.team_id, by=caller)
-    return Owner(service_id=service_id, owner_team=None if team is None else TeamRef(id=team.id, name=team.name))
+    return Owner(service_id=service_id, owner_team=team)
 
 
 def _change(body: TeamRequest) -> TeamChange:

@@ -8,9 +8,9 @@ from pydantic import Field
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.domain.alerts.rules import LabelMatcher, Scope
 from tierscope.domain.alerts.rules import Rule as DomainRule
+from tierscope.domain.base.vocabulary import Severity
 from tierscope.usecases.alerts.rules import StateCounts
 
-Severity = Literal["info", "warning", "critical"]
 SubjectKind = Literal["host", "service", "fleet"]
 NoData = Literal["keep", "alert", "ok"]
 

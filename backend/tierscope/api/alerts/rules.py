@@ -4,15 +4,15 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from tierscope.api.alerts.backtest_answers import Backtest, BacktestRequest
+from tierscope.api.alerts.backtest_answers import BacktestRequest
 from tierscope.api.alerts.rule_answers import CheckRequest, ImportRequest, Rule, RuleList, RuleRequest, Vocabulary
 from tierscope.api.alerts.rule_views import describe_vocabulary, rule_answer
-from tierscope.api.base.answers import answer, answer_bytes
+from tierscope.api.base.answers import Answer, answer, answer_bytes
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.alerts.backtest import Backtest, Backtests
 from tierscope.usecases.alerts.backtest import BacktestRequest as Asked
-from tierscope.usecases.alerts.backtest import Backtests
 from tierscope.usecases.alerts.rules import Imported, RuleCheck, Rules
 
 router = APIRouter(prefix="/v1/rules", tags=["alerts"])
@@ -23,10 +23,10 @@ _YAML: dict[int | str, dict[str, Any]] = {200: {"content": {"application/yaml": 
 _READ = [Depends(requires("read:fleet"))]
 
 
-@router.get("", response_model=RuleList, dependencies=_READ, summary="Alert rules")
-def list_rules(request: Request, rules: Use) -> Response:
+@router.get("", dependencies=_READ, summary="Alert rules")
+def list_rules(request: Request, rules: Use) -> Answer[RuleList]:
     """All rules, by group and name, with how many subjects are in each state."""
-    return answer(request, RuleList, {"items": [rule_answer(view) for view in rules.list()]})
+    return answer(request, RuleList, RuleList(items=[rule_answer(view) for view in rules.list()]))
 
 
 @router.post("", status_code=201, summary="Add a rule")
@@ -35,24 +35,24 @@ def create_rule(body: RuleRequest, rules: Use, caller: Writer) -> Rule:
     return rule_answer(rules.create(body.to_rule(), actor=caller.name))
 
 
-@router.get("/vocabulary", response_model=Vocabulary, dependencies=_READ, summary="What conditions can name")
-def read_vocabulary(request: Request) -> Response:
+@router.get("/vocabulary", dependencies=_READ, summary="What conditions can name")
+def read_vocabulary(request: Request) -> Answer[Vocabulary]:
     """Series with their units and scopes, functions, units and placeholders."""
     return answer(request, Vocabulary, describe_vocabulary())
 
 
-@router.post("/check", response_model=RuleCheck, dependencies=_READ, summary="Check a rule")
-def check_rule(body: CheckRequest, request: Request, rules: Use) -> Response:
+@router.post("/check", dependencies=_READ, summary="Check a rule")
+def check_rule(body: CheckRequest, request: Request, rules: Use) -> Answer[RuleCheck]:
     """All that is wrong with a rule, with column, cause and next step; nothing is stored."""
     return answer(request, RuleCheck, rules.check(body.rule.to_rule()))
 
 
-@router.post("/backtest", response_model=Backtest, dependencies=_READ, summary="What a rule would have done")
+@router.post("/backtest", dependencies=_READ, summary="What a rule would have done")
 def run_backtest(
     body: BacktestRequest,
     request: Request,
     runs: Annotated[Backtests, Depends(use(lambda held: held.backtests))],
-) -> Response:
+) -> Answer[Backtest]:
     """Run a rule over stored minutes, with the same condition and states as live evaluation. Nothing is stored."""
     asked = Asked(
         rule=body.rule.to_rule(),
@@ -82,8 +82,8 @@ def import_rules(body: ImportRequest, rules: Use, caller: Writer) -> Imported:
     return rules.import_file(body.yaml, actor=caller.name)
 
 
-@router.get("/{rule_id}", response_model=Rule, dependencies=_READ, summary="One rule")
-def read_rule(request: Request, rules: Use, rule_id: str) -> Response:
+@router.get("/{rule_id}", dependencies=_READ, summary="One rule")
+def read_rule(request: Request, rules: Use, rule_id: str) -> Answer[Rule]:
     """A rule with where it stands."""
     return answer(request, Rule, rule_answer(rules.get(rule_id)))
 

@@ -1,12 +1,16 @@
-"""How a use case's value becomes an HTTP answer: validated against its model, with an ETag, 304 when unchanged."""
+"""How a use case's value becomes an HTTP answer: its JSON with an ETag, 304 when unchanged."""
 
 import hashlib
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Generic, Never, TypeVar, get_args
 
 from fastapi import Query, Request, Response
-from pydantic import TypeAdapter
+from pydantic import GetCoreSchemaHandler, TypeAdapter
+from pydantic_core import CoreSchema
 
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+_ADAPTERS: dict[object, TypeAdapter[Any]] = {}
 
 From = Annotated[
     str | None,
@@ -18,31 +22,53 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="At most this many items
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.", max_length=512)]
 
 
-def answer(request: Request, model: Any, value: object) -> Response:  # noqa: ANN401 - as TypeAdapter takes it
-    """Serialise `value` (a view with the same attributes as `model`) and answer 304 if the client has it already."""
-    return answer_bytes(request, serialise(model, value), "application/json")
+class Answer(Response, Generic[T_co]):
+    """A response whose JSON is a `T_co`. What a route returns by its signature is what the API documents.
+
+    One whose body is not JSON is an `Answer[Never]`: it fits where any other does.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema of the JSON."""
+        return handler(get_args(source)[0])
 
 
-def serialise(model: Any, value: object) -> bytes:  # noqa: ANN401 - likewise
-    """The JSON of `value`, checked against its model."""
-    adapter = _ADAPTERS.get(model)
-    if adapter is None:
-        adapter = _ADAPTERS.setdefault(model, TypeAdapter(model))
-    return adapter.dump_json(adapter.validate_python(value, from_attributes=True))
+def answer(request: Request, model: type[T], value: T, *, status_code: int = 200) -> Answer[T]:
+    """Serialise `value` as `model` says and answer 304 if the client has it already."""
+    return answer_bytes(request, serialise(model, value), "application/json", status_code=status_code)
 
 
-def validated(model: Any, value: object) -> dict[str, Any]:  # noqa: ANN401 - likewise
-    """`value` as its model sends it: plain values as in JSON."""
-    adapter = _ADAPTERS.setdefault(model, TypeAdapter(model))
-    found: dict[str, Any] = adapter.dump_python(adapter.validate_python(value, from_attributes=True), mode="json")
+def serialise(model: type[T], value: T) -> bytes:
+    """The JSON of `value`."""
+    return _adapter(model).dump_json(value)
+
+
+def plain(model: type[T], value: T) -> dict[str, Any]:
+    """`value` as it is sent: plain values as in JSON."""
+    found: dict[str, Any] = _adapter(model).dump_python(value, mode="json")
     return found
 
 
-def answer_bytes(request: Request, body: bytes, media_type: str) -> Response:
+def answer_bytes(request: Request, body: bytes, media_type: str, *, status_code: int = 200) -> Answer[Never]:
     """Answer a finished body with a strong ETag over its bytes."""
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     sent = request.headers.get("if-none-match", "")
     if etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
-        return Response(status_code=304, headers=headers)
-    return Response(content=body, media_type=media_type, headers=headers)
+        return Answer(status_code=304, headers=headers)
+    return Answer(content=body, status_code=status_code, media_type=media_type, headers=headers)
+
+
+def answer_file(body: bytes, name: str, media_type: str, headers: Mapping[str, str] | None = None) -> Answer[Never]:
+    """Answer a file of that name."""
+    return Answer(
+        content=body,
+        media_type=media_type,
+        headers={"Content-Disposition": f'attachment; filename="{name}"', **(headers or {})},
+    )
+
+
+def _adapter(model: type[T]) -> TypeAdapter[T]:
+    found = _ADAPTERS.get(model)
+    return _ADAPTERS.setdefault(model, TypeAdapter(model)) if found is None else found

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from tierscope.api.base.figures import Problem
 from tierscope.api.base.permissions import SELF_CHECKED, Permission, declared_permissions
 from tierscope.api.base.problems import PROBLEM_TYPE
+from tierscope.domain.base.described import OPTIONAL
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 _SAFE = frozenset({"get"})
@@ -80,9 +81,12 @@ def _complete(document: dict[str, Any], permissions: Mapping[tuple[str, str], Pe
 
 
 def _close(schema: dict[str, Any]) -> None:
-    """Say of the shape of a dataclass what models say themselves: every field is there, and no other one."""
-    if "properties" in schema:
-        schema.setdefault("additionalProperties", False)
+    """Say of the shape of a dataclass what models say themselves: every field is there, and no other one.
+
+    Those that people send say so themselves.
+    """
+    if "properties" in schema and not schema.pop(OPTIONAL, False):
+        schema["additionalProperties"] = False
         schema["required"] = list(schema["properties"])
         for described in schema["properties"].values():
             described.pop("default", None)

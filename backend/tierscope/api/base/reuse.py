@@ -5,11 +5,10 @@ computes it, so that many viewers of a page cost what one does.
 """
 
 from collections.abc import Callable
-from typing import Any
 
-from fastapi import Request, Response
+from fastapi import Request
 
-from tierscope.api.base.answers import answer_bytes, serialise
+from tierscope.api.base.answers import Answer, T, answer_bytes, serialise
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.clock import utc_now
 from tierscope.usecases.base.windows import parse_window
@@ -22,13 +21,13 @@ SHORTEST_SECONDS = 60.0
 
 def answer_reused(
     request: Request,
-    model: Any,  # noqa: ANN401 - as TypeAdapter takes it
+    model: type[T],
     from_: str | None,
     to: str | None,
-    make: Callable[[], object],
+    make: Callable[[], T],
     *,
     at_least_seconds: float = 0.0,
-) -> Response:
+) -> Answer[T]:
     """Serialise what `make` returns, or what it returned a while ago for the same request.
 
     `at_least_seconds`: used for that long however short the window, where what it rests on changes less often.

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import Query, Request, Response
+from fastapi import Query, Request
 
-from tierscope.api.base.answers import answer, validated
+from tierscope.api.base.answers import Answer, T, answer, answer_file, plain
 from tierscope.core.tabular import MEDIA_TYPES, Cell, FileFormat, write_table
 
 Format = Annotated[
@@ -35,23 +35,23 @@ Table = tuple[Sequence[str], Sequence[Sequence[Cell]]]
 
 def answer_or_file(
     request: Request,
-    model: Any,  # noqa: ANN401 - as TypeAdapter takes it
-    value: object,
+    model: type[T],
+    value: T,
     *,
     name: str,
     format: FileFormat | Literal["json"],
     part: str | None = None,
-) -> Response:
+) -> Answer[T]:
     """The answer as JSON, or its table as a file of that name; `part` names the list in an answer that has more."""
     if format == "json":
         return answer(request, model, value)
-    document = validated(model, value)
+    document = plain(model, value)
     document = document if part is None else document[part]
     columns, rows = table_of_series(document) if "axis" in document else table_of_items(document["items"])
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{format}"', "Cache-Control": "no-store"}
+    headers = {"Cache-Control": "no-store"}
     if document.get("next_cursor"):
         headers[NEXT_CURSOR] = str(document["next_cursor"])
-    return Response(write_table(columns, rows, format), media_type=MEDIA_TYPES[format], headers=headers)
+    return answer_file(write_table(columns, rows, format), f"{name}.{format}", MEDIA_TYPES[format], headers)
 
 
 def table_of_items(items: Iterable[Mapping[str, Any]]) -> Table:

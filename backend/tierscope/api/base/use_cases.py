@@ -33,7 +33,7 @@ from tierscope.usecases.curve.reads import CurveReads
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites
 from tierscope.usecases.fleet.agent_plans import AgentPlans
-from tierscope.usecases.fleet.agent_versions import AgentVersions
+from tierscope.usecases.fleet.agent_versions import AgentVersionReads
 from tierscope.usecases.fleet.agents import Agents
 from tierscope.usecases.fleet.events import Events
 from tierscope.usecases.fleet.hosts import HostReads
@@ -108,7 +108,7 @@ class _Reads:
         self.capacity = CapacityReads(context)
         self.capacity_plans = CapacityPlans(context)
         self.reports = Reports(context)
-        self.agent_versions = AgentVersions(context)
+        self.agent_versions = AgentVersionReads(context)
         self.data_quality = DataQualityReads(context)
 
 

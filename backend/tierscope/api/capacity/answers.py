@@ -1,53 +1,8 @@
 """What the routes of capacity take and answer: figures of services and host groups, forecasts, plans."""
 
-from typing import Literal
-
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from tierscope.api.base.figures import Model
-from tierscope.domain.base.figures import Figure, Window
-from tierscope.usecases.capacity.views import (
-    BacktestScore,
-    CapacityChange,
-    CapacitySubjectRef,
-    Exhaustion,
-    ForecastDay,
-    HistoryDay,
-    PlanDemand,
-    PlannedHost,
-    PlanQuarter,
-    Unplaced,
-)
-
-SubjectKind = Literal["service", "host_group"]
-CapacityMetric = Literal["resident", "hot", "dram_need"]
-Excluded = Literal["change_point", "capacity_edit"]
-
-
-class Widened(Model):
-    """By how much the model's own intervals were stretched so that they held on days that it had not seen."""
-
-    by_backtest: float = Field(description="What the model's own intervals missed by on days that it had not seen.")
-    in_all: float = Field(description="With the disagreement of methods that did about as well.")
-
-
-class CapacityForecast(Model):
-    """A forecast, or why there is none."""
-
-    subject: CapacitySubjectRef
-    metric: CapacityMetric
-    unit: str
-    window: Window
-    history: list[HistoryDay]
-    forecast: list[ForecastDay] = Field(description="Empty where it was refused.")
-    method: str | None
-    backtest: list[BacktestScore]
-    widened: Widened | None
-    changes: list[CapacityChange]
-    growth_bytes_per_day: Figure
-    exhaustion: Exhaustion
-    refused: str | None
-    notes: list[str]
 
 
 class PlanSku(Model):
@@ -76,24 +31,3 @@ class PlanRequest(Model):
     )
     headroom_ratio: float = Field(default=0.1, ge=0, le=1)
     service_ids: list[str] | None = Field(default=None, max_length=1000)
-
-
-class Packing(Model):
-    """The fleet now, packed without and with tiering."""
-
-    model_config = ConfigDict(serialize_by_alias=True, frozen=True)
-
-    without: list[PlannedHost]
-    with_: list[PlannedHost] = Field(alias="with", validation_alias="with_tiering")
-
-
-class CapacityPlan(Model):
-    """The plan."""
-
-    quarters: list[PlanQuarter]
-    packing: Packing
-    demands: list[PlanDemand]
-    unplaced: list[Unplaced]
-    loss_target: float | None
-    headroom_ratio: float
-    notes: list[str]

@@ -2,19 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import answer
+from tierscope.api.base.answers import Answer, answer, answer_file
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format
 from tierscope.api.base.use_cases import use
-from tierscope.api.capacity.answers import CapacityForecast, CapacityMetric, CapacityPlan, PlanRequest, SubjectKind
-from tierscope.core.tabular import MEDIA_TYPES, FileFormat
+from tierscope.api.capacity.answers import PlanRequest
+from tierscope.core.tabular import MEDIA_TYPES
 from tierscope.domain.capacity.skus import Sku
 from tierscope.usecases.capacity.export import export_capacity, export_forecast, export_plan
 from tierscope.usecases.capacity.plan import Asked, CapacityPlans
 from tierscope.usecases.capacity.reads import MAX_HORIZON_DAYS, CapacityReads
-from tierscope.usecases.capacity.views import Capacity
+from tierscope.usecases.capacity.views import Capacity, CapacityForecast, CapacityPlan, Kind, Metric
 
 router = APIRouter(prefix="/v1/capacity", tags=["capacity"], dependencies=[Depends(requires("read:fleet"))])
 
@@ -22,40 +22,40 @@ Reads = Annotated[CapacityReads, Depends(use(lambda held: held.capacity))]
 Plans = Annotated[CapacityPlans, Depends(use(lambda held: held.capacity_plans))]
 
 
-@router.get("", response_model=Capacity, responses=FILES, summary="Capacity of all services, or of groups of hosts")
+@router.get("", responses=FILES, summary="Capacity of all services, or of groups of hosts")
 def list_capacity(
     request: Request,
     reads: Reads,
     group_by: Annotated[str, Query(max_length=200, description="service, sku, rack or label:<key>.")] = "service",
     service: Annotated[str | None, Query(max_length=100, description="One service alone, by its id.")] = None,
     format: Format = "json",
-) -> Response:
+) -> Answer[Capacity]:
     """Figures of the newest day, growth, and days until 90 % of the capacity are taken."""
     view = reads.list(group_by, service=service)
     if format == "json":
         return answer(request, Capacity, view)
-    return _file(export_capacity(view, format), "capacity", format)
+    return answer_file(export_capacity(view, format), f"capacity.{format}", MEDIA_TYPES[format])
 
 
-@router.get("/forecast", response_model=CapacityForecast, responses=FILES, summary="The forecast of one of them")
+@router.get("/forecast", responses=FILES, summary="The forecast of one of them")
 def read_forecast(
     request: Request,
     reads: Reads,
-    kind: SubjectKind,
+    kind: Kind,
     id: Annotated[str, Query(max_length=500, description="As in the list.")],
-    metric: CapacityMetric = "resident",
+    metric: Metric = "resident",
     horizon_days: Annotated[int, Query(ge=1, le=MAX_HORIZON_DAYS)] = 90,
     format: Format = "json",
-) -> Response:
+) -> Answer[CapacityForecast]:
     """Daily points, what is excluded and why, days ahead with intervals, and when memory runs out."""
     view = reads.forecast(kind, id, metric, horizon_days=horizon_days)
     if format == "json":
         return answer(request, CapacityForecast, view)
-    return _file(export_forecast(view, format), f"forecast-{metric}", format)
+    return answer_file(export_forecast(view, format), f"forecast-{metric}.{format}", MEDIA_TYPES[format])
 
 
-@router.post("/plan", response_model=CapacityPlan, responses=FILES, summary="Hosts needed by quarter")
-def plan_capacity(request: Request, body: PlanRequest, plans: Plans, format: Format = "json") -> Response:
+@router.post("/plan", responses=FILES, summary="Hosts needed by quarter")
+def plan_capacity(request: Request, body: PlanRequest, plans: Plans, format: Format = "json") -> Answer[CapacityPlan]:
     """Pack the services on hosts of the chosen kinds, without and with tiering, now and by quarter."""
     skus = tuple(
         Sku(
@@ -75,9 +75,4 @@ def plan_capacity(request: Request, body: PlanRequest, plans: Plans, format: For
     view = plans.plan(Asked(skus, body.horizon_quarters, body.loss_target, body.headroom_ratio, services))
     if format == "json":
         return answer(request, CapacityPlan, view)
-    return _file(export_plan(view, format), "capacity-plan", format)
-
-
-def _file(body: bytes, name: str, file_format: FileFormat) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{file_format}"'}
-    return Response(content=body, media_type=MEDIA_TYPES[file_format], headers=headers)
+    return answer_file(export_plan(view, format), f"capacity-plan.{format}", MEDIA_TYPES[format])

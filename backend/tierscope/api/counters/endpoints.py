@@ -1,54 +1,14 @@
 """Counters: raw kernel values of one host as series, and the names it offers."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import From, MaxPoints, To, answer
-from tierscope.api.base.figures import Model
+from tierscope.api.base.answers import Answer, From, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin, TimeAxis, Window
-from tierscope.usecases.counters.reads import CounterReads, CounterSeries
-
-CounterKind = Literal["counter", "gauge", "unknown"]
-
-
-class CounterName(Model):
-    """A counter that a host sends, with what the catalogue knows of it."""
-
-    scope: str
-    source: str
-    name: str
-    kind: CounterKind
-    unit: str
-    help: str | None
-    trust: str | None
-    in_catalogue: bool
-
-
-class CounterNames(Model):
-    """All counters of a host at its newest layout."""
-
-    host_id: str
-    items: list[CounterName]
-    truncated: bool
-
-
-class CounterAnswer(Model):
-    """Answer of /v1/hosts/{id}/counters. `status` tells an absent counter from an empty window."""
-
-    host_id: str
-    origin: Origin
-    name: str
-    window: Window
-    axis: TimeAxis
-    status: Literal["ok", "not_supported", "not_collected"]
-    reason: str | None
-    series: list[CounterSeries]
-    points: int
-
+from tierscope.usecases.counters.reads import CounterAnswer, CounterNames, CounterReads
 
 router = APIRouter(
     prefix="/v1/hosts/{host_id}/counters", tags=["counters"], dependencies=[Depends(requires("read:fleet"))]
@@ -57,7 +17,7 @@ router = APIRouter(
 Reads = Annotated[CounterReads, Depends(use(lambda held: held.counters))]
 
 
-@router.get("", response_model=CounterAnswer, responses=FILES, summary="One counter of a host as series")
+@router.get("", responses=FILES, summary="One counter of a host as series")
 def read_counter(
     request: Request,
     reads: Reads,
@@ -79,13 +39,13 @@ def read_counter(
     to: To = None,
     max_points: MaxPoints = 500,
     format: Format = "json",
-) -> Response:
+) -> Answer[CounterAnswer]:
     """Series of one counter name: raw values, and reset-safe rates for monotonic counters."""
     view = reads.series(host_id, name=name, scope=scope, source=source, from_=from_, to=to, max_points=max_points)
     return answer_or_file(request, CounterAnswer, view, name="counters", format=format)
 
 
-@router.get("/names", response_model=CounterNames, summary="Counters that a host sends")
+@router.get("/names", summary="Counters that a host sends")
 def read_names(
     request: Request,
     reads: Reads,
@@ -93,6 +53,6 @@ def read_names(
     scope: Annotated[str | None, Query(description="Only this scope.")] = None,
     contains: Annotated[str | None, Query(max_length=100, description="Only names that contain this text.")] = None,
     limit: Annotated[int, Query(ge=1, le=10000)] = 5000,
-) -> Response:
+) -> Answer[CounterNames]:
     """All counters of the host's newest layout, with what the catalogue knows of each."""
     return answer(request, CounterNames, reads.names(host_id, scope=scope, contains=contains, limit=limit))

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 
-from tierscope.api.base.answers import From, MaxPoints, To
+from tierscope.api.base.answers import Answer, From, MaxPoints, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
@@ -17,7 +17,6 @@ Reads = Annotated[ServiceMetricReads, Depends(use(lambda held: held.service_metr
 
 @router.get(
     "/{service_id}/metrics",
-    response_model=ServiceMetrics,
     responses=FILES,
     summary="Throughput, load and latency of a service",
 )
@@ -29,7 +28,7 @@ def read_service_metrics(
     to: To = None,
     max_points: MaxPoints = 500,
     format: Format = "json",
-) -> Response:
+) -> Answer[ServiceMetrics]:
     """What the service says of itself, from the endpoint or file that its owner mapped on the hosts."""
     view = reads.read(service_id, from_=from_, to=to, max_points=max_points)
     return answer_or_file(request, ServiceMetrics, view, name="metrics", format=format)

@@ -2,48 +2,14 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import Field
+from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import From, To, answer
-from tierscope.api.base.figures import Model, PageKind
+from tierscope.api.base.answers import Answer, From, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Figure, Origin, Window
-from tierscope.usecases.curve.reaccess import RevisitReads
+from tierscope.usecases.curve.reaccess import Revisit, RevisitReads
 
 Clock = Literal["last_access", "turned_cold"]
-
-
-class RevisitCurve(Model):
-    """Share of memory re-accessed within each lag, with its band over hosts; null where nothing was left to watch."""
-
-    kind: Literal["all"] | PageKind
-    clock: Clock = Field(description="Lag since the last access, or since the memory turned cold.")
-    method: str = Field(description="kaplan_meier, or cumulative_incidence where unmaps compete.")
-    share: list[float | None]
-    lo: list[float | None]
-    hi: list[float | None]
-    at_risk_bytes: list[float]
-    last_known_lag: int
-    figures: list[Figure] = Field(description="At lags of 1, 2, 5, 10 and 20 intervals.")
-
-
-class Revisit(Model):
-    """Answer of /v1/services/{id}/revisit."""
-
-    service_id: str
-    origin: Origin
-    method: str
-    backend: str
-    granularity: str
-    interval_seconds: float | None
-    window: Window
-    lags: list[int] = Field(description="Intervals, for all curves.")
-    curves: list[RevisitCurve]
-    missing: Figure | None = Field(description="Why there are no curves.")
-    other_methods: list[str]
-    notes: list[str]
 
 
 router = APIRouter(
@@ -53,7 +19,7 @@ router = APIRouter(
 Reads = Annotated[RevisitReads, Depends(use(lambda held: held.reaccess))]
 
 
-@router.get("", response_model=Revisit, summary="How soon idle memory is accessed again")
+@router.get("", summary="How soon idle memory is accessed again")
 def read_revisit(
     request: Request,
     reads: Reads,
@@ -66,7 +32,7 @@ def read_revisit(
     method: Annotated[str | None, Query(description="Family or back end; default: the one with most data.")] = None,
     from_: From = None,
     to: To = None,
-) -> Response:
+) -> Answer[Revisit]:
     """Re-access curves of all memory and of each page kind, censored gaps and unmaps taken into account."""
     view = reads.service(
         service_id, clock=clock, idle_intervals=idle_intervals, host=host, method=method, from_=from_, to=to

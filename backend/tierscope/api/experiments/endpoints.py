@@ -2,15 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import AwareDatetime, Field
 
-from tierscope.api.base.answers import Cursor, From, Limit, MaxPoints, To, answer
-from tierscope.api.base.figures import Model, Page
+from tierscope.api.base.answers import Answer, Cursor, From, Limit, MaxPoints, To, answer
+from tierscope.api.base.figures import Model
 from tierscope.api.base.ownership import in_path, service_in_body
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.api.experiments.answers import Direction, State
+from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.views import Experiment, ExperimentItem, ExperimentPlan, StartedExperiment
@@ -58,8 +59,10 @@ Ender = Annotated[Caller, Depends(requires("write:experiments", owned=in_path("e
 _READ = [Depends(requires("read:fleet"))]
 
 
-@router.post("", status_code=201, response_model=StartedExperiment, summary="Start an experiment")
-def create_experiment(body: ExperimentRequest, request: Request, writes: Writes, caller: Starter) -> Response:
+@router.post("", status_code=201, summary="Start an experiment")
+def create_experiment(
+    body: ExperimentRequest, request: Request, writes: Writes, caller: Starter
+) -> Answer[StartedExperiment]:
     """Register an experiment and mark its change on the charts. The change itself is made by whoever runs the hosts."""
     new = NewExperiment(
         name=body.name,
@@ -76,12 +79,10 @@ def create_experiment(body: ExperimentRequest, request: Request, writes: Writes,
         settling_seconds=body.settling_seconds,
         planned_end=body.planned_end,
     )
-    made = answer(request, StartedExperiment, writes.create(new, actor=caller.name))
-    made.status_code = 201
-    return made
+    return answer(request, StartedExperiment, writes.create(new, actor=caller.name), status_code=201)
 
 
-@router.get("", response_model=Page[ExperimentItem], dependencies=_READ, summary="Experiments, newest first")
+@router.get("", dependencies=_READ, summary="Experiments, newest first")
 def list_experiments(
     request: Request,
     reads: Reads,
@@ -89,12 +90,12 @@ def list_experiments(
     state: State | None = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Response:
+) -> Answer[Page[ExperimentItem]]:
     """List experiments."""
     return answer(request, Page[ExperimentItem], reads.list(service=service, state=state, limit=limit, cursor=cursor))
 
 
-@router.get("/plan", response_model=ExperimentPlan, dependencies=_READ, summary="Power before starting")
+@router.get("/plan", dependencies=_READ, summary="Power before starting")
 def plan_experiment(
     request: Request,
     reads: Reads,
@@ -103,19 +104,21 @@ def plan_experiment(
     effect_ratio: Annotated[float, Query(gt=0, le=10, description="The relative effect to find.")] = 0.05,
     from_: From = None,
     to: To = None,
-) -> Response:
+) -> Answer[ExperimentPlan]:
     """How many hosts an experiment needs, and what the peer hosts of the service could find. Default: seven days."""
     view = reads.plan(service, metric=metric, effect_ratio=effect_ratio, from_=from_, to=to)
     return answer(request, ExperimentPlan, view)
 
 
-@router.get("/{experiment_id}", response_model=Experiment, dependencies=_READ, summary="One experiment")
-def read_experiment(request: Request, reads: Reads, experiment_id: str, max_points: MaxPoints = 500) -> Response:
+@router.get("/{experiment_id}", dependencies=_READ, summary="One experiment")
+def read_experiment(
+    request: Request, reads: Reads, experiment_id: str, max_points: MaxPoints = 500
+) -> Answer[Experiment]:
     """The live effect with its interval while it runs, the frozen answer after its end."""
     return answer(request, Experiment, reads.show(experiment_id, max_points=max_points))
 
 
-@router.post("/{experiment_id}/end", response_model=Experiment, summary="End an experiment")
-def end_experiment(request: Request, writes: Writes, caller: Ender, experiment_id: str) -> Response:
+@router.post("/{experiment_id}/end", summary="End an experiment")
+def end_experiment(request: Request, writes: Writes, caller: Ender, experiment_id: str) -> Answer[Experiment]:
     """End it now and freeze its answer. Before the planned end the verdict needs stronger evidence."""
     return answer(request, Experiment, writes.end(experiment_id, actor=caller.name))

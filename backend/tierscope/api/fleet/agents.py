@@ -1,12 +1,13 @@
 """Agents: enrolment, credential rotation and revocation, the host's own settings, the kill switch."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
+from tierscope.api.base.answers import Answer
 from tierscope.api.base.callers import bearer_of
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.limited import limit_agent
@@ -14,7 +15,7 @@ from tierscope.api.base.permissions import Requirement, requires
 from tierscope.api.base.use_cases import use, use_cases
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.fleet.agent_plans import AgentPlans, Switched
+from tierscope.usecases.fleet.agent_plans import AgentPlans, Pause, SwitchAnswer
 from tierscope.usecases.fleet.agents import Agents, EnrolAnswer, HostIdentity
 
 router = APIRouter(tags=["agents"])
@@ -77,22 +78,6 @@ class SwitchRequest(Model):
     heat_only: bool = False
 
 
-class Pause(Model):
-    """A pause that holds; `host_id` null = every host."""
-
-    host_id: str | None
-    scope: Literal["all", "heat"]
-    since: datetime
-    actor: str
-
-
-class SwitchAnswer(Model):
-    """How many pauses began or ended, and those that hold now."""
-
-    changed: int
-    pauses: list[Pause]
-
-
 async def authenticate(request: Request) -> HostIdentity:
     """Returns which host is sending; asks the database only for a credential not seen in the last seconds."""
     agents = use_cases(request).agents
@@ -149,16 +134,17 @@ def rotate(request: Request, agents: AgentsOf) -> EnrolAnswer:
 @router.get(
     "/v1/agent/config",
     dependencies=[Depends(requires("agent"))],
-    response_model=AgentConfigAnswer,
     summary="The calling host's settings",
 )
-def read_config(request: Request, host: Annotated[HostIdentity, Depends(authenticate)], plans: PlansOf) -> Response:
+def read_config(
+    request: Request, host: Annotated[HostIdentity, Depends(authenticate)], plans: PlansOf
+) -> Answer[AgentConfigAnswer]:
     """What the calling host is asked to do; 304 while it does not change."""
     config = plans.config(host)
     headers = {"ETag": config.etag, "Cache-Control": "private, no-cache"}
     sent = request.headers.get("if-none-match", "")
     if config.etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
-        return Response(status_code=304, headers=headers)
+        return Answer(status_code=304, headers=headers)
     body = AgentConfigAnswer(
         interval_seconds=config.interval_seconds,
         paused=config.paused,
@@ -169,30 +155,25 @@ def read_config(request: Request, host: Annotated[HostIdentity, Depends(authenti
         ),
         version=config.version,
     )
-    return Response(body.model_dump_json(), media_type="application/json", headers=headers)
+    return Answer(body.model_dump_json(), media_type="application/json", headers=headers)
 
 
 @router.post("/v1/agents/pause", summary="The kill switch: stop agents")
 def pause(body: SwitchRequest, plans: PlansOf, caller: Operator) -> SwitchAnswer:
     """Ask one agent or all to collect and send nothing, or no heat. They obey at their next look, within minutes."""
-    return _switched(plans.pause(body.host_id, heat_only=body.heat_only, actor=caller.name))
+    return plans.pause(body.host_id, heat_only=body.heat_only, actor=caller.name)
 
 
 @router.post("/v1/agents/resume", summary="Let agents go on")
 def resume(body: SwitchRequest, plans: PlansOf, caller: Operator) -> SwitchAnswer:
     """End the pauses of one host, or all of them."""
-    return _switched(plans.resume(body.host_id, heat_only=body.heat_only, actor=caller.name))
+    return plans.resume(body.host_id, heat_only=body.heat_only, actor=caller.name)
 
 
 @router.get("/v1/agents/pauses", dependencies=[Depends(requires("read:fleet"))], summary="Who is paused, and by whom")
 def list_pauses(plans: PlansOf) -> list[Pause]:
     """Pauses that hold, oldest first."""
-    return [Pause.model_validate(row, from_attributes=True) for row in plans.pauses()]
-
-
-def _switched(done: Switched) -> SwitchAnswer:
-    rows = [Pause.model_validate(row, from_attributes=True) for row in done.pauses]
-    return SwitchAnswer(changed=done.changed, pauses=rows)
+    return plans.pauses()
 
 
 def _list(names: tuple[str, ...] | None) -> list[str] | None:

@@ -1,21 +1,17 @@
 """Events: marks on charts."""
 
-import base64
-import binascii
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query
 from pydantic import AwareDatetime, Field
 
-from tierscope.api.base.figures import Model, Page
+from tierscope.api.base.figures import Model
 from tierscope.api.base.ownership import service_in_body
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.core.errors import BadRequest
+from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.base.subjects import decode_position
-from tierscope.usecases.fleet.events import EventRow, Events, NewEvent
+from tierscope.usecases.fleet.events import EventItem, Events, NewEvent
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 
@@ -30,18 +26,6 @@ class EventRequest(Model):
     service_id: str | None = None
 
 
-class EventItem(Model):
-    """A stored mark."""
-
-    id: str
-    at: datetime
-    kind: str
-    text: str
-    host_id: str | None
-    service_id: str | None
-    author: str | None
-
-
 @router.post("", status_code=201, summary="Mark a deploy or another change")
 def create_event(
     body: EventRequest,
@@ -51,7 +35,7 @@ def create_event(
 ) -> EventItem:
     """Store a mark. The same Idempotency-Key with the same body stores it once."""
     event = NewEvent(kind=body.kind, text=body.text, at=body.at, host_id=body.host_id, service_id=body.service_id)
-    return _item(events.create(event, actor=caller.name, idempotency_key=idempotency_key))
+    return events.create(event, actor=caller.name, idempotency_key=idempotency_key)
 
 
 @router.get("", dependencies=[Depends(requires("read:fleet"))], summary="Marks, newest first")
@@ -65,12 +49,7 @@ def list_events(
     cursor: str | None = None,
 ) -> Page[EventItem]:
     """List marks of a window; default the last seven days."""
-    before = None if cursor is None else _parse_cursor(cursor)
-    rows = events.list(start=start, end=end, service=service, host=host, before=before, limit=limit)
-    last = rows[-1] if len(rows) == limit else None
-    cursor_text = None if last is None else f"{last.at.isoformat()}|{last.id}"
-    next_cursor = None if cursor_text is None else base64.urlsafe_b64encode(cursor_text.encode()).decode()
-    return Page[EventItem](items=[_item(row) for row in rows], next_cursor=next_cursor)
+    return events.list(start=start, end=end, service=service, host=host, cursor=cursor, limit=limit)
 
 
 @router.delete("/{event_id}", status_code=204, summary="Remove a mark")
@@ -81,26 +60,3 @@ def delete_event(
 ) -> None:
     """Remove a mark from all charts; the audit trail keeps what it said."""
     events.delete(event_id, actor=caller.name)
-
-
-def _item(row: EventRow) -> EventItem:
-    return EventItem(
-        id=str(row.id),
-        at=row.at,
-        kind=row.kind,
-        text=row.text,
-        host_id=row.host_id,
-        service_id=row.service_id,
-        author=row.author,
-    )
-
-
-def _parse_cursor(cursor: str) -> tuple[datetime, int]:
-    try:
-        at, _, event_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition("|")
-        parsed = datetime.fromisoformat(at), decode_position(event_id)
-    except (ValueError, binascii.Error) as error:
-        raise BadRequest("the cursor is not one of ours") from error
-    if parsed[0].tzinfo is None:
-        raise BadRequest("the cursor is not one of ours")
-    return parsed

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
-from tierscope.api.base.answers import answer
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.bodies import read_body
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
@@ -29,11 +29,10 @@ Writer = Annotated[Caller, Depends(requires("write:labels"))]
 
 @router.get(
     "/{host_id}/labels",
-    response_model=HostLabels,
     dependencies=[Depends(requires("read:fleet"))],
     summary="Labels of a host with their sources",
 )
-def read_host_labels(request: Request, labels: Stored, host_id: str) -> Response:
+def read_host_labels(request: Request, labels: Stored, host_id: str) -> Answer[HostLabels]:
     """Of the same label the strongest source counts: join token, service, agent, kubernetes."""
     return answer(request, HostLabels, labels.read(host_id))
 

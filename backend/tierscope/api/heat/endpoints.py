@@ -2,58 +2,20 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import Field
+from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Model, PageKind
+from tierscope.api.base.answers import Answer, From, MaxPoints, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window
-from tierscope.usecases.heat.answers import AgeBucket, ClassFigures, HostHeat, SchemeInfo, SizeHeat, WindowHeat
-from tierscope.usecases.heat.auxiliary import BesideHeat
+from tierscope.domain.base.vocabulary import PageKind
+from tierscope.usecases.heat.answers import (
+    ServiceHeat,
+)
 from tierscope.usecases.heat.reads import HeatReads
-from tierscope.usecases.heat.sampling import Sampling
 
 Scheme = Literal["recency", "frequency", "cold_age"]
 HeatClass = Literal["hot", "warm", "cold", "unknown"]
-
-
-class KindHeat(Model):
-    """Heat of one page kind."""
-
-    kind: PageKind
-    resident_bytes: Figure
-    classes: list[ClassFigures]
-
-
-class ServiceHeat(Model):
-    """Answer of /v1/services/{id}/heat."""
-
-    service_id: str
-    origin: Origin
-    scheme: SchemeInfo
-    method: str
-    backend: str
-    granularity: str
-    interval_seconds: float | None = Field(description="Nominal length of a measured interval.")
-    window: Window
-    coverage: float | None
-    classes: list[ClassFigures]
-    by_kind: list[KindHeat]
-    by_size: list[SizeHeat]
-    by_window: list[WindowHeat]
-    age_histogram: list[AgeBucket]
-    hot_outside_dram_bytes: Figure
-    cold_in_dram_bytes: Figure
-    beside: BesideHeat
-    sampling: Sampling | None = Field(description="Null where the method does not sample in hardware.")
-    hosts: list[HostHeat]
-    axis: TimeAxis
-    series: list[Series]
-    other_methods: list[str]
-    grounding_notes: list[str]
 
 
 router = APIRouter(
@@ -63,7 +25,7 @@ router = APIRouter(
 Reads = Annotated[HeatReads, Depends(use(lambda held: held.heat))]
 
 
-@router.get("", response_model=ServiceHeat, responses=FILES, summary="Hot, warm and cold memory of a service")
+@router.get("", responses=FILES, summary="Hot, warm and cold memory of a service")
 def read_heat(
     request: Request,
     reads: Reads,
@@ -90,7 +52,7 @@ def read_heat(
         int | None, Query(ge=0, le=10_000, description="List so many hosts, the largest; default all of them.")
     ] = None,
     format: Format = "json",
-) -> Response:
+) -> Answer[ServiceHeat]:
     """Classes by scheme with method, window, coverage and interval; the age histogram; hosts; series over time."""
     view = reads.service(
         service_id,

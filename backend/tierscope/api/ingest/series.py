@@ -3,36 +3,22 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Cursor, From, Limit, To, answer
+from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer, answer_file
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format
 from tierscope.api.base.use_cases import use
 from tierscope.core.tabular import MEDIA_TYPES, write_table
-from tierscope.usecases.ingest.series import SampleRow, Series, shown_value
+from tierscope.domain.base.pages import Page
+from tierscope.usecases.ingest.series import SampleRow, SampleSeries, Series, shown_value
 
 router = APIRouter(prefix="/v1/series", tags=["prometheus"], dependencies=[Depends(requires("read:fleet"))])
 
 Match = Annotated[
     str, Query(min_length=1, max_length=2000, description='A selector, such as `node_load1{instance=~"db.*"}`.')
 ]
-
-
-class SampleSeries(Model):
-    """A series by its labels."""
-
-    id: str
-    labels: dict[str, str]
-    first_seen_at: datetime
-
-
-class SampleSeriesPage(Model):
-    """A page of series."""
-
-    items: list[SampleSeries]
-    next_cursor: str | None
 
 
 class SamplePoints(Model):
@@ -53,24 +39,19 @@ class SampleWindow(Model):
 Reads = Annotated[Series, Depends(use(lambda held: held.series))]
 
 
-@router.get("", response_model=SampleSeriesPage, summary="Series of Prometheus")
+@router.get("", summary="Series of Prometheus")
 def list_series(
     request: Request,
     reads: Reads,
     match: Match,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Response:
+) -> Answer[Page[SampleSeries]]:
     """The series that a selector means, in the order in which they were first seen."""
-    found = reads.find(match, cursor=cursor, limit=limit)
-    items = [
-        {"id": str(series.id), "labels": dict(series.labels), "first_seen_at": series.first_seen_at}
-        for series in found.series
-    ]
-    return answer(request, SampleSeriesPage, {"items": items, "next_cursor": found.next_cursor})
+    return answer(request, Page[SampleSeries], reads.find(match, cursor=cursor, limit=limit))
 
 
-@router.get("/samples", response_model=SampleWindow, responses=FILES, summary="Samples of series")
+@router.get("/samples", responses=FILES, summary="Samples of series")
 def read_samples(
     request: Request,
     reads: Reads,
@@ -78,25 +59,24 @@ def read_samples(
     from_: From = None,
     to: To = None,
     format: Format = "json",
-) -> Response:
+) -> Answer[SampleWindow]:
     """The samples of (from, to] of all series that a selector means, exactly as they came, each time once."""
     rows = reads.samples(match, from_=from_, to=to)
     if format == "json":
-        return answer(request, SampleWindow, {"series": _grouped(rows)})
+        return answer(request, SampleWindow, SampleWindow(series=_grouped(rows)))
     cells = [(row.series.labels["__name__"], _selector(row.series.labels), row.at, row.value) for row in rows]
     body = write_table(("metric", "series", "at", "value"), cells, format)
-    headers = {"Content-Disposition": f'attachment; filename="samples.{format}"'}
-    return Response(content=body, media_type=MEDIA_TYPES[format], headers=headers)
+    return answer_file(body, f"samples.{format}", MEDIA_TYPES[format])
 
 
-def _grouped(rows: list[SampleRow]) -> list[dict[str, object]]:
+def _grouped(rows: list[SampleRow]) -> list[SamplePoints]:
     found: dict[int, tuple[SampleRow, list[datetime], list[float | str]]] = {}
     for row in rows:
         _, times, values = found.setdefault(row.series.id, (row, [], []))
         times.append(row.at)
         values.append(shown_value(row.value))
     return [
-        {"id": str(first.series.id), "labels": dict(first.series.labels), "at": times, "values": values}
+        SamplePoints(id=str(first.series.id), labels=dict(first.series.labels), at=times, values=values)
         for first, times, values in found.values()
     ]
 

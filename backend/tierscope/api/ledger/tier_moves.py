@@ -2,40 +2,21 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 
-from tierscope.api.base.answers import From, MaxPoints, To
-from tierscope.api.base.figures import Model
+from tierscope.api.base.answers import Answer, From, MaxPoints, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin, Series, TimeAxis, Window
-from tierscope.usecases.ledger.answers import LedgerColumn, LedgerReset
-from tierscope.usecases.ledger.ping_pong import PingPong
+from tierscope.usecases.ledger.answers import Ledger
 from tierscope.usecases.ledger.reads import LedgerReads
-
-
-class Ledger(Model):
-    """Answer of /v1/hosts/{id}/ledger and /v1/services/{id}/ledger."""
-
-    subject: str
-    origin: Origin
-    dialect: str
-    window: Window
-    axis: TimeAxis
-    columns: list[LedgerColumn]
-    series: list[Series]
-    resets: list[LedgerReset]
-    ping_pong: PingPong
-    n_hosts: int
-
 
 router = APIRouter(prefix="/v1", tags=["tier moves"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[LedgerReads, Depends(use(lambda held: held.ledger))]
 
 
-@router.get("/hosts/{host_id}/ledger", response_model=Ledger, responses=FILES, summary="Tier moves of a host")
+@router.get("/hosts/{host_id}/ledger", responses=FILES, summary="Tier moves of a host")
 def read_host_ledger(
     request: Request,
     reads: Reads,
@@ -44,13 +25,13 @@ def read_host_ledger(
     to: To = None,
     max_points: MaxPoints = 500,
     format: Format = "json",
-) -> Response:
+) -> Answer[Ledger]:
     """Totals, rates and series of every ledger column, what was left out and why, and the ping-pong estimate."""
     view = reads.host(host_id, from_=from_, to=to, max_points=max_points)
     return answer_or_file(request, Ledger, view, name="ledger", format=format)
 
 
-@router.get("/services/{service_id}/ledger", response_model=Ledger, responses=FILES, summary="Tier moves of a service")
+@router.get("/services/{service_id}/ledger", responses=FILES, summary="Tier moves of a service")
 def read_service_ledger(
     request: Request,
     reads: Reads,
@@ -59,7 +40,7 @@ def read_service_ledger(
     to: To = None,
     max_points: MaxPoints = 500,
     format: Format = "json",
-) -> Response:
+) -> Answer[Ledger]:
     """The ledger of the service's own cgroups, summed over hosts; not_supported where the kernel has none."""
     view = reads.service(service_id, from_=from_, to=to, max_points=max_points)
     return answer_or_file(request, Ledger, view, name="ledger", format=format)

@@ -3,16 +3,16 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 from pydantic import ConfigDict, Field
 
-from tierscope.api.base.answers import answer
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.api.notifications.silences import LabelMatcher
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.notifications.routes import AlertRoutes, ReceiverSecret, TestAnswer
+from tierscope.usecases.notifications.silences import LabelMatcher
 
 Kind = Literal["webhook", "mail", "slack", "pagerduty", "alertmanager", "apprise"]
 Seconds = Annotated[float | None, Field(ge=0, le=2_592_000)]
@@ -115,22 +115,24 @@ Writer = Annotated[Caller, Depends(requires("write:routes"))]
 
 @router.get(
     "",
-    response_model=AlertRouting,
     dependencies=[Depends(requires("read:routes"))],
     summary="Receivers, routes and inhibitions",
 )
-def read_alert_routes(request: Request, routes: Routes) -> Response:
+def read_alert_routes(request: Request, routes: Routes) -> Answer[AlertRouting]:
     """Where alerts are sent, without secrets."""
-    return answer(request, AlertRouting, routes.read())
+    return answer(request, AlertRouting, AlertRouting.model_validate(routes.read(), from_attributes=True))
 
 
-@router.put("", response_model=AlertRouting, summary="Replace receivers, routes and inhibitions")
-def replace_alert_routes(request: Request, routes: Routes, body: AlertRoutesRequest, caller: Writer) -> Response:
+@router.put("", summary="Replace receivers, routes and inhibitions")
+def replace_alert_routes(
+    request: Request, routes: Routes, body: AlertRoutesRequest, caller: Writer
+) -> Answer[AlertRouting]:
     """Alerts that fire now go through the new routes; groups that are the same do not speak again."""
     document: dict[str, Any] = body.model_dump(by_alias=True, exclude={"version"})
     for receiver in document["receivers"]:
         receiver["settings"] = {field: value for field, value in receiver["settings"].items() if value is not None}
-    return answer(request, AlertRouting, routes.replace(document, version=body.version, actor=caller.name))
+    replaced = routes.replace(document, version=body.version, actor=caller.name)
+    return answer(request, AlertRouting, AlertRouting.model_validate(replaced, from_attributes=True))
 
 
 @router.post("/test", summary="Send a test to a receiver")

@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
-from tierscope.api.base.answers import Cursor, Limit, answer
-from tierscope.api.base.figures import Model, Page
+from tierscope.api.base.answers import Answer, Cursor, Limit, answer
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
+from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.operate.purges import Purge, Purges
 
@@ -37,13 +38,13 @@ def purge_service(purges: Stored, service_id: str, body: PurgeRequest, caller: R
     return purges.start("service", service_id, confirm=body.confirm, actor=caller.name)
 
 
-@router.get("/purges", response_model=Page[Purge], dependencies=_READ, summary="Jobs that remove data, newest first")
-def list_purges(request: Request, purges: Stored, limit: Limit = 100, cursor: Cursor = None) -> Response:
+@router.get("/purges", dependencies=_READ, summary="Jobs that remove data, newest first")
+def list_purges(request: Request, purges: Stored, limit: Limit = 100, cursor: Cursor = None) -> Answer[Page[Purge]]:
     """Jobs with what each removed."""
     return answer(request, Page[Purge], purges.list(limit=limit, cursor=cursor))
 
 
-@router.get("/purges/{purge_id}", response_model=Purge, dependencies=_READ, summary="One job that removes data")
-def read_purge(request: Request, purges: Stored, purge_id: str) -> Response:
+@router.get("/purges/{purge_id}", dependencies=_READ, summary="One job that removes data")
+def read_purge(request: Request, purges: Stored, purge_id: str) -> Answer[Purge]:
     """How far it is, and rows by table."""
     return answer(request, Purge, purges.read(purge_id))

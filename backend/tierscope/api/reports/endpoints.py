@@ -1,29 +1,22 @@
 """Scheduled reports of capacity, advice and alerts, by mail or to a webhook."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
-from tierscope.api.base.answers import Cursor, Limit, answer
-from tierscope.api.base.figures import Model, Page
+from tierscope.api.base.answers import Answer, Cursor, Limit, answer
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
+from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.reports.content import SECTIONS
-from tierscope.usecases.reports.schedules import DEFAULT_NAME, NewReport, Reports
+from tierscope.usecases.reports.schedules import DEFAULT_NAME, NewReport, Report, ReportDestination, ReportRun, Reports
 
 ReportSection = Literal["capacity", "advice", "alerts"]
 ReportFormat = Literal["html", "pdf", "both"]
 Sections = Annotated[list[ReportSection], Field(min_length=1, max_length=3)]
-
-
-class ReportDestination(Model):
-    """Where a report goes. Answers show of a webhook the place alone: the rest of its address is often a secret."""
-
-    mail: list[Annotated[str, Field(max_length=254)]] = Field(default=[], max_length=50)
-    webhook: str | None = Field(default=None, max_length=2000)
 
 
 class ReportRequest(Model):
@@ -36,36 +29,6 @@ class ReportRequest(Model):
     format: ReportFormat = "html"
     to: ReportDestination
     sections: Sections = Field(default=list(SECTIONS))
-
-
-class ReportRun(Model):
-    """One sending. `running` between attempts: those in `sent` have it, the others get it with the next one."""
-
-    due_at: datetime
-    started_at: datetime
-    finished_at: datetime | None
-    state: Literal["running", "sent", "failed"]
-    attempts: int
-    sent: list[str]
-    error: str | None
-
-
-class Report(Model):
-    """A scheduled report."""
-
-    id: str
-    name: str
-    cron: str | None
-    every_days: int | None
-    at: str
-    format: ReportFormat
-    to: ReportDestination
-    sections: list[ReportSection]
-    enabled: bool
-    created_by: str
-    created_at: datetime
-    next_at: datetime
-    last_run: ReportRun | None
 
 
 class PreviewRequest(Model):
@@ -82,14 +45,14 @@ Writer = Annotated[Caller, Depends(requires("write:reports"))]
 _WRITE = [Depends(requires("write:reports"))]
 
 
-@router.get("", response_model=list[Report], dependencies=_WRITE, summary="Scheduled reports")
-def list_reports(request: Request, reports: Schedules) -> Response:
+@router.get("", dependencies=_WRITE, summary="Scheduled reports")
+def list_reports(request: Request, reports: Schedules) -> Answer[tuple[Report, ...]]:
     """All reports by name, with their newest sending. Addresses of people are for operators."""
-    return answer(request, list[Report], reports.list())
+    return answer(request, tuple[Report, ...], reports.list())
 
 
-@router.post("", status_code=201, response_model=Report, summary="Schedule a report")
-def create_report(body: ReportRequest, request: Request, reports: Schedules, caller: Writer) -> Response:
+@router.post("", status_code=201, summary="Schedule a report")
+def create_report(body: ReportRequest, request: Request, reports: Schedules, caller: Writer) -> Answer[Report]:
     """It is sent for the first time when it is due next. A webhook to an internal address is refused."""
     new = NewReport(
         name=body.name,
@@ -101,9 +64,7 @@ def create_report(body: ReportRequest, request: Request, reports: Schedules, cal
         webhook=body.to.webhook,
         sections=tuple(body.sections),
     )
-    made = answer(request, Report, reports.create(new, actor=caller.name))
-    made.status_code = 201
-    return made
+    return answer(request, Report, reports.create(new, actor=caller.name), status_code=201)
 
 
 @router.delete("/{report_id}", status_code=204, summary="Delete a scheduled report")
@@ -112,10 +73,10 @@ def delete_report(report_id: str, reports: Schedules, caller: Writer) -> None:
     reports.delete(report_id, actor=caller.name)
 
 
-@router.get("/{report_id}/runs", response_model=Page[ReportRun], dependencies=_WRITE, summary="Sendings of a report")
+@router.get("/{report_id}/runs", dependencies=_WRITE, summary="Sendings of a report")
 def list_report_runs(
     request: Request, reports: Schedules, report_id: str, limit: Limit = 100, cursor: Cursor = None
-) -> Response:
+) -> Answer[Page[ReportRun]]:
     """Newest first: when each was due, who has taken it, and what went wrong."""
     return answer(request, Page[ReportRun], reports.runs(report_id, limit=limit, cursor=cursor))
 

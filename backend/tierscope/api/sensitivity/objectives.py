@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 
-from tierscope.api.base.answers import From, MaxPoints, To
+from tierscope.api.base.answers import Answer, From, MaxPoints, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
@@ -19,7 +19,7 @@ router = APIRouter(
 Reads = Annotated[ObjectiveReads, Depends(use(lambda held: held.objectives))]
 
 
-@router.get("", response_model=Objectives, summary="Service levels of tiered memory")
+@router.get("", summary="Service levels of tiered memory")
 def read_objectives(
     request: Request,
     reads: Reads,
@@ -27,7 +27,7 @@ def read_objectives(
     from_: From = None,
     to: To = None,
     max_points: MaxPoints = 500,
-) -> Response:
+) -> Answer[Objectives]:
     """How much idle memory comes back, and how much slower tiers serve and hold, with published points beside."""
     return answer_reused(
         request, Objectives, from_, to, lambda: reads.service(service_id, from_=from_, to=to, max_points=max_points)

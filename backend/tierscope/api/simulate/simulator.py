@@ -1,54 +1,22 @@
 """The placement-policy simulator: policies, what can be replayed, and uploaded page traces."""
 
-from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import ConfigDict, Field
 
-from tierscope.api.base.answers import answer
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.bodies import spooled_body
-from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.sources import SimulatorReads
 from tierscope.usecases.simulate.uploads import TraceUploads
-from tierscope.usecases.simulate.views import SimulatorPolicies, TraceUpload, Workload
-
-
-class SampledHost(Model):
-    """A host that uploaded samples of a service's pages."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
-
-    host_id: str
-    name: str
-    n_pages: int
-    n_intervals: int
-    sampled_ratio: float = Field(description="Share of the service's pages that is in the sample.")
-    from_: datetime = Field(validation_alias="from_", serialization_alias="from")
-    to: datetime
-
-
-class SampledService(Model):
-    """A service with page samples of the last seven days."""
-
-    service_id: str
-    name: str
-    origin: Origin
-    hosts: list[SampledHost]
-
-
-class SimulatorSources(Model):
-    """What can be replayed."""
-
-    services: list[SampledService]
-    workloads: list[Workload]
-    uploads: list[TraceUpload]
-
+from tierscope.usecases.simulate.views import (
+    SimulatorPolicies,
+    SimulatorSources,
+    TraceUpload,
+)
 
 router = APIRouter(prefix="/v1/simulator", tags=["simulator"])
 
@@ -58,14 +26,14 @@ Writer = Annotated[Caller, Depends(requires("write:sweeps"))]
 _READ = [Depends(requires("read:fleet"))]
 
 
-@router.get("/policies", response_model=SimulatorPolicies, dependencies=_READ, summary="Policies and settings")
-def list_policies(request: Request, reads: Reads) -> Response:
+@router.get("/policies", dependencies=_READ, summary="Policies and settings")
+def list_policies(request: Request, reads: Reads) -> Answer[SimulatorPolicies]:
     """Placement policies with their settings, defaults and where these come from."""
     return answer(request, SimulatorPolicies, reads.policies())
 
 
-@router.get("/sources", response_model=SimulatorSources, dependencies=_READ, summary="What can be replayed")
-def list_sources(request: Request, reads: Reads) -> Response:
+@router.get("/sources", dependencies=_READ, summary="What can be replayed")
+def list_sources(request: Request, reads: Reads) -> Answer[SimulatorSources]:
     """Services with page samples, synthetic workloads and uploaded traces."""
     return answer(request, SimulatorSources, reads.sources())
 
@@ -73,7 +41,6 @@ def list_sources(request: Request, reads: Reads) -> Response:
 @router.post(
     "/uploads",
     status_code=201,
-    response_model=TraceUpload,
     summary="Upload a page trace",
     openapi_extra={
         "requestBody": {
@@ -87,13 +54,11 @@ async def upload_trace(
     uploads: Uploads,
     caller: Writer,
     name: Annotated[str, Query(min_length=1, max_length=200)],
-) -> Response:
+) -> Answer[TraceUpload]:
     """Store a page trace (Parquet, at most 64 MiB). A bad one is refused, and the row named."""
     async with spooled_body(request) as file:
         view = await run_in_threadpool(uploads.create, name, file, actor=caller.name)
-    made = answer(request, TraceUpload, view)
-    made.status_code = 201
-    return made
+    return answer(request, TraceUpload, view, status_code=201)
 
 
 @router.delete("/uploads/{upload_id}", status_code=204, summary="Remove an uploaded trace")

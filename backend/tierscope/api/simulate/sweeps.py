@@ -2,18 +2,18 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import Field
 
-from tierscope.api.base.answers import Cursor, Limit, answer
-from tierscope.api.base.figures import Model, Page
+from tierscope.api.base.answers import Answer, Cursor, Limit, answer
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.api.simulate.sweep_answers import SweepHeat
+from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.spec import AskedSource, NewSweep, Prices
-from tierscope.usecases.simulate.views import Sweep, SweepResults, SweepRun
+from tierscope.usecases.simulate.views import Sweep, SweepHeat, SweepResults, SweepRun
 from tierscope.usecases.simulate.writes import SweepWrites
 
 
@@ -64,14 +64,14 @@ Writer = Annotated[Caller, Depends(requires("write:sweeps"))]
 _READ = [Depends(requires("read:fleet"))]
 
 
-@router.post("", status_code=202, response_model=Sweep, summary="Start a sweep")
+@router.post("", status_code=202, summary="Start a sweep")
 def create_sweep(
     body: SweepRequest,
     request: Request,
     writes: Writes,
     caller: Writer,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
-) -> Response:
+) -> Answer[Sweep]:
     """Queue a sweep. Workers replay it, one policy at a time; look at it for its progress.
 
     The same Idempotency-Key with the same body queues it once.
@@ -101,32 +101,32 @@ def create_sweep(
     return _accepted(request, writes.create(new, actor=caller.name, idempotency_key=idempotency_key))
 
 
-@router.get("", response_model=Page[Sweep], dependencies=_READ, summary="Sweeps, newest first")
+@router.get("", dependencies=_READ, summary="Sweeps, newest first")
 def list_sweeps(
     request: Request,
     reads: Reads,
     service: Annotated[str | None, Query(description="Service id.", max_length=100)] = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Response:
+) -> Answer[Page[Sweep]]:
     """List sweeps with their progress."""
     return answer(request, Page[Sweep], reads.list(service=service, limit=limit, cursor=cursor))
 
 
-@router.get("/{sweep_id}", response_model=Sweep, dependencies=_READ, summary="One sweep")
-def read_sweep(request: Request, reads: Reads, sweep_id: str) -> Response:
+@router.get("/{sweep_id}", dependencies=_READ, summary="One sweep")
+def read_sweep(request: Request, reads: Reads, sweep_id: str) -> Answer[Sweep]:
     """What was asked, and how far it is."""
     return answer(request, Sweep, reads.show(sweep_id))
 
 
-@router.post("/{sweep_id}/cancel", status_code=202, response_model=Sweep, summary="Cancel a sweep")
-def cancel_sweep(request: Request, writes: Writes, caller: Writer, sweep_id: str) -> Response:
+@router.post("/{sweep_id}/cancel", status_code=202, summary="Cancel a sweep")
+def cancel_sweep(request: Request, writes: Writes, caller: Writer, sweep_id: str) -> Answer[Sweep]:
     """Stop it between runs. What is finished stays."""
     return _accepted(request, writes.cancel(sweep_id, actor=caller.name))
 
 
-@router.post("/{sweep_id}/resume", status_code=202, response_model=Sweep, summary="Resume a sweep")
-def resume_sweep(request: Request, writes: Writes, caller: Writer, sweep_id: str) -> Response:
+@router.post("/{sweep_id}/resume", status_code=202, summary="Resume a sweep")
+def resume_sweep(request: Request, writes: Writes, caller: Writer, sweep_id: str) -> Answer[Sweep]:
     """Go on with cancelled and failed policies. Finished runs are not repeated."""
     return _accepted(request, writes.resume(sweep_id, actor=caller.name))
 
@@ -137,21 +137,20 @@ def delete_sweep(writes: Writes, caller: Writer, sweep_id: str) -> None:
     writes.delete(sweep_id, actor=caller.name)
 
 
-@router.get("/{sweep_id}/results", response_model=SweepResults, dependencies=_READ, summary="Results of a sweep")
-def read_results(request: Request, reads: Reads, sweep_id: str) -> Response:
+@router.get("/{sweep_id}/results", dependencies=_READ, summary="Results of a sweep")
+def read_results(request: Request, reads: Reads, sweep_id: str) -> Answer[SweepResults]:
     """The grid, the bound, the frontier of cost against loss, and the searches, of the runs finished so far."""
     return answer(request, SweepResults, reads.results(sweep_id))
 
 
-@router.get("/{sweep_id}/runs/{run_id}", response_model=SweepRun, dependencies=_READ, summary="One run of a sweep")
-def read_run(request: Request, reads: Reads, sweep_id: str, run_id: str) -> Response:
+@router.get("/{sweep_id}/runs/{run_id}", dependencies=_READ, summary="One run of a sweep")
+def read_run(request: Request, reads: Reads, sweep_id: str, run_id: str) -> Answer[SweepRun]:
     """A finished run with its totals and its series."""
     return answer(request, SweepRun, reads.run(sweep_id, run_id))
 
 
 @router.get(
     "/{sweep_id}/heat",
-    response_model=SweepHeat,
     dependencies=[Depends(requires("read:tiles"))],
     summary="Heat of the trace of a sweep",
 )
@@ -161,12 +160,10 @@ def read_sweep_heat(
     sweep_id: str,
     rows: Annotated[int, Query(ge=3, le=64)] = 48,
     columns: Annotated[int, Query(ge=1, le=240)] = 240,
-) -> Response:
+) -> Answer[SweepHeat]:
     """Bands of the trace's pages, ordered by kind and first use, over time: to be seen beside the replay."""
     return answer(request, SweepHeat, reads.heat(sweep_id, rows=rows, columns=columns))
 
 
-def _accepted(request: Request, view: object) -> Response:
-    made = answer(request, Sweep, view)
-    made.status_code = 202
-    return made
+def _accepted(request: Request, view: Sweep) -> Answer[Sweep]:
+    return answer(request, Sweep, view, status_code=202)

@@ -1,6 +1,5 @@
 """Owners' own measurements of the slowdown: loss of throughput at a share of accesses on slow memory."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header
@@ -11,7 +10,7 @@ from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.slowdown.points import NewPoint, SlowdownPoint, SlowdownPoints
+from tierscope.usecases.slowdown.points import NewPoint, SlowdownPointItem, SlowdownPoints
 
 router = APIRouter(prefix="/v1", tags=["ratio"])
 
@@ -27,20 +26,6 @@ class SlowdownPointRequest(Model):
     note: str = Field(default="", max_length=500)
 
 
-class SlowdownPointItem(Model):
-    """A stored measurement."""
-
-    id: str
-    service_id: str
-    source: Literal["ab_test", "prediction"]
-    share_on_slow: float
-    loss: float
-    loss_standard_error: float
-    measured_at: datetime
-    author: str
-    note: str
-
-
 Points = Annotated[SlowdownPoints, Depends(use(lambda held: held.slowdown_points))]
 
 
@@ -51,7 +36,7 @@ Points = Annotated[SlowdownPoints, Depends(use(lambda held: held.slowdown_points
 )
 def list_slowdown_points(points: Points, service_id: str) -> list[SlowdownPointItem]:
     """List what was measured of a service."""
-    return [_item(point) for point in points.list(service_id)]
+    return points.list(service_id)
 
 
 @router.post("/services/{service_id}/slowdown-points", status_code=201, summary="Add a measurement of the slowdown")
@@ -71,7 +56,7 @@ def create_slowdown_point(
         measured_at=body.measured_at,
         note=body.note,
     )
-    return _item(points.create(service_id, new, actor=caller.name, idempotency_key=idempotency_key))
+    return points.create(service_id, new, actor=caller.name, idempotency_key=idempotency_key)
 
 
 @router.delete("/slowdown-points/{point_id}", status_code=204, summary="Remove a measurement of the slowdown")
@@ -82,7 +67,3 @@ def delete_slowdown_point(
 ) -> None:
     """Remove a measurement; the audit trail keeps what it said."""
     points.delete(point_id, actor=caller.name)
-
-
-def _item(point: SlowdownPoint) -> SlowdownPointItem:
-    return SlowdownPointItem.model_validate(point, from_attributes=True)

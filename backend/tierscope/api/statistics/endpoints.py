@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import From, To, answer
+from tierscope.api.base.answers import Answer, From, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
@@ -20,7 +20,7 @@ router = APIRouter(tags=["fleet"], dependencies=[Depends(requires("read:fleet"))
 Reads = Annotated[FleetStatisticsReads, Depends(use(lambda held: held.fleet_statistics))]
 
 
-@router.get("/v1/fleet/statistics", response_model=FleetStatistics, summary="Peer groups, outliers, change points")
+@router.get("/v1/fleet/statistics", summary="Peer groups, outliers, change points")
 def read_fleet_statistics(
     request: Request,
     reads: Reads,
@@ -28,7 +28,7 @@ def read_fleet_statistics(
     metric: Annotated[str | None, Query(description="Only this metric.")] = None,
     from_: From = None,
     to: To = None,
-) -> Response:
+) -> Answer[FleetStatistics]:
     """Quantiles by group of peer hosts, hosts that differ from their peers, and changes with the events around them."""
     return answer_reused(
         request,
@@ -40,7 +40,7 @@ def read_fleet_statistics(
     )
 
 
-@router.get("/v1/services/{service_id}/lookalikes", response_model=Lookalikes, summary="Services that behave alike")
-def read_lookalikes(request: Request, reads: Reads, service_id: str) -> Response:
+@router.get("/v1/services/{service_id}/lookalikes", summary="Services that behave alike")
+def read_lookalikes(request: Request, reads: Reads, service_id: str) -> Answer[Lookalikes]:
     """The cluster of the service by the heat of its memory, where one stands apart."""
     return answer(request, Lookalikes, reads.lookalikes(service_id))

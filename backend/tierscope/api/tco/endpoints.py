@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
-from tierscope.api.base.answers import answer
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.api.tco.answers import TcoAnswer, TcoComparison
+from tierscope.usecases.tco.answers import TcoAnswer, TcoComparison
 from tierscope.usecases.tco.reads import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS, MOST_SHEET_DRAWS, TcoReads
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
 
@@ -37,7 +37,7 @@ router = APIRouter(prefix="/v1/tco", tags=["tco"], dependencies=[Depends(require
 Reads = Annotated[TcoReads, Depends(use(lambda held: held.tco))]
 
 
-@router.post("/evaluate", response_model=TcoAnswer, summary="Cost a scenario")
+@router.post("/evaluate", summary="Cost a scenario")
 def evaluate_scenario(
     request: Request,
     reads: Reads,
@@ -45,7 +45,7 @@ def evaluate_scenario(
     parts: Annotated[
         Literal["all", "fast"], Query(description="`fast` leaves the random draws out: for sliders.")
     ] = "all",
-) -> Response:
+) -> Answer[TcoAnswer]:
     """Cost per host and for the fleet, savings, break-even points, what matters most, and how sure it is.
 
     Nothing is stored. A missing price or loss is no error: `missing` says what, where it belongs, and what to do.
@@ -70,12 +70,12 @@ def download_sheet(reads: Reads, body: SheetRequest) -> Response:
     return Response(content=workbook, media_type=XLSX, headers=headers)
 
 
-@router.get("/compare", response_model=TcoComparison, summary="Stored scenarios side by side")
+@router.get("/compare", summary="Stored scenarios side by side")
 def compare_scenarios(
     request: Request,
     reads: Reads,
     scenario: Annotated[list[str], Query(description="Ids of 2 to 8 stored scenarios.")],
     seed: Annotated[int, Query(ge=0, lt=2**63)] = DEFAULT_SEED,
-) -> Response:
+) -> Answer[TcoComparison]:
     """Answers of stored scenarios in one currency, and where the scenarios differ."""
     return answer(request, TcoComparison, reads.compare(scenario, seed=seed))

@@ -1,42 +1,21 @@
 """The price book."""
 
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Request
 from pydantic import Field
 
-from tierscope.api.base.answers import answer
-from tierscope.api.base.figures import Model, Page
+from tierscope.api.base.answers import Answer, answer
+from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
+from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.tco.prices import NewPrice, Prices
+from tierscope.usecases.tco.prices import NewPrice, Price, Prices
 
 Item = Literal["dram", "cxl_media", "ddr4_reused", "cxl_controller", "ssd", "electricity"]
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="ISO 4217, such as USD.")]
-
-
-class Price(Model):
-    """A price with source and date. Scenarios that state none take the one in force, in their currency."""
-
-    id: str
-    item: Item
-    label: str
-    value: float
-    low: float = Field(description="Low end of its range; equal to the value where it is certain.")
-    high: float
-    currency: Currency
-    unit: str = Field(description="`per GB` (memory: 2^30 bytes, SSD: 10^9), `per device`, `per kWh`.")
-    source: str
-    date: date
-    grounding: str = Field(
-        description="L literature, A assumption, `owner` where people of this installation state it."
-    )
-    preset: bool = Field(description="Published; it counts once somebody confirms it.")
-    confirmed_by: str | None
-    confirmed_at: datetime | None
-    in_force: bool = Field(description="Whether scenarios take it.")
 
 
 class PriceRequest(Model):
@@ -58,10 +37,10 @@ Book = Annotated[Prices, Depends(use(lambda held: held.prices))]
 Writer = Annotated[Caller, Depends(requires("write:scenarios"))]
 
 
-@router.get("", response_model=Page[Price], dependencies=[Depends(requires("read:fleet"))], summary="The price book")
-def list_prices(request: Request, book: Book) -> Response:
+@router.get("", dependencies=[Depends(requires("read:fleet"))], summary="The price book")
+def list_prices(request: Request, book: Book) -> Answer[Page[Price]]:
     """All prices by item: those of this installation, then published presets. The book is small: one page."""
-    return answer(request, Page[Price], {"items": book.list(), "next_cursor": None})
+    return answer(request, Page[Price], Page(tuple(book.list()), None))
 
 
 @router.post("", status_code=201, summary="Add a price")
@@ -76,15 +55,13 @@ def create_price(
     Confirmed, it replaces the one in force for its item and currency.
     """
     new = NewPrice(**{name: getattr(body, name) for name in PriceRequest.model_fields})
-    return Price.model_validate(
-        book.create(new, actor=caller.name, idempotency_key=idempotency_key), from_attributes=True
-    )
+    return book.create(new, actor=caller.name, idempotency_key=idempotency_key)
 
 
 @router.post("/{price_id}/confirm", summary="Stand for a price")
 def confirm_price(book: Book, price_id: str, caller: Writer) -> Price:
     """Confirm a price, published ones too: from now on it is the one in force for its item and currency."""
-    return Price.model_validate(book.confirm(price_id, actor=caller.name), from_attributes=True)
+    return book.confirm(price_id, actor=caller.name)
 
 
 @router.delete("/{price_id}", status_code=204, summary="Remove a price")

@@ -2,18 +2,17 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Request
 from pydantic import Field
 
-from tierscope.api.base.answers import Cursor, Limit, answer
-from tierscope.api.base.figures import MAX_COUNT, Model, Page
+from tierscope.api.base.answers import Answer, Cursor, Limit, answer
+from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.api.tco.prices import Price
+from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
-from tierscope.usecases.tco.scenario_sliders import InputRange
-from tierscope.usecases.tco.scenarios import ScenarioItem, Scenarios, StoredScenario, starting_point
+from tierscope.usecases.tco.scenarios import ScenarioDefaults, ScenarioItem, Scenarios, StoredScenario, starting_point
 
 
 class NewScenario(Model):
@@ -32,15 +31,6 @@ class ScenarioChange(Model):
     yaml: str | None = Field(default=None, max_length=200_000)
 
 
-class ScenarioDefaults(Model):
-    """A complete scenario to start from. It has no price of DRAM: one must be stated or confirmed."""
-
-    spec: ScenarioDocument
-    yaml: str
-    ranges: list[InputRange]
-    dram_presets: list[Price]
-
-
 router = APIRouter(prefix="/v1/scenarios", tags=["tco"])
 
 Store = Annotated[Scenarios, Depends(use(lambda held: held.scenarios))]
@@ -48,14 +38,16 @@ Writer = Annotated[Caller, Depends(requires("write:scenarios"))]
 _READ = [Depends(requires("read:fleet"))]
 
 
-@router.get("", response_model=Page[ScenarioItem], dependencies=_READ, summary="Scenarios, newest first")
-def list_scenarios(request: Request, store: Store, limit: Limit = 100, cursor: Cursor = None) -> Response:
+@router.get("", dependencies=_READ, summary="Scenarios, newest first")
+def list_scenarios(
+    request: Request, store: Store, limit: Limit = 100, cursor: Cursor = None
+) -> Answer[Page[ScenarioItem]]:
     """List stored scenarios."""
     return answer(request, Page[ScenarioItem], store.list(limit=limit, cursor=cursor))
 
 
-@router.get("/defaults", response_model=ScenarioDefaults, dependencies=_READ, summary="A scenario to start from")
-def read_defaults(request: Request) -> Response:
+@router.get("/defaults", dependencies=_READ, summary="A scenario to start from")
+def read_defaults(request: Request) -> Answer[ScenarioDefaults]:
     """A complete scenario with published defaults, and the ranges of its inputs."""
     return answer(request, ScenarioDefaults, starting_point())
 
@@ -82,8 +74,8 @@ def create_scenario(
     )
 
 
-@router.get("/{scenario_id}", response_model=StoredScenario, dependencies=_READ, summary="One scenario")
-def read_scenario(request: Request, store: Store, scenario_id: str) -> Response:
+@router.get("/{scenario_id}", dependencies=_READ, summary="One scenario")
+def read_scenario(request: Request, store: Store, scenario_id: str) -> Answer[StoredScenario]:
     """One scenario as values and as a file."""
     return answer(request, StoredScenario, store.show(scenario_id))
 

@@ -2,52 +2,14 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import From, To, answer, answer_bytes
-from tierscope.api.base.figures import Model, PageKind
+from tierscope.api.base.answers import Answer, From, To, answer, answer_bytes, serialise
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.domain.base.figures import Origin, Window
-from tierscope.usecases.tiles.reads import TileReads
-
-
-class TileRow(Model):
-    """One row: a stretch of a mapping of the process group."""
-
-    kind: PageKind
-    mapping: str
-    offset_bytes: int
-    size_bytes: int
-
-
-class TileGrid(Model):
-    """A grid of cells by row. Codes: 0 idle, 1-250 log scale, 253 unsampled, 254 not resident, 255 not collected."""
-
-    service_id: str
-    host_id: str
-    group: str
-    origin: Origin
-    backend: str
-    granularity: str
-    window: Window
-    level: int
-    column_seconds: float
-    column_ends: list[float]
-    epoch_ids: list[str]
-    region_bytes: int
-    rows_per_cell: int
-    cell_measure: str
-    cell_unit: float
-    cell_log2_base: float
-    rows: list[TileRow]
-    cells: list[list[int]]
-    known_share: list[float]
-    groups: list[str]
-    hosts: list[str]
-    notes: list[str]
-
+from tierscope.domain.base.vocabulary import PageKind
+from tierscope.usecases.tiles.reads import TileGrid, TileReads
 
 router = APIRouter(
     prefix="/v1/services/{service_id}/tiles",
@@ -60,7 +22,6 @@ Reads = Annotated[TileReads, Depends(use(lambda held: held.tiles))]
 
 @router.get(
     "",
-    response_model=TileGrid,
     summary="Activity by time and address region",
     responses={
         200: {
@@ -82,7 +43,7 @@ def read_tiles(
     max_rows: Annotated[int, Query(ge=1, le=1024)] = 256,
     max_columns: Annotated[int, Query(ge=1, le=2000)] = 360,
     format: Annotated[Literal["json", "binary"], Query(description="JSON or a binary body.")] = "json",
-) -> Response:
+) -> Answer[TileGrid]:
     """A grid of at most `max_rows` x `max_columns` cells; level and row merging are chosen by the size asked for."""
     view = reads.grid(
         service_id,
@@ -96,6 +57,6 @@ def read_tiles(
     )
     if format == "json":
         return answer(request, TileGrid, view)
-    header = TileGrid.model_validate(view.without_cells(), from_attributes=True).model_dump_json().encode()
+    header = serialise(TileGrid, view.without_cells())
     body = len(header).to_bytes(4, "little") + header + view.cell_bytes()
     return answer_bytes(request, body, "application/octet-stream")

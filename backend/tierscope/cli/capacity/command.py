@@ -10,7 +10,7 @@ from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_jso
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.capacity.views import CapacitySubject, ForecastView
+    from tierscope.usecases.capacity.views import CapacityForecast, CapacitySubject
 
 METRICS = ("resident", "hot", "dram_need")
 MOST_DAYS = 400
@@ -44,7 +44,7 @@ def capacity(
         raise typer.Exit(NOT_ENOUGH_DATA)
 
 
-def _ask(service: str, metric: str, horizon_days: int, *, demo: bool) -> tuple[CapacitySubject, ForecastView]:
+def _ask(service: str, metric: str, horizon_days: int, *, demo: bool) -> tuple[CapacitySubject, CapacityForecast]:
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
@@ -60,19 +60,18 @@ def _ask(service: str, metric: str, horizon_days: int, *, demo: bool) -> tuple[C
     return subject, forecast
 
 
-def _document(subject: CapacitySubject, forecast: ForecastView) -> Any:  # noqa: ANN401 - JSON
+def _document(subject: CapacitySubject, forecast: CapacityForecast) -> Any:  # noqa: ANN401 - JSON
     """Both answers as the API gives them."""
     from pydantic import TypeAdapter
 
-    from tierscope.api.capacity.answers import CapacityForecast
-    from tierscope.usecases.capacity.views import CapacitySubject
+    from tierscope.usecases.capacity.views import CapacityForecast, CapacitySubject
 
     shown = TypeAdapter(CapacitySubject).dump_python(subject, mode="json")
-    ahead = TypeAdapter(CapacityForecast).validate_python(forecast, from_attributes=True)
-    return {"subject": shown, "forecast": ahead.model_dump(mode="json")}
+    ahead = TypeAdapter(CapacityForecast).dump_python(forecast, mode="json")
+    return {"subject": shown, "forecast": ahead}
 
 
-def _describe(subject: CapacitySubject, forecast: ForecastView) -> str:
+def _describe(subject: CapacitySubject, forecast: CapacityForecast) -> str:
     from tierscope.domain.reports.words import bytes_text, days_text, growth_text
 
     lines = [f"{subject.name} ({subject.origin}), {subject.hosts} hosts, {subject.days} whole days of data"]

@@ -12,7 +12,7 @@ from tierscope.core.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tierscope.usecases.fleet.agent_plans import PauseRow, Switched
+    from tierscope.usecases.fleet.agent_plans import Pause, SwitchAnswer
 
 app = typer.Typer(help="Pause the fleet's agents, and let them go on.", no_args_is_help=True)
 
@@ -66,7 +66,7 @@ def _switch(verb: str, host: str | None, *, heat_only: bool, demo: bool, as_json
     with open_database(Settings(), demo=demo) as database:
         plans = AgentPlans(database)
         turn = plans.pause if verb == "pause" else plans.resume
-        done: Switched = turn(host, heat_only=heat_only, actor=actor())
+        done: SwitchAnswer = turn(host, heat_only=heat_only, actor=actor())
     if as_json:
         print_json({"changed": done.changed, "pauses": [_document(row) for row in done.pauses]})
         return
@@ -75,11 +75,11 @@ def _switch(verb: str, host: str | None, *, heat_only: bool, demo: bool, as_json
     _show(done.pauses)
 
 
-def _document(row: PauseRow) -> dict[str, object]:
+def _document(row: Pause) -> dict[str, object]:
     return {"host_id": row.host_id, "scope": row.scope, "since": row.since.isoformat(), "actor": row.actor}
 
 
-def _show(rows: Sequence[PauseRow]) -> None:
+def _show(rows: Sequence[Pause]) -> None:
     if not rows:
         typer.echo("No agent is paused.")
     for row in rows:

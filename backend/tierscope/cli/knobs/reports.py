@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tierscope.domain.base.figures import Figure
-from tierscope.domain.knobs.machine import Subtracted
+from tierscope.domain.knobs.machine import SubtractedMemory
 from tierscope.usecases.knobs.answers import GivenView, KnobAdvice, UnknownRule, WaitingAdvice, first_of
-from tierscope.usecases.knobs.reads import KnobView
+from tierscope.usecases.knobs.reads import HostKnobAdvice
 from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis
 
 SCHEMA = "tierscope.knobs/1"
@@ -46,7 +46,7 @@ def tree_document(path: Path, found: MovesAnalysis) -> dict[str, Any]:
     }
 
 
-def host_document(found: KnobView) -> dict[str, Any]:
+def host_document(found: HostKnobAdvice) -> dict[str, Any]:
     """The answer on a host of the fleet."""
     return {
         "schema": SCHEMA,
@@ -63,7 +63,7 @@ def host_document(found: KnobView) -> dict[str, Any]:
     }
 
 
-def given_of(found: KnobView) -> GivenView:
+def given_of(found: HostKnobAdvice) -> GivenView:
     """What the rules found on a host."""
     return GivenView(found.advice, found.waiting, found.nothing_to_do, found.unknown)
 
@@ -84,7 +84,7 @@ def describe_tree(found: MovesAnalysis) -> str:
     return "\n".join([*lines, *_subtracted(found.subtracted), "", *describe_advice(found.settings)])
 
 
-def describe_host(found: KnobView) -> str:
+def describe_host(found: HostKnobAdvice) -> str:
     """The answer on a host for people: first the two figures that they act on."""
     figures = (found.leading.hot_outside_dram_bytes, found.leading.cold_in_dram_bytes)
     lines = [f"{name}: {_figure(figure)}" for name, figure in zip(_SHOWN, figures, strict=True)]
@@ -144,7 +144,7 @@ def _unknown(rules: Sequence[UnknownRule]) -> list[str]:
     return [f"Not judged, {row.rule}: lacks {'; '.join(row.missing)}." for row in rules]
 
 
-def _subtracted(rows: Sequence[Subtracted]) -> list[str]:
+def _subtracted(rows: Sequence[SubtractedMemory]) -> list[str]:
     return [f"Cannot move: {row.what}, {_mib(row.bytes)}" for row in rows if row.bytes]
 
 

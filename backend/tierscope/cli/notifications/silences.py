@@ -15,7 +15,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.notifications.silences import MatcherView, Silences, SilenceView
+    from tierscope.usecases.notifications.silences import LabelMatcher, Silence, Silences
 
 app = typer.Typer(help="Hold back notifications of alerts for a time.", no_args_is_help=True)
 
@@ -35,9 +35,11 @@ def add(
 ) -> None:
     """Silence alerts that meet all matchers, from now on."""
     from tierscope.cli.base.database import actor
-    from tierscope.usecases.notifications.silences import NewSilence
+    from tierscope.usecases.notifications.silences import SilenceRequest
 
-    new = NewSilence(tuple(_parse(text) for text in matchers), None, utc_now() + timedelta(hours=hours), comment)
+    new = SilenceRequest(
+        matchers=tuple(_parse(text) for text in matchers), ends_at=utc_now() + timedelta(hours=hours), comment=comment
+    )
     with _silences(demo=demo) as silences:
         _print(silences.create(new, actor=actor()), as_json=as_json)
 
@@ -81,23 +83,23 @@ def _silences(*, demo: bool) -> Iterator[Silences]:
         yield Silences(database)
 
 
-def _parse(text: str) -> MatcherView:
-    from tierscope.usecases.notifications.silences import MatcherView
+def _parse(text: str) -> LabelMatcher:
+    from tierscope.usecases.notifications.silences import LabelMatcher
 
     found = _MATCHER.fullmatch(text)
     if found is None:
         fail(f"'{text}' is no matcher", next_step="write for example service=cache or host=~rack7-.*", status=BAD_USAGE)
-    return MatcherView(found[1], found[2], found[3])
+    return LabelMatcher(name=found[1], op=found[2], value=found[3])  # type: ignore[arg-type]  # the expression names them
 
 
-def _print(silence: SilenceView, *, as_json: bool) -> None:
+def _print(silence: Silence, *, as_json: bool) -> None:
     if as_json:
         print_json(_document(silence))
     else:
         typer.echo(_line(silence))
 
 
-def _line(silence: SilenceView) -> str:
+def _line(silence: Silence) -> str:
     matchers = ", ".join(f"{matcher.name}{matcher.op}{matcher.value}" for matcher in silence.matchers)
     if silence.problem is not None:
         matchers = f"cannot be read, holds back nothing: {silence.problem}"

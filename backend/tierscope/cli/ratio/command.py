@@ -10,7 +10,7 @@ from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_jso
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.ratio.answers import RatioView
+    from tierscope.usecases.ratio.answers import Ratio
 
 MOST_LOSS = 0.5
 
@@ -47,7 +47,7 @@ def recommend(
         raise typer.Exit(NOT_ENOUGH_DATA)
 
 
-def _ask(service: str, loss_target: float, *, stressed: bool, growth: float, to: str | None, demo: bool) -> RatioView:
+def _ask(service: str, loss_target: float, *, stressed: bool, growth: float, to: str | None, demo: bool) -> Ratio:
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
@@ -60,10 +60,10 @@ def _ask(service: str, loss_target: float, *, stressed: bool, growth: float, to:
         return reads.service(found, loss_target=loss_target, stressed=stressed, growth=growth, from_=None, to=to)
 
 
-def _document(view: RatioView) -> Any:  # noqa: ANN401 - JSON
+def _document(view: Ratio) -> Any:  # noqa: ANN401 - JSON
     """The answer as the API gives it."""
     from pydantic import TypeAdapter
 
-    from tierscope.api.ratio.endpoints import Ratio
+    from tierscope.usecases.ratio.answers import Ratio
 
-    return TypeAdapter(Ratio).validate_python(view, from_attributes=True).model_dump(mode="json")
+    return TypeAdapter(Ratio).dump_python(view, mode="json")

@@ -8,12 +8,12 @@ from tierscope.usecases.ratio.sentence import percent
 
 if TYPE_CHECKING:
     from tierscope.domain.base.figures import Figure
-    from tierscope.usecases.ratio.answers import RatioCandidate, RatioView
+    from tierscope.usecases.ratio.answers import Ratio, RatioCandidate
 
 _GIB = float(1 << 30)
 
 
-def describe_ratio(view: RatioView) -> str:
+def describe_ratio(view: Ratio) -> str:
     """One sentence, then the ratios, what the advice rests on, what was assumed, and what is missing."""
     lines = [view.sentence, ""]
     if view.candidates:

@@ -10,7 +10,7 @@ import typer
 from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json, say
 
 if TYPE_CHECKING:
-    from tierscope.usecases.tco.answers import EvaluationView
+    from tierscope.usecases.tco.answers import TcoAnswer
     from tierscope.usecases.tco.scenario_documents import ScenarioDocument
 
 SCHEMA = "tierscope.tco/1"
@@ -88,11 +88,10 @@ def _write(path: Path, workbook: bytes) -> None:
     say(f"wrote {path}")
 
 
-def _document(view: EvaluationView) -> dict[str, Any]:
+def _document(view: TcoAnswer) -> dict[str, Any]:
     """The answer as the API gives it, with the name of its form."""
     from pydantic import TypeAdapter
 
-    from tierscope.api.tco.answers import TcoAnswer
+    from tierscope.usecases.tco.answers import TcoAnswer
 
-    answer = TypeAdapter(TcoAnswer).validate_python(view, from_attributes=True)
-    return {"schema": SCHEMA, **answer.model_dump(mode="json")}
+    return {"schema": SCHEMA, **TypeAdapter(TcoAnswer).dump_python(view, mode="json")}

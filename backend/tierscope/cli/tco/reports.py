@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tierscope.usecases.tco.answers import EvaluationView, OptionView
+    from tierscope.usecases.tco.answers import Option, TcoAnswer
 
 _WIDEST_BARS = 3
 
 
-def describe_tco(view: EvaluationView) -> str:
+def describe_tco(view: TcoAnswer) -> str:
     """A table of all designs, then what decides about each option."""
     baseline = view.baseline
     assert baseline is not None
@@ -32,7 +32,7 @@ def describe_tco(view: EvaluationView) -> str:
     return "\n".join(lines)
 
 
-def describe_missing(view: EvaluationView) -> str:
+def describe_missing(view: TcoAnswer) -> str:
     """What is missing, with prices that could be stated."""
     lines = []
     for item in view.missing:
@@ -45,7 +45,7 @@ def describe_missing(view: EvaluationView) -> str:
     return "\n".join(lines)
 
 
-def _row(option: OptionView) -> tuple[str, ...]:
+def _row(option: Option) -> tuple[str, ...]:
     host, spread = option.per_host, option.distribution
     percentiles = "" if spread is None else f"{spread.p10:,.0f} - {spread.p50:,.0f} - {spread.p90:,.0f}"
     return (
@@ -58,7 +58,7 @@ def _row(option: OptionView) -> tuple[str, ...]:
     )
 
 
-def _details(option: OptionView) -> list[str]:
+def _details(option: Option) -> list[str]:
     found = option.break_even
     points = {"CXL price": found.cxl_price, "DDR4 price": found.ddr4_price, "DRAM price": found.dram_price}
     texts = [f"{name} {value:,.2f}" for name, value in points.items() if value is not None]

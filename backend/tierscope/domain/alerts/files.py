@@ -7,9 +7,10 @@ import yaml
 
 from tierscope.domain.alerts.machine import NoData
 from tierscope.domain.alerts.problems import RuleError, RuleProblem
-from tierscope.domain.alerts.rules import LabelMatcher, MatchOperator, Rule, Scope, Severity
+from tierscope.domain.alerts.rules import LabelMatcher, MatchOperator, Rule, Scope
 from tierscope.domain.alerts.units import parse_seconds, write_seconds
 from tierscope.domain.alerts.vocabulary import ScopeKind
+from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.base.yaml_text import YamlTooMuch, check_yaml
 
 MAX_FILE_BYTES = 1 << 20

@@ -7,7 +7,7 @@ docs/method/alerts.md has the table of transitions.
 
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,8 @@ class Level(IntEnum):
 
 # As plain numbers: a step is taken for every minute, and looking up a member costs as much as comparing an array.
 _OK, _PENDING, _FIRING, _NO_DATA = (int(level) for level in Level)
-LEVEL_NAMES = ("ok", "pending", "firing", "no_data")
+StateName = Literal["ok", "pending", "firing", "no_data"]
+LEVEL_NAMES: tuple[StateName, ...] = get_args(StateName)
 Levels = npt.NDArray[np.int8]
 Counts = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.uint64]

@@ -13,8 +13,8 @@ from tierscope.domain.alerts.templates import check_template
 from tierscope.domain.alerts.units import parse_literal
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.patterns import BadPattern, read_pattern
+from tierscope.domain.base.vocabulary import Severity
 
-Severity = Literal["info", "warning", "critical"]
 MatchOperator = Literal["=", "!=", "=~", "!~"]
 INTERVAL_SECONDS = 60
 MAX_FOR_SECONDS = 7 * 86_400

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierscope.domain.alerts.frame import Floats, Ints
-from tierscope.domain.alerts.machine import LEVEL_NAMES, Changes, Level, Levels
+from tierscope.domain.alerts.machine import LEVEL_NAMES, Changes, Level, Levels, StateName
 
 _GRAVITY = np.array([0, 2, 3, 1], np.int8)
 """By level: firing over pending over no data over ok."""
@@ -65,7 +65,7 @@ def bucket_values(values: Floats, groups: Ints, *, greatest: bool) -> Floats:
     return np.where(np.isinf(out), np.nan, out)
 
 
-def bucket_levels(levels: Levels, groups: Ints) -> Iterator[str]:
+def bucket_levels(levels: Levels, groups: Ints) -> Iterator[StateName]:
     """The most severe level of each bucket, by name."""
     size = int(groups[-1]) + 1 if len(groups) else 0
     worst = np.zeros(size, np.int8)

@@ -14,9 +14,8 @@ _KEY_PARTS, _SOURCE_PARTS = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class CounterName:
-    """A counter with its meaning. `help` and `trust` are None for names that the catalogue does not have."""
+    """A counter that a host sends, with what the catalogue knows of it."""
 
-    key: str
     scope: str
     source: str
     name: str
@@ -25,15 +24,22 @@ class CounterName:
     help: str | None
     trust: str | None
     in_catalogue: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCounter(CounterName):
+    """A counter by its key. `help` and `trust` are None for names that the catalogue does not have."""
+
+    key: str
     rolled_up: bool
 
 
-def describe_counter(key: str) -> CounterName:
+def describe_counter(key: str) -> KnownCounter:
     """What is known of a counter, from the catalogue or by the rules of the kernel's files."""
     parsed = parse_key(key)
     metric = find_metric(parsed.source, parsed.name)
     if metric is None:
-        return CounterName(
+        return KnownCounter(
             key=key,
             scope=parsed.scope,
             source=parsed.source,
@@ -45,7 +51,7 @@ def describe_counter(key: str) -> CounterName:
             in_catalogue=False,
             rolled_up=False,
         )
-    return CounterName(
+    return KnownCounter(
         key=key,
         scope=parsed.scope,
         source=parsed.source,

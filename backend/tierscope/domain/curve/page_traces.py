@@ -5,11 +5,11 @@ another kind is other memory. Everything here is exact; what a sample would say 
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.curve.reaccess import LENGTHS, Gaps
 from tierscope.domain.heat.classes import WARM_END, WINDOWS
 
@@ -17,7 +17,6 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-PageKind = Literal["anon", "file", "tmpfs"]
 KINDS: tuple[PageKind, ...] = ("anon", "file", "tmpfs")
 """Kinds by the numbers that rows have; heap and stack are anon, shmem is tmpfs."""
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain._generated.heat_columns import RowColumns
+from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.heat.beside import Beside, join_beside
 from tierscope.domain.heat.classes import Folded
 from tierscope.domain.heat.folding import MISSING, WIDTHS, Strata, fold_strata
@@ -17,7 +19,8 @@ Group = tuple[str, str, int]
 
 BACKENDS = ("", "pebs", "ibs", "spe", "abit_walk", "idle_page", "damon_pages", "damon_regions", "referenced", "trace")
 GRANULARITIES = ("", "page", "region", "vma")
-KINDS = ("", "anon", "file", "tmpfs")
+PAGE_KINDS: tuple[PageKind, ...] = get_args(PageKind)
+KINDS = ("", *PAGE_KINDS)
 METHODS = ("", "pebs", "ibs", "spe", "abit", "abit", "damon", "damon", "referenced", "trace")
 """By backend number: the family that figures name. Series of two methods are never joined."""
 PREFERENCE = (9, 4, 5, 1, 2, 3, 6, 7, 8)

@@ -17,7 +17,7 @@ NOT_THERE = "no such setting"
 
 
 @dataclass(frozen=True, slots=True)
-class Subtracted:
+class SubtractedMemory:
     """Memory that no setting moves: what it is, its bytes where known, and why it stays or why it is not known."""
 
     what: str
@@ -61,7 +61,7 @@ def read_knobs(inventory: Body | None) -> dict[str, str | None]:
     return found
 
 
-def list_subtracted(inventory: Body | None) -> tuple[Subtracted, ...]:
+def list_subtracted(inventory: Body | None) -> tuple[SubtractedMemory, ...]:
     """What stays where it is, whatever is advised, in DRAM."""
     body = inventory or {}
     facts = read_facts(body)
@@ -74,8 +74,10 @@ def list_subtracted(inventory: Body | None) -> tuple[Subtracted, ...]:
     found = []
     for what, field, unit, why in named:
         known = [row[field] * unit for row in rows if row.get(field) is not None]
-        found.append(Subtracted(what, float(sum(known)), why) if known else Subtracted(what, None, _NOT_TOLD))
-    return (*found, Subtracted("memory policies and cpusets", None, _BINDINGS))
+        found.append(
+            SubtractedMemory(what, float(sum(known)), why) if known else SubtractedMemory(what, None, _NOT_TOLD)
+        )
+    return (*found, SubtractedMemory("memory policies and cpusets", None, _BINDINGS))
 
 
 _NOT_TOLD = "The host does not say how much of it there is."

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.heat.placement import FAST_TIERS
 from tierscope.domain.ledger import Tiers
 
@@ -20,7 +21,7 @@ Name = tuple[str, str]
 """Source and name of a counter of the service's scope."""
 Source = Literal["placement", "memory.numa_stat", "memory.stat", "heat"]
 
-KINDS = ("anon", "file", "tmpfs")
+KINDS: tuple[PageKind, ...] = ("anon", "file", "tmpfs")
 SOURCES = frozenset({"placement", "memory.numa_stat", "memory.stat"})
 _BRACKET = re.compile(r"^(anon|file|tmpfs|shmem)\[([^\]]+)\]$")
 

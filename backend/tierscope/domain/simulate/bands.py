@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.trace import TraceColumns
 
@@ -20,7 +21,7 @@ class Bands:
     `kinds` and `pages` [bands]: what a band holds. Bands of one kind have as many pages each, by first use.
     """
 
-    kinds: tuple[str, ...]
+    kinds: tuple[PageKind, ...]
     pages: tuple[int, ...]
     intervals: tuple[int, ...]
     accesses: Floats
@@ -37,7 +38,7 @@ def cut_bands(
     np.minimum.at(first_use, columns.row_page, columns.row_interval)
     order = np.lexsort((np.arange(len(first_use)), first_use, columns.kinds))
     band = np.empty(len(order), np.int64)
-    kinds: list[str] = []
+    kinds: list[PageKind] = []
     sizes: list[int] = []
     sorted_kinds = columns.kinds[order]
     present = [kind for kind in range(len(KINDS)) if (sorted_kinds == kind).any()]
@@ -76,7 +77,7 @@ def _resident(
 def join_bands(bands: Bands, *, rows: int, columns: int) -> Bands:
     """At most so many bands and columns: neighbours of one kind are joined, and columns. Each kind keeps a band."""
     wide = -(-len(bands.intervals) // max(columns, 1))
-    kinds: list[str] = []
+    kinds: list[PageKind] = []
     pages: list[int] = []
     parts: list[Floats] = []
     places = {kind: [at for at, found in enumerate(bands.kinds) if found == kind] for kind in bands.kinds}

@@ -12,13 +12,13 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.simulate.trace import TraceColumns
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Kind = Literal["anon", "file", "tmpfs"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[PageKind, ...] = get_args(PageKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Population:
     `touched`; the accesses of a touch are lognormal about `accesses` with `spread` (standard deviation of the log).
     """
 
-    kind: Kind
+    kind: PageKind
     share: float
     touched: float
     accesses: float

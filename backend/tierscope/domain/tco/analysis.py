@@ -57,15 +57,21 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The saving over draws. `saving` holds all of them, in the order drawn."""
+    """The saving per year and unit of work over random draws of all ranges."""
 
     p10: float
     p50: float
     p90: float
-    p_positive: float
+    p_positive: Annotated[float, Described("Share of draws in which the option saves.")]
     bins: tuple[Bin, ...]
     draws: int
     seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSavings(Distribution):
+    """The same with the saving of each draw, in the order drawn."""
+
     saving: Floats
 
 
@@ -156,7 +162,7 @@ def rank_inputs(scenario: Scenario, option: Design) -> tuple[TornadoBar, ...]:
     return tuple(sorted((bar for bar in bars if bar.reach > 0.0), key=lambda bar: -bar.reach))
 
 
-def draw_savings(scenario: Scenario, *, draws: int, seed: int) -> tuple[Distribution, ...]:
+def draw_savings(scenario: Scenario, *, draws: int, seed: int) -> tuple[DrawnSavings, ...]:
     """The saving of each option over the same draws of the shared inputs."""
     cases = draw_shared(scenario, draws=draws, seed=seed)
     costs = [
@@ -166,11 +172,11 @@ def draw_savings(scenario: Scenario, *, draws: int, seed: int) -> tuple[Distribu
     return tuple(_distribution(costs[0] - cost, seed) for cost in costs[1:])
 
 
-def _distribution(saving: Floats, seed: int) -> Distribution:
+def _distribution(saving: Floats, seed: int) -> DrawnSavings:
     p10, p50, p90 = (float(value) for value in np.percentile(saving, PERCENTILES))
     counts, edges = np.histogram(saving, bins=_edges(saving))
     bins = tuple(Bin(float(lo), float(hi), int(n)) for lo, hi, n in zip(edges[:-1], edges[1:], counts, strict=True))
-    return Distribution(p10, p50, p90, float(np.mean(saving > 0.0)), bins, len(saving), seed, saving)
+    return DrawnSavings(p10, p50, p90, float(np.mean(saving > 0.0)), bins, len(saving), seed, saving)
 
 
 def _edges(saving: Floats) -> Floats:

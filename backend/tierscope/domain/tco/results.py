@@ -7,7 +7,7 @@ from typing import Annotated
 from tierscope.domain.base.described import Described
 from tierscope.domain.tco.analysis import (
     BreakEven,
-    Distribution,
+    DrawnSavings,
     TornadoBar,
     draw_savings,
     find_break_evens,
@@ -111,7 +111,7 @@ class OptionResult:
     break_even: tuple[BreakEven, ...]
     tornado: tuple[TornadoBar, ...]
     waterfall: tuple[WaterfallStep, ...]
-    distribution: Distribution | None
+    distribution: DrawnSavings | None
     warnings: tuple[str, ...]
 
 
@@ -176,7 +176,7 @@ def _per_host(design: Design, cost: HostCost, scenario: Scenario) -> PerHost:
 
 
 def _option(
-    scenario: Scenario, design: Design, base: PerHost, host: PerHost, distribution: Distribution | None
+    scenario: Scenario, design: Design, base: PerHost, host: PerHost, distribution: DrawnSavings | None
 ) -> OptionResult:
     saving = base.annual_per_work - host.annual_per_work
     ratio = saving / base.annual_per_work if base.annual_per_work > 0.0 else 0.0

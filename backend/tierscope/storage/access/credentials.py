@@ -50,7 +50,7 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """Who did what to which thing."""
+    """One change, and who made it."""
 
     at: datetime
     actor: str
@@ -64,11 +64,7 @@ class AuditEntry:
     """A stored audit row with its place in the trail."""
 
     id: int
-    at: datetime
-    actor: str
-    action: str
-    subject: str
-    detail: dict[str, Any]
+    row: AuditRow
 
 
 def insert_token(
@@ -184,7 +180,7 @@ def list_audit(session: ReadSession, wanted: AuditFilter, *, limit: int, before:
     if wanted.end is not None:
         statement = statement.where(c.at < wanted.end)
     rows = session.execute(statement)
-    return [AuditEntry(row.id, row.at, row.actor, row.action, row.subject, row.detail) for row in rows]
+    return [AuditEntry(row.id, AuditRow(row.at, row.actor, row.action, row.subject, row.detail)) for row in rows]
 
 
 def _columns() -> Select[Any]:

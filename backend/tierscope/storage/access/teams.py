@@ -31,7 +31,7 @@ class TeamRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TeamName:
+class TeamRef:
     """A team as others mention it; `id` is the public one."""
 
     id: str
@@ -110,13 +110,13 @@ def set_owner(transaction: WriteTransaction, *, service_id: str, team_id: int | 
     return transaction.execute(statement.returning(services.c.id)).one_or_none() is not None
 
 
-def read_owner(session: ReadSession, service_id: str) -> TeamName | None:
+def read_owner(session: ReadSession, service_id: str) -> TeamRef | None:
     """The team that owns a service (public id)."""
     statement = text(
         "SELECT t.public_id, t.name FROM services s JOIN teams t ON t.id = s.owner_team_id WHERE s.public_id = :id"
     )
     row = session.execute(statement, {"id": service_id}).one_or_none()
-    return None if row is None else TeamName(row.public_id, row.name)
+    return None if row is None else TeamRef(row.public_id, row.name)
 
 
 def owns(session: ReadSession, *, user_id: int, kind: OwnedKind, public_id: str) -> bool:
@@ -128,10 +128,10 @@ def owns(session: ReadSession, *, user_id: int, kind: OwnedKind, public_id: str)
     return bool(session.execute(statement, {"user": user_id, "id": public_id}).scalar_one())
 
 
-def teams_of_user(session: ReadSession, user_id: int) -> list[TeamName]:
+def teams_of_user(session: ReadSession, user_id: int) -> list[TeamRef]:
     """The teams of a user by name."""
     statement = text(
         "SELECT t.public_id, t.name FROM team_members m JOIN teams t ON t.id = m.team_id"
         " WHERE m.user_id = :user ORDER BY t.name"
     )
-    return [TeamName(row.public_id, row.name) for row in session.execute(statement, {"user": user_id})]
+    return [TeamRef(row.public_id, row.name) for row in session.execute(statement, {"user": user_id})]

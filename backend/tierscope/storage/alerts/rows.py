@@ -9,6 +9,9 @@ from sqlalchemy import insert, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.alerts.vocabulary import ScopeKind
+from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.vocabulary import Severity
 from tierscope.storage.tables import alert_changes, alert_states, alerts
 
 _ON_ITS_HOSTS = (
@@ -16,6 +19,7 @@ _ON_ITS_HOSTS = (
     " JOIN hosts h ON h.id = hs.host_id JOIN services s ON s.id = hs.service_id WHERE s.public_id = :service))"
 )
 AlertState = Literal["pending", "firing", "resolved", "no_data"]
+ChangeState = Literal["ok", "pending", "firing", "resolved", "no_data"]
 _LOCK_KEY = 7_201_306_114
 _SELECT = (
     "SELECT id, public_id, rule_id, rule_name, fingerprint, severity, state, subject_kind, subject_id, subject_name,"
@@ -33,12 +37,12 @@ class AlertRow:
     rule_id: int | None
     rule_name: str
     fingerprint: str
-    severity: str
+    severity: Severity
     state: AlertState
-    subject_kind: str
+    subject_kind: ScopeKind
     subject_id: str
     subject_name: str
-    origin: str
+    origin: Origin
     labels: dict[str, str]
     value: float | None
     unit: str
@@ -60,9 +64,9 @@ class ChangeRow:
     rule_id: int | None
     fingerprint: str
     at: datetime
-    from_state: str
-    to_state: str
-    severity: str
+    from_state: ChangeState
+    to_state: ChangeState
+    severity: Severity
     labels: dict[str, str]
     value: float | None
     summary: str

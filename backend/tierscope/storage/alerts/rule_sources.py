@@ -8,6 +8,7 @@ from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.inputs import Placed, Report
+from tierscope.domain.base.figures import Origin
 from tierscope.domain.heat.placement import FAST_TIERS
 
 
@@ -52,7 +53,7 @@ class SubjectHostRow:
     id: int
     public_id: str
     name: str
-    origin: str
+    origin: Origin
     labels: dict[str, str]
     enrolled_at: datetime
 
@@ -65,7 +66,7 @@ class SubjectServiceRow:
     public_id: str
     namespace: str
     name: str
-    origin: str
+    origin: Origin
     first_seen_at: datetime
     host_ids: tuple[int, ...]
     team: str | None  # the name of the team that owns it

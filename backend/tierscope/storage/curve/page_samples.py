@@ -11,6 +11,7 @@ import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.figures import Origin
 from tierscope.domain.curve.sample_blocks import SampledPages, unpack_sample
 from tierscope.domain.heat.rows import Method
 from tierscope.storage.base.binary import copy_out, from_us, parse_float, parse_int, parse_us
@@ -54,7 +55,7 @@ class SampledHostRow:
 
     service_id: str
     service_name: str
-    origin: str
+    origin: Origin
     host_id: str
     host_name: str
     n_pages: int

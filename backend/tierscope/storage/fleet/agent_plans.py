@@ -14,7 +14,7 @@ PauseScope = Literal["all", "heat"]
 
 
 @dataclass(frozen=True, slots=True)
-class PauseRow:
+class Pause:
     """A pause that holds. `host_id` is the public id, None for every host."""
 
     host_id: str | None
@@ -42,14 +42,14 @@ def list_placed_services(session: ReadSession, *, seen_after: datetime) -> list[
     return [PlacedService(row.name, tuple(row.hosts)) for row in session.execute(statement, {"after": seen_after})]
 
 
-def read_pauses(session: ReadSession, *, host_id: int | None = None) -> list[PauseRow]:
+def read_pauses(session: ReadSession, *, host_id: int | None = None) -> list[Pause]:
     """Pauses that hold, oldest first: those of one host, every host's among them, or all."""
     c = pauses.c
     statement = select(hosts.c.public_id, c.scope, c.since, c.actor).outerjoin(hosts, hosts.c.id == c.host_id)
     if host_id is not None:
         statement = statement.where(c.host_id.is_(None) | (c.host_id == host_id))
     rows = session.execute(statement.order_by(c.since, c.id))
-    return [PauseRow(row.public_id, row.scope, row.since, row.actor) for row in rows]
+    return [Pause(row.public_id, row.scope, row.since, row.actor) for row in rows]
 
 
 def insert_pause(

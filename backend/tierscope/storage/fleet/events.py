@@ -16,10 +16,10 @@ READABLE_FROM, READABLE_TO = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 3
 
 
 @dataclass(frozen=True, slots=True)
-class EventRow:
-    """One event; ids are the public ones."""
+class EventItem:
+    """A stored mark; ids are the public ones."""
 
-    id: int
+    id: str
     at: datetime
     kind: str
     text: str
@@ -53,12 +53,12 @@ def insert_event(
     return int(transaction.execute(insert(events).values(values).returning(events.c.id)).scalar_one())
 
 
-def delete_event(transaction: WriteTransaction, event_id: int) -> EventRow | None:
+def delete_event(transaction: WriteTransaction, event_id: int) -> EventItem | None:
     """Removes an event and returns it, with a time that Python can hold; None where there is none."""
     c = events.c
     statement = delete(events).where(c.id == event_id).returning(c.id, c.kind, c.text, c.author)
     row = transaction.execute(statement).one_or_none()
-    return None if row is None else EventRow(row.id, READABLE_FROM, row.kind, row.text, None, None, row.author)
+    return None if row is None else EventItem(str(row.id), READABLE_FROM, row.kind, row.text, None, None, row.author)
 
 
 def list_events(
@@ -70,7 +70,7 @@ def list_events(
     host: str | None,
     before: tuple[datetime, int] | None,
     limit: int,
-) -> list[EventRow]:
+) -> list[EventItem]:
     """Returns events of [start, end), newest first; `before` is (time, id) of the last one seen.
 
     Times that Python's calendar does not have are left out.
@@ -93,7 +93,7 @@ def list_events(
         at, event_id = before
         statement = statement.where((c.at < at) | ((c.at == at) & (c.id < event_id)))
     rows = session.execute(statement)
-    return [EventRow(row.id, row.at, row.kind, row.text, row.public_id, row.service, row.author) for row in rows]
+    return [EventItem(str(row.id), row.at, row.kind, row.text, row.public_id, row.service, row.author) for row in rows]
 
 
 def remembered_answer(

@@ -8,6 +8,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, select, text, tuple_
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.vocabulary import Severity
+from tierscope.domain.ledger.verdict import Confidence
 from tierscope.storage.tables import host_recent, host_services, hosts, services
 
 _COLUMNS = (
@@ -33,7 +36,7 @@ class HostRow:
     id: int
     public_id: str
     name: str
-    origin: str
+    origin: Origin
     labels: dict[str, str]
     last_seen_at: datetime | None
     last_end_at: datetime | None
@@ -49,7 +52,7 @@ class HostFilter:
     """Which hosts. `seen_after` and `seen_until` bound the last sighting; `retired` None = both."""
 
     service: str | None = None
-    origin: str | None = None
+    origin: Origin | None = None
     labels: tuple[tuple[str, str], ...] = ()
     seen_after: datetime | None = None
     seen_until: datetime | None = None
@@ -59,22 +62,21 @@ class HostFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class FindingRow:
-    """A finding that holds now."""
+class Finding:
+    """Something wrong or noteworthy on a host, with its cause and what to do about it."""
 
     id: str
-    severity: str
+    severity: Severity
     cause: str
     fix: str
-    confidence: str
+    confidence: Confidence
     since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class HostServiceRow:
-    """A service on a host."""
+class HostService:
+    """A service seen on this host."""
 
-    host_id: int
     id: str
     namespace: str
     name: str
@@ -82,6 +84,13 @@ class HostServiceRow:
     processes: int
     heat_measured: bool
     heat_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostServiceRow(HostService):
+    """A service on one of several hosts."""
+
+    host_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +180,17 @@ def read_host_services(session: ReadSession, host_ids: Sequence[int]) -> dict[in
     return found
 
 
-def read_findings(session: ReadSession, host_ids: Sequence[int]) -> dict[int, list[FindingRow]]:
+def read_findings(session: ReadSession, host_ids: Sequence[int]) -> dict[int, list[Finding]]:
     """Findings that hold now, the most severe first."""
     statement = text(
         "SELECT host_id, finding_id AS id, severity, cause, fix, confidence, since FROM findings"
         " WHERE host_id = ANY(:hosts) AND until IS NULL"
         " ORDER BY host_id, array_position(ARRAY['critical', 'warning', 'info'], severity), finding_id"
     )
-    found: dict[int, list[FindingRow]] = {}
+    found: dict[int, list[Finding]] = {}
     for row in session.execute(statement, {"hosts": list(host_ids)}).mappings():
         fields = {name: value for name, value in row.items() if name != "host_id"}
-        found.setdefault(row["host_id"], []).append(FindingRow(**fields))
+        found.setdefault(row["host_id"], []).append(Finding(**fields))
     return found
 
 

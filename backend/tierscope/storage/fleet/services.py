@@ -7,7 +7,8 @@ from datetime import datetime
 from sqlalchemy import select, text, tuple_
 
 from tierscope.core.database import ReadSession
-from tierscope.storage.access.teams import TeamName
+from tierscope.domain.base.figures import Origin
+from tierscope.storage.access.teams import TeamRef
 from tierscope.storage.tables import host_services, hosts, services, teams
 
 _COLUMNS = (
@@ -31,21 +32,21 @@ class ServiceRow:
     public_id: str
     namespace: str
     name: str
-    origin: str
+    origin: Origin
     last_seen_at: datetime | None
     owner_id: str | None = None
     owner_name: str | None = None
 
     @property
-    def owner_team(self) -> TeamName | None:
+    def owner_team(self) -> TeamRef | None:
         """The team that owns it."""
-        return None if self.owner_id is None else TeamName(self.owner_id, self.owner_name or "")
+        return None if self.owner_id is None else TeamRef(self.owner_id, self.owner_name or "")
 
 
 def list_services(
     session: ReadSession,
     *,
-    origin: str | None,
+    origin: Origin | None,
     host: str | None,
     after: tuple[str, str, int] | None,
     limit: int | None,

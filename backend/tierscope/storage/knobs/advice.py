@@ -13,6 +13,7 @@ from typing import Any, Literal
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.figures import Origin
 from tierscope.storage.base.facts import find_fact, store_fact
 
 _ROUND = "advice_round"
@@ -54,7 +55,7 @@ class GroupRow:
     decided_at: datetime | None
     decided_by: str | None
     note: str | None
-    origin: str
+    origin: Origin
     host_ids: tuple[str, ...]
     host_names: tuple[str, ...]
     service_ids: tuple[str, ...]

@@ -10,6 +10,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.notifications.content import SentAlert
+from tierscope.domain.notifications.groups import Reason
+from tierscope.domain.notifications.receivers import Kind
 from tierscope.storage.tables import notifications
 
 Status = Literal["waiting", "delivered", "dead"]
@@ -43,8 +45,8 @@ class NotificationRow:
     group_key: str
     group_labels: dict[str, str]
     receiver: str
-    kind: str
-    reason: str
+    kind: Kind
+    reason: Reason
     status: Status
     firing: int
     resolved: int

@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.buckets import hour_of
+from tierscope.domain.base.figures import Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class QualityRow(_Sums):
     number: int
     host_id: str
     name: str
-    origin: str
+    origin: Origin
     step_seconds: int
     start: datetime
     end: datetime

@@ -8,6 +8,7 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.jobs import due_table
 from tierscope.storage.base.dirty_buckets import backlog
+from tierscope.storage.base.partitions import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Installation:
     bodies there; None where it never ran, or never failed.
     """
 
-    storage: str
+    storage: Mode
     live_hosts: int
     simulated_hosts: int
     imported_hosts: int
@@ -45,7 +46,7 @@ def read_installation(session: ReadSession, now: datetime) -> Installation:
         )
     ).one()
     return Installation(
-        storage=str(row.storage or "native"),
+        storage=row.storage or "native",
         live_hosts=int(row.live),
         simulated_hosts=int(row.simulated),
         imported_hosts=int(row.imported),

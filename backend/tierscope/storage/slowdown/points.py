@@ -13,7 +13,7 @@ Source = Literal["ab_test", "prediction"]
 
 
 @dataclass(frozen=True, slots=True)
-class SlowdownPoint:
+class SlowdownPointItem:
     """A measurement; ids are the public ones, shares and losses in 0..1."""
 
     id: str
@@ -41,7 +41,7 @@ _SELECT = select(
 ).join(services, services.c.id == _c.service_id)
 
 
-def insert_point(transaction: WriteTransaction, service: int, point: SlowdownPoint) -> None:
+def insert_point(transaction: WriteTransaction, service: int, point: SlowdownPointItem) -> None:
     """Store a measurement of the service with this internal id."""
     values = {
         "public_id": point.id,
@@ -57,10 +57,10 @@ def insert_point(transaction: WriteTransaction, service: int, point: SlowdownPoi
     transaction.execute(insert(slowdown_points).values(values))
 
 
-def list_points(session: ReadSession, service_id: int) -> list[SlowdownPoint]:
+def list_points(session: ReadSession, service_id: int) -> list[SlowdownPointItem]:
     """Measurements of a service, newest first."""
     statement = _SELECT.where(_c.service_id == service_id).order_by(_c.measured_at.desc(), _c.id.desc())
-    return [SlowdownPoint(**row) for row in session.execute(statement).mappings()]
+    return [SlowdownPointItem(**row) for row in session.execute(statement).mappings()]
 
 
 def count_points(session: ReadSession, service_id: int) -> int:
@@ -68,10 +68,10 @@ def count_points(session: ReadSession, service_id: int) -> int:
     return len(session.execute(select(_c.id).where(_c.service_id == service_id)).all())
 
 
-def take_point(transaction: WriteTransaction, public_id: str) -> SlowdownPoint | None:
+def take_point(transaction: WriteTransaction, public_id: str) -> SlowdownPointItem | None:
     """Delete a measurement and return what it said; None where there is none."""
     row = transaction.execute(_SELECT.where(_c.public_id == public_id)).mappings().one_or_none()
     if row is None:
         return None
     transaction.execute(delete(slowdown_points).where(_c.public_id == public_id))
-    return SlowdownPoint(**row)
+    return SlowdownPointItem(**row)

@@ -11,11 +11,11 @@ from tierscope.domain.access.permissions import NEVER_A_SCOPE, OWNER, Permission
 from tierscope.storage.access import credentials as stored
 from tierscope.storage.access import users as stored_users
 from tierscope.storage.access.credentials import TokenRow
-from tierscope.storage.access.teams import TeamName, teams_of_user
+from tierscope.storage.access.teams import TeamRef, teams_of_user
 from tierscope.storage.access.users import UserRow
 from tierscope.usecases.access.tokens import Caller, NewToken, check_scopes, insert_secret
 
-__all__ = ["Account", "OwnTokens", "TeamName", "TokenRow", "UserRow", "require_person"]
+__all__ = ["Account", "OwnTokens", "TeamRef", "TokenRow", "UserRow", "require_person"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Account:
     """A user, its teams, and what tokens of its own may be made for."""
 
     user: UserRow
-    teams: tuple[TeamName, ...]
+    teams: tuple[TeamRef, ...]
     scopes: frozenset[Permission]
 
 

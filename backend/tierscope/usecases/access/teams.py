@@ -10,10 +10,10 @@ from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.access.permissions import OWNER
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.access import teams as stored
-from tierscope.storage.access.teams import OwnedKind, TeamName, TeamRow
+from tierscope.storage.access.teams import OwnedKind, TeamRef, TeamRow
 from tierscope.usecases.access.tokens import Caller, require_held
 
-__all__ = ["OwnedKind", "TeamChange", "TeamName", "TeamRow", "Teams"]
+__all__ = ["OwnedKind", "TeamChange", "TeamRef", "TeamRow", "Teams"]
 
 MAX_NAME_LENGTH = 100
 
@@ -34,7 +34,7 @@ class Teams:
         self._database = database
         self._clock = clock
 
-    def of_user(self, user_id: int) -> list[TeamName]:
+    def of_user(self, user_id: int) -> list[TeamRef]:
         """Returns the teams of a user (internal id) by name."""
         with self._database.read() as session:
             return stored.teams_of_user(session, user_id)
@@ -100,7 +100,7 @@ class Teams:
             stored.delete_team(transaction, team.id)
             self._audit(transaction, by, "team.delete", public_id, {"name": team.name})
 
-    def set_owner(self, service_id: str, team_id: str | None, *, by: Caller) -> TeamName | None:
+    def set_owner(self, service_id: str, team_id: str | None, *, by: Caller) -> TeamRef | None:
         """Says which team owns a service; None = nobody.
 
         Raises:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import BadRequest, Unprocessable
 from tierscope.domain.alerts.evaluating import UNKNOWN, evaluate, measure
 from tierscope.domain.alerts.frame import MINUTE_S, Floats, Frame, Ints
-from tierscope.domain.alerts.machine import LEVEL_NAMES, Level, Levels, follow, start_states
+from tierscope.domain.alerts.machine import LEVEL_NAMES, Level, Levels, StateName, follow, start_states
 from tierscope.domain.alerts.rules import CheckedRule, Rule, check_rule
 from tierscope.domain.alerts.spans import Span, bucket_levels, bucket_values, firing_minutes, levels_of, list_spans
-from tierscope.domain.alerts.vocabulary import AGE, all_series
-from tierscope.domain.base.figures import Resolution, TimeAxis, Window, gaps_to_none
+from tierscope.domain.alerts.vocabulary import AGE, ScopeKind, all_series
+from tierscope.domain.base.described import NAMES, Described
+from tierscope.domain.base.figures import Origin, Resolution, TimeAxis, Window, gaps_to_none
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, read_frame
 from tierscope.usecases.alerts.subjects import Fleet, Subject
 from tierscope.usecases.base.windows import parse_window
@@ -47,46 +48,48 @@ class BacktestRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanView:
+class BacktestSpan:
     """A stretch in one state; `to` None while it lasts."""
 
-    state: str
+    __pydantic_config__: ClassVar = NAMES
+
+    state: StateName
     from_: datetime
     to: datetime | None
-    value: float | None
+    value: Annotated[float | None, Described("When it began.")]
 
 
 @dataclass(frozen=True, slots=True)
-class SubjectView:
-    """One subject over the axis."""
+class BacktestSubject:
+    """One subject. Per bucket of the axis the value furthest towards the threshold, and the most severe state."""
 
-    kind: str
+    kind: ScopeKind
     id: str
     name: str
-    origin: str
+    origin: Origin
     values: tuple[float | None, ...]
     threshold: float | None
     recovery_threshold: float | None
-    states: tuple[str | None, ...]
-    spans: tuple[SpanView, ...]
+    states: tuple[StateName | None, ...]
+    spans: tuple[BacktestSpan, ...]
     fired: int
     firing_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class BacktestView:
-    """What the rule would have done."""
+class Backtest:
+    """What a rule would have done on stored history."""
 
     axis: TimeAxis
     unit: str
     threshold: float | None
-    subjects: tuple[SubjectView, ...]
+    subjects: tuple[BacktestSubject, ...]
     n_subjects: int
     n_firing_subjects: int
     fired: int
     resolved: int
     firing_seconds: int
-    coverage: float
+    coverage: Annotated[float, Described("Share of the minutes in which the condition had an answer.")]
     notes: tuple[str, ...]
 
 
@@ -112,7 +115,7 @@ class Backtests:
         self._database = database
         self._clock = clock
 
-    def run(self, asked: BacktestRequest) -> BacktestView:
+    def run(self, asked: BacktestRequest) -> Backtest:
         """Run a rule over stored minutes.
 
         Raises:
@@ -211,7 +214,7 @@ def _frame(
     return read_frame(session, checked.rule.scope.kind, subjects, wide, names, packed=True, late_used=late_used)
 
 
-def _view(asked: BacktestRequest, checked: CheckedRule, outcome: _Outcome) -> BacktestView:
+def _view(asked: BacktestRequest, checked: CheckedRule, outcome: _Outcome) -> Backtest:
     minutes = outcome.minutes
     step = next((step for step in _STEPS if len(minutes) / step <= asked.max_points), _STEPS[-1])
     axis, groups = _axis(minutes, step)
@@ -219,7 +222,7 @@ def _view(asked: BacktestRequest, checked: CheckedRule, outcome: _Outcome) -> Ba
     known = int(outcome.known.sum())
     cells = len(minutes) * len(outcome.subjects)
     row_of = {place: row for row, place in enumerate(np.sort(outcome.shown).tolist())}
-    return BacktestView(
+    return Backtest(
         axis=axis,
         unit=condition.unit_name,
         threshold=condition.threshold,
@@ -236,10 +239,10 @@ def _view(asked: BacktestRequest, checked: CheckedRule, outcome: _Outcome) -> Ba
     )
 
 
-def _subject_view(outcome: _Outcome, place: int, row: int, checked: CheckedRule, groups: Ints) -> SubjectView:
+def _subject_view(outcome: _Outcome, place: int, row: int, checked: CheckedRule, groups: Ints) -> BacktestSubject:
     upward = checked.condition.operator not in ("<", "<=")
     subject, levels, values = outcome.subjects[place], outcome.levels[row], outcome.values[row]
-    return SubjectView(
+    return BacktestSubject(
         subject.kind,
         subject.public_id,
         subject.name,
@@ -267,9 +270,9 @@ def _axis(minutes: Ints, step: int) -> tuple[TimeAxis, Ints]:
     return TimeAxis(window, resolutions.get(step, "1m"), float(step * MINUTE_S), times), groups
 
 
-def _span_view(span: Span) -> SpanView:
+def _span_view(span: Span) -> BacktestSpan:
     to = None if span.end is None else datetime.fromtimestamp(span.end * MINUTE_S, UTC)
-    return SpanView(LEVEL_NAMES[span.level], datetime.fromtimestamp(span.start * MINUTE_S, UTC), to, span.value)
+    return BacktestSpan(LEVEL_NAMES[span.level], datetime.fromtimestamp(span.start * MINUTE_S, UTC), to, span.value)
 
 
 def _notes(asked: BacktestRequest, checked: CheckedRule, subjects: Sequence[Subject], known: int) -> tuple[str, ...]:

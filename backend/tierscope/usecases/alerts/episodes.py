@@ -12,11 +12,20 @@ import numpy as np
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.alerts.condition import Condition
 from tierscope.domain.alerts.frame import MINUTE_S, Floats, Ints
-from tierscope.domain.alerts.machine import LEVEL_NAMES, Changes, Level, States
+from tierscope.domain.alerts.machine import LEVEL_NAMES, Changes, Level, StateName, States
 from tierscope.domain.alerts.rules import CheckedRule, Rule
 from tierscope.domain.alerts.templates import fill
 from tierscope.domain.alerts.units import write_value
-from tierscope.storage.alerts.rows import AlertRow, ChangeRow, append_changes, insert_alert, touch_alerts, update_alert
+from tierscope.storage.alerts.rows import (
+    AlertRow,
+    AlertState,
+    ChangeRow,
+    ChangeState,
+    append_changes,
+    insert_alert,
+    touch_alerts,
+    update_alert,
+)
 from tierscope.storage.alerts.rules import RuleRow
 from tierscope.usecases.alerts.subjects import Subject
 
@@ -120,14 +129,19 @@ class RuleEpisodes:
             changed["fired_at"] = at
         self._change(row, at, shown, changed)
 
-    def _shown(self, level: Level) -> str | None:
+    def _shown(self, level: Level) -> AlertState | None:
         """The state of the alert at a level; None where there is no alert."""
-        if level == Level.OK or (level == Level.NO_DATA and self.checked.rule.no_data != "alert"):
-            return None
-        return LEVEL_NAMES[level]
+        name = LEVEL_NAMES[level]
+        return None if name == "ok" or (name == "no_data" and self.checked.rule.no_data != "alert") else name
 
     def _open(
-        self, subject: Subject, fingerprint: str, at: datetime, value: float | None, before: str, state: str
+        self,
+        subject: Subject,
+        fingerprint: str,
+        at: datetime,
+        value: float | None,
+        before: StateName,
+        state: AlertState,
     ) -> None:
         rule = self.checked.rule
         labels = alert_labels(rule, subject)
@@ -159,7 +173,9 @@ class RuleEpisodes:
         self.open[fingerprint] = row
         self._note(row, at, "ok" if before == "no_data" else before, state, "")
 
-    def _change(self, row: AlertRow, at: datetime, state: str, changed: Mapping[str, Any], *, reason: str = "") -> None:
+    def _change(
+        self, row: AlertRow, at: datetime, state: AlertState, changed: Mapping[str, Any], *, reason: str = ""
+    ) -> None:
         update_alert(self.transaction, row.id, {"state": state, **changed})
         new = AlertRow(**{name: getattr(row, name) for name in AlertRow.__slots__} | {"state": state} | dict(changed))
         if state == "resolved":
@@ -168,7 +184,7 @@ class RuleEpisodes:
             self.open[row.fingerprint] = new
         self._note(new, at, row.state, state, reason)
 
-    def _note(self, row: AlertRow, at: datetime, before: str, after: str, reason: str) -> None:
+    def _note(self, row: AlertRow, at: datetime, before: ChangeState, after: ChangeState, reason: str) -> None:
         self._changes.append(
             ChangeRow(
                 row.id,

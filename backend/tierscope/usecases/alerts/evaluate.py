@@ -184,7 +184,7 @@ def _follow(standing: _Standing, frame: Frame, span: tuple[int, int], episodes: 
 
 def _store(transaction: WriteTransaction, standing: _Standing, reached: int) -> None:
     level = standing.states.level
-    counts = {name: int((level == Level[name.upper()]).sum()) for name in LEVEL_NAMES}
+    counts: dict[str, int] = {name: int((level == Level[name.upper()]).sum()) for name in LEVEL_NAMES}
     at = datetime.fromtimestamp(max(reached, standing.evaluated_to) * MINUTE_S, UTC)
     states = StoredStates(standing.row.version, at, pack_states(standing.ids, standing.states))
     store_states(transaction, standing.row.id, states, counts)

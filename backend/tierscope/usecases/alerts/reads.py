@@ -1,7 +1,6 @@
 """Alerts for lists, timelines and charts: with their history, what mutes them, and the minutes behind them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tierscope.core.database import ReadSession
@@ -11,16 +10,27 @@ from tierscope.domain.alerts.frame import MINUTE_S, Floats, Ints
 from tierscope.domain.alerts.rules import CheckedRule, check_rule
 from tierscope.domain.alerts.vocabulary import AGE
 from tierscope.domain.base.figures import Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.base.pages import Page
 from tierscope.domain.notifications.silences import FiringAlert, Muted, Muting
 from tierscope.storage.alerts import rows as stored
 from tierscope.storage.alerts.rows import AlertFilter, AlertRow, ChangeRow
 from tierscope.storage.alerts.rules import list_rules
 from tierscope.storage.notifications.routes import read_stored_routing
 from tierscope.storage.notifications.silences import (
-    Acknowledgement,
     acknowledgements_of,
     open_alerts,
     silences_in_force,
+)
+from tierscope.usecases.alerts.answers import (
+    Alert,
+    AlertDetail,
+    AlertMark,
+    AlertSpan,
+    AlertTimeline,
+    Evidence,
+    view_alert,
+    view_change,
+    view_span,
 )
 from tierscope.usecases.alerts.frames import read_frame
 from tierscope.usecases.alerts.subjects import Fleet
@@ -28,7 +38,7 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import decode_position
 from tierscope.usecases.base.windows import parse_window
 
-__all__ = ["AlertFilter", "AlertReads", "AlertView", "TimelineSpan"]
+__all__ = ["AlertFilter", "AlertReads"]
 
 MAX_SPANS = 2000
 MAX_MARKS = 1000
@@ -37,82 +47,13 @@ _AFTER = timedelta(minutes=30)
 _MOST = timedelta(hours=24)
 
 
-@dataclass(frozen=True, slots=True)
-class AlertView:
-    """An alert with what people and silences have done about it."""
-
-    row: AlertRow
-    rule_id: str | None
-    acknowledged: Acknowledgement | None
-    muted: Muted
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The value that the condition looks at, around the alert, and its threshold."""
-
-    axis: TimeAxis
-    series: tuple[Series, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AlertDetail:
-    """An alert with its history; `evidence` None where its rule or its subject is gone."""
-
-    alert: AlertView
-    history: tuple[ChangeRow, ...]
-    evidence: Evidence | None
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AlertPage:
-    """One page of alerts."""
-
-    items: tuple[AlertView, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineSpan:
-    """A stretch of an alert in one state; `to` None while it lasts."""
-
-    row: AlertRow
-    rule_id: str | None
-    state: str
-    from_: datetime
-    to: datetime | None
-    value: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineView:
-    """All stretches in a window."""
-
-    window: Window
-    spans: tuple[TimelineSpan, ...]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MarkView:
-    """A mark on a chart."""
-
-    at: datetime
-    to: datetime | None
-    severity: str
-    rule_name: str
-    alert_id: str
-    kind: str
-
-
 class AlertReads:
     """Reads of alerts."""
 
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def list(self, wanted: AlertFilter, *, limit: int, cursor: str | None) -> AlertPage:
+    def list(self, wanted: AlertFilter, *, limit: int, cursor: str | None) -> Page[Alert]:
         """Alerts, newest first.
 
         Raises:
@@ -124,7 +65,7 @@ class AlertReads:
             views = self._views(session, rows[:limit])
         more = len(rows) > limit
         last = rows[limit - 1] if more else None
-        return AlertPage(views, None if last is None else f"{last.started_at.timestamp():.6f}-{last.id}")
+        return Page(views, None if last is None else f"{last.started_at.timestamp():.6f}-{last.id}")
 
     def show(self, alert_id: str) -> AlertDetail:
         """One alert.
@@ -137,10 +78,10 @@ class AlertReads:
             if row is None:
                 raise NotFound(f"there is no alert {alert_id[:80]!r}", next_step="List them with GET /v1/alerts.")
             evidence, notes = self._evidence(session, row)
-            history = tuple(stored.changes_of(session, [row.id]))
+            history = tuple(map(view_change, stored.changes_of(session, [row.id])))
             return AlertDetail(self._views(session, [row])[0], history, evidence, notes)
 
-    def timeline(self, wanted: AlertFilter, *, from_: str | None, to: str | None) -> TimelineView:
+    def timeline(self, wanted: AlertFilter, *, from_: str | None, to: str | None) -> AlertTimeline:
         """The stretches of all alerts that were open in a window.
 
         Raises:
@@ -160,11 +101,11 @@ class AlertReads:
             for span in _stretches(row, public.get(row.rule_id or 0), by_alert.get(row.id, []), window)
         ]
         notes = (f"Only the first {MAX_SPANS} alerts of the window.",) if len(rows) == MAX_SPANS else ()
-        return TimelineView(window, tuple(spans), notes)
+        return AlertTimeline(window, tuple(spans), notes)
 
     def marks(
         self, *, host: str | None, service: str | None, from_: str | None, to: str | None
-    ) -> tuple[MarkView, ...]:
+    ) -> tuple[AlertMark, ...]:
         """When alerts of a host, or of a service and its hosts, fired and were resolved in a window.
 
         Raises:
@@ -180,13 +121,13 @@ class AlertReads:
         for row in rows:
             if row.fired_at is None:
                 continue
-            found.append(MarkView(row.fired_at, row.resolved_at, row.severity, row.rule_name, row.public_id, "fired"))
+            found.append(AlertMark(row.fired_at, row.resolved_at, row.severity, row.rule_name, row.public_id, "fired"))
             if row.resolved_at is not None and row.resolved_at < window.end:
-                resolved = MarkView(row.resolved_at, None, row.severity, row.rule_name, row.public_id, "resolved")
+                resolved = AlertMark(row.resolved_at, None, row.severity, row.rule_name, row.public_id, "resolved")
                 found.append(resolved)
         return tuple(sorted(found, key=lambda mark: (mark.at, mark.alert_id, mark.kind)))
 
-    def _views(self, session: ReadSession, rows: Sequence[AlertRow]) -> tuple[AlertView, ...]:
+    def _views(self, session: ReadSession, rows: Sequence[AlertRow]) -> tuple[Alert, ...]:
         if not rows:
             return ()
         now = self._context.clock()
@@ -201,7 +142,7 @@ class AlertReads:
             return Muted() if alert is None else muting.judge(alert.id, alert.labels)
 
         return tuple(
-            AlertView(
+            view_alert(
                 row, None if row.rule_id is None else public.get(row.rule_id), given.get(row.public_id), muted(row)
             )
             for row in rows
@@ -237,14 +178,15 @@ def _evidence_view(checked: CheckedRule, window: Window, minutes: Ints, values: 
     return Evidence(TimeAxis(window, "1m", float(MINUTE_S), times), tuple(series))
 
 
-def _stretches(row: AlertRow, rule_id: str | None, changes: Sequence[ChangeRow], window: Window) -> list[TimelineSpan]:
+def _stretches(row: AlertRow, rule_id: str | None, changes: Sequence[ChangeRow], window: Window) -> list[AlertSpan]:
     found = []
     for place, change in enumerate(changes):
-        if change.to_state == "resolved":
+        state = change.to_state
+        if state == "resolved" or state == "ok":  # noqa: PLR1714 - narrows the type
             continue
         to = changes[place + 1].at if place + 1 < len(changes) else None
         if change.at < window.end and (to is None or to > window.start):
-            found.append(TimelineSpan(row, rule_id, change.to_state, change.at, to, change.value))
+            found.append(view_span(row, rule_id, state, change, to))
     return found
 
 

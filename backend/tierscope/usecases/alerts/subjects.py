@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.rules import Scope
 from tierscope.domain.alerts.vocabulary import ScopeKind
+from tierscope.domain.base.figures import Origin
 from tierscope.storage.alerts.rule_sources import (
     SubjectHostRow,
     SubjectServiceRow,
@@ -22,7 +23,7 @@ class Subject:
     id: int
     public_id: str
     name: str
-    origin: str
+    origin: Origin
     labels: Mapping[str, str]
     known_from_s: float
     host_ids: tuple[int, ...] = ()
@@ -94,14 +95,14 @@ def _named(row: SubjectServiceRow, scope: Scope) -> bool:
     return bool({row.public_id, row.name, f"{row.namespace}/{row.name}"} & set(scope.services))
 
 
-def _has(hosts: Sequence[SubjectHostRow], origin: str) -> bool:
+def _has(hosts: Sequence[SubjectHostRow], origin: Origin) -> bool:
     return any(row.origin == origin for row in hosts)
 
 
 _FLEETS = {"live": 1, "import": 2, "simulated": 3}
 
 
-def _fleet(origin: str, hosts: Sequence[SubjectHostRow]) -> Subject:
+def _fleet(origin: Origin, hosts: Sequence[SubjectHostRow]) -> Subject:
     inside = [row for row in hosts if row.origin == origin]
     name = "fleet" if origin == "live" else f"fleet ({origin})"
     public_id = "fleet" if origin == "live" else f"fleet-{origin}"

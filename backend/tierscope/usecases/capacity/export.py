@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tierscope.core.tabular import Cell, FileFormat, write_table
-from tierscope.usecases.capacity.views import Capacity, ForecastView, PlanView
+from tierscope.usecases.capacity.views import Capacity, CapacityForecast, CapacityPlan
 
 _FIGURES = (
     "capacity_bytes",
@@ -38,7 +38,7 @@ def export_capacity(view: Capacity, file_format: FileFormat) -> bytes:
     return write_table((*columns, *ends), rows, file_format)
 
 
-def export_forecast(view: ForecastView, file_format: FileFormat) -> bytes:
+def export_forecast(view: CapacityForecast, file_format: FileFormat) -> bytes:
     """One row per day: points with what is excluded, then the days ahead."""
     ahead = ("median", "lo80", "hi80", "lo95", "hi95", "hi95_one_sided")
     nothing: tuple[Cell, ...] = (None,) * len(ahead)
@@ -49,7 +49,7 @@ def export_forecast(view: ForecastView, file_format: FileFormat) -> bytes:
     return write_table(columns, rows, file_format)
 
 
-def export_plan(view: PlanView, file_format: FileFormat) -> bytes:
+def export_plan(view: CapacityPlan, file_format: FileFormat) -> bytes:
     """One row per quarter; then one per kind of planned host and service on it; then what is unplaced."""
     columns = (
         *("part", "quarter", "tiering", "sku", "hosts", "lower_bound", "price", "service", "service_id"),
@@ -68,7 +68,7 @@ def export_plan(view: PlanView, file_format: FileFormat) -> bytes:
                 + (None,) * 7
                 for sku in quarter.by_sku
             ]
-    for tiering, hosts in ((False, view.packing.without), (True, view.packing.with_tiering)):
+    for tiering, hosts in ((False, view.packing.without), (True, view.packing.with_)):
         rows += [
             (
                 *("placed", "now", tiering, host.sku, host.count, None, None),

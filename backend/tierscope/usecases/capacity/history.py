@@ -12,7 +12,7 @@ from tierscope.domain.capacity.need import Advised, dram_need
 from tierscope.domain.capacity.shifts import Shift, find_shifts
 from tierscope.storage.base.retention import kept
 from tierscope.storage.capacity.rows import Kind, StoredDay
-from tierscope.storage.fleet.events import EventRow, list_events
+from tierscope.storage.fleet.events import EventItem, list_events
 from tierscope.usecases.capacity.views import CapacityChange, Excluded, HistoryDay, Metric
 
 DAY = timedelta(days=1)
@@ -47,7 +47,7 @@ def metric_value(stored: StoredDay, metric: Metric, advised: Advised | None) -> 
 
 
 def make_history(
-    stored: Sequence[StoredDay], metric: Metric, advised: Advised | None, events: Sequence[EventRow], *, today: date
+    stored: Sequence[StoredDay], metric: Metric, advised: Advised | None, events: Sequence[EventItem], *, today: date
 ) -> History:
     """The points up to yesterday with what is excluded, and why."""
     points = {
@@ -84,7 +84,7 @@ def make_history(
     return History(days, tuple(sorted(changes, key=lambda change: change.at)), usable)
 
 
-def read_events(session: ReadSession, kind: Kind, subject: str, start: datetime, end: datetime) -> list[EventRow]:
+def read_events(session: ReadSession, kind: Kind, subject: str, start: datetime, end: datetime) -> list[EventItem]:
     """Marks of a service; of host groups all marks of capacity that name no service."""
     service = subject if kind == "service" else None
     rows = list_events(session, start=start, end=end, service=service, host=None, before=None, limit=MAX_EVENTS)
@@ -92,7 +92,7 @@ def read_events(session: ReadSession, kind: Kind, subject: str, start: datetime,
 
 
 def _edits(
-    stored: Sequence[StoredDay], events: Sequence[EventRow]
+    stored: Sequence[StoredDay], events: Sequence[EventItem]
 ) -> dict[date, tuple[datetime, float | None, float | None, str | None]]:
     """Days on which memory was added or taken: as marked, and as the hosts' number and memory say."""
     found: dict[date, tuple[datetime, float | None, float | None, str | None]] = {}
@@ -118,7 +118,7 @@ def _shifts(values: Sequence[float | None]) -> tuple[Shift, ...]:
     return find_shifts(np.interp(x, x[there], known[there]))
 
 
-def _near(day: date, events: Sequence[EventRow]) -> str | None:
+def _near(day: date, events: Sequence[EventItem]) -> str | None:
     """The text of the event that is nearest to the start of the day."""
     at = _midnight(day)
     close = [event for event in events if -NEAR <= event.at - at < NEAR + DAY]

@@ -15,12 +15,12 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.forecasts import Outlook
 from tierscope.usecases.capacity.reads import FRESH, read_outlooks
 from tierscope.usecases.capacity.views import (
-    PackingView,
+    CapacityPlan,
+    Packing,
     PlacedService,
     PlanDemand,
     PlannedHost,
     PlanQuarter,
-    PlanView,
     SkuHosts,
     Unplaced,
 )
@@ -68,7 +68,7 @@ class CapacityPlans:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def plan(self, asked: Asked) -> PlanView:
+    def plan(self, asked: Asked) -> CapacityPlan:
         """Pack the fleet as it is now and at the end of each quarter, without and with tiering.
 
         Raises:
@@ -104,9 +104,9 @@ class CapacityPlans:
         assert first is not None
         demands = [_demand(one, 0, asked.headroom_ratio) for one in known]
         names = {one.service.public_id: one.name for one in known}
-        return PlanView(
+        return CapacityPlan(
             quarters=tuple(quarters),
-            packing=PackingView(
+            packing=Packing(
                 _hosts(first[0], [demand.without_tiering() for demand in demands], names),
                 _hosts(first[1], demands, names),
             ),

@@ -41,10 +41,11 @@ from tierscope.usecases.capacity.hours import DAY
 from tierscope.usecases.capacity.views import (
     BacktestScore,
     Capacity,
+    CapacityForecast,
     CapacitySubject,
     CapacitySubjectRef,
-    ForecastView,
     Metric,
+    Widened,
 )
 
 FRESH = timedelta(days=8)
@@ -88,7 +89,7 @@ class CapacityReads:
         )
         return Capacity(_window(newest, now), group_by, groupings, subjects, _notes(newest, subjects))
 
-    def forecast(self, kind: str, subject: str, metric: Metric, *, horizon_days: int) -> ForecastView:
+    def forecast(self, kind: str, subject: str, metric: Metric, *, horizon_days: int) -> CapacityForecast:
         """The forecast of one subject, made now.
 
         Raises:
@@ -108,7 +109,7 @@ class CapacityReads:
         outlook = outline(made, threshold_of(stored, metric), days_ahead)
         window = window_of(history)
         forecast = made if isinstance(made, Forecast) else None
-        return ForecastView(
+        return CapacityForecast(
             subject=ref,
             metric=metric,
             unit="bytes",
@@ -117,9 +118,7 @@ class CapacityReads:
             forecast=() if forecast is None or history.last_day is None else forecast_lines(forecast, history.last_day),
             method=None if forecast is None else forecast.method,
             backtest=() if forecast is None else tuple(BacktestScore(name, mase) for name, mase in forecast.scores),
-            widened=None
-            if forecast is None or forecast.widened is None
-            else {"by_backtest": forecast.widened[0], "in_all": forecast.widened[1]},
+            widened=None if forecast is None or forecast.widened is None else Widened(*forecast.widened),
             changes=history.changes,
             growth_bytes_per_day=growth_figure(outlook, window, NOT_MADE),
             exhaustion=exhaustion_view(outlook, window, NOT_MADE),

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from tierscope.domain.base.described import Described
+from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import Figure, Window
 
 Metric = Literal["resident", "hot", "dram_need"]
@@ -110,7 +110,15 @@ class CapacityChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastView:
+class Widened:
+    """By how much the model's own intervals were stretched so that they held on days that it had not seen."""
+
+    by_backtest: Annotated[float, Described("What the model's own intervals missed by on days that it had not seen.")]
+    in_all: Annotated[float, Described("With the disagreement of methods that did about as well.")]
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityForecast:
     """The answer about one subject and metric."""
 
     subject: CapacitySubjectRef
@@ -118,10 +126,10 @@ class ForecastView:
     unit: str
     window: Window
     history: tuple[HistoryDay, ...]
-    forecast: tuple[ForecastDay, ...]
+    forecast: Annotated[tuple[ForecastDay, ...], Described("Empty where it was refused.")]
     method: str | None
     backtest: tuple[BacktestScore, ...]
-    widened: dict[str, float] | None
+    widened: Widened | None
     changes: tuple[CapacityChange, ...]
     growth_bytes_per_day: Figure
     exhaustion: Exhaustion
@@ -153,11 +161,13 @@ class PlannedHost:
 
 
 @dataclass(frozen=True, slots=True)
-class PackingView:
+class Packing:
     """The fleet now, packed without and with tiering."""
 
+    __pydantic_config__: ClassVar = NAMES
+
     without: tuple[PlannedHost, ...]
-    with_tiering: tuple[PlannedHost, ...]
+    with_: tuple[PlannedHost, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +223,11 @@ class PlanDemand:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanView:
+class CapacityPlan:
     """The answer of the plan."""
 
     quarters: tuple[PlanQuarter, ...]
-    packing: PackingView
+    packing: Packing
     demands: tuple[PlanDemand, ...]
     unplaced: tuple[Unplaced, ...]
     loss_target: float | None

@@ -7,9 +7,9 @@ from typing import Literal
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import make_grid
-from tierscope.domain.base.figures import TimeAxis, Window, gaps_to_none
+from tierscope.domain.base.figures import Origin, TimeAxis, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import CounterKind, nominal_step
-from tierscope.domain.counters.names import CounterName, describe_counter, match_counters
+from tierscope.domain.counters.names import CounterName, KnownCounter, describe_counter, match_counters
 from tierscope.domain.counters.series import Lines, binned_lines, raw_lines
 from tierscope.storage.counters.schemas import host_layout_ids, read_layouts
 from tierscope.storage.fleet.hosts import HostRow
@@ -42,7 +42,7 @@ class CounterAnswer:
     """Series of one name on one time axis."""
 
     host_id: str
-    origin: str
+    origin: Origin
     name: str
     window: Window
     axis: TimeAxis
@@ -54,7 +54,7 @@ class CounterAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CounterNames:
-    """Names of the newest layout."""
+    """All counters of a host at its newest layout."""
 
     host_id: str
     items: tuple[CounterName, ...]
@@ -128,7 +128,13 @@ class CounterReads:
 
 
 def _read(
-    session: ReadSession, host: HostRow, names: Sequence[CounterName], window: Window, *, now: datetime, max_points: int
+    session: ReadSession,
+    host: HostRow,
+    names: Sequence[KnownCounter],
+    window: Window,
+    *,
+    now: datetime,
+    max_points: int,
 ) -> tuple[TimeAxis, Lines | None]:
     """Lines from the best source: rollups for long or old windows where the counters have them, else samples."""
     if not samples_fit(window, now) and any(counter.rolled_up for counter in names):
@@ -147,7 +153,7 @@ def _read(
     return grid.axis(), binned_lines(block, grid, tuple(kinds[key] for key in block.keys))
 
 
-def _series(counter: CounterName, lines: Lines) -> CounterSeries:
+def _series(counter: KnownCounter, lines: Lines) -> CounterSeries:
     column = lines.keys.index(counter.key)
     monotonic = counter.kind == "counter"
     return CounterSeries(

@@ -11,7 +11,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.figures import Window
 from tierscope.domain.counters.monotonic import parse_key
-from tierscope.domain.counters.names import CounterName, describe_counter
+from tierscope.domain.counters.names import KnownCounter, describe_counter
 from tierscope.domain.counters.series import Lines, binned_lines
 from tierscope.domain.sensitivity.kind_residency import Name
 from tierscope.storage.base.subjects import SubjectHost, SubjectService
@@ -72,7 +72,7 @@ def read_service_lines(
     return found
 
 
-def _counters(session: ReadSession, host: SubjectHost, scopes: Sequence[str], wanted: Wanted) -> list[CounterName]:
+def _counters(session: ReadSession, host: SubjectHost, scopes: Sequence[str], wanted: Wanted) -> list[KnownCounter]:
     layouts = read_layouts(session, host_layout_ids(session, host.id))
     starts = tuple(f"{scope}|" for scope in scopes)
     found = set()
@@ -88,7 +88,7 @@ def _counters(session: ReadSession, host: SubjectHost, scopes: Sequence[str], wa
 def _lines(
     session: ReadSession,
     host: SubjectHost,
-    counters: Sequence[CounterName],
+    counters: Sequence[KnownCounter],
     window: Window,
     grid: Grid,
     *,
@@ -104,7 +104,7 @@ def _lines(
     return binned_lines(block, grid, tuple(kinds[key] for key in block.keys))
 
 
-def _by_name(host: SubjectHost, counters: Sequence[CounterName], lines: Lines | None) -> HostLines:
+def _by_name(host: SubjectHost, counters: Sequence[KnownCounter], lines: Lines | None) -> HostLines:
     values: dict[Name, Floats] = {}
     per_s: dict[Name, Floats] = {}
     kinds = {counter.key: counter.kind for counter in counters}

@@ -10,7 +10,7 @@ from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import nominal_step
-from tierscope.domain.counters.names import CounterName, describe_counter
+from tierscope.domain.counters.names import KnownCounter, describe_counter
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.series import Lines, binned_lines
 from tierscope.domain.counters.service_metrics import NAMES, SOURCE, HostMetrics, combine, count_reporting
@@ -23,7 +23,7 @@ from tierscope.usecases.counters.sources import read_rollup_lines, read_samples,
 
 MAX_HOSTS = 100
 _NOMINAL_SECONDS = 60.0
-Sender = tuple[int, list[CounterName]]
+Sender = tuple[int, list[KnownCounter]]
 """A host by its id, and what it sends of the service."""
 _NOT_MAPPED = (
     "No host sends throughput, load or latency of this service. Map them under `[[service_metrics]]` in the agent's"
@@ -97,7 +97,7 @@ def _find_senders(session: ReadSession, hosts: list[SubjectHost], wanted: frozen
 
 def _read_hosts(
     session: ReadSession,
-    senders: list[tuple[int, list[CounterName]]],
+    senders: list[tuple[int, list[KnownCounter]]],
     window: Window,
     *,
     now: datetime,
@@ -119,7 +119,7 @@ def _read_hosts(
     return axis, hosts
 
 
-def _of_samples(block: Block, counters: list[CounterName], grid: Grid) -> HostMetrics:
+def _of_samples(block: Block, counters: list[KnownCounter], grid: Grid) -> HostMetrics:
     kinds = {counter.key: counter.kind for counter in counters}
     return _of_lines(binned_lines(block, grid, tuple(kinds[key] for key in block.keys)))
 

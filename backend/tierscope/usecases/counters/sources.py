@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import make_grid
 from tierscope.domain.base.figures import TimeAxis, Window
-from tierscope.domain.counters.names import CounterName
+from tierscope.domain.counters.names import KnownCounter
 from tierscope.domain.counters.packing import Block, join_blocks
 from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup
 from tierscope.domain.counters.series import Lines, rollup_lines
@@ -52,7 +52,7 @@ def read_samples(session: ReadSession, host_id: int, keys: Sequence[str], window
 
 
 def read_rollup_lines(
-    session: ReadSession, host_id: int, names: Sequence[CounterName], window: Window, *, now: datetime, max_points: int
+    session: ReadSession, host_id: int, names: Sequence[KnownCounter], window: Window, *, now: datetime, max_points: int
 ) -> tuple[TimeAxis, Lines | None]:
     """Lines of those counters that are kept beyond samples, from the finest table that covers the window."""
     span, age = window.end - window.start, now - window.start

@@ -9,12 +9,13 @@ import numpy.typing as npt
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Window, absent, gaps_to_none
+from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.curve.bands import ServedBand
 from tierscope.domain.curve.density import Bounded, Densities, densities
 from tierscope.domain.curve.trace_samples import MIN_PAGES
 from tierscope.domain.heat import judge_enough
 from tierscope.domain.heat.aggregate import COVERAGE_GOOD
-from tierscope.domain.heat.rows import KINDS
+from tierscope.domain.heat.rows import KINDS, PAGE_KINDS
 from tierscope.domain.ratio import RATIOS
 from tierscope.usecases.curve.lru import LruCurve
 from tierscope.usecases.curve.pages import NoCurve, PagesOfHosts
@@ -67,10 +68,10 @@ class ServedAtRatio:
 
 
 @dataclass(frozen=True, slots=True)
-class DensityView:
+class KindDensity:
     """One page kind: its shares, and accesses per byte beside the mean of all memory."""
 
-    kind: str
+    kind: PageKind
     bytes_ratio: Figure
     accesses_ratio: Figure
     density: Figure
@@ -161,7 +162,7 @@ def absent_ratios(nothing: NoCurve, window: Window) -> tuple[ServedAtRatio, ...]
     return tuple(ServedAtRatio(name, share, figure) for name, share in RATIOS)
 
 
-def view_densities(pages: PagesOfHosts, evidence: Evidence) -> tuple[tuple[DensityView, ...], Figure]:
+def view_densities(pages: PagesOfHosts, evidence: Evidence) -> tuple[tuple[KindDensity, ...], Figure]:
     """Density of each page kind, and log2 of that of anon over that of file."""
     if pages.samples.method.is_sampler and any(host.resident_by_kind is None for host in pages.hosts.values()):
         reason = (
@@ -172,14 +173,14 @@ def view_densities(pages: PagesOfHosts, evidence: Evidence) -> tuple[tuple[Densi
     if found is None:
         return (), absent(LOG2, "log2_ratio", "not_enough_data", "No accesses were counted.", window=evidence.window)
     views = tuple(
-        DensityView(
-            KINDS[item.kind],
+        KindDensity(
+            PAGE_KINDS[item.kind - 1],
             _figure(evidence, "curve.bytes_ratio/1", "ratio", item.bytes_ratio),
             _figure(evidence, "curve.accesses_ratio/1", "ratio", item.accesses_ratio),
             _figure(evidence, DENSITY, "1", item.density),
         )
         for item in found.kinds
-        if KINDS[item.kind]
+        if item.kind
     )
     return views, _log2(pages, found, evidence)
 

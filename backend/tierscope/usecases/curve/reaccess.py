@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from tierscope.domain.base.figures import Figure, Interval, Window, absent, gaps_to_none
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import Figure, Interval, Origin, Window, absent, gaps_to_none
+from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.curve import reaccess
 from tierscope.domain.curve.reaccess import LENGTHS, Band, Curve
 from tierscope.domain.heat import judge_enough
-from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, HeatSeries, Method
+from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, PAGE_KINDS, HeatSeries, Method
 from tierscope.storage.base.subjects import SubjectService
 from tierscope.storage.curve.reuse_intervals import GapBlock, read_gaps
 from tierscope.usecases.base.context import ReadContext
@@ -22,6 +24,7 @@ from tierscope.usecases.heat.figures import Evidence
 from tierscope.usecases.heat.sources import read_heat
 
 Clock = Literal["last_access", "turned_cold"]
+Kind = Literal["all"] | PageKind
 LAGS = (1, 2, 5, 10, 20)
 NEEDED_INTERVALS = 60
 GROUNDING = "L Kaplan-Meier, Aalen-Johansen; A cold after 2 idle intervals"
@@ -36,34 +39,34 @@ FROM_LAG = (
 
 
 @dataclass(frozen=True, slots=True)
-class CurveView:
-    """One curve: share re-accessed within 1..63 intervals. None where nothing was left to watch."""
+class RevisitCurve:
+    """Share of memory re-accessed within each lag, with its band over hosts; null where nothing was left to watch."""
 
-    kind: str
-    clock: Clock
-    method: str
+    kind: Kind
+    clock: Annotated[Clock, Described("Lag since the last access, or since the memory turned cold.")]
+    method: Annotated[str, Described("kaplan_meier, or cumulative_incidence where unmaps compete.")]
     share: tuple[float | None, ...]
     lo: tuple[float | None, ...]
     hi: tuple[float | None, ...]
     at_risk_bytes: tuple[float, ...]
     last_known_lag: int
-    figures: tuple[Figure, ...]
+    figures: Annotated[tuple[Figure, ...], Described("At lags of 1, 2, 5, 10 and 20 intervals.")]
 
 
 @dataclass(frozen=True, slots=True)
-class RevisitView:
+class Revisit:
     """The answer of the route."""
 
     service_id: str
-    origin: str
+    origin: Origin
     method: str
     backend: str
     granularity: str
     interval_seconds: float | None
     window: Window
-    lags: tuple[int, ...]
-    curves: tuple[CurveView, ...]
-    missing: Figure | None
+    lags: Annotated[tuple[int, ...], Described("Intervals, for all curves.")]
+    curves: tuple[RevisitCurve, ...]
+    missing: Annotated[Figure | None, Described("Why there are no curves.")]
     other_methods: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -84,7 +87,7 @@ class RevisitReads:
         method: str | None,
         from_: str | None,
         to: str | None,
-    ) -> RevisitView:
+    ) -> Revisit:
         """Curves of all memory and of each page kind, by one method.
 
         Raises:
@@ -136,14 +139,14 @@ def _view(
     window: Window,
     shown: _Shown,
     others: tuple[str, ...],
-) -> RevisitView:
+) -> Revisit:
     missing = _missing(method, window, shown)
-    curves: tuple[CurveView, ...] = ()
+    curves: tuple[RevisitCurve, ...] = ()
     if method is not None and missing is None:
         evidence = _gather(blocks, method, window)
-        kinds = [kind for kind in KINDS[1:] if any(kind in block.kinds for block in blocks)]
+        kinds: list[Kind] = [kind for kind in PAGE_KINDS if any(kind in block.kinds for block in blocks)]
         curves = tuple(_curve(blocks, kind, shown, evidence) for kind in (["all", *kinds] if len(kinds) > 1 else kinds))
-    return RevisitView(
+    return Revisit(
         service_id=service.public_id,
         origin=service.origin,
         method="none" if method is None else method.family,
@@ -195,7 +198,7 @@ def _gather(blocks: Sequence[GapBlock], method: Method, window: Window) -> Evide
     return Evidence(method.family, window, len(by_host), longest, coverage, enough.grade or "early", warnings, None, ())
 
 
-def _curve(blocks: Sequence[GapBlock], kind: str, shown: _Shown, evidence: Evidence) -> CurveView:
+def _curve(blocks: Sequence[GapBlock], kind: Kind, shown: _Shown, evidence: Evidence) -> RevisitCurve:
     hosts = list(gaps_by_host(blocks, kind).values())
     shift = shown.idle_intervals if shown.clock == "turned_cold" else None
     pooled = sum(hosts[1:], hosts[0])
@@ -207,7 +210,7 @@ def _curve(blocks: Sequence[GapBlock], kind: str, shown: _Shown, evidence: Evide
         curve = replace(curve, share=np.where(hidden, np.nan, curve.share))
         band = replace(band, lo=np.where(hidden, np.nan, band.lo), hi=np.where(hidden, np.nan, band.hi))
     known = np.flatnonzero(np.isfinite(curve.share))
-    return CurveView(
+    return RevisitCurve(
         kind=kind,
         clock=shown.clock,
         method=curve.method,

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.base.figures import Figure, Window, absent
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import Figure, Origin, Window, absent
 from tierscope.domain.curve.bands import ServedBand, serve_by_sample, serve_exactly
 from tierscope.domain.curve.hit_ratio import DRAM_SHARES
 from tierscope.domain.heat.rows import BACKENDS, HeatSeries, Method
@@ -20,7 +22,7 @@ from tierscope.usecases.curve.answers import (
     LOG2,
     LRU_NOTE,
     SERVED,
-    DensityView,
+    KindDensity,
     ServedAtRatio,
     ServedCurve,
     absent_ratios,
@@ -50,25 +52,25 @@ def serve(pages: PagesOfHosts, shares: Floats) -> ServedBand | NoCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class ServedView:
+class Curve:
     """The answer of the route."""
 
     service_id: str
-    origin: str
+    origin: Origin
     method: str
     backend: str
     window: Window
     interval_seconds: float | None
-    sampled_ratio: float | None
+    sampled_ratio: Annotated[float | None, Described("Share of the pages that the hash selects, the mean over pages.")]
     n_hosts: int
     n_pages: int
-    n_accesses: int | None
-    traffic_coverage: float | None
+    n_accesses: Annotated[int | None, Described("Counted accesses; null where the back end counts none.")]
+    traffic_coverage: Annotated[float | None, Described("Share of the traffic on pages with samples; null if all is.")]
     curves: tuple[ServedCurve, ...]
     at_ratios: tuple[ServedAtRatio, ...]
-    density: tuple[DensityView, ...]
+    density: tuple[KindDensity, ...]
     log2_density_anon_file: Figure
-    missing: Figure | None
+    missing: Annotated[Figure | None, Described("Why there is no curve of accesses.")]
     other_methods: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -88,7 +90,7 @@ class CurveReads:
         method: str | None,
         from_: str | None,
         to: str | None,
-    ) -> ServedView:
+    ) -> Curve:
         """The curves of a service by one method, of all its memory or of one page kind.
 
         Raises:
@@ -116,7 +118,7 @@ def _view(
     *,
     kind: str | None,
     lru: LruCurve | None,
-) -> ServedView:
+) -> Curve:
     samples = found.samples
     pages: PagesOfHosts | NoCurve = NoCurve("not_collected", NOT_SAMPLED)
     if samples is not None:
@@ -124,7 +126,7 @@ def _view(
     curves = () if lru is None else (view_lru(lru, DRAM_SHARES),)
     notes = () if lru is None else (LRU_NOTE,)
     by = samples.method if samples is not None else None if lru is None else lru.method
-    head = ServedView(
+    head = Curve(
         service_id=service.public_id,
         origin=service.origin,
         method="none" if by is None else by.family,
@@ -165,7 +167,7 @@ def _view(
     )
 
 
-def _without(head: ServedView, nothing: NoCurve) -> ServedView:
+def _without(head: Curve, nothing: NoCurve) -> Curve:
     """The answer without a curve of accesses, and why."""
     return replace(
         head,

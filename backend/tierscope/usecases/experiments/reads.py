@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from tierscope.core.errors import BadRequest, NotFound
+from tierscope.domain.base.pages import Page
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
 from tierscope.storage.base.subjects import find_service
 from tierscope.storage.experiments.rows import ArmHost, ExperimentRow, arm_hosts, find_experiment, list_experiments
@@ -15,7 +16,7 @@ from tierscope.usecases.base.subjects import decode_position
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.experiments.answer import make_answer, state_of
 from tierscope.usecases.experiments.plan import make_plan
-from tierscope.usecases.experiments.views import Experiment, ExperimentItem, ExperimentPage, ExperimentPlan
+from tierscope.usecases.experiments.views import Experiment, ExperimentItem, ExperimentPlan
 
 FROZEN = TypeAdapter(Experiment)
 PLAN_WINDOW = timedelta(days=7)
@@ -49,7 +50,7 @@ class ExperimentReads:
         state: Literal["planned", "running", "ended"] | None,
         limit: int,
         cursor: str | None,
-    ) -> ExperimentPage:
+    ) -> Page[ExperimentItem]:
         """Experiments, newest first.
 
         Raises:
@@ -61,7 +62,7 @@ class ExperimentReads:
             rows = list_experiments(session, service=service, state=state, now=now, before=before, limit=limit)
             hosts = arm_hosts(session, [row.id for row in rows])
         items = tuple(self._summary(row, hosts[row.id]) for row in rows)
-        return ExperimentPage(items, str(rows[-1].id) if len(rows) == limit else None)
+        return Page(items, str(rows[-1].id) if len(rows) == limit else None)
 
     def plan(
         self, service_id: str, *, metric: str, effect_ratio: float, from_: str | None, to: str | None

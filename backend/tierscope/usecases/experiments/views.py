@@ -141,14 +141,6 @@ class ExperimentItem:
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentPage:
-    """A page of the list."""
-
-    items: tuple[ExperimentItem, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class StartedExperiment:
     """A new experiment, and which hosts of the service are in no arm."""
 

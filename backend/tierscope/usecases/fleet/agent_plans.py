@@ -14,11 +14,11 @@ from tierscope.core.errors import Conflict
 from tierscope.domain.heat.plan import NO_PLAN, Chosen, HostPlan, choose_hosts, plan_host
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import agent_plans as stored
-from tierscope.storage.fleet.agent_plans import PauseRow, PauseScope
+from tierscope.storage.fleet.agent_plans import Pause, PauseScope
 from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.usecases.base.subjects import require_subject_host
 
-__all__ = ["AgentConfig", "AgentPlans", "PauseInfo", "PauseRow", "Switched", "read_pause_state"]
+__all__ = ["AgentConfig", "AgentPlans", "Pause", "PauseInfo", "SwitchAnswer", "read_pause_state"]
 
 INTERVAL_SECONDS = 60
 CONFIG_VERSION = 1
@@ -56,11 +56,11 @@ class AgentConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class SwitchAnswer:
     """What a command at the kill switch did: how many pauses began or ended."""
 
     changed: int
-    pauses: tuple[PauseRow, ...]
+    pauses: tuple[Pause, ...]
 
 
 class AgentPlans:
@@ -80,12 +80,12 @@ class AgentPlans:
             plan = self._plan(session, host)
         return AgentConfig(INTERVAL_SECONDS, state.paused, not state.heat_paused, plan, CONFIG_VERSION)
 
-    def pauses(self) -> list[PauseRow]:
+    def pauses(self) -> list[Pause]:
         """All pauses that hold, oldest first."""
         with self._database.read() as session:
             return stored.read_pauses(session)
 
-    def pause(self, host: str | None, *, heat_only: bool, actor: str) -> Switched:
+    def pause(self, host: str | None, *, heat_only: bool, actor: str) -> SwitchAnswer:
         """Stop the agent of one host, or of all (None): at its next look, within some minutes.
 
         Raises:
@@ -99,9 +99,9 @@ class AgentPlans:
             detail = {"scope": scope, "changed": int(changed)}
             row = stored_access.AuditRow(now, actor, "agents.pause", host or "*", detail)
             stored_access.append_audit(transaction, row)
-            return Switched(int(changed), tuple(stored.read_pauses(transaction)))
+            return SwitchAnswer(int(changed), tuple(stored.read_pauses(transaction)))
 
-    def resume(self, host: str | None, *, heat_only: bool, actor: str) -> Switched:
+    def resume(self, host: str | None, *, heat_only: bool, actor: str) -> SwitchAnswer:
         """End the pauses of one host, or every pause (None).
 
         Raises:
@@ -123,7 +123,7 @@ class AgentPlans:
             detail = {"scopes": list(scopes), "changed": changed}
             audit = stored_access.AuditRow(now, actor, "agents.resume", host or "*", detail)
             stored_access.append_audit(transaction, audit)
-            return Switched(changed, tuple(stored.read_pauses(transaction)))
+            return SwitchAnswer(changed, tuple(stored.read_pauses(transaction)))
 
     def _plan(self, session: ReadSession, host: HostIdentity) -> HostPlan:
         """The host's plan. Recordings and simulations have none: they send what was recorded."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import tierscope
+from tierscope.domain.base.pages import Page
 from tierscope.domain.fleet.agent_versions import Standing, is_supported, oldest_supported, read_release, standing
 from tierscope.storage.fleet import agent_versions as stored
 from tierscope.usecases.base.context import ReadContext
@@ -21,16 +22,22 @@ class _Release:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VersionView(_Release):
-    """A release in use."""
+class AgentVersion(_Release):
+    """A release in use. Version null: hosts that have sent nothing yet.
+
+    `behind` is supported; `too_old`, `ahead` (newer than the service) and `unknown` are not. `hosts` is a count now.
+    """
 
     hosts: int
     first_seen: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostVersionView(_Release):
-    """The release of one host's agent."""
+class HostAgentVersion(_Release):
+    """The release of one host's agent.
+
+    `refused_at`: when its newest batch was refused because the service cannot read its `protocol`; it keeps its spool.
+    """
 
     host_id: str
     name: str
@@ -40,33 +47,25 @@ class HostVersionView(_Release):
 
 
 @dataclass(frozen=True, slots=True)
-class HostVersionPage:
-    """One page of hosts, by name."""
-
-    items: tuple[HostVersionView, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class AgentVersionsView:
-    """All releases in use, newest first, and a page of hosts."""
+class AgentVersions:
+    """Releases in use, newest first, and hosts by name. `protocol`: what this service reads."""
 
     service_version: str
     protocol: int
     oldest_supported: str | None
     refused_hosts: int
-    versions: tuple[VersionView, ...]
-    hosts: HostVersionPage
+    versions: tuple[AgentVersion, ...]
+    hosts: Page[HostAgentVersion]
 
 
-class AgentVersions:
+class AgentVersionReads:
     """Reads of agents' releases."""
 
     def __init__(self, context: ReadContext) -> None:
         self._database = context.database
         self._service = tierscope.__version__
 
-    def read(self, *, version: str | None, outdated: bool | None, limit: int, cursor: str | None) -> AgentVersionsView:
+    def read(self, *, version: str | None, outdated: bool | None, limit: int, cursor: str | None) -> AgentVersions:
         """Releases in use, and hosts: all, those of one release, or those that are behind (or are not).
 
         Raises:
@@ -83,13 +82,13 @@ class AgentVersions:
             refused = stored.count_refused(session)
         more = encode_cursor(hosts[limit - 1].name, hosts[limit - 1].number) if len(hosts) > limit else None
         ordered = sorted(rows, key=lambda row: (read_release(row.version) or (-1, 0, 0), row.version or ""))
-        return AgentVersionsView(
+        return AgentVersions(
             service_version=self._service,
             protocol=SCHEMA_VERSION,
             oldest_supported=oldest_supported(self._service),
             refused_hosts=refused,
             versions=tuple(self._version(row) for row in reversed(ordered)),
-            hosts=HostVersionPage(tuple(self._host(row) for row in hosts[:limit]), more),
+            hosts=Page(tuple(self._host(row) for row in hosts[:limit]), more),
         )
 
     def _wanted(
@@ -106,9 +105,9 @@ class AgentVersions:
     def _is_outdated(self, version: str | None) -> bool:
         return standing(version, self._service) in ("behind", "too_old")
 
-    def _version(self, row: stored.VersionRow) -> VersionView:
+    def _version(self, row: stored.VersionRow) -> AgentVersion:
         found = standing(row.version, self._service)
-        return VersionView(
+        return AgentVersion(
             version=row.version,
             hosts=row.hosts,
             first_seen=row.first_seen,
@@ -118,10 +117,10 @@ class AgentVersions:
             protocol=None if row.version is None else SCHEMA_VERSION,
         )
 
-    def _host(self, row: stored.HostVersionRow) -> HostVersionView:
+    def _host(self, row: stored.HostVersionRow) -> HostAgentVersion:
         found = standing(row.version, self._service)
         known = None if row.version is None else SCHEMA_VERSION
-        return HostVersionView(
+        return HostAgentVersion(
             host_id=row.host_id,
             name=row.name,
             version=row.version,

@@ -1,5 +1,7 @@
 """Events: deploys, knob changes and whatever else people mark on charts."""
 
+import base64
+import binascii
 import hashlib
 import json
 from dataclasses import dataclass
@@ -7,13 +9,14 @@ from datetime import datetime, timedelta
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
-from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
+from tierscope.domain.base.pages import Page
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import events as stored
-from tierscope.storage.fleet.events import EventRow
-from tierscope.usecases.base.subjects import parse_number
+from tierscope.storage.fleet.events import EventItem
+from tierscope.usecases.base.subjects import decode_position, parse_number
 
-__all__ = ["EventRow", "Events", "NewEvent"]
+__all__ = ["EventItem", "Events", "NewEvent"]
 
 KINDS = ("deploy", "knob", "capacity", "note", "incident")
 MAX_TEXT_LENGTH = 2000
@@ -39,7 +42,7 @@ class Events:
         self._database = database
         self._clock = clock
 
-    def create(self, event: NewEvent, *, actor: str, idempotency_key: str | None) -> EventRow:
+    def create(self, event: NewEvent, *, actor: str, idempotency_key: str | None) -> EventItem:
         """Stores an event. The same key with the same content gives the first answer again and stores nothing.
 
         Raises:
@@ -79,16 +82,22 @@ class Events:
         end: datetime | None,
         service: str | None,
         host: str | None,
-        before: tuple[datetime, int] | None,
+        cursor: str | None,
         limit: int,
-    ) -> list[EventRow]:
-        """Returns events of [start, end), newest first. Default: the last seven days."""
+    ) -> Page[EventItem]:
+        """Returns events of [start, end), newest first. Default: the last seven days.
+
+        Raises:
+            BadRequest: the cursor is not one of ours.
+        """
+        before = None if cursor is None else _parse_cursor(cursor)
         end = end or self._clock() + timedelta(seconds=1)
         start = start or end - DEFAULT_WINDOW
         with self._database.read() as session:
-            return stored.list_events(
+            rows = stored.list_events(
                 session, start=start, end=end, service=service, host=host, before=before, limit=limit
             )
+        return Page(tuple(rows), _cursor(rows[-1]) if len(rows) == limit else None)
 
     def delete(self, event_id: str, *, actor: str) -> None:
         """Removes an event; the audit trail keeps what it said.
@@ -106,7 +115,7 @@ class Events:
                 transaction, stored_access.AuditRow(self._clock(), actor, "event.delete", event_id, detail)
             )
 
-    def _insert(self, transaction: WriteTransaction, event: NewEvent, actor: str) -> EventRow:
+    def _insert(self, transaction: WriteTransaction, event: NewEvent, actor: str) -> EventItem:
         now = self._clock()
         host = service = None
         if event.host_id is not None:
@@ -125,14 +134,29 @@ class Events:
         stored_access.append_audit(
             transaction, stored_access.AuditRow(now, actor, "event.create", str(event_id), detail)
         )
-        return EventRow(event_id, at, event.kind, event.text, event.host_id, event.service_id, actor)
+        return EventItem(str(event_id), at, event.kind, event.text, event.host_id, event.service_id, actor)
 
 
-def _again(same: bool, answer: dict[str, str]) -> EventRow:  # noqa: FBT001 - a pair read from storage
+def _cursor(last: EventItem) -> str:
+    return base64.urlsafe_b64encode(f"{last.at.isoformat()}|{last.id}".encode()).decode()
+
+
+def _parse_cursor(cursor: str) -> tuple[datetime, int]:
+    try:
+        at, _, event_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition("|")
+        parsed = datetime.fromisoformat(at), decode_position(event_id)
+    except (ValueError, binascii.Error) as error:
+        raise BadRequest("the cursor is not one of ours") from error
+    if parsed[0].tzinfo is None:
+        raise BadRequest("the cursor is not one of ours")
+    return parsed
+
+
+def _again(same: bool, answer: dict[str, str]) -> EventItem:  # noqa: FBT001 - a pair read from storage
     if not same:
         raise Conflict("this Idempotency-Key was used with other content", next_step="Use a new key.")
-    return EventRow(
-        id=int(answer["id"]),
+    return EventItem(
+        id=str(answer["id"]),
         at=datetime.fromisoformat(answer["at"]),
         kind=answer["kind"],
         text=answer["text"],

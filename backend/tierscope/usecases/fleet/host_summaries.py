@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.base.figures import Figure, absent
-from tierscope.domain.fleet.host_facts import HostFacts, find_state, read_facts
+from tierscope.domain.base.figures import Figure, Origin, absent
+from tierscope.domain.fleet.host_facts import HostFacts, HostState, find_state, read_facts
 from tierscope.domain.ledger import Ledger, Verdict
 from tierscope.domain.ledger.figures import RateSum, figures_of, figures_of_sums
 from tierscope.storage.fleet.hosts import (
-    FindingRow,
+    Finding,
     HostRow,
     HostServiceRow,
     read_findings,
@@ -29,8 +29,8 @@ class HostSummary:
 
     id: str
     name: str
-    origin: str
-    state: str
+    origin: Origin
+    state: HostState
     last_seen: datetime | None
     kernel: str | None
     dialect: str | None
@@ -42,7 +42,7 @@ class HostSummary:
     demotion_pages_per_s: Figure
     psi_memory_some_ratio: Figure
     verdict: str
-    findings: tuple[FindingRow, ...]
+    findings: tuple[Finding, ...]
     agent_version: str | None
 
 
@@ -103,7 +103,7 @@ def _recent_line(
     row: HostRow,
     known: HostRecent,
     services: tuple[HostServiceRow, ...],
-    findings: tuple[FindingRow, ...],
+    findings: tuple[Finding, ...],
     now: datetime,
 ) -> HostSummary:
     newest = known.ended_at is not None and known.ended_at > now - LEDGER_SPAN
@@ -137,7 +137,7 @@ def _line(
     services: tuple[HostServiceRow, ...],
     ledger: Ledger | None,
     verdict: Verdict,
-    findings: tuple[FindingRow, ...],
+    findings: tuple[Finding, ...],
     now: datetime,
 ) -> HostSummary:
     moves = figures_of([] if ledger is None else [ledger], one_tier=facts.tiers.known and facts.n_tiers == 1)

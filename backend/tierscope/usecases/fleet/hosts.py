@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest
-from tierscope.domain.base.figures import Figure
+from tierscope.domain.base.figures import Figure, Origin
+from tierscope.domain.base.pages import Page
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.fleet.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS
 from tierscope.domain.fleet.node_state import NodeInfo, describe_nodes
 from tierscope.storage.counters.rows import read_live
-from tierscope.storage.fleet.hosts import HostFilter, HostRow, HostServiceRow, list_hosts, newest_self_report
+from tierscope.storage.fleet.hosts import HostFilter, HostRow, HostService, list_hosts, newest_self_report
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.hardware import Hardware, read_hardware
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor, require_host
@@ -22,14 +23,6 @@ from tierscope.usecases.fleet.host_summaries import HostSummary, Summarised, lis
 
 SELF_REPORT_SPAN = timedelta(days=1)
 NEWEST_SAMPLE_SPAN = timedelta(minutes=10)
-
-
-@dataclass(frozen=True, slots=True)
-class HostPage:
-    """One page of the list."""
-
-    items: tuple[HostSummary, ...]
-    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +63,7 @@ class HostDetail:
     nodes: tuple[NodeInfo, ...]
     knobs: tuple[KnobInfo, ...]
     collectors: tuple[CollectorInfo, ...]
-    services: tuple[HostServiceRow, ...]
+    services: tuple[HostService, ...]
     swaps: tuple[SwapInfo, ...]
     agent_rss_bytes: Figure
     agent_cpu_ratio: Figure
@@ -92,9 +85,9 @@ class HostReads:
         cursor: str | None,
         state: str | None,
         service: str | None,
-        origin: str | None,
+        origin: Origin | None,
         labels: Sequence[str],
-    ) -> HostPage:
+    ) -> Page[HostSummary]:
         """Hosts by name, then id.
 
         Raises:
@@ -110,7 +103,7 @@ class HostReads:
             rows = list_hosts(session, wanted=wanted, after=after, limit=limit + 1)
             items = list_summaries(session, rows[:limit], now=now)
         last = rows[limit - 1] if len(rows) > limit else None
-        return HostPage(
+        return Page(
             items=tuple(items),
             next_cursor=None if last is None else encode_cursor(last.name, last.id),
         )
@@ -152,7 +145,7 @@ class HostReads:
 
 
 def _filter(
-    now: datetime, *, state: str | None, service: str | None, origin: str | None, labels: Sequence[str]
+    now: datetime, *, state: str | None, service: str | None, origin: Origin | None, labels: Sequence[str]
 ) -> HostFilter:
     pairs = []
     for label in labels:

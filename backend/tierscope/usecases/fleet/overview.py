@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.buckets import hour_of
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
 from tierscope.storage.fleet.services import count_pairs, list_services
 from tierscope.storage.heat.fleet import read_hours, read_samples
@@ -61,7 +63,9 @@ class FleetOverview:
     hot_ratio: Figure
     warm_ratio: Figure
     cold_ratio: Figure
-    hot_host_median: Figure
+    hot_host_median: Annotated[
+        Figure, Described("Share of hot memory of the median host; `hot_ratio` weighs by memory.")
+    ]
     warm_host_median: Figure
     cold_host_median: Figure
     hot_outside_dram_bytes: Figure

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Annotated
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.base.figures import Figure
-from tierscope.storage.access.teams import TeamName
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import Figure, Origin
+from tierscope.storage.access.teams import TeamRef
 from tierscope.storage.fleet.services import ServiceRow
 from tierscope.usecases.fleet.service_moves import ServiceMoves, read_service_moves
 from tierscope.usecases.heat.services import HeatFigures, HeatNow, service_figures
@@ -22,7 +24,7 @@ class ServiceSummary:
     id: str
     namespace: str
     name: str
-    origin: str
+    origin: Origin
     n_hosts: int
     n_hosts_with_heat: int
     resident_bytes: Figure
@@ -36,7 +38,7 @@ class ServiceSummary:
     psi_memory_some_ratio: Figure
     verdict: str
     last_seen: datetime | None
-    owner_team: TeamName | None
+    owner_team: Annotated[TeamRef | None, Described("Its members may do more with this service than their role says.")]
 
 
 @dataclass(frozen=True, slots=True)

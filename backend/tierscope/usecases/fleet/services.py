@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tierscope.core.errors import NotFound
+from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.pages import Page
 from tierscope.storage.fleet.events import list_events
 from tierscope.storage.fleet.services import find_service, hosts_with_service, list_services, read_aliases
 from tierscope.usecases.base.context import ReadContext
@@ -14,14 +16,6 @@ from tierscope.usecases.fleet.service_summaries import ServiceSummary, summarise
 from tierscope.usecases.heat.services import read_heat_now
 
 MAX_EVENTS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ServicePage:
-    """One page of the list."""
-
-    items: tuple[ServiceSummary, ...]
-    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +31,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ServiceDetail:
-    """One service; `hosts` are ids."""
+    """One service in one sentence, and its evidence."""
 
     summary: ServiceSummary
     headline: str
@@ -53,7 +47,7 @@ class ServiceReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def list(self, *, limit: int, cursor: str | None, origin: str | None, host: str | None) -> ServicePage:
+    def list(self, *, limit: int, cursor: str | None, origin: Origin | None, host: str | None) -> Page[ServiceSummary]:
         """Services by namespace, name, then id.
 
         Raises:
@@ -68,7 +62,7 @@ class ServiceReads:
             rows = list_services(session, origin=origin, host=host, after=after, limit=limit + 1)
             items = summarise_services(session, rows[:limit], read_heat_now(session, now=now), now=now)
         last = rows[limit - 1] if len(rows) > limit else None
-        return ServicePage(
+        return Page(
             items=tuple(item.summary for item in items),
             next_cursor=None if last is None else encode_cursor(last.namespace, last.name, last.id),
         )

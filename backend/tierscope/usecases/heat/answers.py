@@ -9,10 +9,11 @@ import numpy as np
 
 from tierscope.domain.base.axis import make_grid
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.heat import CLASSES, EDGES, WINDOWS, Estimate, HeatClass, Rule, Scheme, describe
 from tierscope.domain.heat.beside import SMALL_PAGE_BYTES
-from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, Method
+from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, PAGE_KINDS, Method
 from tierscope.domain.heat.source import HeatSource
 from tierscope.domain.heat.summary import MeanClasses, ServiceShare, weighted_share
 from tierscope.storage.base.subjects import SubjectHost, SubjectService
@@ -47,10 +48,10 @@ class ClassFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class KindView:
+class KindHeat:
     """Heat of one page kind."""
 
-    kind: str
+    kind: PageKind
     resident_bytes: Figure
     classes: tuple[ClassFigures, ...]
 
@@ -94,27 +95,27 @@ class HostHeat:
 
 
 @dataclass(frozen=True, slots=True)
-class HeatView:
+class ServiceHeat:
     """The answer of the route."""
 
     service_id: str
-    origin: str
+    origin: Origin
     scheme: SchemeInfo
     method: str
     backend: str
     granularity: str
-    interval_seconds: float | None
+    interval_seconds: Annotated[float | None, Described("Nominal length of a measured interval.")]
     window: Window
     coverage: float | None
     classes: tuple[ClassFigures, ...]
-    by_kind: tuple[KindView, ...]
+    by_kind: tuple[KindHeat, ...]
     by_size: tuple[SizeHeat, ...]
     by_window: tuple[WindowHeat, ...]
     age_histogram: tuple[AgeBucket, ...]
     hot_outside_dram_bytes: Figure
     cold_in_dram_bytes: Figure
     beside: BesideHeat
-    sampling: Sampling | None
+    sampling: Annotated[Sampling | None, Described("Null where the method does not sample in hardware.")]
     hosts: tuple[HostHeat, ...]
     axis: TimeAxis
     series: tuple[Series, ...]
@@ -134,7 +135,7 @@ def make_view(
     max_hosts: int | None,
     others: tuple[str, ...],
     wanted: str | None,
-) -> HeatView:
+) -> ServiceHeat:
     """The answer without what hardware samplers say; `source` None where nothing was measured.
 
     `max_hosts`: that many of the hosts are listed, the largest ones; all figures are of all hosts.
@@ -146,7 +147,7 @@ def make_view(
     lines = np.full((len(grid), len(CLASSES)), np.nan) if source is None else source.lines(rule, grid)
     hot, warm, cold = describe(rule)
     placed = None if source is None else source.misplaced(rule)
-    return HeatView(
+    return ServiceHeat(
         service_id=service.public_id,
         origin=service.origin,
         scheme=SchemeInfo(rule.scheme, hot, warm, cold, rule.threshold, rule.snapped),
@@ -188,13 +189,13 @@ def _classes(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple
     )
 
 
-def _by_kind(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple[KindView, ...]:
+def _by_kind(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple[KindHeat, ...]:
     found = []
-    for kind in KINDS[1:]:
+    for kind in PAGE_KINDS:
         part = None if source is None or kind not in source.kinds else source.pick(kind=kind)
         if part is not None:
             resident = evidence.bytes("heat.resident_bytes/1", part.resident(), None, None)
-            found.append(KindView(kind, resident, _classes(part, rule, evidence)))
+            found.append(KindHeat(kind, resident, _classes(part, rule, evidence)))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from tierscope.domain.heat.source import HeatSource
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
-from tierscope.usecases.heat.answers import HeatView, make_view
+from tierscope.usecases.heat.answers import ServiceHeat, make_view
 from tierscope.usecases.heat.columns import Asked, read_sources
 from tierscope.usecases.heat.sampling import read_sampling, view_sampling
 
@@ -34,7 +34,7 @@ class HeatReads:
         to: str | None,
         max_points: int,
         max_hosts: int | None = None,
-    ) -> HeatView:
+    ) -> ServiceHeat:
         """Heat of a service by one method; others with data are named, never joined.
 
         Raises:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, TooLarge
+from tierscope.domain.base.pages import Page
 from tierscope.domain.base.patterns import BadPattern
 from tierscope.domain.ingest.prometheus.selector import parse_selector
 from tierscope.storage.base.binary import from_us, to_us
@@ -36,11 +37,12 @@ class SampleRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundSeries:
-    """A page of series; `next_cursor` leads to the next, None on the last one."""
+class SampleSeries:
+    """A series by its labels."""
 
-    series: list[StoredSeries]
-    next_cursor: str | None
+    id: str
+    labels: dict[str, str]
+    first_seen_at: datetime
 
 
 class Series:
@@ -49,7 +51,7 @@ class Series:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def find(self, match: str, *, cursor: str | None, limit: int) -> FoundSeries:
+    def find(self, match: str, *, cursor: str | None, limit: int) -> Page[SampleSeries]:
         """The series that a selector means, in order of id.
 
         Raises:
@@ -59,7 +61,8 @@ class Series:
         with self._context.database.read() as session:
             found = _match(session, match, after=after, limit=limit + 1)
         more = len(found) > limit
-        return FoundSeries(found[:limit], encode_cursor(found[limit - 1].id) if more else None)
+        shown = (SampleSeries(str(one.id), dict(one.labels), one.first_seen_at) for one in found[:limit])
+        return Page(tuple(shown), encode_cursor(found[limit - 1].id) if more else None)
 
     def samples(self, match: str, *, from_: str | None, to: str | None) -> list[SampleRow]:
         """The samples of (start, end] of all series that a selector means, by series and time.

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.pages import Page
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.knobs import advice as stored
 from tierscope.storage.knobs.advice import GroupRow, Kind, Status
@@ -23,17 +26,19 @@ class AdviceCard:
 
     id: str
     kind: Kind
-    key: str
+    key: Annotated[str, Described("`ratio`, or the rule of a knob.")]
     title: str
     sentence: str
     host_id: str | None
     service_id: str | None
     subject_name: str
-    origin: str
-    hosts: int
+    origin: Origin
+    hosts: Annotated[int, Described("Hosts that it concerns.")]
     host_ids: tuple[str, ...]
-    advice_ids: tuple[str, ...]
-    stake_bytes: float | None
+    advice_ids: Annotated[
+        tuple[str, ...], Described("All cards that are shown as this one; a decision on it is one on all.")
+    ]
+    stake_bytes: Annotated[float | None, Described("Hot bytes outside DRAM and cold bytes in DRAM that it concerns.")]
     status: Status
     created_at: datetime
     refreshed_at: datetime
@@ -45,17 +50,9 @@ class AdviceCard:
 
 @dataclass(frozen=True, slots=True)
 class AdviceDetail(AdviceCard):
-    """A card with the answer that it was made from."""
+    """A card that is opened: the answer that it was made from."""
 
-    body: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class AdvicePage:
-    """One page of the list."""
-
-    items: tuple[AdviceCard, ...]
-    next_cursor: str | None
+    body: Annotated[Mapping[str, Any], Described("The ratio answer, or the knob advice with what it rests on.")]
 
 
 class Advice:
@@ -74,7 +71,7 @@ class Advice:
         host: str | None,
         limit: int,
         cursor: str | None,
-    ) -> AdvicePage:
+    ) -> Page[AdviceCard]:
         """Cards, the most at stake first; what is gone only where it is asked for.
 
         Raises:
@@ -86,7 +83,7 @@ class Advice:
                 session, kind=kind, status=status, service=service, host=host, after=after, limit=limit + 1
             )
         more = encode_cursor(after + limit) if len(rows) > limit else None
-        return AdvicePage(tuple(AdviceCard(**_fields(row)) for row in rows[:limit]), more)
+        return Page(tuple(AdviceCard(**_fields(row)) for row in rows[:limit]), more)
 
     def read(self, advice_id: str) -> AdviceDetail:
         """One card, opened.

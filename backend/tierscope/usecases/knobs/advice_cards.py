@@ -10,8 +10,8 @@ from typing import Any
 from tierscope.domain.base.figures import Figure
 from tierscope.storage.knobs.advice import Kind
 from tierscope.usecases.knobs.answers import KnobAdvice
-from tierscope.usecases.knobs.reads import KnobView
-from tierscope.usecases.ratio.answers import RatioView
+from tierscope.usecases.knobs.reads import HostKnobAdvice
+from tierscope.usecases.ratio.answers import Ratio
 
 RATIO_KEY = "ratio"
 MATERIAL_FACTOR = 1.5
@@ -44,7 +44,7 @@ class Made:
         return body
 
 
-def make_ratio_card(view: RatioView) -> Made | None:
+def make_ratio_card(view: Ratio) -> Made | None:
     """The card of a ratio answer; None where nothing is advised."""
     if view.answer == "refused":
         return None
@@ -58,7 +58,7 @@ def make_ratio_card(view: RatioView) -> Made | None:
     return Made("ratio", RATIO_KEY, title, view.sentence, _stake(view.leading), document(view), says)
 
 
-def make_knob_cards(view: KnobView) -> list[Made]:
+def make_knob_cards(view: HostKnobAdvice) -> list[Made]:
     """A card for each piece of advice on a host's settings; only what is to be tried now."""
     stake = _stake(view.leading)
     found: dict[str, Made] = {}
@@ -68,7 +68,7 @@ def make_knob_cards(view: KnobView) -> list[Made]:
     return list(found.values())
 
 
-def _make_knob_card(advice: KnobAdvice, view: KnobView, stake: float | None) -> Made:
+def _make_knob_card(advice: KnobAdvice, view: HostKnobAdvice, stake: float | None) -> Made:
     answer = document(advice)
     answer |= {"verdict": view.verdict, "explanation": view.explanation, "leading": document(view.leading)}
     says = {change.path: _number(change.proposed) for change in advice.changes}

@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Annotated
 
 import numpy as np
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.base.figures import Figure, Window
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import Figure, Origin, Window
 from tierscope.domain.knobs import Facts, advise
 from tierscope.domain.knobs.bandwidth import bandwidth_keys
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Samples, wanted_keys
-from tierscope.domain.knobs.machine import Subtracted, list_subtracted
+from tierscope.domain.knobs.machine import SubtractedMemory, list_subtracted
 from tierscope.domain.ledger import Verdict, judge, steady_intervals
 from tierscope.storage.base.subjects import SubjectHost, layouts_in, newest_inventories
 from tierscope.storage.counters.rows import read_live_keys
@@ -33,7 +35,7 @@ NO_RECENT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Leading:
+class KnobLeadingFigures:
     """The two figures that people act on."""
 
     hot_outside_dram_bytes: Figure
@@ -41,17 +43,17 @@ class Leading:
 
 
 @dataclass(frozen=True, slots=True)
-class KnobView:
+class HostKnobAdvice:
     """The answer of the route."""
 
     host_id: str
-    origin: str
+    origin: Origin
     window: Window
     verdict: str
     explanation: str
-    leading: Leading
-    subtracted: tuple[Subtracted, ...]
-    advice: tuple[KnobAdvice, ...]
+    leading: KnobLeadingFigures
+    subtracted: tuple[SubtractedMemory, ...]
+    advice: Annotated[tuple[KnobAdvice, ...], Described("In the order in which to try them, one at a time.")]
     waiting: tuple[WaitingAdvice, ...]
     nothing_to_do: KnobAdvice | None
     unknown: tuple[UnknownRule, ...]
@@ -70,7 +72,7 @@ class KnobReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def host(self, host_id: str, *, from_: str | None, to: str | None) -> KnobView:
+    def host(self, host_id: str, *, from_: str | None, to: str | None) -> HostKnobAdvice:
         """Advice on one host's settings.
 
         Raises:
@@ -85,20 +87,20 @@ class KnobReads:
             return _with_cards(session, host, view)
 
 
-def _with_group(session: ReadSession, host: SubjectHost, view: KnobView) -> KnobView:
+def _with_group(session: ReadSession, host: SubjectHost, view: HostKnobAdvice) -> HostKnobAdvice:
     """The answer with the host's settings beside those of its group."""
     inventory = newest_inventories(session, [host.id], view.window.end).get(host.id)
     return replace(view, knobs=read_knob_states(session, host, inventory, now=view.window.end))
 
 
-def _with_cards(session: ReadSession, host: SubjectHost, view: KnobView) -> KnobView:
+def _with_cards(session: ReadSession, host: SubjectHost, view: HostKnobAdvice) -> HostKnobAdvice:
     """The answer with the ids under which its pieces are stored, so that a decision or an experiment can name them."""
     stored = read_stored(session, Subject(host.id, is_host=True))
     cards = {key: card.public_id for key, card in stored.items() if card.status != "gone"}
     return replace(view, advice=tuple(replace(piece, advice_id=cards.get(piece.rule)) for piece in view.advice))
 
 
-def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: datetime) -> KnobView:
+def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: datetime) -> HostKnobAdvice:
     """Judge one host over the window with all that is known of it.
 
     Its settings beside those of its group are left out: advice does not follow from them, and reading hundreds of
@@ -112,13 +114,13 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
     facts = gather(inventory, samples, part.ledger, verdict, heat.facts)
     subtracted = list_subtracted(inventory)
     given = view_given(advise(facts), _basis(part, window))
-    return KnobView(
+    return HostKnobAdvice(
         host_id=host.public_id,
         origin=host.origin,
         window=window,
         verdict=verdict.word,
         explanation=verdict.explanation,
-        leading=Leading(heat.hot_outside_dram_bytes, _movable(heat, facts)),
+        leading=KnobLeadingFigures(heat.hot_outside_dram_bytes, _movable(heat, facts)),
         subtracted=subtracted,
         advice=given.advice,
         waiting=given.waiting,

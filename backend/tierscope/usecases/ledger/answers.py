@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, absent
+from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window, absent
 from tierscope.domain.ledger import Column, ColumnPlan, Trust
 from tierscope.usecases.ledger.ping_pong import PingPong
 
@@ -36,11 +36,11 @@ class LedgerReset:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerView:
+class Ledger:
     """The answer of both routes."""
 
     subject: str
-    origin: str
+    origin: Origin
     dialect: str
     window: Window
     axis: TimeAxis

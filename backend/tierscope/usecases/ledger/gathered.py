@@ -11,7 +11,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.buckets import day_of, hour_of
-from tierscope.domain.base.figures import Series, Window, gaps_to_none
+from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import CAUSE_TEXT
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMNS, Column, ColumnPlan
 from tierscope.domain.ledger.gathered import Gathered, add, nothing, subtract
@@ -22,9 +22,9 @@ from tierscope.storage.ledger.services import MovesHour, read_moves_hours, read_
 from tierscope.usecases.ledger.answers import (
     WHOLE_HOSTS,
     ColumnSums,
+    Ledger,
     LedgerEvidence,
     LedgerReset,
-    LedgerView,
     view_column,
 )
 from tierscope.usecases.ledger.ping_pong import MoveSums, PingPong, describe_nothing, describe_sums
@@ -98,7 +98,7 @@ def _sum_days(session: ReadSession, service_id: int, stored: Sequence[MovesHour]
     return total
 
 
-def view_gathered(subject: str, origin: str, found: GatheredWindow, window: Window, max_points: int) -> LedgerView:
+def view_gathered(subject: str, origin: Origin, found: GatheredWindow, window: Window, max_points: int) -> Ledger:
     """The answer. Figures name the whole hours that they speak of as their window."""
     grid = make_grid(window, interval_s=HOUR.total_seconds(), max_points=max_points)
     warnings = (_WHOLE_HOURS,) if found.own else (WHOLE_HOSTS, _WHOLE_HOURS)
@@ -116,7 +116,7 @@ def view_gathered(subject: str, origin: str, found: GatheredWindow, window: Wind
         for hour in found.hours
         for reset in hour.resets
     ]
-    return LedgerView(
+    return Ledger(
         subject=subject,
         origin=origin,
         dialect=", ".join(name for name, _ in dialects.most_common()) or "none",

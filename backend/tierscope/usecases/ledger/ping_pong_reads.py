@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Annotated, Literal
 
 from tierscope.domain.base.axis import make_grid
-from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, absent
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window, absent
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.ledger.ping_pong import State
 from tierscope.domain.ledger.states import JUDGE_EVERY, gravest
@@ -18,7 +20,7 @@ from tierscope.usecases.ledger.ping_pong import Kind, describe_ping_pong
 from tierscope.usecases.ledger.ping_pong_cost import MoveCost, StopMoving, advise_stop, view_cost
 from tierscope.usecases.ledger.ping_pong_hosts import HostHistory, busiest, read_histories
 from tierscope.usecases.ledger.ping_pong_series import view_series
-from tierscope.usecases.ledger.ping_pong_spans import SpanView, bucket_states, list_spans
+from tierscope.usecases.ledger.ping_pong_spans import StateSpan, bucket_states, list_spans
 
 _SAMPLED = (
     "Ping-pong by page identity is not collected: page samples do not say in which tier a page lies. Flows and"
@@ -43,27 +45,27 @@ class HostState:
 
 
 @dataclass(frozen=True, slots=True)
-class PingPongHistoryView:
+class PingPongHistory:
     """The answer of both routes."""
 
     subject: str
-    origin: str
+    origin: Origin
     window: Window
-    kind: Kind
-    state: State | None
+    kind: Literal["measured", "sampled", "upper_bound", "not_available"]
+    state: Annotated[State | None, Described("At the window's end, the most severe of its hosts; null without data.")]
     ratio: Figure
     churn_pages_per_s: Figure
     churn_pages_per_s_per_gib: Figure
     axis: TimeAxis
     series: tuple[Series, ...]
-    states: tuple[State | None, ...]
-    spans: tuple[SpanView, ...]
+    states: Annotated[tuple[State | None, ...], Described("The most severe state within each bucket; null in gaps.")]
+    spans: Annotated[tuple[StateSpan, ...], Described("All stretches of warn and crit, the oldest first.")]
     hosts: tuple[HostState, ...]
     cost: MoveCost
     verdict: str
     explanation: str
     stop_moving: StopMoving
-    missing: Figure | None
+    missing: Annotated[Figure | None, Described("Why there is nothing to judge.")]
     notes: tuple[str, ...]
 
 
@@ -72,7 +74,7 @@ class _Found:
     """What was read of a subject."""
 
     subject: str
-    origin: str
+    origin: Origin
     parts: Sequence[HostHistory]
     own_groups: bool
     is_service: bool
@@ -85,7 +87,7 @@ class PingPongReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def host(self, host_id: str, *, from_: str | None, to: str | None, max_points: int) -> PingPongHistoryView:
+    def host(self, host_id: str, *, from_: str | None, to: str | None, max_points: int) -> PingPongHistory:
         """Ping-pong of one host.
 
         Raises:
@@ -107,7 +109,7 @@ class PingPongReads:
             )
         return _view(found, window, max_points)
 
-    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> PingPongHistoryView:
+    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> PingPongHistory:
         """Ping-pong of a service: of its own control groups where hosts count them, else of its whole hosts.
 
         Raises:
@@ -140,7 +142,7 @@ def _host_notes(taken: int, every: int, *, own_groups: bool, any_parts: bool) ->
     return notes if own_groups or not any_parts else (*notes, WHOLE_HOSTS)
 
 
-def _view(found: _Found, window: Window, max_points: int) -> PingPongHistoryView:
+def _view(found: _Found, window: Window, max_points: int) -> PingPongHistory:
     parts = [part for part in found.parts if len(part.part.ledger.times_s)]
     steps = [nominal_step(part.rows.times_s) for part in parts]
     nominal_s = min(steps, default=60.0)
@@ -161,7 +163,7 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistoryView
         needed_s,
         subject="service" if found.is_service else "host",
     )
-    return PingPongHistoryView(
+    return PingPongHistory(
         subject=found.subject,
         origin=found.origin,
         window=window,
@@ -221,7 +223,7 @@ def _host(part: HostHistory, state: State | None) -> HostState:
     return HostState(host.public_id, host.name, state, verdict.word, f"{verdict.explanation} ({verdict.confidence})")
 
 
-def _lasted(spans: Sequence[SpanView], parts: Sequence[HostHistory]) -> float:
+def _lasted(spans: Sequence[StateSpan], parts: Sequence[HostHistory]) -> float:
     """Seconds for which warn or crit have lasted without a break, up to the newest row."""
     if not spans or spans[-1].to is not None:
         return 0.0

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import ClassVar
 
 import numpy as np
 
 from tierscope.domain.base.axis import Grid
+from tierscope.domain.base.described import NAMES
 from tierscope.domain.base.figures import Window
 from tierscope.domain.ledger.ping_pong import State
 from tierscope.domain.ledger.states import SEVERITY
@@ -17,8 +19,10 @@ _UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True)
-class SpanView:
-    """A stretch in one state; `to` None while it lasts."""
+class StateSpan:
+    """A stretch in one state; `to` is null while it lasts."""
+
+    __pydantic_config__: ClassVar = NAMES
 
     state: State
     from_: datetime
@@ -36,11 +40,11 @@ def bucket_states(parts: Sequence[HostHistory], grid: Grid) -> tuple[State | Non
     return tuple(_NAMES.get(int(level)) for level in worst)
 
 
-def list_spans(parts: Sequence[HostHistory], window: Window) -> tuple[SpanView, ...]:
+def list_spans(parts: Sequence[HostHistory], window: Window) -> tuple[StateSpan, ...]:
     """Stretches of warn and crit that reach into the window, the oldest first; each begins where it really did."""
     changes = sorted((at, index, level, why) for index, part in enumerate(parts) for at, level, why in _changes(part))
     now: dict[int, tuple[int, str]] = {}
-    found: list[SpanView] = []
+    found: list[StateSpan] = []
     current: tuple[int, str] = (0, "")
     begun = 0.0
     for place, (at, index, level, why) in enumerate(changes):
@@ -70,6 +74,6 @@ def _changes(part: HostHistory) -> list[tuple[float, int, str]]:
     return found
 
 
-def _span(entry: tuple[int, str], begun: float, ended: float | None) -> SpanView:
+def _span(entry: tuple[int, str], begun: float, ended: float | None) -> StateSpan:
     to = None if ended is None else datetime.fromtimestamp(ended, UTC)
-    return SpanView(_NAMES[entry[0]], datetime.fromtimestamp(begun, UTC), to, entry[1])
+    return StateSpan(_NAMES[entry[0]], datetime.fromtimestamp(begun, UTC), to, entry[1])

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tierscope.domain.base.axis import Grid, make_grid
-from tierscope.domain.base.figures import Series, Window, gaps_to_none
+from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.ledger import COLUMNS, Column
 from tierscope.domain.ledger.flows import list_resets, rate_series, sum_series
@@ -14,9 +14,9 @@ from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.ledger.answers import (
     WHOLE_HOSTS,
     ColumnSums,
+    Ledger,
     LedgerEvidence,
     LedgerReset,
-    LedgerView,
     view_column,
 )
 from tierscope.usecases.ledger.gathered import read_gathered, view_gathered
@@ -33,7 +33,7 @@ class LedgerReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def host(self, host_id: str, *, from_: str | None, to: str | None, max_points: int) -> LedgerView:
+    def host(self, host_id: str, *, from_: str | None, to: str | None, max_points: int) -> Ledger:
         """The ledger of one host.
 
         Raises:
@@ -46,7 +46,7 @@ class LedgerReads:
             parts = read_ledgers(session, [host], window)
         return _view(host_id, host.origin, parts, window, max_points)
 
-    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> LedgerView:
+    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> Ledger:
         """The ledger of a service: of its own cgroups where hosts count them, else of its whole hosts, and says so.
 
         Of many hosts over long windows it is that of whole hours, which the workers have summed.
@@ -75,13 +75,13 @@ class LedgerReads:
 
 def _view(
     subject: str,
-    origin: str,
+    origin: Origin,
     parts: Sequence[HostLedger],
     window: Window,
     max_points: int,
     *,
     warning: str | None = None,
-) -> LedgerView:
+) -> Ledger:
     measured = [part for part in parts if len(part.ledger.times_s)]
     interval_s = min((nominal_step(part.ledger.times_s) for part in measured), default=60.0)
     grid = make_grid(window, interval_s=interval_s, max_points=max_points)
@@ -94,7 +94,7 @@ def _view(
     supported = {column.key for column in columns if column.trust != "not_supported"}
     resets = [LedgerReset(at, cause, tuple(lost)) for part in measured for at, cause, lost in list_resets(part.ledger)]
     dialects = Counter(part.plan.dialect for part in parts)
-    return LedgerView(
+    return Ledger(
         subject=subject,
         origin=origin,
         dialect=", ".join(name for name, _ in dialects.most_common()) or "none",

@@ -138,7 +138,7 @@ class DeliverNotifications:
             receiver=row.receiver,
             group_key=row.group_key,
             group_labels=row.group_labels,
-            reason=row.reason,  # type: ignore[arg-type]  # the table's check names the four
+            reason=row.reason,
             at=row.created_at,
             alerts=row.alerts,
             more_alerts=row.more_alerts,

@@ -2,10 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.pages import Page
+from tierscope.domain.notifications.groups import Reason
+from tierscope.domain.notifications.receivers import Kind
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.notifications import outbox
 from tierscope.storage.notifications.outbox import NotificationRow, Status
@@ -13,14 +18,14 @@ from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
 
 @dataclass(frozen=True, slots=True)
-class NotificationView:
+class Notification:
     """A notification: to whom, about what, and what became of it."""
 
     id: str
     receiver: str
-    kind: str
-    reason: str
-    status: Status
+    kind: Kind
+    reason: Reason
+    status: Annotated[Status, Described("`dead`: given up; it can be tried again.")]
     group_labels: dict[str, str]
     firing: int
     resolved: int
@@ -29,16 +34,8 @@ class NotificationView:
     next_attempt_at: datetime | None
     delivered_at: datetime | None
     given_up_at: datetime | None
-    status_code: int | None
-    said: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class NotificationPage:
-    """One page of the log, newest first."""
-
-    items: tuple[NotificationView, ...]
-    next_cursor: str | None
+    status_code: Annotated[int | None, Described("HTTP status of the last answer, where there was a failure with one.")]
+    said: Annotated[str | None, Described("Why the last attempt failed, or what is to be known though it was taken.")]
 
 
 class NotificationLog:
@@ -50,7 +47,7 @@ class NotificationLog:
 
     def list(
         self, *, status: Status | None, receiver: str | None, alert: str | None, limit: int, cursor: str | None
-    ) -> NotificationPage:
+    ) -> Page[Notification]:
         """Notifications, newest first.
 
         Raises:
@@ -62,9 +59,9 @@ class NotificationLog:
                 session, status=status, receiver=receiver, alert=alert, before=before, limit=limit + 1
             )
         more = encode_cursor(rows[limit - 1].number) if len(rows) > limit else None
-        return NotificationPage(tuple(_view(row) for row in rows[:limit]), more)
+        return Page(tuple(_view(row) for row in rows[:limit]), more)
 
-    def retry(self, notification_id: str, *, actor: str) -> NotificationView:
+    def retry(self, notification_id: str, *, actor: str) -> Notification:
         """Try one that was given up again.
 
         Raises:
@@ -90,8 +87,8 @@ class NotificationLog:
             return _view(again)
 
 
-def _view(row: NotificationRow) -> NotificationView:
-    return NotificationView(
+def _view(row: NotificationRow) -> Notification:
+    return Notification(
         id=row.id,
         receiver=row.receiver,
         kind=row.kind,

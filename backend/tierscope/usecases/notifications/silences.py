@@ -4,38 +4,53 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated, ClassVar
+
+from pydantic import AwareDatetime, Field
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.described import ASKED, Described
+from tierscope.domain.base.pages import Page
 from tierscope.domain.base.patterns import BadPattern
-from tierscope.domain.notifications.matchers import Matcher, all_match
+from tierscope.domain.notifications.matchers import Matcher, Operator, all_match
 from tierscope.domain.notifications.routing import matcher_documents
-from tierscope.domain.notifications.silences import Silence, SilenceStatus
+from tierscope.domain.notifications.silences import Silence as CheckedSilence
+from tierscope.domain.notifications.silences import SilenceStatus
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.notifications import silences as stored
 from tierscope.storage.notifications.silences import Acknowledgement, OpenAlert, SilenceRow
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
+__all__ = ["Acknowledgement", "LabelMatcher", "Silence", "SilenceRequest", "SilenceStatus", "Silences"]
+
 MAX_MATCHERS = 50
 MAX_NOTE_LENGTH = 1000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelMatcher:
+    """A condition on a label; one that is not there is the empty text.
+
+    `=~` and `!~` take an expression in the syntax of RE2, which must match the whole value.
+    """
+
+    __pydantic_config__: ClassVar = ASKED
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    op: Operator = "="
+    value: Annotated[str, Field(max_length=500)]
+
+
 @dataclass(frozen=True, slots=True)
-class MatcherView:
-    """A condition on a label as it travels."""
+class Silence:
+    """A silence. `matches`: ids of the open alerts that it matches, none once it has expired."""
 
-    name: str
-    op: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class SilenceView:
-    """A silence, and the open alerts that it matches; `problem` says why it holds back nothing."""
+    __pydantic_config__: ClassVar = ASKED
 
     id: str
-    matchers: tuple[MatcherView, ...]
+    matchers: tuple[LabelMatcher, ...]
     starts_at: datetime
     ends_at: datetime
     comment: str
@@ -43,35 +58,31 @@ class SilenceView:
     created_at: datetime
     status: SilenceStatus
     matches: tuple[str, ...]
-    problem: str | None
+    problem: Annotated[
+        str | None, Described("Why it cannot be read and mutes nothing: expire it, and create it again.")
+    ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class SilencePage:
-    """One page of silences, newest first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SilenceRequest:
+    """Alerts that meet all matchers are not sent from `starts_at` (absent = now) to `ends_at`."""
 
-    items: tuple[SilenceView, ...]
-    next_cursor: str | None
+    __pydantic_config__: ClassVar = ASKED
 
-
-@dataclass(frozen=True, slots=True)
-class NewSilence:
-    """A silence as it is asked for; `starts_at` None = now."""
-
-    matchers: tuple[MatcherView, ...]
-    starts_at: datetime | None
-    ends_at: datetime
-    comment: str
+    matchers: Annotated[tuple[LabelMatcher, ...], Field(min_length=1, max_length=MAX_MATCHERS)]
+    starts_at: AwareDatetime | None = None
+    ends_at: AwareDatetime
+    comment: Annotated[str, Field(max_length=1000)] = ""
 
 
-def read_matcher_views(views: Sequence[MatcherView]) -> tuple[Matcher, ...]:
+def read_matcher_views(views: Sequence[LabelMatcher]) -> tuple[Matcher, ...]:
     """The matchers that were sent.
 
     Raises:
         Unprocessable: one of them cannot be read.
     """
     try:
-        return tuple(Matcher(view.name, view.op, view.value) for view in views)  # type: ignore[arg-type]  # it checks
+        return tuple(Matcher(view.name, view.op, view.value) for view in views)
     except BadPattern as error:
         raise Unprocessable(str(error), next_step=error.next_step) from error
     except ValueError as error:
@@ -85,7 +96,7 @@ class Silences:
         self._database = database
         self._clock = clock
 
-    def list(self, *, status: SilenceStatus | None, limit: int, cursor: str | None) -> SilencePage:
+    def list(self, *, status: SilenceStatus | None, limit: int, cursor: str | None) -> Page[Silence]:
         """Silences, newest first.
 
         Raises:
@@ -97,9 +108,9 @@ class Silences:
             rows = stored.list_silences(session, status=status, now=now, before=before, limit=limit + 1)
             alerts = stored.open_alerts(session)
         more = encode_cursor(rows[limit - 1].number) if len(rows) > limit else None
-        return SilencePage(tuple(_view(row, alerts, now) for row in rows[:limit]), more)
+        return Page(tuple(_view(row, alerts, now) for row in rows[:limit]), more)
 
-    def read(self, silence_id: str) -> SilenceView:
+    def read(self, silence_id: str) -> Silence:
         """One silence.
 
         Raises:
@@ -108,7 +119,7 @@ class Silences:
         with self._database.read() as session:
             return self._read(session, silence_id)
 
-    def create(self, new: NewSilence, *, actor: str) -> SilenceView:
+    def create(self, new: SilenceRequest, *, actor: str) -> Silence:
         """Silence alerts for a time.
 
         Raises:
@@ -128,7 +139,7 @@ class Silences:
             append_audit(transaction, AuditRow(now, actor, "silence.create", silence.id, detail))
             return self._read(transaction, silence.id)
 
-    def expire(self, silence_id: str, *, actor: str) -> SilenceView:
+    def expire(self, silence_id: str, *, actor: str) -> Silence:
         """End a silence now; one that is over stays as it is.
 
         Raises:
@@ -171,7 +182,7 @@ class Silences:
                 row = AuditRow(self._clock(), actor, "alert.unacknowledge", alert_id, {})
                 append_audit(transaction, row)
 
-    def _read(self, session: ReadSession, silence_id: str) -> SilenceView:
+    def _read(self, session: ReadSession, silence_id: str) -> Silence:
         row = stored.find_silence(session, silence_id)
         if row is None:
             raise NotFound(f"there is no silence {silence_id[:80]!r}", next_step="List them with GET /v1/silences.")
@@ -185,14 +196,16 @@ def _require_alert(session: ReadSession, alert_id: str) -> OpenAlert:
     return alert
 
 
-def _view(row: SilenceRow, alerts: Sequence[OpenAlert], now: datetime) -> SilenceView:
+def _view(row: SilenceRow, alerts: Sequence[OpenAlert], now: datetime) -> Silence:
     silence = row.silence
     status = silence.status(now)
     idle = status == "expired" or row.problem is not None
     matched = () if idle else (a.id for a in alerts if all_match(silence.matchers, a.labels))
-    return SilenceView(
+    return Silence(
         id=silence.id,
-        matchers=tuple(MatcherView(matcher.name, matcher.op, matcher.value) for matcher in silence.matchers),
+        matchers=tuple(
+            LabelMatcher(name=matcher.name, op=matcher.op, value=matcher.value) for matcher in silence.matchers
+        ),
         starts_at=silence.starts_at,
         ends_at=silence.ends_at,
         comment=row.comment,
@@ -204,7 +217,7 @@ def _view(row: SilenceRow, alerts: Sequence[OpenAlert], now: datetime) -> Silenc
     )
 
 
-def _checked(new: NewSilence, now: datetime) -> Silence:
+def _checked(new: SilenceRequest, now: datetime) -> CheckedSilence:
     matchers = read_matcher_views(new.matchers)
     if not 0 < len(matchers) <= MAX_MATCHERS:
         raise Unprocessable(f"a silence has one to {MAX_MATCHERS} matchers")
@@ -216,7 +229,7 @@ def _checked(new: NewSilence, now: datetime) -> Silence:
     starts_at = max(new.starts_at or now, now)
     if new.ends_at <= starts_at:
         raise Unprocessable("a silence ends after it starts, and after now")
-    return Silence("s" + secrets.token_hex(8), matchers, starts_at, new.ends_at)
+    return CheckedSilence("s" + secrets.token_hex(8), matchers, starts_at, new.ends_at)
 
 
 def _checked_text(text: str, field: str) -> str:

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from tierscope.core.errors import BadRequest
-from tierscope.domain.base.figures import Figure, Window, absent
+from tierscope.domain.base.described import NAMES
+from tierscope.domain.base.figures import Figure, Origin, Window, absent
+from tierscope.domain.base.pages import Page
 from tierscope.domain.operate.data_quality import (
     SETTLING_SECONDS,
     ExplainedGap,
+    GapKind,
     HostFacts,
     explain,
     find_gaps,
@@ -36,17 +40,19 @@ class ReachedCap:
 
 
 @dataclass(frozen=True, slots=True)
-class GapView:
-    """A stretch without intervals; `kind` is the reason as a word, `why` in a sentence."""
+class DataGap:
+    """A stretch of minutes without an interval, half-open. `kind` is the reason as a word, `why` in a sentence."""
+
+    __pydantic_config__: ClassVar = NAMES
 
     from_: datetime
     to: datetime
-    kind: str
+    kind: GapKind
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrivals:
+class _Arrivals:
     """What should have arrived in a window, what did, and what became of the rest."""
 
     expected_intervals: Figure
@@ -61,22 +67,28 @@ class Arrivals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostQualityView(Arrivals):
-    """A host. `gaps` are the newest; `more_gaps` says how many older ones there are."""
+class HostQuality(_Arrivals):
+    """A host in its window: the part of the one asked for in which it was enrolled and not retired.
+
+    Intervals end once a minute unless the host says otherwise. `late` ones arrived more than ten minutes after their
+    end and `corrected` ones have a time that was rebuilt; both are stored. `too_late` and `set_aside` are not.
+    `duplicates`: batches that came again and were stored once. `dropped`: batches that the agent gave up, its spool
+    full. `gaps`: the newest; `more_gaps` older ones are not listed.
+    """
 
     host_id: str
     name: str
-    origin: str
+    origin: Origin
     window: Window
     clock_skew_seconds: Figure
     caps: tuple[ReachedCap, ...]
-    gaps: tuple[GapView, ...]
+    gaps: tuple[DataGap, ...]
     more_gaps: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetQualityView(Arrivals):
-    """The fleet. Hosts of recordings are left out: nothing is expected of them."""
+class FleetQuality(_Arrivals):
+    """Sums over all hosts but those of recordings, of which nothing is expected."""
 
     hosts: Figure
     gapless_hosts: Figure
@@ -84,21 +96,13 @@ class FleetQualityView(Arrivals):
 
 
 @dataclass(frozen=True, slots=True)
-class HostQualityPage:
-    """One page of hosts, those that miss most first."""
-
-    items: tuple[HostQualityView, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DataQualityView:
-    """Fleet and hosts in a window. `counted_since`: what arrived before was not counted."""
+class DataQuality:
+    """Fleet and hosts, those that miss most first. What arrived before `counted_since` was not counted."""
 
     window: Window
     counted_since: datetime
-    fleet: FleetQualityView
-    hosts: HostQualityPage
+    fleet: FleetQuality
+    hosts: Page[HostQuality]
 
 
 class DataQualityReads:
@@ -109,7 +113,7 @@ class DataQualityReads:
         self._clock = context.clock
         self._skew_limit = float(context.settings.limits.clock_skew_seconds)
 
-    def read(self, *, from_: str | None, to: str | None, limit: int, cursor: str | None) -> DataQualityView:
+    def read(self, *, from_: str | None, to: str | None, limit: int, cursor: str | None) -> DataQuality:
         """The fleet's sums, and a page of hosts.
 
         Raises:
@@ -132,7 +136,7 @@ class DataQualityReads:
             hours = stored.read_hours(session, numbers, asked)
             reasons = stored.read_reasons(session, numbers, asked)
         items = tuple(_view_host(row, hours.get(row.number, []), reasons[row.number], now=now) for row in rows[:limit])
-        return DataQualityView(window, since, _view_fleet(fleet, window), HostQualityPage(items, more))
+        return DataQuality(window, since, _view_fleet(fleet, window), Page(items, more))
 
 
 def _whole_minutes(window: Window, now: datetime) -> Window:
@@ -151,11 +155,11 @@ def _whole_minutes(window: Window, now: datetime) -> Window:
     return Window(start, end)
 
 
-def _view_fleet(sums: FleetSums, window: Window) -> FleetQualityView:
+def _view_fleet(sums: FleetSums, window: Window) -> FleetQuality:
     def count(name: str, value: int, unit: str = "intervals") -> Figure:
         return _count(f"data_quality.fleet_{name}/1", unit, value, window, n_hosts=sums.hosts, expected=sums.expected)
 
-    return FleetQualityView(
+    return FleetQuality(
         hosts=count("hosts", sums.hosts, "hosts"),
         gapless_hosts=count("gapless_hosts", sums.gapless, "hosts"),
         skewed_hosts=count("skewed_hosts", sums.skewed, "hosts"),
@@ -171,14 +175,14 @@ def _view_fleet(sums: FleetSums, window: Window) -> FleetQualityView:
     )
 
 
-def _view_host(row: QualityRow, hours: Sequence[HourRow], reasons: Reasons, *, now: datetime) -> HostQualityView:
+def _view_host(row: QualityRow, hours: Sequence[HourRow], reasons: Reasons, *, now: datetime) -> HostQuality:
     window = Window(row.start, row.end)
 
     def count(name: str, value: int, unit: str = "intervals") -> Figure:
         return _count(f"data_quality.{name}/1", unit, value, window, n_hosts=1, expected=row.expected)
 
     gaps = _gaps(row, hours, reasons, now)
-    return HostQualityView(
+    return HostQuality(
         host_id=row.host_id,
         name=row.name,
         origin=row.origin,
@@ -194,7 +198,7 @@ def _view_host(row: QualityRow, hours: Sequence[HourRow], reasons: Reasons, *, n
         dropped=_dropped("data_quality.dropped/1", row.dropped, window, 1),
         clock_skew_seconds=_skew(row, window),
         caps=_caps(row, reasons),
-        gaps=tuple(GapView(gap.gap.start, gap.gap.end, gap.kind, gap.why) for gap in gaps[-MAX_GAPS:]),
+        gaps=tuple(DataGap(gap.gap.start, gap.gap.end, gap.kind, gap.why) for gap in gaps[-MAX_GAPS:]),
         more_gaps=max(0, len(gaps) - MAX_GAPS),
     )
 

@@ -8,6 +8,7 @@ from typing import Literal
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.pages import Page
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.fleet.agents import revoke_host
 from tierscope.storage.operate import purges as stored
@@ -51,14 +52,6 @@ class Purge:
     finished_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class PurgePage:
-    """One page of jobs, newest first."""
-
-    items: tuple[Purge, ...]
-    next_cursor: str | None
-
-
 class Purges:
     """Starts and reads jobs."""
 
@@ -92,7 +85,7 @@ class Purges:
             append_audit(transaction, AuditRow(now, actor, f"{kind}.purge", public_id, detail))
             return _view(self._require(transaction, new_id))
 
-    def list(self, *, limit: int, cursor: str | None) -> PurgePage:
+    def list(self, *, limit: int, cursor: str | None) -> Page[Purge]:
         """Jobs, newest first.
 
         Raises:
@@ -102,7 +95,7 @@ class Purges:
         with self._database.read() as session:
             rows = stored.list_purges(session, before=before, limit=limit + 1)
         more = encode_cursor(rows[limit - 1].number) if len(rows) > limit else None
-        return PurgePage(tuple(_view(row) for row in rows[:limit]), more)
+        return Page(tuple(_view(row) for row in rows[:limit]), more)
 
     def read(self, purge_id: str) -> Purge:
         """One job.

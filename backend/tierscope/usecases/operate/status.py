@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 
 import tierscope
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import is_running
 from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.errors import TierscopeError
-from tierscope.domain._generated.catalogue import METRICS, Metric
+from tierscope.domain._generated.catalogue import METRICS
+from tierscope.storage.base.partitions import Mode
 from tierscope.storage.operate.installation import Installation, read_installation
 from tierscope.usecases.access.loopback_trust import LoopbackTrust
 from tierscope.usecases.base.context import ReadContext
@@ -18,33 +20,49 @@ from tierscope.usecases.operate.set_aside import SetAside, StoredRows
 LAG_DEGRADED_SECONDS = 600.0
 """Work that waits longer than this is not being done at the usual pace."""
 AGENT_SILENT_SECONDS = 600.0
+Health = Literal["healthy", "degraded", "down", "absent", "unknown"]
+Part = Literal["database", "api", "worker", "queue", "agent", "objects"]
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class ComponentStatus:
     """One part of the installation."""
 
-    name: str
-    status: str
+    name: Part
+    status: Health
     detail: str
     since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class InstallationStatus:
     """The whole installation. `queue_lag_seconds` is the age of the oldest work that waits; None where unknown."""
 
     version: str
-    storage: str
+    storage: Mode
     simulated: bool
-    components: tuple[Component, ...]
+    components: tuple[ComponentStatus, ...]
     queue_lag_seconds: float | None
     marks_pending: int
     anonymous_reads: bool
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogueView:
+class Metric:
+    """An entry of the catalogue."""
+
+    name: str
+    source: str
+    unit: str
+    kind: str
+    scopes: tuple[str, ...]
+    kernel: str
+    added_in: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
     """All metrics that are known by name."""
 
     items: tuple[Metric, ...]
@@ -58,7 +76,7 @@ class StatusReads:
         self._trust = trust or LoopbackTrust(context.database, setting=context.settings.anonymous_reads)
         self._stored = StoredRows()
 
-    def status(self) -> Status:
+    def status(self) -> InstallationStatus:
         """Each component with its health and the reason. A database that does not answer is a finding, not an error."""
         settings = self._context.settings
         instance = load(find_places(settings.data_dir).state_file)
@@ -69,19 +87,19 @@ class StatusReads:
             with self._context.database.read() as session:
                 found = read_installation(session, self._context.clock())
                 unreadable = self._stored.set_aside(session, self._context.clock())
-            database = Component("database", "healthy", "answers", None)
+            database = ComponentStatus("database", "healthy", "answers", None)
         except TierscopeError as error:
-            found, database, unreadable = None, Component("database", "down", error.detail, None), []
+            found, database, unreadable = None, ComponentStatus("database", "down", error.detail, None), []
         lag = self._lag(found)
-        return Status(
+        return InstallationStatus(
             version=tierscope.__version__,
             storage=found.storage if found else "native",
             simulated=bool(found and found.simulated_hosts),
             components=(
                 replace(database, since=_since(instance, "database")) if database.status == "healthy" else database,
-                Component("api", "healthy", "answers", _since(instance, "api")),
+                ComponentStatus("api", "healthy", "answers", _since(instance, "api")),
                 _skipping(_worker(instance, found, lag), unreadable),
-                _supervised(instance, "queue") or Component("queue", "unknown", _UNSUPERVISED, None),
+                _supervised(instance, "queue") or ComponentStatus("queue", "unknown", _UNSUPERVISED, None),
                 _supervised(instance, "agent") or self._agents(found),
                 _objects(settings.objects.store, found),
             ),
@@ -90,9 +108,14 @@ class StatusReads:
             anonymous_reads=settings.listens_on_loopback and not settings.trusted_proxies and self._trust.holds(),
         )
 
-    def catalogue(self) -> CatalogueView:
+    def catalogue(self) -> Catalogue:
         """Every metric of the catalogue."""
-        return CatalogueView(METRICS)
+        return Catalogue(
+            tuple(
+                Metric(one.name, one.source, one.unit, one.kind, one.scopes, one.kernel, one.added_in, one.help)
+                for one in METRICS
+            )
+        )
 
     def _lag(self, found: Installation | None) -> float | None:
         if found is None:
@@ -101,18 +124,18 @@ class StatusReads:
             return 0.0
         return max((self._context.clock() - found.oldest_mark_at).total_seconds(), 0.0)
 
-    def _agents(self, found: Installation | None) -> Component:
+    def _agents(self, found: Installation | None) -> ComponentStatus:
         """Agents elsewhere: judged by when the newest batch of a live host came."""
         if found is None:
-            return Component("agent", "unknown", "the database does not answer", None)
+            return ComponentStatus("agent", "unknown", "the database does not answer", None)
         if found.live_hosts == 0 or found.last_live_seen_at is None:
-            return Component("agent", "absent", "no live host has sent anything yet", None)
+            return ComponentStatus("agent", "absent", "no live host has sent anything yet", None)
         silence = (self._context.clock() - found.last_live_seen_at).total_seconds()
         if silence > AGENT_SILENT_SECONDS:
-            return Component(
+            return ComponentStatus(
                 "agent", "degraded", f"no live host has sent anything for {silence / 60:.0f} minutes", None
             )
-        return Component(
+        return ComponentStatus(
             "agent", "healthy", f"{found.live_hosts} live hosts are enrolled; the newest batch just came", None
         )
 
@@ -121,42 +144,45 @@ _NAMED = 5
 _UNSUPERVISED = "runs outside of `tierscope up`: ask whoever runs it"
 
 
-def _objects(store: str, found: Installation | None) -> Component:
+def _objects(store: str, found: Installation | None) -> ComponentStatus:
     """The object store by the newest run of the task that moves bodies there: asking it here would cost each page."""
     if found is None:
-        return Component("objects", "unknown", "the database does not answer", None)
+        return ComponentStatus("objects", "unknown", "the database does not answer", None)
     if store == "database":
         if found.has_objects:
-            return Component(
+            return ComponentStatus(
                 "objects", "down", "rows refer to a store, and none is set: TIERSCOPE_OBJECTS__STORE", None
             )
-        return Component("objects", "absent", "none is set: bodies of samples and heatmaps stay in the database", None)
+        return ComponentStatus(
+            "objects", "absent", "none is set: bodies of samples and heatmaps stay in the database", None
+        )
     if found.moved_at is None:
-        return Component("objects", "unknown", f"no worker has used the {store} store yet", None)
+        return ComponentStatus("objects", "unknown", f"no worker has used the {store} store yet", None)
     if found.move_failed_at == found.moved_at:
         detail = f"the newest run into the {store} store failed; rows keep their bodies until one does not"
-        return Component(
+        return ComponentStatus(
             "objects", "degraded", f"{detail}. `tierscope doctor --part objects` says why", found.move_failed_at
         )
-    return Component("objects", "healthy", f"the {store} store takes the bodies of finished hours", None)
+    return ComponentStatus("objects", "healthy", f"the {store} store takes the bodies of finished hours", None)
 
 
-def _supervised(instance: InstanceState | None, name: str) -> Component | None:
+def _supervised(instance: InstanceState | None, name: Part) -> ComponentStatus | None:
     """A component as its supervisor sees it, corrected where its process is gone."""
     component = None if instance is None else instance.components.get(name)
     if component is None:
         return None
     if component.process is not None and not is_running(component.process):
-        return Component(name, "down", "its process is gone", component.since)
-    return Component(name, component.status, component.detail, component.since)
+        return ComponentStatus(name, "down", "its process is gone", component.since)
+    health: Health = "degraded" if component.status == "starting" else component.status
+    return ComponentStatus(name, health, component.detail, component.since)
 
 
-def _since(instance: InstanceState | None, name: str) -> datetime | None:
+def _since(instance: InstanceState | None, name: Part) -> datetime | None:
     component = _supervised(instance, name)
     return component.since if component else None
 
 
-def _skipping(worker: Component, unreadable: Sequence[SetAside]) -> Component:
+def _skipping(worker: ComponentStatus, unreadable: Sequence[SetAside]) -> ComponentStatus:
     """The worker with the quarantined rows: nothing is done with them until somebody acts."""
     if not unreadable or worker.status == "down":
         return worker
@@ -165,7 +191,7 @@ def _skipping(worker: Component, unreadable: Sequence[SetAside]) -> Component:
     return replace(worker, status="degraded", detail=detail)
 
 
-def _worker(instance: InstanceState | None, found: Installation | None, lag: float | None) -> Component:
+def _worker(instance: InstanceState | None, found: Installation | None, lag: float | None) -> ComponentStatus:
     """The worker by its supervisor and by its work: a backlog that grows old is worse than a process that is there."""
     known = _supervised(instance, "worker")
     late = lag is not None and lag > LAG_DEGRADED_SECONDS
@@ -175,5 +201,5 @@ def _worker(instance: InstanceState | None, found: Installation | None, lag: flo
     if known is not None and (known.status != "healthy" or not late):
         return known
     if late:
-        return Component("worker", "degraded", backlog, known.since if known else None)
-    return Component("worker", "unknown" if found is None else "healthy", backlog or _UNSUPERVISED, None)
+        return ComponentStatus("worker", "degraded", backlog, known.since if known else None)
+    return ComponentStatus("worker", "unknown" if found is None else "healthy", backlog or _UNSUPERVISED, None)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from tierscope.domain.base.figures import Figure, Interval, Window, absent
+from tierscope.domain.base.figures import Figure, Interval, Origin, Window, absent
 from tierscope.domain.ratio import (
     HEADROOM,
     RATIOS,
@@ -29,19 +29,19 @@ from tierscope.domain.slowdown import (
     gain_bound,
     interleave_weights,
 )
-from tierscope.storage.slowdown.points import SlowdownPoint
+from tierscope.storage.slowdown.points import SlowdownPointItem
 from tierscope.usecases.curve.pages import NoCurve
 from tierscope.usecases.ratio.answers import (
     Answer,
     InterleaveWeights,
     NamedFigure,
-    PointView,
+    Ratio,
     RatioAssumption,
     RatioCandidate,
+    RatioPoint,
     RatioSensitivity,
     RatioSweep,
-    RatioView,
-    ServiceClassView,
+    ServiceClass,
 )
 from tierscope.usecases.ratio.hardware import HardwareFacts
 from tierscope.usecases.ratio.heat import HeatFacts
@@ -70,13 +70,13 @@ class Known:
     """What is known of a service for its ratio."""
 
     service_id: str
-    origin: str
+    origin: Origin
     window: Window
     heat: HeatFacts
     jaccard: Figure
     hardware: HardwareFacts
     placement: PlacementFacts | NoCurve
-    points: tuple[SlowdownPoint, ...]
+    points: tuple[SlowdownPointItem, ...]
     latency: Figure
 
 
@@ -135,7 +135,7 @@ class _Case:
         return bandwidth_loss(memory.dram.bandwidth_gb_per_s, memory.slow.bandwidth_gb_per_s, demand / _GIGA, share)
 
 
-def answer_ratio(known: Known, asked: Asked) -> RatioView:
+def answer_ratio(known: Known, asked: Asked) -> Ratio:
     """Judge all ratios, or say why none can be advised."""
     used, points = use_points(known.points)
     rho = _latency_ratio(known)
@@ -178,10 +178,10 @@ def _view(
     asked: Asked,
     refused: tuple[str, ...],
     case: _Case | None,
-    points: tuple[PointView, ...],
+    points: tuple[RatioPoint, ...],
     rho: float | None,
     choice: Choice | None,
-) -> RatioView:
+) -> Ratio:
     candidates = () if choice is None or case is None else _candidates(case, choice)
     chosen = next((view for view in candidates if choice and choice.chosen and view.name == choice.chosen.name), None)
     even = next((view.loss_upper.value for view in candidates if view.dram_ratio == EVEN), None)
@@ -189,7 +189,7 @@ def _view(
     answer: Answer = "refused" if refused or choice is None else "all_dram" if chosen is None else "ratio"
     at = chosen.dram_ratio if chosen else EVEN
     beside = None if choice is None or case is None else _choose_beside(case)
-    return RatioView(
+    return Ratio(
         service_id=known.service_id,
         origin=known.origin,
         window=known.window,
@@ -366,7 +366,7 @@ def _assumptions(case: _Case | None, *, rho_measured: bool) -> tuple[RatioAssump
     )
 
 
-def _interleave(known: Known, service_class: ServiceClassView) -> InterleaveWeights | None:
+def _interleave(known: Known, service_class: ServiceClass) -> InterleaveWeights | None:
     """Weights for a service that bandwidth limits."""
     memory = known.hardware.memory
     if service_class.name not in ("bandwidth", "mixed") or memory.dram is None or memory.slow is None:
@@ -377,9 +377,7 @@ def _interleave(known: Known, service_class: ServiceClassView) -> InterleaveWeig
     return None if weights is None else InterleaveWeights(*weights, share, gain_bound(*rates))
 
 
-def _notes(
-    case: _Case | None, service_class: ServiceClassView, candidates: tuple[RatioCandidate, ...]
-) -> tuple[str, ...]:
+def _notes(case: _Case | None, service_class: ServiceClass, candidates: tuple[RatioCandidate, ...]) -> tuple[str, ...]:
     notes = []
     if candidates:
         notes.append(

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Window
+from tierscope.domain.base.figures import Figure, Origin, Window
 
 Answer = Literal["ratio", "all_dram", "refused"]
 
@@ -19,12 +19,12 @@ class NamedFigure:
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceClassView:
+class ServiceClass:
     """What limits the service; `name` None where that is not known, and why."""
 
-    name: str | None
+    name: Annotated[Literal["latency", "bandwidth", "mixed", "insensitive"] | None, Described("Null: not known.")]
     why: str
-    microsecond_service: bool | None
+    microsecond_service: Annotated[bool | None, Described("Whether p99 latency is below 1 ms; null: not collected.")]
     figures: tuple[NamedFigure, ...]
 
 
@@ -73,11 +73,11 @@ class RatioPosterior:
 
 
 @dataclass(frozen=True, slots=True)
-class PointView:
-    """A measurement of the owner. `id` None where it is none of theirs."""
+class RatioPoint:
+    """A measurement of the owner: loss at a share of accesses on slow memory."""
 
     id: str | None
-    source: str
+    source: Literal["ab_test", "prediction"]
     share_on_slow: float
     loss: float
     loss_standard_error: float
@@ -153,32 +153,32 @@ class RatioPlacement:
 
 
 @dataclass(frozen=True, slots=True)
-class RatioView:
+class Ratio:
     """The answer of the route."""
 
     service_id: str
-    origin: str
+    origin: Origin
     window: Window
     sentence: str
-    service_class: ServiceClassView
+    service_class: ServiceClass
     loss_target: float
     stressed: bool
     growth: float
     headroom_ratio: float
     answer: Answer
-    refused: tuple[str, ...]
-    placement: RatioPlacement | None
+    refused: Annotated[tuple[str, ...], Described("Why no ratio is advised; each says what is missing.")]
+    placement: Annotated[RatioPlacement | None, Described("Null where there are no page samples.")]
     chosen: RatioCandidate | None
-    candidates: tuple[RatioCandidate, ...]
+    candidates: Annotated[tuple[RatioCandidate, ...], Described("From most DRAM to least; empty where refused.")]
     sweep: RatioSweep | None
     posterior: RatioPosterior | None
-    points: tuple[PointView, ...]
+    points: tuple[RatioPoint, ...]
     evidence: tuple[NamedFigure, ...]
     assumptions: tuple[RatioAssumption, ...]
     sensitivity: tuple[RatioSensitivity, ...]
     leading: RatioLeadingFigures
     subtracted: tuple[Subtracted, ...]
     interleave: InterleaveWeights | None
-    alternatives: tuple[str, ...]
+    alternatives: Annotated[tuple[str, ...], Described("Names of other ratios that keep the target.")]
     expires_at: datetime | None
     notes: tuple[str, ...]

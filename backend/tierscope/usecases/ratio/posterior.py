@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from tierscope.domain.ratio import Placement
 from tierscope.domain.slowdown import EXPONENT_SD, PRIOR, REFERENCE_RHO, UPPER_LEVEL, Belief, Point
-from tierscope.storage.slowdown.points import SlowdownPoint
-from tierscope.usecases.ratio.answers import PointView, RatioAssumption, RatioPosterior
+from tierscope.storage.slowdown.points import SlowdownPointItem
+from tierscope.usecases.ratio.answers import RatioAssumption, RatioPoint, RatioPosterior
 
 FORMULA = (
     "o = l / (1 - l); ln o(h) = ln a + b ln h + f(ln h); ln a ~ N(ln 0.25 + ln((rho - 1) / 0.9), 0.92^2);"
@@ -20,7 +20,7 @@ MEASURED_RANGE = 0.15
 """Relative, to both sides of a measured rho: over hosts, load and access pattern."""
 
 
-def use_points(points: Sequence[SlowdownPoint]) -> tuple[list[Point], tuple[PointView, ...]]:
+def use_points(points: Sequence[SlowdownPointItem]) -> tuple[list[Point], tuple[RatioPoint, ...]]:
     """The usable measurements, and all of them with the reason why not."""
     used, views = [], []
     for item in points:
@@ -31,7 +31,7 @@ def use_points(points: Sequence[SlowdownPoint]) -> tuple[list[Point], tuple[Poin
         if why_not is None:
             used.append(point)
         views.append(
-            PointView(
+            RatioPoint(
                 id=item.id,
                 source=item.source,
                 share_on_slow=item.share_on_slow,

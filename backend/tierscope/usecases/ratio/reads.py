@@ -12,7 +12,7 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.service_metrics import ServiceMetricReads
 from tierscope.usecases.ratio.answer import Asked, Known, answer_ratio
-from tierscope.usecases.ratio.answers import RatioView
+from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.hardware import read_hardware_facts
 from tierscope.usecases.ratio.heat import read_heat_facts
 from tierscope.usecases.ratio.overlap import read_jaccard
@@ -40,7 +40,7 @@ class RatioReads:
         growth: float,
         from_: str | None,
         to: str | None,
-    ) -> RatioView:
+    ) -> Ratio:
         """The advice with all it rests on. A shorter window is widened to eight days: advice needs a full week.
 
         Raises:

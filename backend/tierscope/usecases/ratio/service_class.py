@@ -7,7 +7,7 @@ import numpy as np
 from tierscope.domain.base.figures import Figure, absent
 from tierscope.domain.ratio import classify_service
 from tierscope.usecases.counters.service_metrics import ServiceMetrics
-from tierscope.usecases.ratio.answers import NamedFigure, ServiceClassView
+from tierscope.usecases.ratio.answers import NamedFigure, ServiceClass
 from tierscope.usecases.ratio.hardware import HardwareFacts
 
 MICROSECONDS_NS = 1e6
@@ -21,7 +21,7 @@ _WHY = {
 }
 
 
-def classify(hardware: HardwareFacts, latency: Figure, upper_loss_at_even: float | None) -> ServiceClassView:
+def classify(hardware: HardwareFacts, latency: Figure, upper_loss_at_even: float | None) -> ServiceClass:
     """The class with its figures; no name where bandwidth or the loss at 1:1 is not known, with what is missing."""
     microsecond = None if latency.value is None else latency.value < MICROSECONDS_NS
     utilisation = utilise(hardware)
@@ -31,16 +31,16 @@ def classify(hardware: HardwareFacts, latency: Figure, upper_loss_at_even: float
         NamedFigure("latency_p99_ns", latency),
     )
     if utilisation.value is None:
-        return ServiceClassView(None, utilisation.reason or "", microsecond, figures)
+        return ServiceClass(None, utilisation.reason or "", microsecond, figures)
     if upper_loss_at_even is None:
-        return ServiceClassView(None, "the loss at 1:1 is not known", microsecond, figures)
+        return ServiceClass(None, "the loss at 1:1 is not known", microsecond, figures)
     risen = hardware.memory.loaded_over_idle(utilisation.value)
     name = classify_service(
         dram_utilisation_p95=utilisation.value,
         loaded_over_idle=1.0 if risen is None else risen,
         upper_loss_at_even=upper_loss_at_even,
     )
-    return ServiceClassView(name, _WHY[name], microsecond, figures)
+    return ServiceClass(name, _WHY[name], microsecond, figures)
 
 
 def utilise(hardware: HardwareFacts) -> Figure:

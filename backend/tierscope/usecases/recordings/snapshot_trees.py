@@ -11,7 +11,7 @@ from tierscope.domain.fleet.host_facts import HostFacts, read_facts
 from tierscope.domain.knobs import advise
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Samples
-from tierscope.domain.knobs.machine import Subtracted, list_subtracted
+from tierscope.domain.knobs.machine import SubtractedMemory, list_subtracted
 from tierscope.domain.ledger import (
     COLUMNS,
     Bounded,
@@ -78,7 +78,7 @@ class MovesAnalysis:
     churn: Bounded | None
     verdict: Verdict
     settings: GivenView
-    subtracted: tuple[Subtracted, ...]
+    subtracted: tuple[SubtractedMemory, ...]
     problems: tuple[str, ...]
 
 

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from tierscope.domain.reports.charts import Chart, ChartDay, draw_forecast
-from tierscope.usecases.alerts.reads import AlertFilter, AlertReads, AlertView
+from tierscope.usecases.alerts.answers import Alert
+from tierscope.usecases.alerts.reads import AlertFilter, AlertReads
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.reads import CapacityReads
-from tierscope.usecases.capacity.views import CapacitySubject, ForecastView
+from tierscope.usecases.capacity.views import CapacityForecast, CapacitySubject
 from tierscope.usecases.knobs.advice import Advice, AdviceCard
 
 Section = Literal["capacity", "advice", "alerts"]
@@ -28,7 +29,7 @@ WIDTH, HEIGHT = 560.0, 150.0
 class Outlined:
     """A forecast with its chart."""
 
-    view: ForecastView
+    view: CapacityForecast
     chart: Chart
 
 
@@ -48,8 +49,8 @@ class CapacityPart:
 class AlertPart:
     """Alerts that are open, and those that were resolved within the period."""
 
-    open: tuple[AlertView, ...]
-    resolved: tuple[AlertView, ...]
+    open: tuple[Alert, ...]
+    resolved: tuple[Alert, ...]
     more: bool
 
 
@@ -115,7 +116,7 @@ def _capacity(reads: CapacityReads) -> CapacityPart:
     )
 
 
-def chart_of(view: ForecastView) -> Chart | None:
+def chart_of(view: CapacityForecast) -> Chart | None:
     """History and forecast of one subject."""
     days = [ChartDay(day.day, day.value, day.excluded is not None) for day in view.history[-CHART_DAYS:]]
     days += [
@@ -134,7 +135,7 @@ def _alerts(reads: AlertReads, since: datetime) -> AlertPart:
     firing = reads.list(AlertFilter(state="firing"), limit=MAX_ALERTS, cursor=None)
     pending = reads.list(AlertFilter(state="pending"), limit=MAX_ALERTS, cursor=None)
     resolved = reads.list(AlertFilter(state="resolved"), limit=MAX_ALERTS, cursor=None)
-    recent = tuple(one for one in resolved.items if one.row.resolved_at is not None and one.row.resolved_at >= since)
+    recent = tuple(one for one in resolved.items if one.resolved_at is not None and one.resolved_at >= since)
     more = any(page.next_cursor is not None for page in (firing, pending))
     return AlertPart((*firing.items, *pending.items), recent, more)
 
@@ -143,7 +144,7 @@ def _simulated(capacity: CapacityPart | None, advice: AdvicePart | None, alerts:
     """Whether anything in it was not measured live."""
     origins = {one.origin for one in (*capacity.services, *capacity.groups)} if capacity else set()
     origins |= {card.origin for card in advice.cards} if advice else set()
-    origins |= {one.row.origin for one in (*alerts.open, *alerts.resolved)} if alerts else set()
+    origins |= {one.origin for one in (*alerts.open, *alerts.resolved)} if alerts else set()
     return bool(origins - {"live"})
 
 

@@ -161,14 +161,13 @@ def _alerts(part: AlertPart) -> list[Flowable]:
             continue
         body = []
         for one in rows:
-            row = one.row
-            at = row.resolved_at if ends else row.started_at
-            state = _escape(row.severity) if ends else f"{_escape(row.severity)}, {_escape(row.state)}"
-            shown = f'<font color="#b3261e"><b>{state}</b></font>' if row.severity == "critical" else state
+            at = one.resolved_at if ends else one.started_at
+            state = _escape(one.severity) if ends else f"{_escape(one.severity)}, {_escape(one.state)}"
+            shown = f'<font color="#b3261e"><b>{state}</b></font>' if one.severity == "critical" else state
             body.append(
                 [
-                    f"<b>{_escape(row.rule_name)}</b><br/>{_escape(row.summary)}",
-                    f"{_escape(row.subject_name)}{_origin(row.origin)}",
+                    f"<b>{_escape(one.rule_name)}</b><br/>{_escape(one.summary)}",
+                    f"{_escape(one.subject.name)}{_origin(one.origin)}",
                     shown,
                     "-" if at is None else moment_text(at),
                 ]

@@ -4,12 +4,16 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 from urllib.parse import urlsplit
+
+from pydantic import Field
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.core.outgoing import OutgoingCalls
+from tierscope.domain.base.described import ASKED
+from tierscope.domain.base.pages import Page
 from tierscope.domain.base.stored_documents import WRONG_SHAPE, describe_problem
 from tierscope.domain.reports.schedule import Cron, Daily, Schedule, parse_cron, parse_time
 from tierscope.storage.access.credentials import AuditRow, append_audit
@@ -28,6 +32,16 @@ DEFAULT_NAME = "Capacity report"
 
 
 @dataclass(frozen=True, slots=True)
+class ReportDestination:
+    """Where a report goes. Answers show of a webhook the place alone: the rest of its address is often a secret."""
+
+    __pydantic_config__: ClassVar = ASKED
+
+    mail: Annotated[tuple[Annotated[str, Field(max_length=254)], ...], Field(max_length=50)] = ()
+    webhook: Annotated[str | None, Field(max_length=2000)] = None
+
+
+@dataclass(frozen=True, slots=True)
 class NewReport:
     """A report as it is asked for: `cron`, or `every_days` with `at`."""
 
@@ -42,28 +56,20 @@ class NewReport:
 
 
 @dataclass(frozen=True, slots=True)
-class DestinationView:
-    """Where a report goes. Of a webhook only the place is shown: the rest of such addresses is often a secret."""
-
-    mail: tuple[str, ...]
-    webhook: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunView:
-    """One sending."""
+class ReportRun:
+    """One sending. `running` between attempts: those in `sent` have it, the others get it with the next one."""
 
     due_at: datetime
     started_at: datetime
     finished_at: datetime | None
-    state: str
+    state: Literal["running", "sent", "failed"]
     attempts: int
     sent: tuple[str, ...]
     error: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class ReportView:
+class Report:
     """A scheduled report with its newest sending."""
 
     id: str
@@ -72,21 +78,13 @@ class ReportView:
     every_days: int | None
     at: str
     format: Format
-    to: DestinationView
+    to: ReportDestination
     sections: tuple[Section, ...]
     enabled: bool
     created_by: str
     created_at: datetime
     next_at: datetime
-    last_run: RunView | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    """One page of sendings."""
-
-    items: tuple[RunView, ...]
-    next_cursor: str | None
+    last_run: ReportRun | None
 
 
 class Reports:
@@ -95,14 +93,14 @@ class Reports:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def list(self) -> tuple[ReportView, ...]:
+    def list(self) -> tuple[Report, ...]:
         """All reports that can be read, by name; the status page tells of others, which can be deleted all the same."""
         with self._context.database.read() as session:
             rows = stored.list_reports(session)
             last = stored.last_runs(session, [row.id for row in rows])
         return tuple(_view(row, last.get(row.id)) for row in rows if problem_of_body(row.body) is None)
 
-    def create(self, new: NewReport, *, actor: str) -> ReportView:
+    def create(self, new: NewReport, *, actor: str) -> Report:
         """Store a report; it is sent for the first time when it is due next.
 
         Raises:
@@ -136,7 +134,7 @@ class Reports:
                 raise _unknown(report_id)
             append_audit(transaction, AuditRow(self._context.clock(), actor, "report.delete", report_id, {}))
 
-    def runs(self, report_id: str, *, limit: int, cursor: str | None) -> RunPage:
+    def runs(self, report_id: str, *, limit: int, cursor: str | None) -> Page[ReportRun]:
         """Sendings of a report, newest first.
 
         Raises:
@@ -150,7 +148,7 @@ class Reports:
                 raise _unknown(report_id)
             runs = stored.list_runs(session, row.id, before=before, limit=limit + 1)
         more = encode_cursor(runs[limit - 1].id) if len(runs) > limit else None
-        return RunPage(tuple(run_view(run) for run in runs[:limit]), more)
+        return Page(tuple(run_view(run) for run in runs[:limit]), more)
 
     def preview_html(self, name: str, sections: tuple[Section, ...]) -> str:
         """The page that would be sent now."""
@@ -195,9 +193,9 @@ def problem_of_body(body: Any) -> str | None:  # noqa: ANN401 - whatever the dat
     return None
 
 
-def run_view(run: RunRow) -> RunView:
+def run_view(run: RunRow) -> ReportRun:
     """A sending as the log shows it."""
-    return RunView(run.due_at, run.started_at, run.finished_at, run.state, run.attempts, tuple(run.sent), run.error)
+    return ReportRun(run.due_at, run.started_at, run.finished_at, run.state, run.attempts, tuple(run.sent), run.error)
 
 
 def place_of(url: str) -> str:
@@ -206,17 +204,17 @@ def place_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/…"
 
 
-def _view(row: ReportRow, last: RunRow | None) -> ReportView:
+def _view(row: ReportRow, last: RunRow | None) -> Report:
     body = row.body
     webhook = body["webhook"]
-    return ReportView(
+    return Report(
         id=row.public_id,
         name=row.name,
         cron=body["cron"],
         every_days=body["every_days"],
         at=body["at"],
         format=body["format"],
-        to=DestinationView(tuple(body["mail"]), None if webhook is None else place_of(webhook)),
+        to=ReportDestination(tuple(body["mail"]), None if webhook is None else place_of(webhook)),
         sections=tuple(body["sections"]),
         enabled=row.enabled,
         created_by=row.author,
@@ -226,7 +224,7 @@ def _view(row: ReportRow, last: RunRow | None) -> ReportView:
     )
 
 
-def _require(session: ReadSession, public_id: str) -> ReportView:
+def _require(session: ReadSession, public_id: str) -> Report:
     row = stored.find_report(session, public_id)
     if row is None:
         raise _unknown(public_id)

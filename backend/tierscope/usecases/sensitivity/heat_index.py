@@ -10,7 +10,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.heat import estimate_median, judge_enough
 from tierscope.domain.heat.rows import HeatSeries, Method
-from tierscope.domain.sensitivity.estimate import density_index
+from tierscope.domain.sensitivity.estimate import Kind, density_index
 from tierscope.domain.slowdown.loss import PRIOR, REFERENCE_RHO, physical_loss
 from tierscope.storage.base.subjects import SubjectHost, newest_inventories
 from tierscope.storage.heat.sums import read_loads
@@ -20,7 +20,7 @@ from tierscope.usecases.heat.columns import read_host_heat
 from tierscope.usecases.heat.reads import choose_method
 from tierscope.usecases.heat.sources import LIVE_KEPT
 
-KINDS = ("anon", "file")
+KINDS: tuple[Kind, ...] = ("anon", "file")
 GROUNDING = "heat-based; A slowdown model of docs/method/ratio.md"
 PRIOR_LEVEL = 0.90
 _NO_HEAT = "No heat of both anon and file memory was measured in the window."
@@ -31,20 +31,20 @@ _STALL = ("memory_stall", "stall_cycles"), ("memory_stall", "cycles")
 
 
 @dataclass(frozen=True, slots=True)
-class MovingView:
-    """Moving all memory of one kind to slow memory."""
+class MovingLoss:
+    """What moving all memory of one kind to the slow tier would cost, from heat."""
 
-    kind: str
+    kind: Kind
     share_of_accesses: Figure
     loss: Figure
 
 
 @dataclass(frozen=True, slots=True)
-class HeatIndexView:
+class HeatIndex:
     """The index: above zero a byte of anon is accessed more often than a byte of file."""
 
     log2_density_anon_file: Figure
-    moving: tuple[MovingView, ...]
+    moving: tuple[MovingLoss, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +84,13 @@ def read_heat_mix(
     return HeatMix(method, tuple(accesses), tuple(sizes), longest, stall, _read_rho(session, ids, window))
 
 
-def view_heat_index(mix: HeatMix, window: Window) -> HeatIndexView:
+def view_heat_index(mix: HeatMix, window: Window) -> HeatIndex:
     """The index and the cost of moving either kind, with what they rest on."""
     name = "sensitivity.log2_density_anon_file/1"
     family = None if mix.method is None else mix.method.family
     if not mix.accesses:
         nothing = absent(name, "log2", "not_collected", _NO_HEAT, window=window, method=family)
-        return HeatIndexView(nothing, tuple(_no_moving(kind, window, family) for kind in KINDS))
+        return HeatIndex(nothing, tuple(_no_moving(kind, window, family) for kind in KINDS))
     pairs = list(zip(mix.accesses, mix.bytes, strict=True))
     indices = [found[2] for found in (density_index(*pair) for pair in pairs) if found is not None]
     index = _over_hosts(name, "log2", indices, mix, window)
@@ -98,8 +98,8 @@ def view_heat_index(mix: HeatMix, window: Window) -> HeatIndexView:
     for place, kind in enumerate(KINDS):
         shares = [taken[place] / sum(taken) for taken in mix.accesses]
         share = _over_hosts("sensitivity.share_of_accesses/1", "ratio", shares, mix, window)
-        moving.append(MovingView(kind, share, _loss(share, mix, window)))
-    return HeatIndexView(index, tuple(moving))
+        moving.append(MovingLoss(kind, share, _loss(share, mix, window)))
+    return HeatIndex(index, tuple(moving))
 
 
 def _loss(share: Figure, mix: HeatMix, window: Window) -> Figure:
@@ -164,11 +164,11 @@ def _over_hosts(name: str, unit: str, values: Sequence[float], mix: HeatMix, win
     )
 
 
-def _no_moving(kind: str, window: Window, method: str | None) -> MovingView:
+def _no_moving(kind: Kind, window: Window, method: str | None) -> MovingLoss:
     def nothing(name: str) -> Figure:
         return absent(name, "ratio", "not_collected", _NO_HEAT, window=window, method=method)
 
-    return MovingView(kind, nothing("sensitivity.share_of_accesses/1"), nothing("sensitivity.moving_loss_ratio/1"))
+    return MovingLoss(kind, nothing("sensitivity.share_of_accesses/1"), nothing("sensitivity.moving_loss_ratio/1"))
 
 
 def _touches(series: HeatSeries) -> tuple[float, float]:

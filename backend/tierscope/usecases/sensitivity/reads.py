@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Grade, Interval, Window, absent
+from tierscope.domain.base.figures import Figure, Grade, Interval, Origin, Window, absent
 from tierscope.domain.sensitivity import estimate as sensitivity
-from tierscope.domain.sensitivity.estimate import Kind, Sensitivity
+from tierscope.domain.sensitivity.estimate import Kind
+from tierscope.domain.sensitivity.estimate import Sensitivity as Elasticities
 from tierscope.storage.base.subjects import SubjectService
-from tierscope.storage.fleet.events import EventRow, list_events
+from tierscope.storage.fleet.events import EventItem, list_events
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.service_lines import line_grid, read_service_lines, service_scopes
-from tierscope.usecases.sensitivity.heat_index import HeatIndexView, HeatMix, read_heat_mix, view_heat_index
+from tierscope.usecases.sensitivity.heat_index import HeatIndex, HeatMix, read_heat_mix, view_heat_index
 from tierscope.usecases.sensitivity.kind_residency import is_residency, name_sources, read_residency
 from tierscope.usecases.sensitivity.panel import Measure, PanelRows, is_measure, join_panel
 
@@ -75,29 +76,29 @@ class ScatterFit:
 
 
 @dataclass(frozen=True, slots=True)
-class SensitivityView:
+class Sensitivity:
     """The answer of the route."""
 
     service_id: str
-    origin: str
+    origin: Origin
     window: Window
-    label: Literal["association"]
-    residency: str | None
+    label: Annotated[Literal["association"], Described("What the elasticities are: nothing was changed at random.")]
+    residency: Annotated[str | None, Described("Where the bytes in DRAM come from.")]
     throughput_measure: Measure | None
     interval_seconds: float | None
     kinds: tuple[KindSensitivity, ...]
     scatter: tuple[ScatterPoint, ...]
-    scatter_of: int
+    scatter_of: Annotated[int, Described("Host-intervals before thinning; `scatter` is every n-th of them.")]
     fit: tuple[ScatterFit, ...]
-    n_pairs: int
+    n_pairs: Annotated[int, Described("Changes between neighbouring intervals of one host.")]
     n_hosts: int
     n_effective: float | None
-    correlation: float | None
+    correlation: Annotated[float | None, Described("Of the changes of anon and of file.")]
     variance_inflation: float | None
     errors: Literal["clustered", "hac"] | None
-    heat_index: HeatIndexView
+    heat_index: HeatIndex
     confounders: tuple[str, ...]
-    missing: Figure | None
+    missing: Annotated[Figure | None, Described("Why there is no panel.")]
     notes: tuple[str, ...]
 
 
@@ -107,7 +108,7 @@ class SensitivityReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def service(self, service_id: str, *, from_: str | None, to: str | None) -> SensitivityView:
+    def service(self, service_id: str, *, from_: str | None, to: str | None) -> Sensitivity:
         """Elasticities over the hosts of a service, the scatter behind them, and the index from heat.
 
         Raises:
@@ -149,11 +150,11 @@ def _view(
     service: SubjectService,
     rows: PanelRows,
     mix: HeatMix,
-    events: Sequence[EventRow],
+    events: Sequence[EventItem],
     window: Window,
     residency: str | None,
     notes: tuple[str, ...],
-) -> SensitivityView:
+) -> Sensitivity:
     found = None if rows.panel is None else sensitivity.estimate(rows.panel)
     missing = None
     if rows.panel is None:
@@ -162,7 +163,7 @@ def _view(
     total = 0 if rows.panel is None else len(rows.panel.host)
     if len(points) < total:
         notes = (*notes, f"The scatter shows {len(points)} of {total} host-intervals, evenly thinned.")
-    return SensitivityView(
+    return Sensitivity(
         service_id=service.public_id,
         origin=service.origin,
         window=window,
@@ -187,7 +188,7 @@ def _view(
     )
 
 
-def _inflation(found: Sensitivity | None) -> float | None:
+def _inflation(found: Elasticities | None) -> float | None:
     """Variance inflation; None where it is not finite, for kinds that move as one."""
     if found is None:
         return None
@@ -195,7 +196,7 @@ def _inflation(found: Sensitivity | None) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _kind(kind: Kind, rows: PanelRows, found: Sensitivity | None, window: Window) -> KindSensitivity:
+def _kind(kind: Kind, rows: PanelRows, found: Elasticities | None, window: Window) -> KindSensitivity:
     name = "sensitivity.elasticity/1"
     if found is None or rows.panel is None:
         nothing = absent(name, "1", "not_collected", rows.lacking, window=window, method="counters")
@@ -247,7 +248,7 @@ def _scatter(rows: PanelRows) -> tuple[tuple[ScatterPoint, ...], tuple[ScatterFi
     return points, tuple(lines)
 
 
-def _name_events(events: Sequence[EventRow]) -> tuple[str, ...]:
+def _name_events(events: Sequence[EventItem]) -> tuple[str, ...]:
     """Events of the window, the oldest first: each may have changed throughput by itself."""
     return tuple(
         f"event in the window: {event.kind} at {event.at:%Y-%m-%d %H:%M} UTC, {event.text}"

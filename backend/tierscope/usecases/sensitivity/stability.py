@@ -3,12 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.axis import Grid
-from tierscope.domain.base.figures import Figure, Grade, Interval, Series, TimeAxis, Window, absent, gaps_to_none
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import (
+    Figure,
+    Grade,
+    Interval,
+    Origin,
+    Series,
+    TimeAxis,
+    Window,
+    absent,
+    gaps_to_none,
+)
+from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.heat import estimate_median, judge_enough
 from tierscope.domain.heat.rows import PREFERENCE, Method
 from tierscope.domain.sensitivity import stability
@@ -40,13 +53,15 @@ _NO_OVERLAPS = (
 
 
 @dataclass(frozen=True, slots=True)
-class KindView:
+class KindStability:
     """One kind's share; `stable` None where it cannot be told."""
 
-    kind: str
-    slope_per_hour: Figure
-    iqr: Figure
-    stable: bool | None
+    kind: PageKind
+    slope_per_hour: Annotated[Figure, Described("Theil-Sen slope of its share of resident memory.")]
+    iqr: Annotated[Figure, Described("Interquartile range of the share over the last 24 hours.")]
+    stable: Annotated[
+        bool | None, Described("Slope below 5 points a day and range below 5 points; null where unknown.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +82,19 @@ class HotSetOverlap:
 
 
 @dataclass(frozen=True, slots=True)
-class StabilityView:
+class Stability:
     """The answer of the route."""
 
     service_id: str
-    origin: str
+    origin: Origin
     window: Window
-    residency: str | None
+    residency: Annotated[str | None, Described("Where the resident bytes come from.")]
     axis: TimeAxis
     series: tuple[Series, ...]
-    kinds: tuple[KindView, ...]
+    kinds: tuple[KindStability, ...]
     warm_up_end: WarmUpEnd
     hot_set: tuple[HotSetOverlap, ...]
-    missing: Figure | None
+    missing: Annotated[Figure | None, Described("Why there are no shares.")]
     notes: tuple[str, ...]
 
 
@@ -89,7 +104,7 @@ class StabilityReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> StabilityView:
+    def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> Stability:
         """Shares, trends, warm-up and overlaps over the hosts of a service.
 
         Raises:
@@ -126,7 +141,7 @@ def _view(
     span: Window,
     grid: Grid,
     notes: tuple[str, ...],
-) -> StabilityView:
+) -> Stability:
     shares = _shares(parts, len(grid))
     known = np.asarray(np.isfinite(shares).any(axis=0), bool)
     missing = None
@@ -135,7 +150,7 @@ def _view(
     hot_set = _hot_set(overlaps, window, span)
     if span.start > window.start and overlaps:
         notes = (*notes, f"Hot sets are compared from {span.start:%Y-%m-%d %H:%M} UTC on: older intervals are summed.")
-    return StabilityView(
+    return Stability(
         service_id=service.public_id,
         origin=service.origin,
         window=window,
@@ -166,7 +181,7 @@ def _shares(parts: Sequence[HostResidency], length: int) -> Floats:
     return out
 
 
-def _kind(kind: str, shares: Floats, grid: Grid, window: Window, parts: Sequence[HostResidency]) -> KindView:
+def _kind(kind: PageKind, shares: Floats, grid: Grid, window: Window, parts: Sequence[HostResidency]) -> KindStability:
     times_s = grid.ends_s.astype(np.float64)
     n = int(np.isfinite(shares).sum())
     enough = judge_enough(
@@ -196,7 +211,7 @@ def _kind(kind: str, shares: Floats, grid: Grid, window: Window, parts: Sequence
 
     if slope is None or iqr is None:
         reason = f"{n} points in the window; {stability.MIN_POINTS} are needed."
-        return KindView(
+        return KindStability(
             kind,
             absent("stability.slope_ratio_per_hour/1", "ratio_per_h", "not_enough_data", reason, window=window),
             absent("stability.iqr_ratio/1", "ratio", "not_enough_data", reason, window=window),
@@ -205,7 +220,7 @@ def _kind(kind: str, shares: Floats, grid: Grid, window: Window, parts: Sequence
     hours = len(newest_day) * grid.step_s / stability.HOUR_S
     short = () if hours >= 0.9 * stability.HOURS_PER_DAY else (f"over {hours:.1f} hours, not 24",)
     interval = Interval(slope.lo, slope.hi, stability.LEVEL, "confidence")
-    return KindView(
+    return KindStability(
         kind,
         figure(
             "stability.slope_ratio_per_hour/1",

@@ -10,6 +10,7 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
+from tierscope.domain.base.pages import Page
 from tierscope.domain.simulate.bands import Bands, join_bands
 from tierscope.storage.simulate import sweeps as stored
 from tierscope.storage.simulate.sweeps import SweepRow
@@ -20,13 +21,12 @@ from tierscope.usecases.simulate.progress import view_sweep
 from tierscope.usecases.simulate.results import Basis, make_results, read_facts, view_cell
 from tierscope.usecases.simulate.spec import read_spec
 from tierscope.usecases.simulate.views import (
-    HeatRow,
+    HeatBand,
     SharesByKind,
     StallSeconds,
     Sweep,
     SweepCell,
     SweepHeat,
-    SweepPage,
     SweepResults,
     SweepRun,
     SweepRunSeries,
@@ -41,7 +41,7 @@ class SweepReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def list(self, *, service: str | None, limit: int, cursor: str | None) -> SweepPage:
+    def list(self, *, service: str | None, limit: int, cursor: str | None) -> Page[Sweep]:
         """Sweeps, newest first, without those that cannot be read: the status page tells of them.
 
         Raises:
@@ -50,7 +50,7 @@ class SweepReads:
         before = None if cursor is None else decode_position(cursor)
         with self._context.database.read() as session:
             rows = stored.list_sweeps(session, service=service, before=before, limit=limit)
-        return SweepPage(tuple(_readable(rows)), str(rows[-1].id) if len(rows) == limit else None)
+        return Page(tuple(_readable(rows)), str(rows[-1].id) if len(rows) == limit else None)
 
     def show(self, sweep_id: str) -> Sweep:
         """One sweep. Raises NotFound."""
@@ -149,11 +149,11 @@ def _series(packed: Mapping[str, Any]) -> SweepRunSeries:
     return SweepRunSeries(local_ratio_by_kind=by_kind, **others)
 
 
-def _label(bands: Bands) -> tuple[HeatRow, ...]:
+def _label(bands: Bands) -> tuple[HeatBand, ...]:
     """Bands with their place among those of their kind."""
     seen: dict[str, int] = {}
     out = []
     for kind, pages in zip(bands.kinds, bands.pages, strict=True):
         seen[kind] = seen.get(kind, 0) + 1
-        out.append(HeatRow(f"{kind} {seen[kind]}", kind, pages))
+        out.append(HeatBand(f"{kind} {seen[kind]}", kind, pages))
     return tuple(out)

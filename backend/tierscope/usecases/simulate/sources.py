@@ -3,6 +3,7 @@
 from collections import defaultdict
 from datetime import timedelta
 
+from tierscope.domain.base.figures import Origin
 from tierscope.domain.simulate import POLICIES, WORKLOADS, policies
 from tierscope.domain.simulate.sweep import COST_SETTINGS, MACHINE_SETTINGS
 from tierscope.storage.curve.page_samples import sampled_hosts
@@ -15,7 +16,7 @@ from tierscope.usecases.simulate.views import (
     Setting,
     SimulatorPolicies,
     SimulatorPolicy,
-    SourcesView,
+    SimulatorSources,
     Workload,
 )
 
@@ -39,19 +40,19 @@ class SimulatorReads:
             tuple(map(_view, COST_SETTINGS)),
         )
 
-    def sources(self) -> SourcesView:
+    def sources(self) -> SimulatorSources:
         """Services with page samples of the last seven days, synthetic workloads, and uploaded traces."""
         now = self._context.clock()
         with self._context.database.read() as session:
             rows = sampled_hosts(session, now - SPAN)
             uploads = list_uploads(session)
-        services: dict[tuple[str, str, str], list[SampledHost]] = defaultdict(list)
+        services: dict[tuple[str, str, Origin], list[SampledHost]] = defaultdict(list)
         for row in rows:
             host = SampledHost(
                 row.host_id, row.host_name, row.n_pages, row.n_intervals, row.sampled_ratio, row.first_at, row.last_at
             )
             services[row.service_id, row.service_name, row.origin].append(host)
-        return SourcesView(
+        return SimulatorSources(
             tuple(SampledService(*key, tuple(hosts)) for key, hosts in services.items()),
             tuple(Workload(name, label, source, simulated=True) for name, (label, source) in WORKLOADS.items()),
             tuple(map(view_upload, uploads)),

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Window
+from tierscope.domain.base.described import NAMES, Described
+from tierscope.domain.base.figures import Figure, Origin, Window
 
 Status = Literal["queued", "running", "done", "failed", "cancelled"]
 SourceKind = Literal["service", "workload", "upload"]
@@ -70,14 +70,6 @@ class Sweep:
     started_at: datetime | None
     finished_at: datetime | None
     origin: Literal["simulated"]
-
-
-@dataclass(frozen=True, slots=True)
-class SweepPage:
-    """One page of the list."""
-
-    items: tuple[Sweep, ...]
-    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +231,11 @@ class SweepRun(SweepCell):
 
 
 @dataclass(frozen=True, slots=True)
-class HeatRow:
-    """A band of pages of one kind, by first use."""
+class HeatBand:
+    """A band of pages of one kind, in order of first use."""
 
     label: str
-    kind: str
+    kind: Literal["anon", "file", "tmpfs"]
     pages: int
 
 
@@ -256,12 +248,12 @@ class SweepHeat:
 
     sweep_id: str
     origin: Literal["simulated"]
-    rows: tuple[HeatRow, ...]
-    interval: tuple[int, ...]
+    rows: tuple[HeatBand, ...]
+    interval: Annotated[tuple[int, ...], Described("The first interval of each column, from 0.")]
     accesses: tuple[tuple[float | None, ...], ...]
     log2: Literal[True]
-    host_name: str | None
-    reason: str | None
+    host_name: Annotated[str | None, Described("The host that is shown, of several.")]
+    reason: Annotated[str | None, Described("Why there is none yet.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,22 +291,24 @@ class SimulatorPolicies:
 class SampledHost:
     """A host with page samples of a service, from and to when."""
 
+    __pydantic_config__: ClassVar = NAMES
+
     host_id: str
     name: str
     n_pages: int
     n_intervals: int
-    sampled_ratio: float
+    sampled_ratio: Annotated[float, Described("Share of the service's pages that is in the sample.")]
     from_: datetime
     to: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class SampledService:
-    """A service with page samples."""
+    """A service with page samples of the last seven days."""
 
     service_id: str
     name: str
-    origin: str
+    origin: Origin
     hosts: tuple[SampledHost, ...]
 
 
@@ -343,7 +337,7 @@ class TraceUpload:
 
 
 @dataclass(frozen=True, slots=True)
-class SourcesView:
+class SimulatorSources:
     """What can be replayed."""
 
     services: tuple[SampledService, ...]

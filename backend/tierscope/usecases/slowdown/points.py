@@ -16,9 +16,9 @@ from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.subjects import find_service
 from tierscope.storage.fleet.events import remember_answer, remembered_answer
 from tierscope.storage.slowdown import points as stored
-from tierscope.storage.slowdown.points import SlowdownPoint, Source
+from tierscope.storage.slowdown.points import SlowdownPointItem, Source
 
-__all__ = ["NewPoint", "SlowdownPoint", "SlowdownPoints"]
+__all__ = ["NewPoint", "SlowdownPointItem", "SlowdownPoints"]
 
 MAX_POINTS = 100
 MAX_NOTE_LENGTH = 500
@@ -44,7 +44,7 @@ class SlowdownPoints:
         self._database = database
         self._clock = clock
 
-    def list(self, service_id: str) -> list[SlowdownPoint]:
+    def list(self, service_id: str) -> list[SlowdownPointItem]:
         """Measurements of a service, newest first.
 
         Raises:
@@ -56,7 +56,7 @@ class SlowdownPoints:
                 raise NotFound(f"there is no service {service_id[:80]!r}")
             return stored.list_points(session, service.id)
 
-    def create(self, service_id: str, point: NewPoint, *, actor: str, idempotency_key: str | None) -> SlowdownPoint:
+    def create(self, service_id: str, point: NewPoint, *, actor: str, idempotency_key: str | None) -> SlowdownPointItem:
         """Store a measurement. The same key with the same content gives the first answer again and stores nothing.
 
         Raises:
@@ -95,7 +95,7 @@ class SlowdownPoints:
             row = AuditRow(self._clock(), actor, "slowdown_point.delete", point_id, _document(gone))
             append_audit(transaction, row)
 
-    def _insert(self, transaction: WriteTransaction, service_id: str, point: NewPoint, actor: str) -> SlowdownPoint:
+    def _insert(self, transaction: WriteTransaction, service_id: str, point: NewPoint, actor: str) -> SlowdownPointItem:
         service = find_service(transaction, service_id)
         if service is None:
             raise NotFound(f"there is no service {service_id[:80]!r}")
@@ -106,7 +106,7 @@ class SlowdownPoints:
             )
         assert point.loss_standard_error is not None
         now = self._clock()
-        made = SlowdownPoint(
+        made = SlowdownPointItem(
             id="m" + secrets.token_hex(8),
             service_id=service.public_id,
             source=point.source,
@@ -150,11 +150,11 @@ def _checked(point: NewPoint, key: str | None) -> NewPoint:
     return replace(point, loss_standard_error=error)
 
 
-def _document(point: SlowdownPoint) -> dict[str, Any]:
+def _document(point: SlowdownPointItem) -> dict[str, Any]:
     return {**asdict(point), "measured_at": point.measured_at.isoformat()}
 
 
-def _again(same: bool, document: dict[str, Any]) -> SlowdownPoint:  # noqa: FBT001 - a pair read from storage
+def _again(same: bool, document: dict[str, Any]) -> SlowdownPointItem:  # noqa: FBT001 - a pair read from storage
     if not same:
         raise Conflict("this Idempotency-Key was used with other content", next_step="Use a new key.")
-    return SlowdownPoint(**{**document, "measured_at": datetime.fromisoformat(document["measured_at"])})
+    return SlowdownPointItem(**{**document, "measured_at": datetime.fromisoformat(document["measured_at"])})

@@ -9,7 +9,7 @@ from tierscope.domain.base.figures import Figure
 from tierscope.domain.tco.analysis import Distribution, TornadoBar
 from tierscope.domain.tco.published import PublishedSaving
 from tierscope.domain.tco.results import Fleet, PerHost, WaterfallStep
-from tierscope.usecases.tco.prices import PriceView
+from tierscope.usecases.tco.prices import Price
 
 Spread = Literal["triangular", "log_normal_odds", "certain"]
 InputOrigin = Literal["scenario", "price_book", "default", "follows_dram"]
@@ -32,14 +32,14 @@ class TcoInput:
 
 
 @dataclass(frozen=True, slots=True)
-class MissingView:
+class MissingInput:
     """Something without which nothing can be costed: where it belongs, and prices that could be confirmed."""
 
-    what: str
-    path: str
+    what: Annotated[str, Described("Such as `dram price`.")]
+    path: Annotated[str, Described("Where it belongs in the scenario.")]
     why: str
     next_step: str
-    presets: tuple[PriceView, ...]
+    presets: Annotated[tuple[Price, ...], Described("Published prices that could be confirmed.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class MemoryFit:
 
 
 @dataclass(frozen=True, slots=True)
-class BreakEvenView:
+class BreakEven:
     """Values at which the saving is zero, all else as given; None where `why` says that there is none in range."""
 
     cxl_price: float | None
@@ -95,8 +95,8 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class OptionView:
-    """What an option costs and saves, per year and unit of work."""
+class Option:
+    """Hosts as they could be. `saving` is per year and unit of work."""
 
     name: str
     per_host: PerHost
@@ -106,23 +106,23 @@ class OptionView:
     fleet: Fleet
     loss: LossSource
     fit: MemoryFit | None
-    break_even: BreakEvenView
+    break_even: BreakEven
     tornado: tuple[TornadoBar, ...]
     waterfall: tuple[WaterfallStep, ...]
-    distribution: Distribution | None
+    distribution: Annotated[Distribution | None, Described("Null where only the fast parts were asked for.")]
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationView:
+class TcoAnswer:
     """The answer. `baseline` is None and `options` empty while something is missing."""
 
     name: str
     currency: str
-    price_date: date | None
+    price_date: Annotated[date | None, Described("The day that the price of DRAM held on.")]
     baseline: Baseline | None
-    options: tuple[OptionView, ...]
-    missing: tuple[MissingView, ...]
+    options: tuple[Option, ...]
+    missing: tuple[MissingInput, ...]
     inputs: tuple[TcoInput, ...]
     memory: MemoryNeed | None
     sanity: tuple[PublishedSaving, ...]
@@ -130,12 +130,12 @@ class EvaluationView:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedView:
+class ComparedScenario:
     """A stored scenario beside others."""
 
     id: str
     version: int
-    answer: EvaluationView
+    answer: TcoAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +147,9 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonView:
+class TcoComparison:
     """Scenarios side by side, in one currency."""
 
     currency: str
-    scenarios: tuple[ComparedView, ...]
+    scenarios: tuple[ComparedScenario, ...]
     differences: tuple[Difference, ...]

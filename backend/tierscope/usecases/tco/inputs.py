@@ -32,8 +32,8 @@ from tierscope.domain.tco.scenario import (
     Swap,
     Zswap,
 )
-from tierscope.usecases.tco.answers import MissingView, TcoInput
-from tierscope.usecases.tco.prices import PriceView, preset_views
+from tierscope.usecases.tco.answers import MissingInput, TcoInput
+from tierscope.usecases.tco.prices import Price, preset_views
 from tierscope.usecases.tco.scenario_documents import (
     ExpanderDocument,
     HostDocument,
@@ -53,7 +53,7 @@ class Inputs:
 
     ranges: Mapping[SharedName, Range]
     views: tuple[TcoInput, ...]
-    missing: tuple[MissingView, ...]
+    missing: tuple[MissingInput, ...]
     linked: bool
 
     @property
@@ -62,7 +62,7 @@ class Inputs:
         return next((view.date for view in self.views if view.name == "dram"), None)
 
 
-def gather_inputs(document: ScenarioDocument, confirmed: Mapping[str, PriceView]) -> Inputs:
+def gather_inputs(document: ScenarioDocument, confirmed: Mapping[str, Price]) -> Inputs:
     """All shared inputs of a scenario. Those that no host needs are taken as zero and not shown.
 
     Raises:
@@ -70,7 +70,7 @@ def gather_inputs(document: ScenarioDocument, confirmed: Mapping[str, PriceView]
     """
     ranges: dict[SharedName, Range] = {}
     views: list[TcoInput] = []
-    missing: list[MissingView] = []
+    missing: list[MissingInput] = []
     linked = False
     needed = needed_inputs(document)
     for item in PRICE_ITEMS:
@@ -133,7 +133,7 @@ def build_scenario(document: ScenarioDocument, inputs: Inputs, losses: Sequence[
         raise Unprocessable(str(error)) from error
 
 
-def _price(document: ScenarioDocument, item: PriceItem, confirmed: Mapping[str, PriceView]) -> TcoInput | None:
+def _price(document: ScenarioDocument, item: PriceItem, confirmed: Mapping[str, Price]) -> TcoInput | None:
     stated: PriceDocument | None = getattr(document.prices, item)
     unit = f"{document.currency} {PRICE_UNITS[item]}"
     if stated is not None:
@@ -194,7 +194,7 @@ def _following(dram: TcoInput) -> TcoInput:
     )
 
 
-def _missing(document: ScenarioDocument, item: PriceItem) -> MissingView:
+def _missing(document: ScenarioDocument, item: PriceItem) -> MissingInput:
     label = PRICE_LABELS[item]
     presets = preset_views(item) if document.currency == PRESET_CURRENCY else ()
     if item == "dram":
@@ -204,7 +204,7 @@ def _missing(document: ScenarioDocument, item: PriceItem) -> MissingView:
         why = f"published prices are in {PRESET_CURRENCY}, and currencies are never converted"
         step = f"State it in {document.currency} under prices.{item}, or confirm one in the price book."
     name = "dram price" if item == "dram" else f"{label} price"
-    return MissingView(name, f"prices.{item}", why, step, presets)
+    return MissingInput(name, f"prices.{item}", why, step, presets)
 
 
 def _defaults(document: ScenarioDocument) -> list[tuple[SharedName, TcoInput]]:

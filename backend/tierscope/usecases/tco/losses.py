@@ -12,11 +12,11 @@ from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure
 from tierscope.domain.tco.scenario import HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.ratio.answers import RatioView
+from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.reads import RatioReads, find_by_name
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.views import SweepRun
-from tierscope.usecases.tco.answers import LossSource, MemoryFit, MemoryNeed, MissingView, Spread
+from tierscope.usecases.tco.answers import LossSource, MemoryFit, MemoryNeed, MissingInput, Spread
 from tierscope.usecases.tco.scenario_documents import (
     HostDocument,
     NumberLoss,
@@ -51,7 +51,7 @@ class ServiceFacts:
 
     def __init__(self, context: ReadContext, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._context = context
-        self._kept: Cache[str, RatioView] = Cache(MOST_KEPT, lifetime_seconds=ADVICE_SECONDS, clock=monotonic)
+        self._kept: Cache[str, Ratio] = Cache(MOST_KEPT, lifetime_seconds=ADVICE_SECONDS, clock=monotonic)
 
     def run(self, sweep_id: str, run_id: str) -> SweepRun:
         """A finished run of a sweep.
@@ -61,7 +61,7 @@ class ServiceFacts:
         """
         return SweepReads(self._context).run(sweep_id, run_id)
 
-    def advice(self, service: str) -> RatioView:
+    def advice(self, service: str) -> Ratio:
         """The advice with its sweep over DRAM shares.
 
         Raises:
@@ -78,7 +78,7 @@ class ServiceFacts:
         return view
 
 
-def find_loss(path: str, host: HostDocument, facts: ServiceFacts | None) -> FoundLoss | MissingView:
+def find_loss(path: str, host: HostDocument, facts: ServiceFacts | None) -> FoundLoss | MissingInput:
     """The loss of a host. `facts` None where there is no database to ask."""
     if isinstance(host.loss, NumberLoss):
         return _stated(host.loss)
@@ -98,7 +98,7 @@ def _stated(loss: NumberLoss) -> FoundLoss:
     return FoundLoss(Range(loss.value, low, high), view)
 
 
-def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFacts) -> FoundLoss | MissingView:
+def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFacts) -> FoundLoss | MissingInput:
     share = dram_share(host) if asked.dram_ratio is None else asked.dram_ratio
     if share >= _ALL_DRAM:
         view = LossSource("service", 0.0, 0.0, 0.0, "certain", "all memory is DRAM: nothing is lost", simulated=False)
@@ -125,7 +125,7 @@ def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFa
     return FoundLoss(loss, LossSource("service", loss.value, loss.low, loss.high, spread, source, simulated=simulated))
 
 
-def _simulated(path: str, host: HostDocument, asked: SweepLoss, facts: ServiceFacts) -> FoundLoss | MissingView:
+def _simulated(path: str, host: HostDocument, asked: SweepLoss, facts: ServiceFacts) -> FoundLoss | MissingInput:
     try:
         run = facts.run(asked.sweep_id, asked.run_id)
     except NotFound as error:
@@ -197,5 +197,5 @@ def _stated_bytes(definition: str, value: float | None) -> Figure:
     return Figure(definition, "ok", value, "bytes", grounding="owner")
 
 
-def _missing(path: str, host: HostDocument, why: str, next_step: str) -> MissingView:
-    return MissingView(f"loss of {host.name}", f"{path}.loss", why, next_step, ())
+def _missing(path: str, host: HostDocument, why: str, next_step: str) -> MissingInput:
+    return MissingInput(f"loss of {host.name}", f"{path}.loss", why, next_step, ())

@@ -5,11 +5,12 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.described import Described
 from tierscope.domain.tco.published import PRESET_CURRENCY, PRESETS, PRICE_LABELS, PRICE_UNITS, Preset, PriceItem
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.tco import prices as stored
@@ -21,24 +22,26 @@ _PRESETS = {preset.id: preset for preset in PRESETS}
 
 
 @dataclass(frozen=True, slots=True)
-class PriceView:
-    """A price. `in_force` says that it is the one that scenarios take which state none."""
+class Price:
+    """A price with source and date. Scenarios that state none take the one in force, in their currency."""
 
     id: str
     item: PriceItem
     label: str
     value: float
-    low: float
+    low: Annotated[float, Described("Low end of its range; equal to the value where it is certain.")]
     high: float
-    currency: str
-    unit: str
+    currency: Annotated[str, Described("ISO 4217, such as USD.", r"^[A-Z]{3}$")]
+    unit: Annotated[str, Described("`per GB` (memory: 2^30 bytes, SSD: 10^9), `per device`, `per kWh`.")]
     source: str
     date: date
-    grounding: str
-    preset: bool
+    grounding: Annotated[
+        str, Described("L literature, A assumption, `owner` where people of this installation state it.")
+    ]
+    preset: Annotated[bool, Described("Published; it counts once somebody confirms it.")]
     confirmed_by: str | None
     confirmed_at: datetime | None
-    in_force: bool
+    in_force: Annotated[bool, Described("Whether scenarios take it.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +65,13 @@ class Prices:
         self._database = database
         self._clock = clock
 
-    def list(self) -> tuple[PriceView, ...]:
+    def list(self) -> tuple[Price, ...]:
         """Prices of people, then the published ones, by item in the order of a bill."""
         with self._database.read() as session:
             rows = stored.list_prices(session)
         return _views(rows)
 
-    def create(self, price: NewPrice, *, actor: str, idempotency_key: str | None = None) -> PriceView:
+    def create(self, price: NewPrice, *, actor: str, idempotency_key: str | None = None) -> Price:
         """Add a price; with `confirm` it counts at once. The same key with the same content adds it once.
 
         Raises:
@@ -91,7 +94,7 @@ class Prices:
             rows = stored.list_prices(transaction)
         return _one(rows, row.id)
 
-    def confirm(self, price_id: str, *, actor: str) -> PriceView:
+    def confirm(self, price_id: str, *, actor: str) -> Price:
         """Stand for a price: from now on it is the one of its item and currency.
 
         Raises:
@@ -119,19 +122,19 @@ class Prices:
                 raise _unknown(price_id)
             append_audit(transaction, AuditRow(self._clock(), actor, "price.delete", price_id, _document(gone)))
 
-    def in_force(self, currency: str) -> Mapping[str, PriceView]:
+    def in_force(self, currency: str) -> Mapping[str, Price]:
         """The confirmed price of each item in a currency."""
         with self._database.read() as session:
             rows = stored.prices_in_force(session, currency)
         return {item: _view(row, in_force=True) for item, row in rows.items()}
 
 
-def preset_views(item: PriceItem) -> tuple[PriceView, ...]:
+def preset_views(item: PriceItem) -> tuple[Price, ...]:
     """The published prices of an item, none of them confirmed."""
     return tuple(_preset_view(preset) for preset in PRESETS if preset.item == item)
 
 
-def _views(rows: "list[PriceRow]") -> tuple[PriceView, ...]:
+def _views(rows: "list[PriceRow]") -> tuple[Price, ...]:
     newest: dict[tuple[str, str], PriceRow] = {}
     for row in sorted((row for row in rows if row.confirmed_at), key=lambda row: str(row.confirmed_at)):
         newest[row.item, row.currency] = row
@@ -142,17 +145,17 @@ def _views(rows: "list[PriceRow]") -> tuple[PriceView, ...]:
     return tuple(sorted(views, key=lambda view: (order.index(view.item), view.preset, -view.date.toordinal(), view.id)))
 
 
-def _one(rows: "list[PriceRow]", price_id: str) -> PriceView:
+def _one(rows: "list[PriceRow]", price_id: str) -> Price:
     found = next((view for view in _views(rows) if view.id == price_id), None)
     if found is None:
         raise _unknown(price_id)
     return found
 
 
-def _view(row: PriceRow, *, in_force: bool) -> PriceView:
+def _view(row: PriceRow, *, in_force: bool) -> Price:
     preset = _PRESETS.get(row.id)
     item: PriceItem = next(name for name in PRICE_UNITS if name == row.item)
-    return PriceView(
+    return Price(
         id=row.id,
         item=item,
         label=preset.label if preset else PRICE_LABELS[item],
@@ -171,8 +174,8 @@ def _view(row: PriceRow, *, in_force: bool) -> PriceView:
     )
 
 
-def _preset_view(preset: Preset) -> PriceView:
-    return PriceView(
+def _preset_view(preset: Preset) -> Price:
+    return Price(
         id=preset.id,
         item=preset.item,
         label=preset.label,

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
-from tierscope.domain.tco.analysis import BreakEven
+from tierscope.domain.tco.analysis import BreakEven as Found
 from tierscope.domain.tco.published import PUBLISHED_SAVINGS
 from tierscope.domain.tco.results import Evaluation, OptionResult, evaluate
 from tierscope.domain.tco.scenario import Scenario
@@ -14,19 +14,19 @@ from tierscope.storage.tco.scenarios import find_scenario
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.tco.answers import (
     Baseline,
-    BreakEvenView,
-    ComparedView,
-    ComparisonView,
+    BreakEven,
+    ComparedScenario,
     Difference,
-    EvaluationView,
     LossSource,
     MemoryNeed,
-    MissingView,
-    OptionView,
+    MissingInput,
+    Option,
+    TcoAnswer,
+    TcoComparison,
 )
 from tierscope.usecases.tco.inputs import Inputs, build_scenario, gather_inputs, needed_inputs
 from tierscope.usecases.tco.losses import FoundLoss, ServiceFacts, find_loss, find_need, judge_fit
-from tierscope.usecases.tco.prices import Prices, PriceView
+from tierscope.usecases.tco.prices import Price, Prices
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
 from tierscope.usecases.tco.scenario_files import parse_scenario
 
@@ -44,7 +44,7 @@ class Costed:
 
     __slots__ = ("evaluation", "scenario", "view")
 
-    def __init__(self, view: EvaluationView, scenario: Scenario | None, evaluation: Evaluation | None) -> None:
+    def __init__(self, view: TcoAnswer, scenario: Scenario | None, evaluation: Evaluation | None) -> None:
         self.view = view
         self.scenario = scenario
         self.evaluation = evaluation
@@ -63,14 +63,14 @@ class TcoReads:
         Raises:
             Unprocessable: currencies are mixed, or a host contradicts itself.
         """
-        confirmed: Mapping[str, PriceView] = {}
+        confirmed: Mapping[str, Price] = {}
         stated = document.prices
         if any(getattr(stated, item) is None for item in type(stated).model_fields if item in needed_inputs(document)):
             confirmed = Prices(self._context.database, clock=self._context.clock).in_force(document.currency)
         today = self._context.clock().date()
         return cost_document(document, confirmed, self._facts, draws=draws, seed=seed, today=today)
 
-    def evaluate(self, document: ScenarioDocument, *, draws: int, seed: int) -> EvaluationView:
+    def evaluate(self, document: ScenarioDocument, *, draws: int, seed: int) -> TcoAnswer:
         """The answer.
 
         Raises:
@@ -86,7 +86,7 @@ class TcoReads:
         """
         return sheet_of(self.cost(document, draws=draws, seed=seed))
 
-    def compare(self, ids: list[str], *, seed: int) -> ComparisonView:
+    def compare(self, ids: list[str], *, seed: int) -> TcoComparison:
         """Stored scenarios side by side, with the places in which they differ.
 
         Raises:
@@ -111,9 +111,9 @@ class TcoReads:
             )
         answers = [self.evaluate(document, draws=DEFAULT_DRAWS, seed=seed) for document in documents]
         compared = tuple(
-            ComparedView(row.public_id, row.version, answer) for row, answer in zip(rows, answers, strict=True)
+            ComparedScenario(row.public_id, row.version, answer) for row, answer in zip(rows, answers, strict=True)
         )
-        return ComparisonView(documents[0].currency, compared, find_differences(documents))
+        return TcoComparison(documents[0].currency, compared, find_differences(documents))
 
 
 def sheet_of(costed: Costed) -> bytes:
@@ -135,7 +135,7 @@ def sheet_of(costed: Costed) -> bytes:
 
 def cost_document(
     document: ScenarioDocument,
-    confirmed: Mapping[str, PriceView],
+    confirmed: Mapping[str, Price],
     facts: ServiceFacts | None,
     *,
     draws: int,
@@ -151,10 +151,10 @@ def cost_document(
     hosts = [("baseline", document.baseline)]
     hosts += [(f"options[{at}]", option) for at, option in enumerate(document.options)]
     found = [find_loss(path, host, facts) for path, host in hosts]
-    missing = (*inputs.missing, *(item for item in found if isinstance(item, MissingView)))
+    missing = (*inputs.missing, *(item for item in found if isinstance(item, MissingInput)))
     need = find_need(document, facts)
     memory = need if isinstance(need, MemoryNeed) else None
-    empty = EvaluationView(
+    empty = TcoAnswer(
         name=document.name,
         currency=document.currency,
         price_date=inputs.dram_date,
@@ -176,12 +176,12 @@ def cost_document(
 
 
 def _answered(
-    empty: EvaluationView,
+    empty: TcoAnswer,
     scenario: Scenario,
     evaluation: Evaluation,
     losses: list[LossSource],
     memory: MemoryNeed | None,
-) -> EvaluationView:
+) -> TcoAnswer:
     baseline, design = evaluation.baseline, scenario.baseline
     fit = judge_fit(memory, memory_gb=design.memory_gb, dram_gb=design.dram_gb)
     options = tuple(
@@ -192,7 +192,7 @@ def _answered(
     return replace(empty, baseline=shown, options=options)
 
 
-def _option(result: OptionResult, loss: LossSource, memory: MemoryNeed | None, *, dram_gb: float) -> OptionView:
+def _option(result: OptionResult, loss: LossSource, memory: MemoryNeed | None, *, dram_gb: float) -> Option:
     fit = judge_fit(memory, memory_gb=result.per_host.memory_gb, dram_gb=dram_gb)
     warnings = list(result.warnings)
     if fit is not None and fit.holds_required is False:
@@ -201,7 +201,7 @@ def _option(result: OptionResult, loss: LossSource, memory: MemoryNeed | None, *
         warnings.append("Its DRAM holds less than 1.1 times the hot memory: hot pages will be on slow memory.")
     if loss.simulated:
         warnings.append("The loss is simulated.")
-    return OptionView(
+    return Option(
         name=result.name,
         per_host=result.per_host,
         saving=result.saving,
@@ -218,10 +218,10 @@ def _option(result: OptionResult, loss: LossSource, memory: MemoryNeed | None, *
     )
 
 
-def _break_even(found: tuple[BreakEven, ...]) -> BreakEvenView:
+def _break_even(found: tuple[Found, ...]) -> BreakEven:
     values = {item.of: item.value for item in found}
     why = tuple(f"{item.of}: {item.why}" for item in found if item.why is not None)
-    return BreakEvenView(values["cxl_price"], values["ddr4_price"], values["dram_price"], values["loss"], why)
+    return BreakEven(values["cxl_price"], values["ddr4_price"], values["dram_price"], values["loss"], why)
 
 
 def _notes(inputs: Inputs, need: str | None, today: date) -> tuple[str, ...]:

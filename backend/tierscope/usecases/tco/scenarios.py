@@ -9,13 +9,14 @@ from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.described import Described
+from tierscope.domain.base.pages import Page
 from tierscope.domain.tco.published import DEFAULTS, PRESET_CURRENCY, PRESETS, Preset
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.tco import scenarios as stored
 from tierscope.storage.tco.scenarios import ScenarioRow
 from tierscope.usecases.base.repeated_requests import made_before, note_made
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
-from tierscope.usecases.tco.prices import PriceView, preset_views
+from tierscope.usecases.tco.prices import Price, preset_views
 from tierscope.usecases.tco.scenario_documents import (
     EnduranceDocument,
     ExpanderDocument,
@@ -68,21 +69,13 @@ class StoredScenario:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioPage:
-    """A page of the list."""
-
-    items: tuple[ScenarioItem, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultsView:
+class ScenarioDefaults:
     """A complete scenario to start from, without a price of DRAM; what its inputs may be; prices to confirm."""
 
     spec: ScenarioDocument
     yaml: str
     ranges: tuple[InputRange, ...]
-    dram_presets: tuple[PriceView, ...]
+    dram_presets: tuple[Price, ...]
 
 
 class Scenarios:
@@ -92,7 +85,7 @@ class Scenarios:
         self._database = database
         self._clock = clock
 
-    def list(self, *, limit: int, cursor: str | None) -> ScenarioPage:
+    def list(self, *, limit: int, cursor: str | None) -> Page[ScenarioItem]:
         """Scenarios, newest first, without those that cannot be read: the status page tells of them.
 
         Raises:
@@ -102,7 +95,7 @@ class Scenarios:
         with self._database.read() as session:
             rows = stored.list_scenarios(session, before=before, limit=limit + 1)
         more = encode_cursor(rows[limit - 1].id) if len(rows) > limit else None
-        return ScenarioPage(tuple(_item(row) for row in rows[:limit] if _has_outline(row.spec)), more)
+        return Page(tuple(_item(row) for row in rows[:limit] if _has_outline(row.spec)), more)
 
     def show(self, scenario_id: str) -> StoredScenario:
         """One scenario.
@@ -191,7 +184,7 @@ class Scenarios:
             append_audit(transaction, AuditRow(self._clock(), actor, "scenario.delete", scenario_id, gone.spec))
 
 
-def starting_point() -> DefaultsView:
+def starting_point() -> ScenarioDefaults:
     """A complete scenario: half the DRAM of a 1 TB host behind CXL, new and reused; all but DRAM's price."""
     spec = ScenarioDocument(
         name="Half of the DRAM behind CXL",
@@ -220,7 +213,7 @@ def starting_point() -> DefaultsView:
         finance=FinanceDocument(),
         fleet=FleetDocument(hosts=1000, growth_per_year=0.1, years=5),
     )
-    return DefaultsView(spec, write_scenario(spec), SLIDERS, preset_views("dram"))
+    return ScenarioDefaults(spec, write_scenario(spec), SLIDERS, preset_views("dram"))
 
 
 def _priced(preset: Preset) -> PriceDocument:

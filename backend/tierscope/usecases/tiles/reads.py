@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tierscope.core.errors import NotFound
-from tierscope.domain.base.figures import Window
-from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS
+from tierscope.domain.base.figures import Origin, Window
+from tierscope.domain.base.vocabulary import PageKind
+from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, PAGE_KINDS
 from tierscope.domain.tiles.grid import Grid, build_grid
 from tierscope.domain.tiles.levels import Scale
 from tierscope.domain.tiles.rows import Row
@@ -22,23 +23,23 @@ _EPOCH_BITS = 2**64
 
 
 @dataclass(frozen=True, slots=True)
-class RowView:
+class TileRow:
     """One row of the grid: a stretch of a mapping, or of neighbouring ones where rows are merged."""
 
-    kind: str
+    kind: PageKind
     mapping: str
     offset_bytes: int
     size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
-class TileView:
-    """The answer of the route. `cells` are rows of one byte per column."""
+class TileGrid:
+    """A grid of cells by row. Codes: 0 idle, 1-250 log scale, 253 unsampled, 254 not resident, 255 not collected."""
 
     service_id: str
     host_id: str
     group: str
-    origin: str
+    origin: Origin
     backend: str
     granularity: str
     window: Window
@@ -51,14 +52,14 @@ class TileView:
     cell_measure: str
     cell_unit: float
     cell_log2_base: float
-    rows: tuple[RowView, ...]
+    rows: tuple[TileRow, ...]
     cells: tuple[tuple[int, ...], ...]
     known_share: tuple[float, ...]
     groups: tuple[str, ...]
     hosts: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def without_cells(self) -> "TileView":
+    def without_cells(self) -> "TileGrid":
         """The header of a binary answer."""
         return replace(self, cells=())
 
@@ -84,7 +85,7 @@ class TileReads:
         to: str | None,
         max_rows: int,
         max_columns: int,
-    ) -> TileView:
+    ) -> TileGrid:
         """The newest list of rows in the window and its past, as a grid of at most `max_rows` by `max_columns`.
 
         Raises:
@@ -145,12 +146,12 @@ def _view(
     found: Collected,
     grid: Grid,
     window: Window,
-) -> TileView:
+) -> TileGrid:
     epoch = found.epochs[0]
     notes = list(found.notes)
     if grid.rows_per_cell > 1:
         notes.append(f"{grid.rows_per_cell} neighbouring rows make one cell.")
-    return TileView(
+    return TileGrid(
         service_id=service.public_id,
         host_id=next(host.public_id for host in hosts if host.id == epoch.host_id),
         group=epoch.group_name,
@@ -176,14 +177,14 @@ def _view(
     )
 
 
-def _merge_rows(rows: Sequence[Row], per_cell: int) -> list[RowView]:
+def _merge_rows(rows: Sequence[Row], per_cell: int) -> list[TileRow]:
     merged = []
     for at in range(0, len(rows), per_cell):
         some = rows[at : at + per_cell]
         names = list(dict.fromkeys(mapping for _, mapping, _, _ in some))
         name = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
         kind, _, offset, _ = some[0]
-        merged.append(RowView(KINDS[kind], name, offset, sum(size for _, _, _, size in some)))
+        merged.append(TileRow(PAGE_KINDS[kind - 1], name, offset, sum(size for _, _, _, size in some)))
     return merged
 
 
@@ -191,9 +192,9 @@ def _name(names: Sequence[str], number: int) -> str:
     return names[number] if number < len(names) else "unknown"
 
 
-def _nothing(service: SubjectService, window: Window) -> TileView:
+def _nothing(service: SubjectService, window: Window) -> TileGrid:
     """An empty grid: nobody measured tiles of this service in the window."""
-    return TileView(
+    return TileGrid(
         service_id=service.public_id,
         host_id="",
         group="",

@@ -2691,7 +2691,7 @@ export interface components {
         };
         /**
          * AdviceCard
-         * @description One piece of advice; identical knob advice to hosts of one service is one card.
+         * @description One card. `host_id` and `service_id` name the subject where it is one; `hosts` counts those that it concerns.
          */
         AdviceCard: {
             /**
@@ -2954,7 +2954,7 @@ export interface components {
          * @description An alert, from when its condition began to hold until it is resolved.
          */
         Alert: {
-            acknowledged: components["schemas"]["AlertAcknowledgement"] | null;
+            acknowledged: components["schemas"]["Acknowledgement"] | null;
             /** Description */
             description: string;
             /**
@@ -3031,21 +3031,6 @@ export interface components {
             value: number | null;
         };
         /**
-         * AlertAcknowledgement
-         * @description Who looks after an alert.
-         */
-        AlertAcknowledgement: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** By */
-            by: string;
-            /** Note */
-            note: string;
-        };
-        /**
          * AlertChange
          * @description A change of state, at the end of the minute that made it.
          */
@@ -3077,7 +3062,7 @@ export interface components {
         };
         /**
          * AlertDetail
-         * @description An alert with its history.
+         * @description An alert with its history; `evidence` is null where its rule or its subject is gone.
          */
         AlertDetail: {
             alert: components["schemas"]["Alert"];
@@ -3335,10 +3320,10 @@ export interface components {
             n_with_data: number;
         };
         /**
-         * AuditItem
+         * AuditRow
          * @description One change, and who made it.
          */
-        AuditItem: {
+        AuditRow: {
             /** Action */
             action: string;
             /** Actor */
@@ -3455,7 +3440,7 @@ export interface components {
         };
         /**
          * BacktestSpan
-         * @description A stretch in one state; `to` null while it lasts.
+         * @description A stretch in one state; `to` None while it lasts.
          */
         BacktestSpan: {
             /**
@@ -3597,7 +3582,7 @@ export interface components {
         };
         /**
          * BreakEven
-         * @description Where the saving is zero, all else as given. Null: none in range, or no such memory; `why` says which.
+         * @description Values at which the saving is zero, all else as given; None where `why` says that there is none in range.
          */
         BreakEven: {
             /** Cxl Price */
@@ -3653,7 +3638,7 @@ export interface components {
         };
         /**
          * CapacityForecast
-         * @description A forecast, or why there is none.
+         * @description The answer about one subject and metric.
          */
         CapacityForecast: {
             /** Backtest */
@@ -3688,7 +3673,7 @@ export interface components {
         };
         /**
          * CapacityPlan
-         * @description The plan.
+         * @description The answer of the plan.
          */
         CapacityPlan: {
             /** Demands */
@@ -3767,7 +3752,7 @@ export interface components {
         };
         /**
          * Catalogue
-         * @description Answer of /v1/metrics.
+         * @description All metrics that are known by name.
          */
         Catalogue: {
             /** Items */
@@ -3946,7 +3931,7 @@ export interface components {
         };
         /**
          * CounterAnswer
-         * @description Answer of /v1/hosts/{id}/counters. `status` tells an absent counter from an empty window.
+         * @description Series of one name on one time axis.
          */
         CounterAnswer: {
             axis: components["schemas"]["TimeAxis"];
@@ -4038,7 +4023,7 @@ export interface components {
         };
         /**
          * Curve
-         * @description Answer of /v1/services/{id}/curve.
+         * @description The answer of the route.
          */
         Curve: {
             /** At Ratios */
@@ -4306,7 +4291,7 @@ export interface components {
         };
         /**
          * EventItem
-         * @description A stored mark.
+         * @description A stored mark; ids are the public ones.
          */
         EventItem: {
             /**
@@ -4885,7 +4870,7 @@ export interface components {
         };
         /**
          * FleetOverview
-         * @description Answer of /v1/fleet.
+         * @description The answer of /v1/fleet.
          */
         FleetOverview: {
             cold_host_median: components["schemas"]["Figure"];
@@ -5140,7 +5125,7 @@ export interface components {
         };
         /**
          * HeatIndex
-         * @description The fallback that needs no throughput: access density of anon against file.
+         * @description The index: above zero a byte of anon is accessed more often than a byte of file.
          */
         HeatIndex: {
             log2_density_anon_file: components["schemas"]["Figure"];
@@ -5291,7 +5276,7 @@ export interface components {
         };
         /**
          * HostKnobAdvice
-         * @description Answer of /v1/hosts/{id}/knob-advice.
+         * @description The answer of the route.
          */
         HostKnobAdvice: {
             /**
@@ -5447,7 +5432,7 @@ export interface components {
         };
         /**
          * HostSummary
-         * @description A line of the hosts list.
+         * @description A line of the hosts list. `services` are their ids.
          */
         HostSummary: {
             /** Agent Version */
@@ -5594,7 +5579,7 @@ export interface components {
         };
         /**
          * InstallationStatus
-         * @description Answer of /v1/status.
+         * @description The whole installation. `queue_lag_seconds` is the age of the oldest work that waits; None where unknown.
          */
         InstallationStatus: {
             /** Anonymous Reads */
@@ -5694,7 +5679,7 @@ export interface components {
         };
         /**
          * KindDensity
-         * @description How densely one page kind is accessed: share of accesses over share of bytes.
+         * @description One page kind: its shares, and accesses per byte beside the mean of all memory.
          */
         KindDensity: {
             accesses_ratio: components["schemas"]["Figure"];
@@ -5745,7 +5730,7 @@ export interface components {
         };
         /**
          * KindStability
-         * @description The share of one page kind over time.
+         * @description One kind's share; `stable` None where it cannot be told.
          */
         KindStability: {
             /** @description Interquartile range of the share over the last 24 hours. */
@@ -5967,7 +5952,7 @@ export interface components {
         };
         /**
          * Ledger
-         * @description Answer of /v1/hosts/{id}/ledger and /v1/services/{id}/ledger.
+         * @description The answer of both routes.
          */
         Ledger: {
             axis: components["schemas"]["TimeAxis"];
@@ -6239,7 +6224,7 @@ export interface components {
         };
         /**
          * MissingInput
-         * @description Something without which nothing is costed.
+         * @description Something without which nothing can be costed: where it belongs, and prices that could be confirmed.
          */
         MissingInput: {
             /** Next Step */
@@ -6424,7 +6409,7 @@ export interface components {
         };
         /**
          * Notification
-         * @description One notification to one receiver about one group of alerts.
+         * @description A notification: to whom, about what, and what became of it.
          */
         Notification: {
             /** Attempts */
@@ -6723,112 +6708,170 @@ export interface components {
             /** Without */
             without: components["schemas"]["PlannedHost"][];
         };
-        /** Page[AdviceCard] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_AdviceCard_: {
             /** Items */
             items: components["schemas"]["AdviceCard"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[Alert] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_Alert_: {
             /** Items */
             items: components["schemas"]["Alert"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[AuditItem] */
-        Page_AuditItem_: {
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
+        Page_AuditRow_: {
             /** Items */
-            items: components["schemas"]["AuditItem"][];
+            items: components["schemas"]["AuditRow"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[EventItem] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_EventItem_: {
             /** Items */
             items: components["schemas"]["EventItem"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[ExperimentItem] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_ExperimentItem_: {
             /** Items */
             items: components["schemas"]["ExperimentItem"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[HostAgentVersion] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_HostAgentVersion_: {
             /** Items */
             items: components["schemas"]["HostAgentVersion"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[HostQuality] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_HostQuality_: {
             /** Items */
             items: components["schemas"]["HostQuality"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[HostSummary] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_HostSummary_: {
             /** Items */
             items: components["schemas"]["HostSummary"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[Notification] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_Notification_: {
             /** Items */
             items: components["schemas"]["Notification"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[Price] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_Price_: {
             /** Items */
             items: components["schemas"]["Price"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[Purge] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_Purge_: {
             /** Items */
             items: components["schemas"]["Purge"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[ReportRun] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_ReportRun_: {
             /** Items */
             items: components["schemas"]["ReportRun"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[ScenarioItem] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
+        Page_SampleSeries_: {
+            /** Items */
+            items: components["schemas"]["SampleSeries"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_ScenarioItem_: {
             /** Items */
             items: components["schemas"]["ScenarioItem"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[ServiceSummary] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_ServiceSummary_: {
             /** Items */
             items: components["schemas"]["ServiceSummary"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[Silence] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_Silence_: {
             /** Items */
             items: components["schemas"]["Silence"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** Page[Sweep] */
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_Sweep_: {
             /** Items */
             items: components["schemas"]["Sweep"][];
@@ -6873,7 +6916,7 @@ export interface components {
         };
         /**
          * Pause
-         * @description A pause that holds; `host_id` null = every host.
+         * @description A pause that holds. `host_id` is the public id, None for every host.
          */
         Pause: {
             /** Actor */
@@ -6982,7 +7025,7 @@ export interface components {
         };
         /**
          * PingPongHistory
-         * @description Answer of /v1/services/{id}/ping-pong and /v1/hosts/{id}/ping-pong.
+         * @description The answer of both routes.
          */
         PingPongHistory: {
             axis: components["schemas"]["TimeAxis"];
@@ -7519,7 +7562,7 @@ export interface components {
         };
         /**
          * Ratio
-         * @description Answer of /v1/services/{id}/ratio.
+         * @description The answer of the route.
          */
         Ratio: {
             /**
@@ -7880,7 +7923,7 @@ export interface components {
         };
         /**
          * Report
-         * @description A scheduled report.
+         * @description A scheduled report with its newest sending.
          */
         Report: {
             /** At */
@@ -7994,7 +8037,7 @@ export interface components {
         };
         /**
          * Revisit
-         * @description Answer of /v1/services/{id}/revisit.
+         * @description The answer of the route.
          */
         Revisit: {
             /** Backend */
@@ -8337,16 +8380,6 @@ export interface components {
             };
         };
         /**
-         * SampleSeriesPage
-         * @description A page of series.
-         */
-        SampleSeriesPage: {
-            /** Items */
-            items: components["schemas"]["SampleSeries"][];
-            /** Next Cursor */
-            next_cursor: string | null;
-        };
-        /**
          * SampleWindow
          * @description Samples of a window.
          */
@@ -8356,7 +8389,7 @@ export interface components {
         };
         /**
          * SampledHost
-         * @description A host that uploaded samples of a service's pages.
+         * @description A host with page samples of a service, from and to when.
          */
         SampledHost: {
             /**
@@ -8459,7 +8492,7 @@ export interface components {
         };
         /**
          * ScenarioDefaults
-         * @description A complete scenario to start from. It has no price of DRAM: one must be stated or confirmed.
+         * @description A complete scenario to start from, without a price of DRAM; what its inputs may be; prices to confirm.
          */
         ScenarioDefaults: {
             /** Dram Presets */
@@ -8631,7 +8664,7 @@ export interface components {
         };
         /**
          * Sensitivity
-         * @description Answer of /v1/services/{id}/sensitivity.
+         * @description The answer of the route.
          */
         Sensitivity: {
             /** Confounders */
@@ -8765,7 +8798,7 @@ export interface components {
         };
         /**
          * ServiceClass
-         * @description What limits the service.
+         * @description What limits the service; `name` None where that is not known, and why.
          */
         ServiceClass: {
             /** Figures */
@@ -8802,7 +8835,7 @@ export interface components {
         };
         /**
          * ServiceHeat
-         * @description Answer of /v1/services/{id}/heat.
+         * @description The answer of the route.
          */
         ServiceHeat: {
             /** Age Histogram */
@@ -9230,7 +9263,7 @@ export interface components {
         };
         /**
          * SlowdownPointItem
-         * @description A stored measurement.
+         * @description A measurement; ids are the public ones, shares and losses in 0..1.
          */
         SlowdownPointItem: {
             /** Author */
@@ -9294,7 +9327,7 @@ export interface components {
         };
         /**
          * Stability
-         * @description Answer of /v1/services/{id}/stability.
+         * @description The answer of the route.
          */
         Stability: {
             axis: components["schemas"]["TimeAxis"];
@@ -9443,7 +9476,7 @@ export interface components {
         };
         /**
          * SubtractedMemory
-         * @description Memory that no setting moves.
+         * @description Memory that no setting moves: what it is, its bytes where known, and why it stays or why it is not known.
          */
         SubtractedMemory: {
             /** Bytes */
@@ -9629,7 +9662,9 @@ export interface components {
         };
         /**
          * SweepHeat
-         * @description Heat of the trace: log2 of 1 + accesses by band and column; null where no page of the band was there.
+         * @description The trace's heat: log2 of 1 + accesses by band and column; None where no page of the band was there.
+         *
+         *     `reason`: why there is none yet.
          */
         SweepHeat: {
             /** Accesses */
@@ -9983,7 +10018,7 @@ export interface components {
         };
         /**
          * SwitchAnswer
-         * @description How many pauses began or ended, and those that hold now.
+         * @description What a command at the kill switch did: how many pauses began or ended.
          */
         SwitchAnswer: {
             /** Changed */
@@ -10006,7 +10041,7 @@ export interface components {
         };
         /**
          * TcoAnswer
-         * @description Answer of /v1/tco/evaluate. `baseline` is null and `options` empty while something is missing.
+         * @description The answer. `baseline` is None and `options` empty while something is missing.
          */
         TcoAnswer: {
             baseline: components["schemas"]["Baseline"] | null;
@@ -10033,7 +10068,7 @@ export interface components {
         };
         /**
          * TcoComparison
-         * @description Scenarios side by side.
+         * @description Scenarios side by side, in one currency.
          */
         TcoComparison: {
             /** Currency */
@@ -10111,7 +10146,7 @@ export interface components {
         };
         /**
          * TeamRef
-         * @description A team, as others mention it.
+         * @description A team as others mention it; `id` is the public one.
          */
         TeamRef: {
             /** Id */
@@ -10216,7 +10251,7 @@ export interface components {
         };
         /**
          * TileRow
-         * @description One row: a stretch of a mapping of the process group.
+         * @description One row of the grid: a stretch of a mapping, or of neighbouring ones where rows are merged.
          */
         TileRow: {
             /**
@@ -10777,7 +10812,6 @@ export type AgentInfo = components['schemas']['AgentInfo'];
 export type AgentVersion = components['schemas']['AgentVersion'];
 export type AgentVersions = components['schemas']['AgentVersions'];
 export type Alert = components['schemas']['Alert'];
-export type AlertAcknowledgement = components['schemas']['AlertAcknowledgement'];
 export type AlertChange = components['schemas']['AlertChange'];
 export type AlertDetail = components['schemas']['AlertDetail'];
 export type AlertMark = components['schemas']['AlertMark'];
@@ -10790,7 +10824,7 @@ export type AlertSubject = components['schemas']['AlertSubject'];
 export type AlertTimeline = components['schemas']['AlertTimeline'];
 export type Alive = components['schemas']['Alive'];
 export type Arm = components['schemas']['Arm'];
-export type AuditItem = components['schemas']['AuditItem'];
+export type AuditRow = components['schemas']['AuditRow'];
 export type AutoArms = components['schemas']['AutoArms'];
 export type Backtest = components['schemas']['Backtest'];
 export type BacktestRequest = components['schemas']['BacktestRequest'];
@@ -10953,7 +10987,7 @@ export type OwnerRequest = components['schemas']['OwnerRequest'];
 export type Packing = components['schemas']['Packing'];
 export type PageAdviceCard = components['schemas']['Page_AdviceCard_'];
 export type PageAlert = components['schemas']['Page_Alert_'];
-export type PageAuditItem = components['schemas']['Page_AuditItem_'];
+export type PageAuditRow = components['schemas']['Page_AuditRow_'];
 export type PageEventItem = components['schemas']['Page_EventItem_'];
 export type PageExperimentItem = components['schemas']['Page_ExperimentItem_'];
 export type PageHostAgentVersion = components['schemas']['Page_HostAgentVersion_'];
@@ -10963,6 +10997,7 @@ export type PageNotification = components['schemas']['Page_Notification_'];
 export type PagePrice = components['schemas']['Page_Price_'];
 export type PagePurge = components['schemas']['Page_Purge_'];
 export type PageReportRun = components['schemas']['Page_ReportRun_'];
+export type PageSampleSeries = components['schemas']['Page_SampleSeries_'];
 export type PageScenarioItem = components['schemas']['Page_ScenarioItem_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
 export type PageSilence = components['schemas']['Page_Silence_'];
@@ -11026,7 +11061,6 @@ export type RuleRequest = components['schemas']['RuleRequest'];
 export type RuleScope = components['schemas']['RuleScope'];
 export type SamplePoints = components['schemas']['SamplePoints'];
 export type SampleSeries = components['schemas']['SampleSeries'];
-export type SampleSeriesPage = components['schemas']['SampleSeriesPage'];
 export type SampleWindow = components['schemas']['SampleWindow'];
 export type SampledHost = components['schemas']['SampledHost'];
 export type SampledService = components['schemas']['SampledService'];
@@ -12100,7 +12134,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_AuditItem_"];
+                    "application/json": components["schemas"]["Page_AuditRow_"];
                     "text/csv": string;
                 };
             };
@@ -14543,7 +14577,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SampleSeriesPage"];
+                    "application/json": components["schemas"]["Page_SampleSeries_"];
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */

@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import type { AuditItem } from '../../api/_generated/schema'
+import type { AuditRow } from '../../api/_generated/schema'
 import { auditQuery } from '../../api/queries/access/audit'
 import { ApiProblem, unreachable } from '../../api/problem'
 import { formatCount } from '../../lib/units/units'
@@ -92,7 +92,7 @@ export function AuditTab() {
   )
 }
 
-const columns: Column<AuditItem & { index: number }>[] = [
+const columns: Column<AuditRow & { index: number }>[] = [
   { key: 'at', header: 'When', cell: (row) => <Timestamp at={row.at} /> },
   { key: 'actor', header: 'Who', cell: (row) => row.actor },
   { key: 'action', header: 'Action', cell: (row) => <code>{row.action}</code> },
@@ -105,7 +105,7 @@ const columns: Column<AuditItem & { index: number }>[] = [
 ]
 
 /** What an entry says beside who, what and to what: `role: viewer, days: 90`. */
-function detailText(detail: AuditItem['detail']): string {
+function detailText(detail: AuditRow['detail']): string {
   return Object.entries(detail)
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ')

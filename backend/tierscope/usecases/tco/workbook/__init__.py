@@ -2,7 +2,7 @@
 
 from tierscope.domain.tco.results import Evaluation
 from tierscope.domain.tco.scenario import Scenario
-from tierscope.usecases.tco.answers import EvaluationView
+from tierscope.usecases.tco.answers import TcoAnswer
 from tierscope.usecases.tco.workbook.cells import Book
 from tierscope.usecases.tco.workbook.draws_page import all_equal, write_distribution, write_draws
 from tierscope.usecases.tco.workbook.hosts_page import write_hosts
@@ -13,7 +13,7 @@ from tierscope.usecases.tco.workbook.summary_page import write_summary
 __all__ = ["write_sheet"]
 
 
-def write_sheet(scenario: Scenario, evaluation: Evaluation, view: EvaluationView) -> bytes:
+def write_sheet(scenario: Scenario, evaluation: Evaluation, view: TcoAnswer) -> bytes:
     """The workbook (xlsx). The evaluation has distributions: their draws stand on a page of their own."""
     spread = [option.distribution for option in evaluation.options if option.distribution is not None]
     if len(spread) != len(evaluation.options):

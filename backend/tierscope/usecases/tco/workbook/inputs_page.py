@@ -1,13 +1,13 @@
 """The page of inputs: everything that is not calculated, each value in a named cell with its source and date."""
 
 from tierscope.domain.tco.scenario import SHARED_INPUTS, Scenario
-from tierscope.usecases.tco.answers import EvaluationView
+from tierscope.usecases.tco.answers import TcoAnswer
 from tierscope.usecases.tco.workbook.cells import Book
 
 _HEADS = ("Input", "Value", "Low", "High", "Unit", "From", "Source", "Date", "Grounding")
 
 
-def write_inputs(book: Book, scenario: Scenario, view: EvaluationView) -> None:
+def write_inputs(book: Book, scenario: Scenario, view: TcoAnswer) -> None:
     """Shared inputs, finance, fleet. A price that follows that of DRAM is a formula."""
     page = book.page("Inputs", (34, 12, 12, 12, 16, 12, 60, 12, 10))
     page.heads(0, _HEADS)

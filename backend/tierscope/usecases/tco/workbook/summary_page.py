@@ -1,7 +1,7 @@
 """The first page: what was asked, what came out, what to check. Every number is a formula on the other pages."""
 
 from tierscope.domain.tco.scenario import Scenario
-from tierscope.usecases.tco.answers import EvaluationView
+from tierscope.usecases.tco.answers import TcoAnswer
 from tierscope.usecases.tco.workbook.cells import Book, Look
 
 _ROWS: tuple[tuple[str, str, Look], ...] = (
@@ -29,7 +29,7 @@ _OPTION_ROWS: tuple[tuple[str, str, Look], ...] = (
 )
 
 
-def write_summary(book: Book, scenario: Scenario, view: EvaluationView, *, draws: int, seed: int) -> None:
+def write_summary(book: Book, scenario: Scenario, view: TcoAnswer, *, draws: int, seed: int) -> None:
     """Totals of every design, warnings, and where the numbers are from."""
     page = book.page("Summary", (36, *(24 for _ in scenario.designs)))
     page.text(0, 0, scenario.name, "title")
@@ -48,7 +48,7 @@ def write_summary(book: Book, scenario: Scenario, view: EvaluationView, *, draws
         row += 1
 
 
-def _remarks(view: EvaluationView) -> list[str]:
+def _remarks(view: TcoAnswer) -> list[str]:
     remarks = [f"{option.name}: {warning}" for option in view.options for warning in option.warnings]
     remarks += [f"Loss of {option.name}: {option.loss.source}." for option in view.options]
     remarks += view.notes
