@@ -21,7 +21,7 @@ from factories.services import running
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.settings import Settings
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.access.users import UserChange, Users
+from tierscope.usecases.access.users import Users, UserUpdate
 
 pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 
@@ -208,7 +208,7 @@ def test_people_are_kept_out_as_the_settings_and_administrators_say(database_url
         assert go(client).headers["location"] == "/services?range=7d"
         bearer = dict(client.cookies)
         (user,) = app.state.use_cases.users.list()
-        change = UserChange(display_name="", email=None, role="operator", disabled=True)
+        change = UserUpdate(display_name="", email=None, role="operator", disabled=True)
         app.state.use_cases.users.update(user.public_id, change, by=ADMIN)
         client.cookies.clear()
         for name, value in bearer.items():
@@ -248,9 +248,9 @@ def test_teams_follow_the_claim_and_what_the_token_lacks_is_asked_for(database_u
 
 
 def _team(name: str) -> Any:  # noqa: ANN401 - a use case's value
-    from tierscope.usecases.access.teams import TeamChange  # noqa: PLC0415 - used here alone
+    from tierscope.usecases.access.teams import TeamRequest  # noqa: PLC0415 - used here alone
 
-    return TeamChange(name, [], [])
+    return TeamRequest(name, [], [])
 
 
 def test_a_provider_that_is_not_there_or_not_allowed_is_said(database_url: str, provider: Provider) -> None:

@@ -14,7 +14,7 @@ from factories.services import running
 from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
 from tierscope.usecases.access.tokens import Access
-from tierscope.usecases.access.users import UserChange
+from tierscope.usecases.access.users import UserUpdate
 
 pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 
@@ -371,7 +371,7 @@ def test_the_first_link_is_made_where_nobody_has_access_and_once(database_url: s
 
 
 def test_updating_a_user_that_is_not_there_is_said(service: Service) -> None:
-    change = UserChange(display_name="", email=None, role="viewer", disabled=False)
+    change = UserUpdate(display_name="", email=None, role="viewer", disabled=False)
     for answer in (
         service.ask("PUT", "/v1/users/none", body={"role": "viewer"}),
         service.ask("DELETE", "/v1/users/none"),

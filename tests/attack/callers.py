@@ -14,7 +14,7 @@ from factories.people import ADMIN, make_user, session_of
 from tierscope.api.base.permissions import ANONYMOUS, ROLES, Permission
 from tierscope.domain.access.permissions import NEVER_A_SCOPE, Role
 from tierscope.usecases.access.own_tokens import OwnTokens
-from tierscope.usecases.access.users import UserChange, Users
+from tierscope.usecases.access.users import Users, UserUpdate
 
 ODD: Mapping[str, str] = {
     "a forged token": "Bearer tsa_x",
@@ -119,8 +119,8 @@ def _gone(arena: Arena) -> Iterator[Asking]:
     yield Asking("a session that was logged out", over, ANONYMOUS)
 
 
-def _change(role: Role, *, disabled: bool) -> UserChange:
-    return UserChange(display_name="", email=None, role=role, disabled=disabled)
+def _change(role: Role, *, disabled: bool) -> UserUpdate:
+    return UserUpdate(display_name="", email=None, role=role, disabled=disabled)
 
 
 def _bearer(secret: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ import httpx
 from attack.assault import Assault
 from factories.people import ADMIN, make_user, session_of
 from tierscope.usecases.access.own_tokens import OwnTokens
-from tierscope.usecases.access.users import UserChange, Users
+from tierscope.usecases.access.users import Users, UserUpdate
 
 _REFUSED = (401, 403, 404, 422)
 
@@ -127,7 +127,7 @@ def _disabled(assault: Assault) -> None:
     token = {"Authorization": f"Bearer {made.secret}"}
     assault.ask("GET", "/v1/alert-routes", headers=token, expect=(200,))
     for disabled in (True, False):
-        change = UserChange(display_name="", email=None, role="operator", disabled=disabled)
+        change = UserUpdate(display_name="", email=None, role="operator", disabled=disabled)
         Users(arena.database).update(user.public_id, change, by=ADMIN)
         said = "while disabled" if disabled else "after it was let in again"
         for headers in (token, session):

@@ -11,9 +11,9 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.domain.access.permissions import Role
 from tierscope.storage.access.users import find_user
-from tierscope.usecases.access.teams import TeamChange, Teams
+from tierscope.usecases.access.teams import TeamRequest, Teams
 from tierscope.usecases.access.tokens import Access, Caller, csrf_token, start_session
-from tierscope.usecases.access.users import NewUser, UserRow, Users
+from tierscope.usecases.access.users import UserRequest, UserRow, Users
 
 ADMIN = Caller(kind="session", name="test", role="admin")
 
@@ -29,7 +29,7 @@ class Owned:
 
 def make_user(database: Database, name: str, role: Role = "viewer") -> UserRow:
     """A local user."""
-    return Users(database).create(NewUser(name=name, display_name="", email=None, role=role), by=ADMIN)
+    return Users(database).create(UserRequest(name=name, display_name="", email=None, role=role), by=ADMIN)
 
 
 def session_of(
@@ -51,8 +51,8 @@ def make_owned(database: Database) -> Owned:
     member = make_user(database, "member")
     teams = Teams(database)
     by = Caller(kind="token", name="test", role="admin")
-    teams.create(TeamChange("storage", [member.public_id], [ids["service_id"]]), by=by)
-    teams.create(TeamChange("search", [], [foreign["service_id"]]), by=by)
+    teams.create(TeamRequest("storage", [member.public_id], [ids["service_id"]]), by=by)
+    teams.create(TeamRequest("search", [], [foreign["service_id"]]), by=by)
     return Owned(member, ids, foreign)
 
 

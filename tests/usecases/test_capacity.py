@@ -20,7 +20,7 @@ from tierscope.usecases.capacity.export import export_capacity, export_forecast,
 from tierscope.usecases.capacity.plan import Asked, CapacityPlans
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.capacity.update import AT_ONCE, UpdateCapacity
-from tierscope.usecases.fleet.events import Events, NewEvent
+from tierscope.usecases.fleet.events import EventRequest, Events
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SKU = Sku("2s", 16, (32 * GIB,), 8, 8, 4, 128 * GIB, None, None)
@@ -85,7 +85,7 @@ def test_a_level_shift_is_found_beside_its_event_and_days_before_it_are_left_out
     fleet = make_fleet(database, "prod/cache", level.tolist())
     at = TODAY - timedelta(days=35) + timedelta(hours=3)
     Events(database, clock=lambda: NOW).create(
-        NewEvent("deploy", "release 7", at, None, fleet.service_id), actor="test", idempotency_key=None
+        EventRequest("deploy", "release 7", at, None, fleet.service_id), actor="test", idempotency_key=None
     )
     update(fleet)
     view = CapacityReads(fleet.context()).forecast("service", fleet.service_id, "resident", horizon_days=90)
@@ -117,7 +117,7 @@ def test_marked_days_of_capacity_are_left_out(database: Database) -> None:
     fleet = make_fleet(database, "prod/web", values)
     at = TODAY - timedelta(days=20) + timedelta(hours=9)
     Events(database, clock=lambda: NOW).create(
-        NewEvent("capacity", "4 modules more on each host", at, None, fleet.service_id),
+        EventRequest("capacity", "4 modules more on each host", at, None, fleet.service_id),
         actor="test",
         idempotency_key=None,
     )

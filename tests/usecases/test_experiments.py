@@ -12,7 +12,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.usecases.experiments.reads import ExperimentReads
-from tierscope.usecases.experiments.writes import ExperimentWrites, NewExperiment, NewMetric
+from tierscope.usecases.experiments.writes import ExperimentWrites, MetricRequest, NewExperiment
 from tierscope.usecases.fleet.events import Events
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -43,7 +43,7 @@ def plan(fleet: Fleet, first: int, **changes: object) -> NewExperiment:
         service_id=fleet.service_id,
         advice_id=None,
         hypothesis="fewer misses on slow memory",
-        metrics=(NewMetric("throughput_per_s", None, 0.03), NewMetric("latency_p99_ns", None, 0.03)),
+        metrics=(MetricRequest("throughput_per_s", None, 0.03), MetricRequest("latency_p99_ns", None, 0.03)),
         canary=tuple(fleet.ids[:first]),
         control=tuple(fleet.ids[first:]),
         canary_n=None,
@@ -182,8 +182,8 @@ def test_a_plan_says_how_many_hosts_an_effect_needs(database: Database) -> None:
         ({"service_id": "none"}, NotFound, "no service"),
         ({"advice_id": "none"}, NotFound, "no advice"),
         ({"canary": ("none",)}, NotFound, "never found on host"),
-        ({"metrics": (NewMetric("luck", None, 0.05),)}, BadRequest, "no metric"),
-        ({"metrics": (NewMetric("load", None, 0.05),) * 2}, Unprocessable, "different metrics"),
+        ({"metrics": (MetricRequest("luck", None, 0.05),)}, BadRequest, "no metric"),
+        ({"metrics": (MetricRequest("load", None, 0.05),) * 2}, Unprocessable, "different metrics"),
         ({"settling_seconds": 86_400}, Unprocessable, "settling"),
         ({"control": ()}, Unprocessable, "control hosts"),
         ({"canary": (), "control": ()}, Unprocessable, "either name"),

@@ -14,7 +14,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.domain.statistics import Quantiles
 from tierscope.storage.statistics.rows import SketchRow, ensure_groups, replace_sketches, store_features, try_lock
-from tierscope.usecases.fleet.events import Events, NewEvent
+from tierscope.usecases.fleet.events import EventRequest, Events
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
 from tierscope.usecases.statistics.update import UpdateFleetStatistics, merge_hours
 
@@ -113,7 +113,7 @@ def test_a_change_of_level_is_found_beside_the_deploy_that_made_it(database: Dat
     events = Events(database, clock=lambda: fleet.now)
     for number, minutes in enumerate((-8, -50)):
         at = change_at + timedelta(minutes=minutes)
-        new = NewEvent("deploy", f"release {number}", at, None, fleet.service_id)
+        new = EventRequest("deploy", f"release {number}", at, None, fleet.service_id)
         events.create(new, actor="ann", idempotency_key=None)
     update(database, fleet)
     changes = reads(database, fleet).statistics(**{**ASKED, "metric": "latency_p99_ns"}).changes

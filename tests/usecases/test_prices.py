@@ -11,10 +11,10 @@ from sqlalchemy import text
 
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
-from tierscope.usecases.tco.prices import NewPrice, Prices
+from tierscope.usecases.tco.prices import PriceRequest, Prices
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-CONTRACT = NewPrice("dram", 12.5, 11.0, 14.0, "USD", "contract 4711", date(2026, 10, 1), confirm=False)
+CONTRACT = PriceRequest("dram", 12.5, 11.0, 14.0, "USD", "contract 4711", date(2026, 10, 1), confirm=False)
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 

@@ -13,7 +13,7 @@ from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.reads import RatioReads, find_by_name
-from tierscope.usecases.slowdown.points import NewPoint, SlowdownPoints
+from tierscope.usecases.slowdown.points import SlowdownPointRequest, SlowdownPoints
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -88,8 +88,12 @@ def test_owners_points_move_the_belief(database: Database) -> None:
     assert before.posterior is not None
     points, service = SlowdownPoints(database), service_of(database)
     share = before.candidates[3].share_on_slow.value or 0.1
-    points.create(service, NewPoint(share, 0.0005, 0.0001, "ab_test", None, ""), actor="t", idempotency_key=None)
-    points.create(service, NewPoint(share, -0.001, 0.001, "ab_test", None, ""), actor="t", idempotency_key=None)
+    points.create(
+        service, SlowdownPointRequest(share, 0.0005, 0.0001, "ab_test", None, ""), actor="t", idempotency_key=None
+    )
+    points.create(
+        service, SlowdownPointRequest(share, -0.001, 0.001, "ab_test", None, ""), actor="t", idempotency_key=None
+    )
     after = read(database)
     assert [point.used for point in after.points] == [False, True]
     assert after.points[0].why_not is not None

@@ -14,7 +14,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.fleet.events import Events, NewEvent
+from tierscope.usecases.fleet.events import EventRequest, Events
 from tierscope.usecases.sensitivity.reads import Sensitivity, SensitivityReads
 from tierscope.wire._generated import heat_pb2
 
@@ -202,7 +202,7 @@ def test_events_of_the_window_are_confounders(database: Database) -> None:
     with database.read() as session:
         service = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
     at = datetime.fromtimestamp(now / 1e9 - 600, tz=UTC)
-    event = NewEvent(at=at, kind="deploy", text="cache 2.1", host_id=None, service_id=service)
+    event = EventRequest(at=at, kind="deploy", text="cache 2.1", host_id=None, service_id=service)
     Events(database).create(event, actor="ci", idempotency_key=None)
     view = read(database, now)
     assert any("deploy" in line and "cache 2.1" in line for line in view.confounders)

@@ -1,5 +1,6 @@
 """What the dashboard reads of hosts, services, counters, the fleet and the installation."""
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -17,6 +18,9 @@ from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
+from tierscope.core.embedded.places import find_places
+from tierscope.core.embedded.process import identify
+from tierscope.core.embedded.state import ComponentState, InstanceState
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Objects, Settings
 from tierscope.domain._generated.catalogue import METRICS
@@ -294,7 +298,17 @@ def test_the_status_counts_the_work_that_waits(context: ReadContext) -> None:
     assert status.storage == "native"
     states = {component.name: component.status for component in status.components}
     assert (states["database"], states["api"], states["agent"]) == ("healthy", "healthy", "healthy")
-    assert StatusReads(context).catalogue().items == METRICS
+    assert [metric.name for metric in StatusReads(context).catalogue().items] == [metric.name for metric in METRICS]
+
+
+def test_a_part_that_is_starting_is_not_healthy_yet(context: ReadContext) -> None:
+    own = identify(os.getpid())
+    assert own is not None
+    starting = ComponentState(status="starting", detail="not ready yet", since=utc_now(), process=own)
+    state = InstanceState(phase="up", supervisor=own, url="http://127.0.0.1:1", components={"worker": starting})
+    state.save(find_places(context.settings.data_dir).state_file)
+    worker = next(part for part in StatusReads(context).status().components if part.name == "worker")
+    assert (worker.status, worker.detail) == ("degraded", "not ready yet")
 
 
 def test_lists_say_the_same_once_workers_have_summed_up_the_newest_hour(context: ReadContext) -> None:

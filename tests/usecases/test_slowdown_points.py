@@ -11,10 +11,10 @@ from factories import batches
 from factories.installations import enrol, store
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
-from tierscope.usecases.slowdown.points import MAX_POINTS, NewPoint, SlowdownPoints
+from tierscope.usecases.slowdown.points import MAX_POINTS, SlowdownPointRequest, SlowdownPoints
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-POINT = NewPoint(0.25, 0.015, 0.004, "ab_test", None, "canary of five hosts")
+POINT = SlowdownPointRequest(0.25, 0.015, 0.004, "ab_test", None, "canary of five hosts")
 
 
 @pytest.fixture

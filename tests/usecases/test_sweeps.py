@@ -24,7 +24,7 @@ from tierscope.usecases.operate.retention import SWEEPS_KEPT, KeepPartitions
 from tierscope.usecases.ratio.reads import find_by_name
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.sources import SimulatorReads
-from tierscope.usecases.simulate.spec import AskedSource, NewSweep, Prices
+from tierscope.usecases.simulate.spec import NewSweep, Prices, SweepSourceRequest
 from tierscope.usecases.simulate.uploads import TraceUploads
 from tierscope.usecases.simulate.views import Sweep
 from tierscope.usecases.simulate.work import MAX_TAKES, SweepWork
@@ -34,7 +34,7 @@ pytest.importorskip("tierscope_simcore", reason="the compiled core is not built:
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 TRACE = Path(__file__).parents[1] / "data" / "page-traces" / "sqlite.parquet"
-NONE: dict[str, Any] = dict.fromkeys(AskedSource.__slots__)
+NONE: dict[str, Any] = dict.fromkeys(SweepSourceRequest.__slots__)
 WEB = {"kind": "workload", "workload": "web1", "pages": 2000, "intervals": 30}
 
 
@@ -59,7 +59,7 @@ def asked_for(source: dict[str, Any] | None = None, **options: Any) -> NewSweep:
         "cpu_seconds": None,
         "prices": Prices(),
     }
-    found = AskedSource(**{**NONE, **(source or WEB)})
+    found = SweepSourceRequest(**{**NONE, **(source or WEB)})
     return NewSweep(source=found, **{**asked, **options})
 
 

@@ -16,11 +16,11 @@ from tierscope.domain.simulate.frontier import Prices as ByteRatios
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.simulate.reads import SweepReads
-from tierscope.usecases.simulate.spec import AskedSource, NewSweep
+from tierscope.usecases.simulate.spec import NewSweep, SweepSourceRequest
 from tierscope.usecases.simulate.work import SweepWork
 from tierscope.usecases.simulate.writes import SweepWrites
 from tierscope.usecases.tco.losses import GIB, ServiceFacts
-from tierscope.usecases.tco.prices import NewPrice, Prices
+from tierscope.usecases.tco.prices import PriceRequest, Prices
 from tierscope.usecases.tco.reads import TcoReads
 from tierscope.usecases.tco.scenario_documents import (
     LossDocument,
@@ -97,7 +97,7 @@ def test_currencies_are_never_mixed(database: Database) -> None:
     assert all(item.presets == () for item in view.missing)
     with pytest.raises(Unprocessable, match=r"prices\.\w+: the price is in USD, the scenario in EUR"):
         reads_of(database).evaluate(START.model_copy(update={"currency": "EUR"}), draws=0, seed=1)
-    euro = NewPrice("dram", 10.0, None, None, "EUR", "contract", date(2026, 10, 1), confirm=True)
+    euro = PriceRequest("dram", 10.0, None, None, "EUR", "contract", date(2026, 10, 1), confirm=True)
     Prices(database).create(euro, actor="ann")
     view = reads_of(database).evaluate(bare, draws=0, seed=1)
     assert "prices.dram" not in {item.path for item in view.missing}
@@ -168,7 +168,7 @@ def test_a_refusal_of_the_advice_is_passed_on(database: Database) -> None:
 
 
 def test_the_loss_of_a_simulated_run_counts_and_says_so(database: Database) -> None:
-    source = AskedSource("workload", None, None, "zipf", 2000, 30, None, None, None)
+    source = SweepSourceRequest("workload", None, None, "zipf", 2000, 30, None, None, None)
     new = NewSweep("try", source, ("tpp",), (0.5,), {}, {}, 1, None, ByteRatios(0.5, 0.05))
     made = SweepWrites(database).create(new, actor="ann")
     SweepWork(database, utc_now).run(at_most=timedelta(minutes=2))

@@ -13,7 +13,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.simulate.reads import SweepReads
-from tierscope.usecases.simulate.spec import AskedSource, NewSweep, Prices
+from tierscope.usecases.simulate.spec import NewSweep, Prices, SweepSourceRequest
 from tierscope.usecases.simulate.work import SweepWork
 from tierscope.usecases.simulate.writes import SweepWrites
 
@@ -38,7 +38,7 @@ def worker(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Worker
 
 def start(database: Database) -> str:
     """A sweep of three policies whose runs take some tenths of a second each."""
-    source = AskedSource("workload", None, None, "cache1", 200_000, 60, None, None, None)
+    source = SweepSourceRequest("workload", None, None, "cache1", 200_000, 60, None, None, None)
     new = NewSweep(
         "killed",
         source,

@@ -717,7 +717,7 @@ class CounterSeries(TypedDict):
 
 
 class Curve(TypedDict):
-    """The answer of the route."""
+    """Served accesses against DRAM size, with figures at ratios that are sold."""
 
     at_ratios: list[ServedAtRatio]
     backend: str
@@ -1350,7 +1350,7 @@ class HostHeat(TypedDict):
 
 
 class HostKnobAdvice(TypedDict):
-    """The answer of the route."""
+    """Settings of a host to change, in which order, and why."""
 
     advice: list[KnobAdvice]
     explanation: str
@@ -2492,7 +2492,7 @@ class PriceDocument(TypedDict):
 
 
 class PriceRequest(TypedDict):
-    """A price to add."""
+    """A price to add; ends left out = certain."""
 
     confirm: NotRequired[bool]
     currency: str
@@ -2593,7 +2593,7 @@ class RangeDocument(TypedDict):
 
 
 class Ratio(TypedDict):
-    """The answer of the route."""
+    """The ratio of DRAM to CXL memory that keeps a target, and what that rests on."""
 
     alternatives: list[str]
     answer: Literal["ratio", "all_dram", "refused"]
@@ -2828,7 +2828,7 @@ class ReportRun(TypedDict):
 
 
 class Revisit(TypedDict):
-    """The answer of the route."""
+    """How soon idle memory of a service is accessed again, of all its memory and by page kind."""
 
     backend: str
     curves: list[RevisitCurve]
@@ -3111,7 +3111,7 @@ class SearchPoint(TypedDict):
 
 
 class Sensitivity(TypedDict):
-    """The answer of the route."""
+    """How throughput follows the memory that DRAM serves, or why that cannot be told."""
 
     confounders: list[str]
     correlation: float | None
@@ -3188,7 +3188,7 @@ class ServiceDetail(TypedDict):
 
 
 class ServiceHeat(TypedDict):
-    """The answer of the route."""
+    """Hot, warm and cold memory of a service by one method."""
 
     age_histogram: list[AgeBucket]
     axis: TimeAxis
@@ -3488,7 +3488,7 @@ class SlowdownPointRequest(TypedDict):
 
 
 class Stability(TypedDict):
-    """The answer of the route."""
+    """How steady a mix of memory and its hot set are."""
 
     axis: TimeAxis
     hot_set: list[HotSetOverlap]

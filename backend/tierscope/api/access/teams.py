@@ -8,20 +8,12 @@ from pydantic import Field
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use_cases
-from tierscope.usecases.access.teams import TeamChange, TeamRef, TeamRow
+from tierscope.usecases.access.teams import TeamRef, TeamRequest, TeamRow
 from tierscope.usecases.access.tokens import Caller
 
 router = APIRouter(tags=["users"])
 
 Writer = Annotated[Caller, Depends(requires("write:users"))]
-
-
-class TeamRequest(Model):
-    """What a team is from now on."""
-
-    name: str = Field(min_length=1, max_length=100)
-    members: list[str] = Field(default=[], max_length=10_000, description="Ids of users.")
-    services: list[str] = Field(default=[], max_length=10_000, description="Ids of services that it owns.")
 
 
 class Team(Model):
@@ -56,13 +48,13 @@ def list_teams(request: Request, caller: Writer) -> list[Team]:
 @router.post("/v1/teams", status_code=201, summary="Make a team")
 def create_team(body: TeamRequest, request: Request, caller: Writer) -> Team:
     """Make a team. Its members may see page-level heat of its services and write events, advice and experiments."""
-    return _team(use_cases(request).teams.create(_change(body), by=caller))
+    return _team(use_cases(request).teams.create(body, by=caller))
 
 
 @router.put("/v1/teams/{team_id}", summary="Change a team")
 def update_team(team_id: str, body: TeamRequest, request: Request, caller: Writer) -> Team:
     """Give a team its name, members and services."""
-    return _team(use_cases(request).teams.update(team_id, _change(body), by=caller))
+    return _team(use_cases(request).teams.update(team_id, body, by=caller))
 
 
 @router.delete("/v1/teams/{team_id}", status_code=204, summary="Remove a team")
@@ -76,10 +68,6 @@ def set_owner(service_id: str, body: OwnerRequest, request: Request, caller: Wri
     """Give a service to a team, or to nobody."""
     team = use_cases(request).teams.set_owner(service_id, body.team_id, by=caller)
     return Owner(service_id=service_id, owner_team=team)
-
-
-def _change(body: TeamRequest) -> TeamChange:
-    return TeamChange(name=body.name, members=body.members, services=body.services)
 
 
 def _team(row: TeamRow) -> Team:

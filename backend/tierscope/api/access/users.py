@@ -11,29 +11,11 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use_cases
 from tierscope.domain.access.permissions import Role
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.access.users import NewUser, UserChange, UserRow
+from tierscope.usecases.access.users import UserRequest, UserRow, UserUpdate
 
 router = APIRouter(prefix="/v1/users", tags=["users"])
 
 Writer = Annotated[Caller, Depends(requires("write:users"))]
-
-
-class UserRequest(Model):
-    """A local user to make. It logs in once its password was set by a link."""
-
-    name: str = Field(max_length=100, description="What is typed to log in; letters, digits and . _ @ + -.")
-    display_name: str = Field(default="", max_length=200)
-    email: str | None = Field(default=None, max_length=200)
-    role: Role
-
-
-class UserUpdate(Model):
-    """What a user is from now on. Disabling ends all its sessions at once."""
-
-    display_name: str = Field(default="", max_length=200)
-    email: str | None = Field(default=None, max_length=200)
-    role: Role
-    disabled: bool = False
 
 
 class User(Model):
@@ -68,15 +50,13 @@ def list_users(request: Request, caller: Writer) -> list[User]:
 @router.post("", status_code=201, summary="Make a local user")
 def create_user(body: UserRequest, request: Request, caller: Writer) -> User:
     """Make a user; a password link lets it in."""
-    new = NewUser(name=body.name, display_name=body.display_name, email=body.email, role=body.role)
-    return _user(use_cases(request).users.create(new, by=caller))
+    return _user(use_cases(request).users.create(body, by=caller))
 
 
 @router.put("/{user_id}", summary="Change or disable a user")
 def update_user(user_id: str, body: UserUpdate, request: Request, caller: Writer) -> User:
     """Change a user. A changed role counts from the next request on."""
-    change = UserChange(display_name=body.display_name, email=body.email, role=body.role, disabled=body.disabled)
-    return _user(use_cases(request).users.update(user_id, change, by=caller))
+    return _user(use_cases(request).users.update(user_id, body, by=caller))
 
 
 @router.delete("/{user_id}", status_code=204, summary="Remove a user")

@@ -7,8 +7,6 @@ from pydantic import Field
 from tierscope.api.alerts.rule_answers import RuleRequest
 from tierscope.api.base.figures import Model
 
-StateName = Literal["ok", "pending", "firing", "no_data"]
-
 
 class BacktestRequest(Model):
     """A rule on stored history. Without hosts and services: all in its scope."""

@@ -6,13 +6,12 @@ from typing import Literal
 from pydantic import Field
 
 from tierscope.api.base.figures import MAX_COUNT, Model
+from tierscope.domain.alerts.machine import NoData
 from tierscope.domain.alerts.rules import LabelMatcher, Scope
 from tierscope.domain.alerts.rules import Rule as DomainRule
+from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.usecases.alerts.rules import StateCounts
-
-SubjectKind = Literal["host", "service", "fleet"]
-NoData = Literal["keep", "alert", "ok"]
 
 
 class ScopeMatcher(Model):
@@ -29,7 +28,7 @@ class ScopeMatcher(Model):
 class RuleScope(Model):
     """Whom a rule is about: each host, each service, or the fleet as a whole. Empty lists mean all."""
 
-    kind: SubjectKind = "host"
+    kind: ScopeKind = "host"
     hosts: list[str] = Field(default=[], max_length=10_000, description="Ids or names of hosts.")
     services: list[str] = Field(
         default=[], max_length=1000, description="Ids or names of services: themselves, or the hosts they run on."
@@ -147,7 +146,7 @@ class VocabularyItem(Model):
     name: str
     kind: Literal["flow", "gauge", "words", "derived", "age"]
     unit: str = Field(description="Of its value in a minute: a flow's is its rate.")
-    scopes: list[SubjectKind]
+    scopes: list[ScopeKind]
     meaning: str
     words: list[str] = Field(description="Of a series of words, the lightest first.")
     expression: str | None = Field(description="What a derived series stands for.")

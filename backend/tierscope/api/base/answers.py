@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+OK = 200
 _ADAPTERS: dict[object, TypeAdapter[Any]] = {}
 
 From = Annotated[
@@ -34,7 +35,7 @@ class Answer(Response, Generic[T_co]):
         return handler(get_args(source)[0])
 
 
-def answer(request: Request, model: type[T], value: T, *, status_code: int = 200) -> Answer[T]:
+def answer(request: Request, model: type[T], value: T, *, status_code: int = OK) -> Answer[T]:
     """Serialise `value` as `model` says and answer 304 if the client has it already."""
     return answer_bytes(request, serialise(model, value), "application/json", status_code=status_code)
 
@@ -50,12 +51,12 @@ def plain(model: type[T], value: T) -> dict[str, Any]:
     return found
 
 
-def answer_bytes(request: Request, body: bytes, media_type: str, *, status_code: int = 200) -> Answer[Never]:
-    """Answer a finished body with a strong ETag over its bytes."""
+def answer_bytes(request: Request, body: bytes, media_type: str, *, status_code: int = OK) -> Answer[Never]:
+    """Answer a finished body with a strong ETag over its bytes; what was made now is never one that the client has."""
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     sent = request.headers.get("if-none-match", "")
-    if etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
+    if status_code == OK and etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
         return Answer(status_code=304, headers=headers)
     return Answer(content=body, status_code=status_code, media_type=media_type, headers=headers)
 

@@ -1,16 +1,13 @@
 """Revisit: how soon idle memory of a service is accessed again."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, From, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.usecases.curve.reaccess import Revisit, RevisitReads
-
-Clock = Literal["last_access", "turned_cold"]
-
+from tierscope.usecases.curve.reaccess import Clock, Revisit, RevisitReads
 
 router = APIRouter(
     prefix="/v1/services/{service_id}/revisit", tags=["heat"], dependencies=[Depends(requires("read:fleet"))]

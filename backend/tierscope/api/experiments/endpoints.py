@@ -10,20 +10,11 @@ from tierscope.api.base.figures import Model
 from tierscope.api.base.ownership import in_path, service_in_body
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.api.experiments.answers import Direction, State
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.experiments.reads import ExperimentReads
-from tierscope.usecases.experiments.views import Experiment, ExperimentItem, ExperimentPlan, StartedExperiment
-from tierscope.usecases.experiments.writes import ExperimentWrites, NewExperiment, NewMetric
-
-
-class MetricRequest(Model):
-    """A metric to judge. Without a direction the metric's own holds."""
-
-    metric: str = Field(min_length=1, max_length=300, description="A key of the plan's `choices`, or a counter's key.")
-    direction: Direction | None = None
-    margin_ratio: float = Field(default=0.05, gt=0, le=10, description="The smallest relative difference that matters.")
+from tierscope.usecases.experiments.views import Experiment, ExperimentItem, ExperimentPlan, StartedExperiment, State
+from tierscope.usecases.experiments.writes import ExperimentWrites, MetricRequest, NewExperiment
 
 
 class AutoArms(Model):
@@ -69,7 +60,7 @@ def create_experiment(
         service_id=body.service_id,
         advice_id=body.advice_id,
         hypothesis=body.hypothesis,
-        metrics=tuple(NewMetric(item.metric, item.direction, item.margin_ratio) for item in body.metrics),
+        metrics=tuple(body.metrics),
         canary=tuple(body.canary),
         control=tuple(body.control),
         canary_n=None if body.auto is None else body.auto.canary_n,

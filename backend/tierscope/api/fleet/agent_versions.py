@@ -1,6 +1,6 @@
 """Releases of agents side by side."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
@@ -11,9 +11,6 @@ from tierscope.usecases.fleet.agent_versions import (
     AgentVersionReads,
     AgentVersions,
 )
-
-Standing = Literal["current", "behind", "too_old", "ahead", "unknown"]
-
 
 router = APIRouter(prefix="/v1/agents", tags=["agents"])
 

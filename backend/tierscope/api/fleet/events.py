@@ -1,29 +1,18 @@
 """Events: marks on charts."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime
 
-from tierscope.api.base.figures import Model
 from tierscope.api.base.ownership import service_in_body
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.fleet.events import EventItem, Events, NewEvent
+from tierscope.usecases.fleet.events import EventItem, EventRequest, Events
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
-
-
-class EventRequest(Model):
-    """A mark: what happened, when, and to what. `at` absent = now."""
-
-    text: str = Field(min_length=1, max_length=2000)
-    kind: Literal["deploy", "knob", "capacity", "note", "incident"] = "deploy"
-    at: AwareDatetime | None = None
-    host_id: str | None = None
-    service_id: str | None = None
 
 
 @router.post("", status_code=201, summary="Mark a deploy or another change")
@@ -34,8 +23,7 @@ def create_event(
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> EventItem:
     """Store a mark. The same Idempotency-Key with the same body stores it once."""
-    event = NewEvent(kind=body.kind, text=body.text, at=body.at, host_id=body.host_id, service_id=body.service_id)
-    return events.create(event, actor=caller.name, idempotency_key=idempotency_key)
+    return events.create(body, actor=caller.name, idempotency_key=idempotency_key)
 
 
 @router.get("", dependencies=[Depends(requires("read:fleet"))], summary="Marks, newest first")

@@ -1,6 +1,6 @@
 """Labels of hosts set in the service."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
@@ -12,8 +12,6 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.fleet.labels import HostLabels, Labels, LabelUpload
-
-LabelSource = Literal["join_token", "service", "agent", "kubernetes"]
 
 
 class LabelsRequest(Model):

@@ -1,6 +1,6 @@
 """Heat of a service: hot, warm and cold by scheme, with method, window, coverage and interval."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
@@ -9,14 +9,11 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.vocabulary import PageKind
+from tierscope.domain.heat import Scheme
 from tierscope.usecases.heat.answers import (
     ServiceHeat,
 )
 from tierscope.usecases.heat.reads import HeatReads
-
-Scheme = Literal["recency", "frequency", "cold_age"]
-HeatClass = Literal["hot", "warm", "cold", "unknown"]
-
 
 router = APIRouter(
     prefix="/v1/services/{service_id}/heat", tags=["heat"], dependencies=[Depends(requires("read:fleet"))]

@@ -1,6 +1,6 @@
 """Advice cards: what was advised to whom, the most at stake first, and what people decided."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
@@ -12,16 +12,13 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.knobs.advice import Advice, AdviceCard, AdviceDetail
-
-Kind = Literal["ratio", "knob"]
-Status = Literal["open", "adopted", "dismissed", "gone"]
+from tierscope.usecases.knobs.advice import Advice, AdviceCard, AdviceDetail, Decision, Kind, Status
 
 
 class DecisionRequest(Model):
     """What was decided; `open` takes a decision back."""
 
-    decision: Literal["adopted", "dismissed", "open"]
+    decision: Decision
     note: str = Field(default="", max_length=500)
 
 

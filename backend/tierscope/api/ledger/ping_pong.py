@@ -1,6 +1,6 @@
 """Ping-pong: states over time, what the moves cost, and whether they should be stopped."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
@@ -9,9 +9,6 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.ledger.ping_pong_reads import PingPongHistory, PingPongReads
-
-State = Literal["ok", "warn", "crit"]
-
 
 router = APIRouter(prefix="/v1", tags=["tier moves"], dependencies=[Depends(requires("read:fleet"))])
 

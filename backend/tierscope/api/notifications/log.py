@@ -1,6 +1,6 @@
 """The log of notifications: what was sent to whom, what waits, what was given up."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
@@ -9,10 +9,7 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.notifications.reads import Notification, NotificationLog
-
-Status = Literal["waiting", "delivered", "dead"]
-
+from tierscope.usecases.notifications.reads import Notification, NotificationLog, Status
 
 router = APIRouter(prefix="/v1/notifications", tags=["alerts"])
 Log = Annotated[NotificationLog, Depends(use(lambda held: held.notification_log))]

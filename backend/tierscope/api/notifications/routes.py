@@ -1,7 +1,7 @@
 """Where alerts are sent: receivers, routes, inhibitions."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import ConfigDict, Field
@@ -10,11 +10,11 @@ from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
+from tierscope.domain.notifications.receivers import Kind
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.notifications.routes import AlertRoutes, ReceiverSecret, TestAnswer
 from tierscope.usecases.notifications.silences import LabelMatcher
 
-Kind = Literal["webhook", "mail", "slack", "pagerduty", "alertmanager", "apprise"]
 Seconds = Annotated[float | None, Field(ge=0, le=2_592_000)]
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 

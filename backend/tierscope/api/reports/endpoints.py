@@ -11,12 +11,18 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.reports.content import SECTIONS
-from tierscope.usecases.reports.schedules import DEFAULT_NAME, NewReport, Report, ReportDestination, ReportRun, Reports
+from tierscope.usecases.reports.content import SECTIONS, Section
+from tierscope.usecases.reports.schedules import (
+    DEFAULT_NAME,
+    Format,
+    NewReport,
+    Report,
+    ReportDestination,
+    ReportRun,
+    Reports,
+)
 
-ReportSection = Literal["capacity", "advice", "alerts"]
-ReportFormat = Literal["html", "pdf", "both"]
-Sections = Annotated[list[ReportSection], Field(min_length=1, max_length=3)]
+Sections = Annotated[list[Section], Field(min_length=1, max_length=3)]
 
 
 class ReportRequest(Model):
@@ -26,7 +32,7 @@ class ReportRequest(Model):
     cron: str | None = Field(default=None, max_length=200)
     every_days: int | None = Field(default=None, ge=1, le=366)
     at: str = Field(default="07:00", max_length=5)
-    format: ReportFormat = "html"
+    format: Format = "html"
     to: ReportDestination
     sections: Sections = Field(default=list(SECTIONS))
 

@@ -1,6 +1,6 @@
 """Sensitivity: how throughput follows the anon and file memory that DRAM serves, or why that cannot be told."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
@@ -12,9 +12,6 @@ from tierscope.usecases.sensitivity.reads import (
     Sensitivity,
     SensitivityReads,
 )
-
-Kind = Literal["anon", "file"]
-
 
 router = APIRouter(
     prefix="/v1/services/{service_id}/sensitivity", tags=["analytics"], dependencies=[Depends(requires("read:fleet"))]

@@ -1,6 +1,6 @@
 """Sweeps of the simulator: policies, DRAM shares and settings over one trace, replayed by workers."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import Field
@@ -12,25 +12,9 @@ from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.reads import SweepReads
-from tierscope.usecases.simulate.spec import AskedSource, NewSweep, Prices
+from tierscope.usecases.simulate.spec import NewSweep, Prices, SweepSourceRequest
 from tierscope.usecases.simulate.views import Sweep, SweepHeat, SweepResults, SweepRun
 from tierscope.usecases.simulate.writes import SweepWrites
-
-
-class SweepSourceRequest(Model):
-    """What to replay: sampled pages of a service, a synthetic workload, or an uploaded trace."""
-
-    kind: Literal["service", "workload", "upload"]
-    service_id: str | None = Field(default=None, max_length=100)
-    host_id: str | None = Field(default=None, max_length=100, description="Null: all sampled hosts of the service.")
-    workload: str | None = Field(default=None, max_length=100)
-    pages: int | None = Field(default=None, ge=1, le=10_000_000, description="Of a workload; null: 50,000.")
-    intervals: int | None = Field(default=None, ge=1, le=100_000, description="Of a workload; null: 60.")
-    upload_id: str | None = Field(default=None, max_length=100)
-    from_: str | None = Field(
-        default=None, alias="from", max_length=60, description="Of a service: RFC 3339 or `-24h`. Default: a day."
-    )
-    to: str | None = Field(default=None, max_length=60, description="Default: the newest sample.")
 
 
 class SweepCostRequest(Model):
@@ -76,20 +60,9 @@ def create_sweep(
 
     The same Idempotency-Key with the same body queues it once.
     """
-    source = AskedSource(
-        kind=body.source.kind,
-        service_id=body.source.service_id,
-        host_id=body.source.host_id,
-        workload=body.source.workload,
-        pages=body.source.pages,
-        intervals=body.source.intervals,
-        upload_id=body.source.upload_id,
-        from_=body.source.from_,
-        to=body.source.to,
-    )
     new = NewSweep(
         name=body.name,
-        source=source,
+        source=body.source,
         policies=tuple(body.policies),
         dram_ratios=tuple(body.dram_ratios),
         settings=body.settings,

@@ -1,30 +1,16 @@
 """Owners' own measurements of the slowdown: loss of throughput at a share of accesses on slow memory."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header
-from pydantic import AwareDatetime, Field
 
-from tierscope.api.base.figures import Model
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.slowdown.points import NewPoint, SlowdownPointItem, SlowdownPoints
+from tierscope.usecases.slowdown.points import SlowdownPointItem, SlowdownPointRequest, SlowdownPoints
 
 router = APIRouter(prefix="/v1", tags=["ratio"])
-
-
-class SlowdownPointRequest(Model):
-    """A measurement. A prediction of the slowdown on slow memory alone is one at share 1; its error may be left out."""
-
-    share_on_slow: float = Field(description="Share of memory accesses on slow memory, above 0, at most 1.")
-    loss: float = Field(description="Loss of throughput, below 1; zero or less is kept and not used.")
-    loss_standard_error: float | None = None
-    source: Literal["ab_test", "prediction"] = "ab_test"
-    measured_at: AwareDatetime | None = Field(default=None, description="Absent = now.")
-    note: str = Field(default="", max_length=500)
-
 
 Points = Annotated[SlowdownPoints, Depends(use(lambda held: held.slowdown_points))]
 
@@ -48,15 +34,7 @@ def create_slowdown_point(
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> SlowdownPointItem:
     """Store a measurement. The same Idempotency-Key with the same body stores it once."""
-    new = NewPoint(
-        share_on_slow=body.share_on_slow,
-        loss=body.loss,
-        loss_standard_error=body.loss_standard_error,
-        source=body.source,
-        measured_at=body.measured_at,
-        note=body.note,
-    )
-    return points.create(service_id, new, actor=caller.name, idempotency_key=idempotency_key)
+    return points.create(service_id, body, actor=caller.name, idempotency_key=idempotency_key)
 
 
 @router.delete("/slowdown-points/{point_id}", status_code=204, summary="Remove a measurement of the slowdown")

@@ -1,35 +1,15 @@
 """The price book."""
 
-from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request
-from pydantic import Field
 
 from tierscope.api.base.answers import Answer, answer
-from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.tco.prices import NewPrice, Price, Prices
-
-Item = Literal["dram", "cxl_media", "ddr4_reused", "cxl_controller", "ssd", "electricity"]
-Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="ISO 4217, such as USD.")]
-
-
-class PriceRequest(Model):
-    """A price to add."""
-
-    item: Item
-    value: float = Field(ge=0, le=1e12, allow_inf_nan=False)
-    low: float | None = Field(default=None, ge=0, le=1e12, allow_inf_nan=False)
-    high: float | None = Field(default=None, ge=0, le=1e12, allow_inf_nan=False)
-    currency: Currency
-    source: str = Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", description="Such as a contract.")
-    date: date
-    confirm: bool = Field(default=True, description="Whether you stand for it at once.")
-
+from tierscope.usecases.tco.prices import Price, PriceRequest, Prices
 
 router = APIRouter(prefix="/v1/prices", tags=["tco"])
 
@@ -54,8 +34,7 @@ def create_price(
 
     Confirmed, it replaces the one in force for its item and currency.
     """
-    new = NewPrice(**{name: getattr(body, name) for name in PriceRequest.model_fields})
-    return book.create(new, actor=caller.name, idempotency_key=idempotency_key)
+    return book.create(body, actor=caller.name, idempotency_key=idempotency_key)
 
 
 @router.post("/{price_id}/confirm", summary="Stand for a price")

@@ -28,11 +28,11 @@ Services = Annotated[list[str] | None, typer.Option("--service", help="A service
 @app.command()
 def add(name: Name, member: Members = None, service: Services = None, demo: Demo = False) -> None:
     """Make a team."""
-    from tierscope.usecases.access.teams import TeamChange
+    from tierscope.usecases.access.teams import TeamRequest
 
     with _teams(demo=demo) as (teams, users, caller):
         members = [users.find_by_name(one).public_id for one in member or []]
-        row = teams.create(TeamChange(name, members, service or []), by=caller)
+        row = teams.create(TeamRequest(name, members, service or []), by=caller)
     typer.echo(f"{row.public_id}  {row.name}")
 
 
@@ -54,13 +54,13 @@ def list_teams(demo: Demo = False, as_json: AsJson = False) -> None:
 @app.command("set")
 def set_team(name: Name, member: Members = None, service: Services = None, demo: Demo = False) -> None:
     """Replace the members of a team, its services, or both: what is not named stays."""
-    from tierscope.usecases.access.teams import TeamChange
+    from tierscope.usecases.access.teams import TeamRequest
 
     with _teams(demo=demo) as (teams, users, caller):
         found = _find(teams, name)
         members = found.members if member is None else [users.find_by_name(one).public_id for one in member]
         services = found.services if service is None else service
-        row = teams.update(found.public_id, TeamChange(found.name, members, services), by=caller)
+        row = teams.update(found.public_id, TeamRequest(found.name, members, services), by=caller)
     typer.echo(f"{row.name}: {len(row.members)} members, {len(row.services)} services")
 
 

@@ -33,10 +33,10 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make a local user and print a one-time link that sets its password, valid for a day."""
-    from tierscope.usecases.access.users import NewUser
+    from tierscope.usecases.access.users import UserRequest
 
     with _users(demo=demo) as (users, caller):
-        user = users.create(NewUser(name=name, display_name=display_name, email=email, role=role), by=caller)
+        user = users.create(UserRequest(name=name, display_name=display_name, email=email, role=role), by=caller)
         address = _password_address(users, user, caller, demo=demo)
     if as_json:
         print_json({**_document(user), "password_link": address})
@@ -97,10 +97,10 @@ def password_link(name: Name, demo: Demo = False, as_json: AsJson = False) -> No
 def _change(
     users: Users, name: str, caller: Caller, *, role: RoleName | None = None, disabled: bool | None = None
 ) -> UserRow:
-    from tierscope.usecases.access.users import UserChange
+    from tierscope.usecases.access.users import UserUpdate
 
     found = users.find_by_name(name)
-    change = UserChange(
+    change = UserUpdate(
         display_name=found.display_name,
         email=found.email,
         role=role or found.role,

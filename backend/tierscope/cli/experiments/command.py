@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tierscope.domain.base.figures import Figure
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.experiments.views import Experiment
-    from tierscope.usecases.experiments.writes import NewMetric
+    from tierscope.usecases.experiments.writes import MetricRequest
 
 app = typer.Typer(help="Compare canary hosts with control hosts, before and after a change.", no_args_is_help=True)
 
@@ -162,18 +162,18 @@ def _context(*, demo: bool) -> Iterator[ReadContext]:
         yield ReadContext(database, utc_now, settings)
 
 
-def _metric(text: str) -> NewMetric:
-    from tierscope.usecases.experiments.writes import NewMetric
+def _metric(text: str) -> MetricRequest:
+    from tierscope.usecases.experiments.writes import MetricRequest
 
     key, colon, margin = text.rpartition(":")
     if not colon:
-        return NewMetric(text, None, _MARGIN)
+        return MetricRequest(text, None, _MARGIN)
     try:
-        return NewMetric(key, None, float(margin))
+        return MetricRequest(key, None, float(margin))
     except ValueError:
         # Keys of counters have colons of their own: service:demo/cache|metrics|load_milli.
         if "|" in margin:
-            return NewMetric(text, None, _MARGIN)
+            return MetricRequest(text, None, _MARGIN)
         fail(f"'{margin}' is no margin", next_step="write for example throughput_per_s:0.05", status=BAD_USAGE)
 
 

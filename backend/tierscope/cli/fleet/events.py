@@ -29,9 +29,9 @@ def event(
 ) -> None:
     """Mark a deploy or another change; it shows on the charts."""
     from tierscope.cli.base.database import actor, open_database
-    from tierscope.usecases.fleet.events import Events, NewEvent
+    from tierscope.usecases.fleet.events import EventRequest, Events
 
-    new = NewEvent(kind=kind, text=text, at=_parse_time(at), host_id=host, service_id=service)
+    new = EventRequest(kind=kind, text=text, at=_parse_time(at), host_id=host, service_id=service)
     with open_database(Settings(), demo=demo) as database:
         row = Events(database).create(new, actor=actor(), idempotency_key=None)
     if as_json:

@@ -3,28 +3,36 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.access.permissions import OWNER
+from tierscope.domain.base.described import ASKED
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.access import teams as stored
 from tierscope.storage.access.teams import OwnedKind, TeamRef, TeamRow
 from tierscope.usecases.access.tokens import Caller, require_held
 
-__all__ = ["OwnedKind", "TeamChange", "TeamRef", "TeamRow", "Teams"]
+__all__ = ["OwnedKind", "TeamRef", "TeamRequest", "TeamRow", "Teams"]
 
 MAX_NAME_LENGTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class TeamChange:
-    """What a team is after a change; members and services are public ids."""
+class TeamRequest:
+    """What a team is from now on."""
 
-    name: str
-    members: Sequence[str]
-    services: Sequence[str]
+    __pydantic_config__: ClassVar = ASKED
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    members: Annotated[Sequence[str], Field(default=(), max_length=10_000, description="Ids of users.")]
+    services: Annotated[
+        Sequence[str], Field(default=(), max_length=10_000, description="Ids of services that it owns.")
+    ]
 
 
 class Teams:
@@ -49,7 +57,7 @@ class Teams:
         with self._database.read() as session:
             return stored.owns(session, user_id=user_id, kind=kind, public_id=public_id)
 
-    def create(self, change: TeamChange, *, by: Caller) -> TeamRow:
+    def create(self, change: TeamRequest, *, by: Caller) -> TeamRow:
         """Makes a team.
 
         Raises:
@@ -69,7 +77,7 @@ class Teams:
             self._audit(transaction, by, "team.create", public_id, _detail(name, change))
             return _require(transaction, public_id)
 
-    def update(self, public_id: str, change: TeamChange, *, by: Caller) -> TeamRow:
+    def update(self, public_id: str, change: TeamRequest, *, by: Caller) -> TeamRow:
         """Gives a team another name, members and services.
 
         Raises:
@@ -119,7 +127,7 @@ class Teams:
             self._audit(transaction, by, "service.owner", service_id, detail)
             return stored.read_owner(transaction, service_id)
 
-    def _fill(self, transaction: WriteTransaction, team_id: int, change: TeamChange) -> None:
+    def _fill(self, transaction: WriteTransaction, team_id: int, change: TeamRequest) -> None:
         missing = stored.set_members(transaction, team_id, change.members)
         if missing:
             raise Unprocessable(f"no user has the id {', '.join(name[:80] for name in missing[:5])}")
@@ -134,7 +142,7 @@ class Teams:
         stored_access.append_audit(transaction, row)
 
 
-def _hands_out(team: TeamRow, name: str, change: TeamChange) -> bool:
+def _hands_out(team: TeamRow, name: str, change: TeamRequest) -> bool:
     """Whether a change makes somebody an owner; another name may, where a provider says who is in which team."""
     if not change.services:
         return False
@@ -153,7 +161,7 @@ def _taken(name: str) -> Conflict:
     return Conflict(f"the name {name!r} is taken", next_step="Choose another name, or change the team that has it.")
 
 
-def _detail(name: str, change: TeamChange) -> dict[str, object]:
+def _detail(name: str, change: TeamRequest) -> dict[str, object]:
     return {"name": name, "members": list(change.members), "services": list(change.services)}
 
 

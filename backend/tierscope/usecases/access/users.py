@@ -4,17 +4,21 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.access.permissions import Role
+from tierscope.domain.base.described import ASKED
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.access import users as stored
 from tierscope.storage.access.users import UserRow
 from tierscope.usecases.access.tokens import Caller, NewToken, insert_secret, require_within
 
-__all__ = ["NewUser", "UserChange", "UserRow", "Users", "end_sessions", "user_name"]
+__all__ = ["UserRequest", "UserRow", "UserUpdate", "Users", "end_sessions", "user_name"]
 
 PASSWORD_LINK_LIFETIME = timedelta(hours=24)
 MAX_TEXT_LENGTH = 200
@@ -25,23 +29,27 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class NewUser:
-    """A local user to make."""
+class UserRequest:
+    """A local user to make. It logs in once its password was set by a link."""
 
-    name: str
-    display_name: str
-    email: str | None
+    __pydantic_config__: ClassVar = ASKED
+
+    name: Annotated[str, Field(max_length=100, description="What is typed to log in; letters, digits and . _ @ + -.")]
+    display_name: Annotated[str, Field(default="", max_length=200)]
+    email: Annotated[str | None, Field(default=None, max_length=200)]
     role: Role
 
 
 @dataclass(frozen=True, slots=True)
-class UserChange:
-    """What a user is after a change."""
+class UserUpdate:
+    """What a user is from now on. Disabling ends all its sessions at once."""
 
-    display_name: str
-    email: str | None
+    __pydantic_config__: ClassVar = ASKED
+
+    display_name: Annotated[str, Field(default="", max_length=200)]
+    email: Annotated[str | None, Field(default=None, max_length=200)]
     role: Role
-    disabled: bool
+    disabled: Annotated[bool, Field(default=False)]
 
 
 def user_name(text: str) -> str:
@@ -88,7 +96,7 @@ class Users:
             raise NotFound(f"there is no user {name[:80]!r}", next_step="List them with `tierscope user list`.")
         return found
 
-    def create(self, new: NewUser, *, by: Caller) -> UserRow:
+    def create(self, new: UserRequest, *, by: Caller) -> UserRow:
         """Makes a local user, who cannot log in before a password was set by a link.
 
         Raises:
@@ -107,7 +115,7 @@ class Users:
             self._audit(transaction, by, "user.create", public_id, {"name": name, "role": new.role})
             return _require(transaction, public_id)
 
-    def update(self, public_id: str, change: UserChange, *, by: Caller) -> UserRow:
+    def update(self, public_id: str, change: UserUpdate, *, by: Caller) -> UserRow:
         """Changes a user. Another role counts from the next request on.
 
         Disabling ends the sessions at once and revokes the API tokens for good: enabling the user again does not bring

@@ -55,7 +55,7 @@ class RevisitCurve:
 
 @dataclass(frozen=True, slots=True)
 class Revisit:
-    """The answer of the route."""
+    """How soon idle memory of a service is accessed again, of all its memory and by page kind."""
 
     service_id: str
     origin: Origin

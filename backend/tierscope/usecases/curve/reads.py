@@ -53,7 +53,7 @@ def serve(pages: PagesOfHosts, shares: Floats) -> ServedBand | NoCurve:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The answer of the route."""
+    """Served accesses against DRAM size, with figures at ratios that are sold."""
 
     service_id: str
     origin: Origin

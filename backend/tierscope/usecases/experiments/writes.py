@@ -4,11 +4,14 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.described import ASKED
 from tierscope.domain.base.figures import Window
 from tierscope.domain.experiments import Design, Direction, host_means
 from tierscope.storage.access import credentials as stored_access
@@ -40,12 +43,19 @@ SEED_BITS = 53
 
 
 @dataclass(frozen=True, slots=True)
-class NewMetric:
-    """A metric to judge; direction None = the metric's own."""
+class MetricRequest:
+    """A metric to judge. Without a direction the metric's own holds."""
 
-    metric: str
-    direction: Direction | None
-    margin_ratio: float
+    __pydantic_config__: ClassVar = ASKED
+
+    metric: Annotated[
+        str,
+        Field(min_length=1, max_length=300, description="A key of the plan's `choices`, or a counter's key."),
+    ]
+    direction: Annotated[Direction | None, Field(default=None)]
+    margin_ratio: Annotated[
+        float, Field(default=0.05, gt=0, le=10, description="The smallest relative difference that matters.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ class NewExperiment:
     service_id: str
     advice_id: str | None
     hypothesis: str
-    metrics: tuple[NewMetric, ...]
+    metrics: tuple[MetricRequest, ...]
     canary: tuple[str, ...]
     control: tuple[str, ...]
     canary_n: int | None

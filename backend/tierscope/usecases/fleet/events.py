@@ -6,33 +6,40 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated, ClassVar, Literal, get_args
+
+from pydantic import AwareDatetime, Field
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
+from tierscope.domain.base.described import ASKED
 from tierscope.domain.base.pages import Page
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import events as stored
 from tierscope.storage.fleet.events import EventItem
 from tierscope.usecases.base.subjects import decode_position, parse_number
 
-__all__ = ["EventItem", "Events", "NewEvent"]
+__all__ = ["EventItem", "EventRequest", "Events"]
 
-KINDS = ("deploy", "knob", "capacity", "note", "incident")
+EventKind = Literal["deploy", "knob", "capacity", "note", "incident"]
+KINDS: tuple[EventKind, ...] = get_args(EventKind)
 MAX_TEXT_LENGTH = 2000
 MAX_KEY_LENGTH = 200
 DEFAULT_WINDOW = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class NewEvent:
-    """An event as a person or program states it; `at` None = now; ids are the public ones."""
+class EventRequest:
+    """A mark: what happened, when, and to what. `at` absent = now."""
 
-    kind: str
-    text: str
-    at: datetime | None
-    host_id: str | None
-    service_id: str | None
+    __pydantic_config__: ClassVar = ASKED
+
+    kind: Annotated[EventKind, Field(default="deploy")]
+    text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT_LENGTH)]
+    at: Annotated[AwareDatetime | None, Field(default=None)]
+    host_id: Annotated[str | None, Field(default=None)]
+    service_id: Annotated[str | None, Field(default=None)]
 
 
 class Events:
@@ -42,7 +49,7 @@ class Events:
         self._database = database
         self._clock = clock
 
-    def create(self, event: NewEvent, *, actor: str, idempotency_key: str | None) -> EventItem:
+    def create(self, event: EventRequest, *, actor: str, idempotency_key: str | None) -> EventItem:
         """Stores an event. The same key with the same content gives the first answer again and stores nothing.
 
         Raises:
@@ -115,7 +122,7 @@ class Events:
                 transaction, stored_access.AuditRow(self._clock(), actor, "event.delete", event_id, detail)
             )
 
-    def _insert(self, transaction: WriteTransaction, event: NewEvent, actor: str) -> EventItem:
+    def _insert(self, transaction: WriteTransaction, event: EventRequest, actor: str) -> EventItem:
         now = self._clock()
         host = service = None
         if event.host_id is not None:
@@ -166,7 +173,7 @@ def _again(same: bool, answer: dict[str, str]) -> EventItem:  # noqa: FBT001 - a
     )
 
 
-def _check(event: NewEvent, key: str | None) -> None:
+def _check(event: EventRequest, key: str | None) -> None:
     if event.kind not in KINDS:
         raise Unprocessable(f"kind is one of {', '.join(KINDS)}, not {event.kind[:40]!r}")
     if not 0 < len(event.text) <= MAX_TEXT_LENGTH or "\0" in event.text:

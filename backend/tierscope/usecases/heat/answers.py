@@ -96,7 +96,7 @@ class HostHeat:
 
 @dataclass(frozen=True, slots=True)
 class ServiceHeat:
-    """The answer of the route."""
+    """Hot, warm and cold memory of a service by one method."""
 
     service_id: str
     origin: Origin

@@ -16,6 +16,8 @@ from tierscope.storage.knobs import advice as stored
 from tierscope.storage.knobs.advice import GroupRow, Kind, Status
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
+__all__ = ["Advice", "AdviceCard", "AdviceDetail", "Decision", "Kind", "Status"]
+
 MAX_NOTE_LENGTH = 500
 Decision = Literal["adopted", "dismissed", "open"]
 

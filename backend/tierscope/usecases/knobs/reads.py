@@ -44,7 +44,7 @@ class KnobLeadingFigures:
 
 @dataclass(frozen=True, slots=True)
 class HostKnobAdvice:
-    """The answer of the route."""
+    """Settings of a host to change, in which order, and why."""
 
     host_id: str
     origin: Origin

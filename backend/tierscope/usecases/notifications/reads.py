@@ -16,6 +16,8 @@ from tierscope.storage.notifications import outbox
 from tierscope.storage.notifications.outbox import NotificationRow, Status
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
+__all__ = ["Notification", "NotificationLog", "Status"]
+
 
 @dataclass(frozen=True, slots=True)
 class Notification:

@@ -154,7 +154,7 @@ class RatioPlacement:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The answer of the route."""
+    """The ratio of DRAM to CXL memory that keeps a target, and what that rests on."""
 
     service_id: str
     origin: Origin

@@ -77,7 +77,7 @@ class ScatterFit:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """The answer of the route."""
+    """How throughput follows the memory that DRAM serves, or why that cannot be told."""
 
     service_id: str
     origin: Origin

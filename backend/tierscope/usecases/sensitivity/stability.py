@@ -83,7 +83,7 @@ class HotSetOverlap:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """The answer of the route."""
+    """How steady a mix of memory and its hot set are."""
 
     service_id: str
     origin: Origin

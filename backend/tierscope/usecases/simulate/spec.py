@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from tierscope.core.errors import NotFound
+from tierscope.domain.base.described import ASKED, NAMES
 from tierscope.domain.base.figures import Window
 from tierscope.domain.simulate import WORKLOAD_INTERVALS, WORKLOAD_PAGES
 from tierscope.domain.simulate.frontier import Prices
@@ -14,25 +15,32 @@ from tierscope.domain.simulate.sweep import WARM_UP, SplitSettings, SweepRun, ex
 from tierscope.domain.simulate.sweep_replay import Conditions
 from tierscope.usecases.simulate.views import SourceKind
 
-__all__ = ["AskedSource", "NewSweep", "Prices", "StoredSource", "StoredSpec", "read_spec"]
+__all__ = ["NewSweep", "Prices", "StoredSource", "StoredSpec", "SweepSourceRequest", "read_spec"]
 
 SERVICE_WARM_UP = 10
 """Intervals of a service's sample in which policies find their state, which at its beginning is not known [A]."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskedSource:
-    """What to replay, by public ids and times as people write them."""
+class SweepSourceRequest:
+    """What to replay: sampled pages of a service, a synthetic workload, or an uploaded trace."""
+
+    __pydantic_config__: ClassVar = {**NAMES, **ASKED}
 
     kind: SourceKind
-    service_id: str | None
-    host_id: str | None
-    workload: str | None
-    pages: int | None
-    intervals: int | None
-    upload_id: str | None
-    from_: str | None
-    to: str | None
+    service_id: Annotated[str | None, Field(default=None, max_length=100)]
+    host_id: Annotated[
+        str | None, Field(default=None, max_length=100, description="Null: all sampled hosts of the service.")
+    ]
+    workload: Annotated[str | None, Field(default=None, max_length=100)]
+    pages: Annotated[int | None, Field(default=None, ge=1, le=10_000_000, description="Of a workload; null: 50,000.")]
+    intervals: Annotated[int | None, Field(default=None, ge=1, le=100_000, description="Of a workload; null: 60.")]
+    upload_id: Annotated[str | None, Field(default=None, max_length=100)]
+    from_: Annotated[
+        str | None,
+        Field(default=None, max_length=60, description="Of a service: RFC 3339 or `-24h`. Default: a day."),
+    ]
+    to: Annotated[str | None, Field(default=None, max_length=60, description="Default: the newest sample.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,7 @@ class NewSweep:
     """A sweep as it is asked for."""
 
     name: str
-    source: AskedSource
+    source: SweepSourceRequest
     policies: tuple[str, ...]
     dram_ratios: tuple[float, ...]
     settings: dict[str, float]

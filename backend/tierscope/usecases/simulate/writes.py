@@ -22,7 +22,7 @@ from tierscope.usecases.base.repeated_requests import made_before, note_made
 from tierscope.usecases.base.windows import parse_instant
 from tierscope.usecases.simulate.progress import view_sweep
 from tierscope.usecases.simulate.samples import MAX_TOUCHED, choose_samples
-from tierscope.usecases.simulate.spec import AskedSource, NewSweep, StoredSource, StoredSpec
+from tierscope.usecases.simulate.spec import NewSweep, StoredSource, StoredSpec, SweepSourceRequest
 from tierscope.usecases.simulate.views import Sweep
 
 SPAN = timedelta(days=1)
@@ -129,7 +129,9 @@ class SweepWrites:
         with self._database.read() as session:
             return _view(session, sweep_id)
 
-    def _find_source(self, session: ReadSession, asked: AskedSource) -> tuple[StoredSource, dict[str, int | None], int]:
+    def _find_source(
+        self, session: ReadSession, asked: SweepSourceRequest
+    ) -> tuple[StoredSource, dict[str, int | None], int]:
         """The source, the numbers of what it is of, and the touched pages that one replay works through."""
         if asked.kind == "service":
             return self._find_service(session, asked)
@@ -142,7 +144,7 @@ class SweepWrites:
         return _find_workload(asked)
 
     def _find_service(
-        self, session: ReadSession, asked: AskedSource
+        self, session: ReadSession, asked: SweepSourceRequest
     ) -> tuple[StoredSource, dict[str, int | None], int]:
         service = find_service(session, asked.service_id or "")
         if service is None:
@@ -174,7 +176,7 @@ class SweepWrites:
         )
         return source, {"service_id": service.id, "host_id": host_id}, chosen.touched
 
-    def _window(self, session: ReadSession, service_id: int, host_id: int | None, asked: AskedSource) -> Window:
+    def _window(self, session: ReadSession, service_id: int, host_id: int | None, asked: SweepSourceRequest) -> Window:
         """The window asked for; without one, the day up to the newest sample."""
         now = self._clock()
         newest = newest_sample(session, service_id, host_id) or now
@@ -185,7 +187,7 @@ class SweepWrites:
         return Window(start, end)
 
 
-def _find_workload(asked: AskedSource) -> tuple[StoredSource, dict[str, int | None], int]:
+def _find_workload(asked: SweepSourceRequest) -> tuple[StoredSource, dict[str, int | None], int]:
     name = (asked.workload or "").replace("-", "_").lower()
     if name not in WORKLOADS:
         raise NotFound(

@@ -6,11 +6,14 @@ import math
 import secrets
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AwareDatetime, Field
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.described import ASKED, Described
 from tierscope.domain.slowdown import PREDICTION_STANDARD_ERROR
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.subjects import find_service
@@ -18,7 +21,7 @@ from tierscope.storage.fleet.events import remember_answer, remembered_answer
 from tierscope.storage.slowdown import points as stored
 from tierscope.storage.slowdown.points import SlowdownPointItem, Source
 
-__all__ = ["NewPoint", "SlowdownPointItem", "SlowdownPoints"]
+__all__ = ["SlowdownPointItem", "SlowdownPointRequest", "SlowdownPoints"]
 
 MAX_POINTS = 100
 MAX_NOTE_LENGTH = 500
@@ -26,15 +29,17 @@ MAX_KEY_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class NewPoint:
-    """A measurement as its owner states it; `measured_at` None = now, a prediction may leave out its error."""
+class SlowdownPointRequest:
+    """A measurement. A prediction of the slowdown on slow memory alone is one at share 1; its error may be left out."""
 
-    share_on_slow: float
-    loss: float
-    loss_standard_error: float | None
-    source: Source
-    measured_at: datetime | None
-    note: str
+    __pydantic_config__: ClassVar = ASKED
+
+    share_on_slow: Annotated[float, Described("Share of memory accesses on slow memory, above 0, at most 1.")]
+    loss: Annotated[float, Described("Loss of throughput, below 1; zero or less is kept and not used.")]
+    loss_standard_error: Annotated[float | None, Field(default=None)]
+    source: Annotated[Source, Field(default="ab_test")]
+    measured_at: Annotated[AwareDatetime | None, Field(default=None, description="Absent = now.")]
+    note: Annotated[str, Field(default="", max_length=MAX_NOTE_LENGTH)]
 
 
 class SlowdownPoints:
@@ -56,7 +61,9 @@ class SlowdownPoints:
                 raise NotFound(f"there is no service {service_id[:80]!r}")
             return stored.list_points(session, service.id)
 
-    def create(self, service_id: str, point: NewPoint, *, actor: str, idempotency_key: str | None) -> SlowdownPointItem:
+    def create(
+        self, service_id: str, point: SlowdownPointRequest, *, actor: str, idempotency_key: str | None
+    ) -> SlowdownPointItem:
         """Store a measurement. The same key with the same content gives the first answer again and stores nothing.
 
         Raises:
@@ -95,7 +102,9 @@ class SlowdownPoints:
             row = AuditRow(self._clock(), actor, "slowdown_point.delete", point_id, _document(gone))
             append_audit(transaction, row)
 
-    def _insert(self, transaction: WriteTransaction, service_id: str, point: NewPoint, actor: str) -> SlowdownPointItem:
+    def _insert(
+        self, transaction: WriteTransaction, service_id: str, point: SlowdownPointRequest, actor: str
+    ) -> SlowdownPointItem:
         service = find_service(transaction, service_id)
         if service is None:
             raise NotFound(f"there is no service {service_id[:80]!r}")
@@ -122,7 +131,7 @@ class SlowdownPoints:
         return made
 
 
-def _checked(point: NewPoint, key: str | None) -> NewPoint:
+def _checked(point: SlowdownPointRequest, key: str | None) -> SlowdownPointRequest:
     """The measurement with its error filled in; Unprocessable where a value is not acceptable."""
     if not (math.isfinite(point.share_on_slow) and 0.0 < point.share_on_slow <= 1.0):
         raise Unprocessable(f"the share of accesses on slow memory is above 0 and at most 1, not {point.share_on_slow}")

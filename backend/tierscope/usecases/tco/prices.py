@@ -5,12 +5,14 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
-from tierscope.domain.base.described import Described
+from tierscope.domain.base.described import ASKED, Described
 from tierscope.domain.tco.published import PRESET_CURRENCY, PRESETS, PRICE_LABELS, PRICE_UNITS, Preset, PriceItem
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.tco import prices as stored
@@ -18,6 +20,7 @@ from tierscope.storage.tco.prices import PriceRow
 from tierscope.usecases.base.repeated_requests import made_before, note_made
 
 MAX_PRICES = 500
+_MONEY = Field(ge=0, le=1e12, allow_inf_nan=False)
 _PRESETS = {preset.id: preset for preset in PRESETS}
 
 
@@ -45,17 +48,21 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class NewPrice:
-    """A price as somebody states it; ends left out = certain."""
+class PriceRequest:
+    """A price to add; ends left out = certain."""
+
+    __pydantic_config__: ClassVar = ASKED
 
     item: PriceItem
-    value: float
-    low: float | None
-    high: float | None
-    currency: str
-    source: str
+    value: Annotated[float, _MONEY]
+    low: Annotated[Annotated[float, _MONEY] | None, Field(default=None)]
+    high: Annotated[Annotated[float, _MONEY] | None, Field(default=None)]
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="ISO 4217, such as USD.")]
+    source: Annotated[
+        str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", description="Such as a contract.")
+    ]
     date: date
-    confirm: bool
+    confirm: Annotated[bool, Field(default=True, description="Whether you stand for it at once.")]
 
 
 class Prices:
@@ -71,7 +78,7 @@ class Prices:
             rows = stored.list_prices(session)
         return _views(rows)
 
-    def create(self, price: NewPrice, *, actor: str, idempotency_key: str | None = None) -> Price:
+    def create(self, price: PriceRequest, *, actor: str, idempotency_key: str | None = None) -> Price:
         """Add a price; with `confirm` it counts at once. The same key with the same content adds it once.
 
         Raises:
@@ -194,7 +201,7 @@ def _preset_view(preset: Preset) -> Price:
     )
 
 
-def _row(price: NewPrice, *, author: str, now: datetime) -> PriceRow:
+def _row(price: PriceRequest, *, author: str, now: datetime) -> PriceRow:
     low = price.value if price.low is None else price.low
     high = price.value if price.high is None else price.high
     if not (math.isfinite(low) and math.isfinite(high) and 0.0 <= low <= price.value <= high):

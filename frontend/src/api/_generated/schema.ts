@@ -4023,7 +4023,7 @@ export interface components {
         };
         /**
          * Curve
-         * @description The answer of the route.
+         * @description Served accesses against DRAM size, with figures at ratios that are sold.
          */
         Curve: {
             /** At Ratios */
@@ -5276,7 +5276,7 @@ export interface components {
         };
         /**
          * HostKnobAdvice
-         * @description The answer of the route.
+         * @description Settings of a host to change, in which order, and why.
          */
         HostKnobAdvice: {
             /**
@@ -7377,7 +7377,7 @@ export interface components {
         };
         /**
          * PriceRequest
-         * @description A price to add.
+         * @description A price to add; ends left out = certain.
          */
         PriceRequest: {
             /**
@@ -7562,7 +7562,7 @@ export interface components {
         };
         /**
          * Ratio
-         * @description The answer of the route.
+         * @description The ratio of DRAM to CXL memory that keeps a target, and what that rests on.
          */
         Ratio: {
             /**
@@ -8037,7 +8037,7 @@ export interface components {
         };
         /**
          * Revisit
-         * @description The answer of the route.
+         * @description How soon idle memory of a service is accessed again, of all its memory and by page kind.
          */
         Revisit: {
             /** Backend */
@@ -8664,7 +8664,7 @@ export interface components {
         };
         /**
          * Sensitivity
-         * @description The answer of the route.
+         * @description How throughput follows the memory that DRAM serves, or why that cannot be told.
          */
         Sensitivity: {
             /** Confounders */
@@ -8835,7 +8835,7 @@ export interface components {
         };
         /**
          * ServiceHeat
-         * @description The answer of the route.
+         * @description Hot, warm and cold memory of a service by one method.
          */
         ServiceHeat: {
             /** Age Histogram */
@@ -9327,7 +9327,7 @@ export interface components {
         };
         /**
          * Stability
-         * @description The answer of the route.
+         * @description How steady a mix of memory and its hot set are.
          */
         Stability: {
             axis: components["schemas"]["TimeAxis"];
