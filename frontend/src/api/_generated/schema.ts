@@ -3554,7 +3554,7 @@ export interface components {
         };
         /**
          * BesideHeat
-         * @description What stands beside heat: the size of the random sample that it was scaled up from, writes, dirty and huge pages.
+         * @description What stands beside heat: the size of the sample that it was scaled up from, writes, dirty and huge pages.
          */
         BesideHeat: {
             dirty: components["schemas"]["DirtyMemory"];
