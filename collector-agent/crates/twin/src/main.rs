@@ -1,0 +1,80 @@
+//! `tierscope-twin`: writes the truth of a simulated fleet.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Parser;
+use tierscope_twin::fleet;
+use tierscope_twin::laws::Laws;
+
+/// A simulated fleet whose truth is known.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Laws of the fleet (TOML); those that come with the program if left out.
+    #[arg(long)]
+    laws: Option<PathBuf>,
+    /// Same laws and seed, same fleet.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Length of the run.
+    #[arg(long, default_value_t = 24.0)]
+    hours: f64,
+    /// Only hosts whose name begins with this.
+    #[arg(long)]
+    hosts: Option<String>,
+    /// Where to write the truth (JSON).
+    #[arg(long)]
+    out: PathBuf,
+    /// Run each host again at these shares of DRAM.
+    #[arg(long, value_delimiter = ',')]
+    dram_shares: Vec<f64>,
+    /// Settings of those runs, by name.
+    #[arg(long, default_value = "tiered_6_12")]
+    settings: String,
+    /// Run hosts of experiments again without them.
+    #[arg(long)]
+    effects: bool,
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let mut laws = match &arguments.laws {
+        Some(path) => Laws::read(path)?,
+        None => Laws::parse(Laws::DEFAULT)?,
+    };
+    if let Some(prefix) = &arguments.hosts {
+        laws.hosts.retain(|host| host.name.starts_with(prefix.as_str()));
+    }
+    let intervals = (arguments.hours * 3600.0 / laws.clock.interval_s) as u32;
+    let mut truth = fleet::tell(&laws, arguments.seed, intervals, say);
+    if !arguments.dram_shares.is_empty() {
+        for index in 0..laws.hosts.len() {
+            let with = ("cxl", arguments.settings.as_str());
+            let points = fleet::loss_curve(
+                &laws,
+                index,
+                arguments.seed,
+                intervals,
+                &arguments.dram_shares,
+                with,
+            );
+            truth.loss_curves.extend(points);
+        }
+    }
+    if arguments.effects {
+        truth.effects = fleet::effects(&laws, arguments.seed, intervals);
+    }
+    let file =
+        File::create(&arguments.out).with_context(|| format!("cannot write {}", arguments.out.display()))?;
+    let mut out = BufWriter::new(file);
+    serde_json::to_writer(&mut out, &truth)?;
+    out.flush()?;
+    Ok(())
+}
+
+fn say(host: &str) {
+    // Nobody waits for these lines; a closed terminal is no reason to stop.
+    let _ = writeln!(std::io::stderr(), "{host} done");
+}
