@@ -74,6 +74,8 @@ pub struct ServiceInterval {
     pub all_dram: Performance,
     /// What it reports of itself, with the noise of measuring.
     pub measured: Performance,
+    /// Passes that the scanner did over its memory.
+    pub scan_passes: f64,
     /// Base pages touched again, by kind and gap in intervals (index i: i + 1).
     pub gap_pages: Vec<[u64; GAPS]>,
 }
@@ -160,10 +162,14 @@ impl Host {
             .map(|service| service.load(laws.clock.start_unix_s as f64 + now_s, &laws.noise))
             .collect();
         self.change_sizes(laws, &conditions, now_s);
+        let passes_before = self.scan_passes.clone();
         let mut touched = self.touch(laws, &conditions, &loads, now_s);
         self.refault(laws, &conditions, &mut touched);
         self.promote(laws, &conditions, &touched);
-        let interval = self.measure(laws, conditions, &loads, (&before, &touched), number);
+        let mut interval = self.measure(laws, conditions, &loads, (&before, &touched), number);
+        for (index, service) in interval.services.iter_mut().enumerate() {
+            service.scan_passes = self.scan_passes[index] - passes_before[index];
+        }
         self.steps += 1;
         interval
     }
@@ -521,6 +527,7 @@ fn empty_interval() -> ServiceInterval {
         performance: Performance::default(),
         all_dram: Performance::default(),
         measured: Performance::default(),
+        scan_passes: 0.0,
         gap_pages: vec![[0; GAPS]; KINDS],
     }
 }

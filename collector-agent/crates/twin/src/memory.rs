@@ -2,6 +2,10 @@
 
 use crate::laws::{GIB, HostLaw, PAGE_BYTES};
 
+/// What khugepaged raises the reserve to, at most a twentieth of the memory: 11 blocks of 512 pages for each of four zones
+/// (`mm/khugepaged.c`, `set_recommended_min_free_kbytes`; distributions have huge pages on or on request).
+const RECOMMENDED_BY_HUGE_PAGES: u64 = 11 * 512 * 4;
+
 /// Watermarks of a node's zone (`mm/page_alloc.c`, `__setup_per_zone_wmarks`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watermarks {
@@ -67,8 +71,9 @@ impl Node {
             (self.managed / 1024).clamp(32, 128)
         } else {
             let lowmem_kib = (self.managed * PAGE_BYTES / 1024) as f64;
-            // 4 sqrt(kB), from 128 KiB to 256 MiB (mm/page_alloc.c, init_per_zone_wmark_min), in pages.
-            ((4.0 * lowmem_kib.sqrt()).clamp(128.0, 262_144.0) * 1024.0 / PAGE_BYTES as f64) as u64
+            // 4 sqrt(kB), from 128 KiB to 256 MiB (`mm/page_alloc.c`, init_per_zone_wmark_min), in pages.
+            let plain = (4.0 * lowmem_kib.sqrt()).clamp(128.0, 262_144.0) * 1024.0 / PAGE_BYTES as f64;
+            (plain as u64).max(RECOMMENDED_BY_HUGE_PAGES.min(self.managed / 20))
         };
         self.watermarks = Watermarks::new(self.managed, min, scale_factor);
     }

@@ -184,10 +184,9 @@ impl<'a> Placing<'a> {
         if !self.memory.dram_has_room(high) {
             // A refusal wakes kswapd in tiering mode alone; it works while later pages are decided.
             self.is_woken |= self.rules.is_tiering;
-            if !(self.rules.is_tiering
-                && self.reclaim_dram(Reclaimer::Kswapd)
-                && self.memory.dram_has_room(high))
-            {
+            let draws = self.draws.named("promoting").branch(population as u64);
+            let in_time = self.rules.is_tiering && draws.uniform(unit as u64) < self.in_time_share;
+            if !(in_time && self.reclaim_dram(Reclaimer::Kswapd) && self.memory.dram_has_room(high)) {
                 self.tallies[service].refused += pages;
                 return false;
             }

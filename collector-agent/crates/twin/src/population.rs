@@ -28,6 +28,9 @@ pub struct Population {
     born_step: Vec<u32>,
     /// Step of its last demotion, until it is promoted.
     demoted_step: Vec<u32>,
+    /// Time since the scanner marked it, if it was not touched since. A marked page is not marked again
+    /// (`change_pte_range`).
+    marked_s: Vec<Option<f32>>,
     /// Time since its last touch, at the end of the step.
     idle_s: Vec<f32>,
     counts: [usize; 3],
@@ -74,15 +77,17 @@ pub struct Touched {
     pub gaps: Vec<u64>,
 }
 
-/// A page that was marked by the scanner and touched in the same step.
+/// A marked page that was touched.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Marked {
     /// The page.
     pub unit: u32,
     /// Touches per second.
     pub rate_per_s: f64,
-    /// Times it was marked.
+    /// Times it was marked in the step.
     pub times: u64,
+    /// Time from its mark to the step, if it was marked before.
+    pub waited_s: Option<f64>,
     /// A number above 0, at most 1: how early the touch came.
     pub draw: f64,
 }
@@ -110,6 +115,7 @@ impl Population {
             history: Vec::new(),
             born_step: Vec::new(),
             demoted_step: Vec::new(),
+            marked_s: Vec::new(),
             idle_s: Vec::new(),
             counts: [0; 3],
         }
@@ -169,6 +175,8 @@ impl Population {
             self.counts[after] += 1;
         }
         self.place[unit] = place;
+        // Whoever moves a page maps it anew.
+        self.marked_s[unit] = None;
     }
 
     /// Notes that a page was demoted in this step.
@@ -192,6 +200,7 @@ impl Population {
             self.history.push(0);
             self.born_step.push(0);
             self.demoted_step.push(NEVER);
+            self.marked_s.push(None);
             self.idle_s.push(0.0);
             unit
         });
@@ -235,7 +244,6 @@ impl Population {
         };
         let draws = self.draws.named("touch").branch(u64::from(touching.step));
         let interval_s = touching.interval_s as f32;
-        let count = self.place.len() as f64;
         for unit in 0..self.place.len() {
             let Some(place) = self.place[unit].index() else {
                 continue;
@@ -271,19 +279,41 @@ impl Population {
                     touched.out.push((unit as u32, count_here));
                 }
             } else if place == 1 || touching.scans_dram {
-                let times = touching.marks(unit as f64 / count);
-                touched.scanned += times;
-                if times > 0 && is_active {
-                    touched.marked.push(Marked {
-                        unit: unit as u32,
-                        rate_per_s: f64::from(rate),
-                        times,
-                        draw: f64::from(unit_interval(bits & 0xFF_FFFF)),
-                    });
-                }
+                let touch = is_active.then(|| (f64::from(rate), f64::from(unit_interval(bits & 0xFF_FFFF))));
+                self.scan(unit, touching, touch, &mut touched);
             }
         }
         touched
+    }
+
+    /// Lets the scanner come by a page, which may be touched: its rate, and a number above 0, at most 1.
+    fn scan(
+        &mut self,
+        unit: usize,
+        touching: &Touching<'_>,
+        touch: Option<(f64, f64)>,
+        touched: &mut Touched,
+    ) {
+        let times = touching.marks(unit as f64 / self.place.len() as f64);
+        let waited_s = self.marked_s[unit].take();
+        match (touch, waited_s) {
+            (Some((rate_per_s, draw)), _) if times > 0 || waited_s.is_some() => {
+                touched.scanned += times;
+                touched.marked.push(Marked {
+                    unit: unit as u32,
+                    rate_per_s,
+                    times,
+                    waited_s: waited_s.map(f64::from),
+                    draw,
+                });
+            }
+            (None, Some(waited_s)) => self.marked_s[unit] = Some(waited_s + touching.interval_s as f32),
+            (None, None) if times > 0 => {
+                touched.scanned += 1;
+                self.marked_s[unit] = Some(touching.interval_s as f32 / 2.0);
+            }
+            _ => {}
+        }
     }
 
     /// Heat of a page.
@@ -375,11 +405,11 @@ mod tests {
     }
 
     #[test]
-    fn the_scanner_passes_every_page_once_in_a_pass() {
+    fn the_scanner_marks_every_page_once_in_a_pass_and_not_again_until_it_is_touched() {
         let mut population = population(97);
         let rates = vec![0.0; SLOTS];
         let mut scanned = 0;
-        for step in 0..10 {
+        for step in 0..20 {
             let scan = Some((f64::from(step) / 10.0, f64::from(step + 1) / 10.0));
             scanned += population
                 .touch(&Touching {

@@ -35,10 +35,17 @@ pub struct Faults {
 /// How often a page that was marked and touched was hit, and how often soon enough to be hot.
 ///
 /// Touches are a Poisson process, of which is known that it had a touch in the step. A mark is hit once; the next pass
-/// marks the page again.
+/// marks the page again. A mark of an earlier step has waited already.
 pub fn faults(marked: &Marked, interval_s: f64, threshold_s: f64) -> Faults {
     let within = |time_s: f64| -(-marked.rate_per_s * time_s).exp_m1();
     let touched = within(interval_s);
+    if let Some(waited_s) = marked.waited_s.filter(|_| marked.times < 2) {
+        let first_touch_s = -(-marked.draw * touched).ln_1p() / marked.rate_per_s;
+        return Faults {
+            times: 1,
+            hot_times: u64::from(waited_s + first_touch_s < threshold_s),
+        };
+    }
     let between_marks_s = interval_s / marked.times as f64;
     let times = if marked.times == 1 {
         1
@@ -205,6 +212,7 @@ mod tests {
             unit: 0,
             rate_per_s,
             times,
+            waited_s: None,
             draw,
         };
         assert_eq!(
@@ -219,6 +227,24 @@ mod tests {
             Faults {
                 times: 1,
                 hot_times: 0
+            }
+        );
+        let late = |waited_s: f64| Marked {
+            waited_s: Some(waited_s),
+            ..marked(1e3, 1, 0.5)
+        };
+        assert_eq!(
+            faults(&late(30.0), 60.0, 1.0),
+            Faults {
+                times: 1,
+                hot_times: 0
+            }
+        );
+        assert_eq!(
+            faults(&late(0.5), 1.0, 1.0),
+            Faults {
+                times: 1,
+                hot_times: 1
             }
         );
         let hot = (1..=1000)

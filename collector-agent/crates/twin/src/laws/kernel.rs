@@ -46,7 +46,8 @@ pub struct Settings {
 pub struct KernelWork {
     /// What kswapd of one node can move or drop.
     pub kswapd_bytes_per_s: f64,
-    /// Share of allocations below the low watermark for which kswapd has made room in time; others spill.
+    /// Share of allocations below the low watermark, and of promotions below the high one, for which kswapd has made room
+    /// in time. Other allocations spill, other promotions are refused.
     pub kswapd_in_time_share: f64,
     /// How finely reclaim tells ages: pages whose last accesses are less apart than this are taken in any order.
     pub lru_resolution_s: f64,

@@ -35,8 +35,8 @@ pub struct WindowTruth {
     pub throughput_ops_per_s: f64,
     /// 99th percentile of an operation's time.
     pub p99_us: f64,
-    /// Passes of the scanner over its pages on the slow node; null without any.
-    pub scan_passes: Option<f64>,
+    /// Passes of the scanner over its memory.
+    pub scan_passes: f64,
     /// What moved.
     pub moved_bytes: MovedBytes,
     /// By kind of memory.
@@ -112,7 +112,7 @@ struct Sums {
     offered: f64,
     throughput: f64,
     p99_us: f64,
-    slow_pages: u64,
+    scan_passes: f64,
     gap_pages: Vec<[u64; GAPS]>,
 }
 
@@ -126,12 +126,12 @@ impl Sums {
             offered: 0.0,
             throughput: 0.0,
             p99_us: 0.0,
-            slow_pages: 0,
+            scan_passes: 0.0,
             gap_pages: vec![[0; GAPS]; KINDS],
         }
     }
 
-    fn add(&mut self, interval: &ServiceInterval, on_slow: u64) {
+    fn add(&mut self, interval: &ServiceInterval) {
         for by_place in &interval.accesses {
             for (sum, accesses) in self.accesses.iter_mut().zip(by_place) {
                 *sum += accesses;
@@ -142,7 +142,7 @@ impl Sums {
         self.offered += interval.performance.offered_ops_per_s;
         self.throughput += interval.performance.throughput_ops_per_s;
         self.p99_us += interval.performance.p99_us;
-        self.slow_pages += on_slow;
+        self.scan_passes += interval.scan_passes;
         for (sums, gaps) in self.gap_pages.iter_mut().zip(&interval.gap_pages) {
             for (sum, pages) in sums.iter_mut().zip(gaps) {
                 *sum += pages;
@@ -164,7 +164,7 @@ impl Windows {
     pub fn add(&mut self, laws: &Laws, host: &Host, interval: &HostInterval) -> Vec<WindowTruth> {
         self.intervals += 1;
         for (index, sums) in self.services.iter_mut().enumerate() {
-            sums.add(&interval.services[index], pages_at(host, index, Place::Slow));
+            sums.add(&interval.services[index]);
         }
         if self.intervals < laws.clock.window_intervals {
             return Vec::new();
@@ -208,8 +208,7 @@ impl Windows {
             offered_ops_per_s: mean(sums.offered),
             throughput_ops_per_s: mean(sums.throughput),
             p99_us: mean(sums.p99_us),
-            scan_passes: (sums.slow_pages > 0)
-                .then(|| done.marked as f64 / (sums.slow_pages as f64 / f64::from(self.intervals))),
+            scan_passes: sums.scan_passes,
             moved_bytes: moved_bytes(&done),
             kinds: kinds(host, index, &sums.gap_pages),
         }
