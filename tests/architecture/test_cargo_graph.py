@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "clock": set(),
     "upload": {"clock"},
     "host": {"sample", "rootfs", "procfs", "sysfs"},
-    "fleet": {"clock", "host", "sample", "import", "wire", "upload"},
+    "fleet": {"clock", "host", "sample", "import", "twin", "wire", "upload"},
     # It judges the product, so it shares nothing with it: a mistake in both would not be seen.
     "twin": set(),
     "heat": {"clock", "host", "sample", "rootfs", "sysfs", "pagetable", "perf", "damon", "wire"},

@@ -95,6 +95,35 @@ def test_the_load_generator_reports_what_the_service_took(running: Tierscope) ->
     assert [host["origin"] for host in made] == ["simulated"] * 3
 
 
+def test_hosts_of_the_twin_say_what_is_hot_and_where_it_lies(running: Tierscope, tmp_path: Path) -> None:
+    agent = find_agent()
+    assert agent is not None
+    token = json.loads(running.run("token", "join", "--uses", "24", "--origin", "simulated", "--json"))["token"]
+    token_file = tmp_path / "join-token"
+    token_file.write_text(token, encoding="utf-8")
+    token_file.chmod(0o600)
+    url = str(running.status("--wait", "300")["url"])
+    command = [agent, "fleet", "--twin", "--server", url, "--join-token-file", token_file]
+    done = subprocess.run(
+        [*command, "--hours", "1", "--minutes", "0", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=True,
+    )
+    report = json.loads(done.stdout)
+    assert (report["hosts"], report["errors"], report["set_aside_points"]) == (24, 0, 0)
+    services = {service["name"]: service for service in _get(running, "/v1/services")["items"]}
+    warehouse = services["warehouse"]
+    resident_bytes = warehouse["resident_bytes"]["value"]
+    assert resident_bytes > 1 << 40
+    heat = _get(running, f"/v1/services/{warehouse['id']}/heat?from=-2h")
+    for name in ("hot_outside_dram_bytes", "cold_in_dram_bytes"):
+        assert 0 < heat[name]["value"] < resident_bytes
+    metrics = _get(running, f"/v1/services/{services['web']['id']}/metrics?from=-2h")
+    assert metrics["status"] == "ok"
+
+
 @pytest.mark.parametrize(
     ("words", "cause"),
     [

@@ -2,18 +2,79 @@
 
 use std::sync::Arc;
 
-use tierscope_sample::fold::IntervalEnd;
+use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::inventory::Inventory;
 use tierscope_wire::{Content, CounterRow, Header, Origin, Sealed, Sealer, WireError};
 
 use crate::simulated::looped_heat::LoopedHeat;
 use crate::simulated::looped_recording::LoopedRecording;
 use crate::simulated::trace::Playing;
+use crate::simulated::twin::TwinHost;
 
 /// Nanoseconds of a minute: the length of an interval.
 pub(crate) const MINUTE_NS: i64 = 60_000_000_000;
 /// The simulated hosts have been up for a week when their history begins.
 const UPTIME_MINUTES: i64 = 7 * 24 * 60;
+
+/// Where the minutes of a host come from.
+#[derive(Debug)]
+pub(crate) enum Minutes {
+    /// From a recording that is played again and again.
+    Recorded(Recorded),
+    /// From a host of the twin.
+    Twin(Box<TwinHost>),
+}
+
+/// A recording that is played again and again.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    recording: Arc<LoopedRecording>,
+    heat: Option<Heat>,
+    /// Position in the endless recording.
+    step: u64,
+}
+
+impl Recorded {
+    /// `seed` says where in its recordings it begins.
+    pub(crate) fn new(recording: Arc<LoopedRecording>, heat: Option<Heat>, seed: u64) -> Self {
+        Self {
+            step: mix(seed, 5) % recording.len(),
+            recording,
+            heat,
+        }
+    }
+
+    fn add_minute(&mut self, content: &mut Content, end: IntervalEnd, boot_id: &Arc<str>) {
+        content.counters.push(CounterRow {
+            layout: Arc::clone(&self.recording.layout),
+            end_wall_ns: end.wall_ns,
+            end_boottime_ns: end.boottime_ns,
+            boot_id: Arc::clone(boot_id),
+            values: self.recording.values(self.step),
+        });
+        match &mut self.heat {
+            None => {}
+            Some(Heat::Own(playing)) => add_folded(content, playing.minute(end)),
+            Some(Heat::Shared(recordings)) => {
+                for recording in recordings {
+                    let (rows, gaps) = recording.minute(self.step, end);
+                    content.heat.extend(rows);
+                    content.gaps.extend(gaps);
+                }
+            }
+        }
+        self.step += 1;
+    }
+}
+
+/// Adds everything that a fold gave.
+pub(crate) fn add_folded(content: &mut Content, folded: Folded) {
+    content.heat.extend(folded.rows);
+    content.gaps.extend(folded.gaps);
+    content.tile_epochs.extend(folded.tile_epochs);
+    content.tile_columns.extend(folded.tile_columns);
+    content.page_samples.extend(folded.page_samples);
+}
 
 /// Where a host's heat comes from.
 #[derive(Debug)]
@@ -31,10 +92,7 @@ pub(crate) struct SimHost {
     pub(crate) inventory: Inventory,
     pub(crate) host_id: String,
     pub(crate) credential: String,
-    recording: Arc<LoopedRecording>,
-    heat: Option<Heat>,
-    /// Position in the endless recording.
-    step: u64,
+    minutes: Minutes,
     /// The next minute to give, since the Unix epoch.
     minute: i64,
     booted_minute: i64,
@@ -45,22 +103,14 @@ pub(crate) struct SimHost {
 }
 
 impl SimHost {
-    /// A host that has not enrolled. `seed` says where in its recordings it begins.
-    pub(crate) fn new(
-        name: String,
-        inventory: Inventory,
-        recording: Arc<LoopedRecording>,
-        heat: Option<Heat>,
-        seed: u64,
-    ) -> Self {
+    /// A host that has not enrolled.
+    pub(crate) fn new(name: String, inventory: Inventory, minutes: Minutes, seed: u64) -> Self {
         Self {
-            step: mix(seed, 5) % recording.len(),
             stream_id: stream_id(seed),
             boot_id: Arc::from(format!("simulated-{seed:016x}")),
             name,
             inventory,
-            recording,
-            heat,
+            minutes,
             host_id: String::new(),
             credential: String::new(),
             minute: 0,
@@ -74,12 +124,18 @@ impl SimHost {
     pub(crate) fn start_at(&mut self, minute: i64) {
         self.minute = minute;
         self.booted_minute = minute - UPTIME_MINUTES;
+        if let Minutes::Twin(host) = &mut self.minutes {
+            host.start_at(minute);
+        }
     }
 
     /// Passes over the minutes before `minute`; never goes back.
     pub(crate) fn skip_to(&mut self, minute: i64) {
         let skipped = (minute - self.minute).max(0);
-        self.step += skipped as u64;
+        match &mut self.minutes {
+            Minutes::Recorded(recorded) => recorded.step += skipped as u64,
+            Minutes::Twin(host) => host.skip(skipped as u64),
+        }
         self.minute += skipped;
     }
 
@@ -117,32 +173,10 @@ impl SimHost {
             wall_ns: self.minute * MINUTE_NS,
             boottime_ns: Some((self.minute - self.booted_minute) * MINUTE_NS),
         };
-        content.counters.push(CounterRow {
-            layout: Arc::clone(&self.recording.layout),
-            end_wall_ns: end.wall_ns,
-            end_boottime_ns: end.boottime_ns,
-            boot_id: Arc::clone(&self.boot_id),
-            values: self.recording.values(self.step),
-        });
-        match &mut self.heat {
-            None => {}
-            Some(Heat::Own(playing)) => {
-                let folded = playing.minute(end);
-                content.heat.extend(folded.rows);
-                content.gaps.extend(folded.gaps);
-                content.tile_epochs.extend(folded.tile_epochs);
-                content.tile_columns.extend(folded.tile_columns);
-                content.page_samples.extend(folded.page_samples);
-            }
-            Some(Heat::Shared(recordings)) => {
-                for recording in recordings {
-                    let (rows, gaps) = recording.minute(self.step, end);
-                    content.heat.extend(rows);
-                    content.gaps.extend(gaps);
-                }
-            }
+        match &mut self.minutes {
+            Minutes::Recorded(recorded) => recorded.add_minute(content, end, &self.boot_id),
+            Minutes::Twin(host) => host.add_minute(content, end, &self.boot_id),
         }
-        self.step += 1;
         self.minute += 1;
     }
 }

@@ -22,6 +22,7 @@ mod saved;
 mod sender;
 mod spec;
 mod trace;
+mod twin;
 mod workload_mix;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use tierscope_host::state_dir;
+use tierscope_twin::laws::Laws;
 use tierscope_upload::credential;
 use tierscope_upload::{Client, Settings};
 
@@ -48,8 +50,17 @@ pub struct FleetArgs {
     #[arg(long)]
     join_token_file: PathBuf,
     /// Which recordings stand for which services (TOML).
-    #[arg(long)]
-    spec: PathBuf,
+    #[arg(long, required_unless_present = "twin")]
+    spec: Option<PathBuf>,
+    /// Hosts of the twin, whose truth is known, in place of recordings: all that its laws name.
+    #[arg(long, conflicts_with_all = ["spec", "hosts", "heat_hosts", "shared_services"])]
+    twin: bool,
+    /// Laws of the twin (TOML); those that come with it by default.
+    #[arg(long, requires = "twin")]
+    laws: Option<PathBuf>,
+    /// Of the twin's pages, one in so many is looked at.
+    #[arg(long, default_value_t = 4, requires = "twin", value_parser = clap::value_parser!(u64).range(1..))]
+    panel_every: u64,
     /// Where the fleet remembers its hosts, so that a later run goes on with them; without it, it forgets.
     #[arg(long)]
     state_dir: Option<PathBuf>,
@@ -113,27 +124,20 @@ impl Stage {
 pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenStatus) -> anyhow::Result<()> {
     let settings = connection(args)?;
     let progress = Progress::new();
-    let spec = spec::read(&args.spec)?;
-    progress.say(&format!(
-        "reading the recordings of {} services",
-        spec.services.len()
-    ));
     if let Some(directory) = &args.state_dir {
         state_dir::open(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     }
-    let mix = workload_mix::WorkloadMix::load(
-        &spec,
-        read_recording,
-        args.shared_services.map(|services| services as usize),
-    )?;
-    let mut hosts = mix.populate(args.hosts, args.heat_hosts, args.seed);
+    let mut hosts = match &args.spec {
+        Some(spec) => replayed(args, spec, read_recording, &progress)?,
+        None => twins(args, &progress)?,
+    };
     let next_minute = live::this_minute()?;
     let saved = gather(args, &settings, &mut hosts, next_minute)?;
     progress.say(&format!("{} simulated hosts enrolled", hosts.len()));
     let stage = Stage {
         settings,
         connections: args.connections as usize,
-        report: Report::new(args.hosts),
+        report: Report::new(hosts.len() as u32),
         progress,
         saved,
         note_delivery: args
@@ -146,11 +150,36 @@ pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenSta
     stage.saved.flush()?;
     stage.progress.say(&format!(
         "history of {} hosts is complete, sending live",
-        args.hosts
+        hosts.len()
     ));
     live::send(&stage, hosts, args.minutes)?;
     stage.saved.flush()?;
     stage.report.finish(args.json)
+}
+
+fn replayed(
+    args: &FleetArgs,
+    spec: &Path,
+    read_recording: ReadRecording,
+    progress: &Progress,
+) -> anyhow::Result<Vec<host::SimHost>> {
+    let spec = spec::read(spec)?;
+    progress.say(&format!(
+        "reading the recordings of {} services",
+        spec.services.len()
+    ));
+    let shared = args.shared_services.map(|services| services as usize);
+    let mix = workload_mix::WorkloadMix::load(&spec, read_recording, shared)?;
+    Ok(mix.populate(args.hosts, args.heat_hosts, args.seed))
+}
+
+fn twins(args: &FleetArgs, progress: &Progress) -> anyhow::Result<Vec<host::SimHost>> {
+    let laws = match &args.laws {
+        Some(path) => Laws::read(path)?,
+        None => Laws::parse(Laws::DEFAULT)?,
+    };
+    progress.say(&format!("warming up the twin of {} hosts", laws.hosts.len()));
+    twin::populate(&laws, args.seed, args.panel_every)
 }
 
 /// Goes on with the hosts of an earlier run, else enrols new ones whose history begins `--hours` ago.

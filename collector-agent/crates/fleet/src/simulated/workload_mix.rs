@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tierscope_sample::inventory::{Inventory, Service};
 
 use crate::recording::ReadRecording;
-use crate::simulated::host::{Heat, MINUTE_NS, SimHost, mix};
+use crate::simulated::host::{Heat, MINUTE_NS, Minutes, Recorded, SimHost, mix};
 use crate::simulated::looped_heat::LoopedHeat;
 use crate::simulated::looped_recording::LoopedRecording;
 use crate::simulated::spec::{ServiceSpec, Spec, TraceSpec};
@@ -156,7 +156,12 @@ impl Role {
             labels,
             ..recording.inventory.clone()
         };
-        SimHost::new(name, inventory, recording, heat, seed)
+        SimHost::new(
+            name,
+            inventory,
+            Minutes::Recorded(Recorded::new(recording, heat, seed)),
+            seed,
+        )
     }
 }
 

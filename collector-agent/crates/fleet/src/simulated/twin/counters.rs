@@ -1,0 +1,81 @@
+//! Counters of a host of the twin under the keys that an agent gives them.
+
+use tierscope_sample::counters::{Key, Scope};
+use tierscope_twin::counters::{CgroupReading, Reading, Values};
+use tierscope_twin::host::{Host, HostInterval, ServiceInterval};
+use tierscope_twin::pressure::Pressure;
+
+/// Bytes of the unit in which `meminfo` is printed.
+const KIB: u64 = 1024;
+
+/// Values by key, in order of key.
+#[derive(Debug, Default)]
+struct Keyed(Vec<(Key, Option<i64>)>);
+
+impl Keyed {
+    fn put(&mut self, scope: &Scope, source: &str, name: &str, value: u64) {
+        self.0
+            .push((Key::new(scope, source, name), i64::try_from(value).ok()));
+    }
+
+    fn put_all(&mut self, scope: &Scope, source: &str, values: &Values, unit: u64) {
+        for (name, value) in values {
+            self.put(scope, source, name, value * unit);
+        }
+    }
+
+    fn put_pressure(&mut self, scope: &Scope, source: &str, pressure: &Pressure) {
+        self.put(scope, source, "some_total_us", pressure.some.total_us);
+        self.put(scope, source, "full_total_us", pressure.full.total_us);
+    }
+}
+
+/// What an agent reads on the host at the end of an interval.
+pub(super) fn read(host: &Host, interval: &HostInterval) -> Vec<(Key, Option<i64>)> {
+    let reading = tierscope_twin::counters::read(host, &interval.conditions.settings);
+    let mut keyed = Keyed::default();
+    put_host(&mut keyed, &reading);
+    for (cgroup, own) in reading.cgroups.iter().zip(&interval.services) {
+        put_service(&mut keyed, cgroup, own);
+    }
+    keyed
+        .0
+        .sort_unstable_by(|one, other| one.0.as_str().cmp(other.0.as_str()));
+    keyed.0
+}
+
+fn put_host(keyed: &mut Keyed, reading: &Reading) {
+    keyed.put_all(&Scope::Host, "vmstat", &reading.vmstat, 1);
+    keyed.put_all(&Scope::Host, "meminfo", &reading.meminfo, KIB);
+    keyed.put_pressure(&Scope::Host, "pressure.memory", &reading.pressure);
+    for (node, number) in reading.nodes.iter().zip(0_u32..) {
+        let scope = Scope::Node(number);
+        keyed.put_all(&scope, "vmstat", &node.vmstat, 1);
+        keyed.put_all(&scope, "meminfo", &node.meminfo, KIB);
+        keyed.put_all(&scope, "numastat", &node.numastat, 1);
+        let zone = Scope::Zone(number, node.zone.to_owned());
+        keyed.put_all(&zone, "zoneinfo", &node.zoneinfo, 1);
+    }
+}
+
+fn put_service(keyed: &mut Keyed, cgroup: &CgroupReading, own: &ServiceInterval) {
+    let scope = Scope::Service(cgroup.service.clone());
+    keyed.put(&scope, "memory.current", "current", cgroup.current_bytes);
+    keyed.put_all(&scope, "memory.stat", &cgroup.stat, 1);
+    for (name, by_node) in &cgroup.numa_stat {
+        for (node, value) in by_node.iter().enumerate() {
+            keyed.put(&scope, "memory.numa_stat", &format!("{name}[N{node}]"), *value);
+        }
+    }
+    keyed.put_pressure(&scope, "memory.pressure", &cgroup.pressure);
+    let told = &own.measured;
+    let metrics = [
+        ("throughput_milli_per_s", told.throughput_ops_per_s * 1e3),
+        ("load_milli", told.offered_ops_per_s * 1e3),
+        ("latency_p50_ns", told.p50_us * 1e3),
+        ("latency_p99_ns", told.p99_us * 1e3),
+    ];
+    for (name, value) in metrics {
+        keyed.put(&scope, "metrics", name, value as u64);
+    }
+}
