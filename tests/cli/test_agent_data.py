@@ -114,13 +114,13 @@ def test_hosts_of_the_twin_say_what_is_hot_and_where_it_lies(running: Tierscope,
     report = json.loads(done.stdout)
     assert (report["hosts"], report["errors"], report["set_aside_points"]) == (24, 0, 0)
     services = {service["name"]: service for service in _get(running, "/v1/services")["items"]}
-    warehouse = services["warehouse"]
-    resident_bytes = warehouse["resident_bytes"]["value"]
+    ads = services["ads"]
+    resident_bytes = ads["resident_bytes"]["value"]
     assert resident_bytes > 1 << 40
-    heat = _get(running, f"/v1/services/{warehouse['id']}/heat?from=-2h")
+    heat = _get(running, f"/v1/services/{ads['id']}/heat?from=-2h")
     for name in ("hot_outside_dram_bytes", "cold_in_dram_bytes"):
         assert 0 < heat[name]["value"] < resident_bytes
-    metrics = _get(running, f"/v1/services/{services['web']['id']}/metrics?from=-2h")
+    metrics = _get(running, f"/v1/services/{ads['id']}/metrics?from=-2h")
     assert metrics["status"] == "ok"
 
 

@@ -2,7 +2,8 @@
 
 use tierscope_sample::inventory::{Collector, Inventory, Knob, Node, Service, SwapDevice, Tier};
 use tierscope_twin::host::Host;
-use tierscope_twin::laws::{Dialect, GIB, Laws, MemoryLaw, Settings};
+use tierscope_twin::laws::{Dialect, GIB, HostLaw, Laws, MemoryLaw, Settings};
+use tierscope_twin::service::HostService;
 
 /// 2^20 bytes, in which bandwidths are told.
 const MIB_PER_GB: f64 = 1e9 / 1_048_576.0;
@@ -11,7 +12,41 @@ const MIB_PER_GB: f64 = 1e9 / 1_048_576.0;
 pub(crate) fn inventory(host: &Host, laws: &Laws) -> Inventory {
     let law = &host.law;
     let settings = &laws.settings[&law.settings];
-    let (release, dialect) = kernel(settings.dialect);
+    let (nodes, tiers) = nodes(law, laws);
+    let gib = law.dram_gib + law.slow.as_ref().map_or(0.0, |slow| slow.gib);
+    Inventory {
+        hostname: law.name.clone(),
+        kernel_release: release(settings.dialect).to_owned(),
+        architecture: "x86_64".to_owned(),
+        cpu_model: "simulated processor".to_owned(),
+        cpus_online: law.cpus,
+        page_size_bytes: 4096,
+        dialect: "mainline".to_owned(),
+        cgroup_version: "v2".to_owned(),
+        nodes,
+        tiers,
+        knobs: knobs(settings),
+        collectors: vec![Collector {
+            name: "damon_pages".to_owned(),
+            active: true,
+            reason: "simulated".to_owned(),
+            granularity: "page".to_owned(),
+            ..Collector::default()
+        }],
+        services: host.services.iter().map(service).collect(),
+        swaps: swaps(law),
+        labels: vec![
+            ("rack".to_owned(), law.rack.clone()),
+            ("sku".to_owned(), format!("dram{:.0}-of-{gib:.0}", law.dram_gib)),
+        ],
+        labels_complete: true,
+        interval_seconds: 60,
+        ..Inventory::default()
+    }
+}
+
+/// The nodes of a host and the tiers that its kernel makes of them.
+fn nodes(law: &HostLaw, laws: &Laws) -> (Vec<Node>, Vec<Tier>) {
     let mut nodes = vec![node(0, law.dram_gib, law.cpus, &laws.memory["dram"], "dram")];
     let mut tiers = vec![Tier {
         kernel_number: 4,
@@ -32,68 +67,42 @@ pub(crate) fn inventory(host: &Host, laws: &Laws) -> Inventory {
             tiers[0].nodes.push(1);
         }
     }
+    let count = nodes.len() as u32;
     for node in &mut nodes {
-        node.distances = (0..=u32::from(law.slow.is_some()))
+        node.distances = (0..count)
             .map(|other| if other == node.id { 10 } else { 20 })
             .collect();
     }
-    let gib = law.dram_gib + law.slow.as_ref().map_or(0.0, |slow| slow.gib);
-    Inventory {
-        hostname: law.name.clone(),
-        kernel_release: release.to_owned(),
-        architecture: "x86_64".to_owned(),
-        cpu_model: "simulated processor".to_owned(),
-        cpus_online: law.cpus,
-        page_size_bytes: 4096,
-        dialect: dialect.to_owned(),
-        cgroup_version: "v2".to_owned(),
-        nodes,
-        tiers,
-        knobs: knobs(settings),
-        collectors: vec![Collector {
-            name: "damon_pages".to_owned(),
-            active: true,
-            reason: "simulated".to_owned(),
-            granularity: "page".to_owned(),
-            ..Collector::default()
-        }],
-        services: host
-            .services
-            .iter()
-            .map(|service| Service {
-                namespace: service.law.namespace.clone(),
-                name: service.law.name.clone(),
-                rule: "simulated".to_owned(),
-                processes: 1,
-                heat_measured: true,
-                heat_reason: String::new(),
-            })
-            .collect(),
-        swaps: (law.swap_gib > 0.0)
-            .then(|| SwapDevice {
-                name: "nvme0n1p3".to_owned(),
-                kind: "partition".to_owned(),
-                size_bytes: (law.swap_gib * GIB) as i64,
-                rotational: Some(false),
-                ..SwapDevice::default()
-            })
-            .into_iter()
-            .collect(),
-        labels: vec![
-            ("rack".to_owned(), law.rack.clone()),
-            ("sku".to_owned(), format!("dram{:.0}-of-{gib:.0}", law.dram_gib)),
-        ],
-        labels_complete: true,
-        interval_seconds: 60,
-        ..Inventory::default()
+    (nodes, tiers)
+}
+
+fn service(service: &HostService) -> Service {
+    Service {
+        namespace: service.law.namespace.clone(),
+        name: service.law.name.clone(),
+        rule: "simulated".to_owned(),
+        processes: 1,
+        heat_measured: true,
+        heat_reason: String::new(),
     }
 }
 
-fn kernel(dialect: Dialect) -> (&'static str, &'static str) {
+fn swaps(law: &HostLaw) -> Vec<SwapDevice> {
+    let device = (law.swap_gib > 0.0).then(|| SwapDevice {
+        name: "nvme0n1p3".to_owned(),
+        kind: "partition".to_owned(),
+        size_bytes: (law.swap_gib * GIB) as i64,
+        rotational: Some(false),
+        ..SwapDevice::default()
+    });
+    device.into_iter().collect()
+}
+
+fn release(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::V6_1 => ("6.1.0", "mainline"),
-        Dialect::V6_12 => ("6.12.0", "mainline"),
-        Dialect::V7_2 => ("7.2.0", "mainline"),
+        Dialect::V6_1 => "6.1.0",
+        Dialect::V6_12 => "6.12.0",
+        Dialect::V7_2 => "7.2.0",
     }
 }
 

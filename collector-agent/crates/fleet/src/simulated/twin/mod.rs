@@ -85,10 +85,10 @@ impl TwinHost {
     }
 }
 
-/// The length of an interval in nanoseconds; the laws must agree with the minutes of a fleet.
+/// Refuses laws whose intervals are no minutes.
 fn check(laws: &Laws) -> anyhow::Result<()> {
     anyhow::ensure!(
-        laws.clock.interval_s * 1e9 == MINUTE_NS as f64,
+        (laws.clock.interval_s * 1e9).round() as i64 == MINUTE_NS,
         "clock.interval_s is {}: hosts of a fleet report by the minute, so it must be 60",
         laws.clock.interval_s
     );
