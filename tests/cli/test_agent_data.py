@@ -103,7 +103,7 @@ def test_hosts_of_the_twin_say_what_is_hot_and_where_it_lies(running: Tierscope,
     token_file.write_text(token, encoding="utf-8")
     token_file.chmod(0o600)
     url = str(running.status("--wait", "300")["url"])
-    command = [agent, "fleet", "--twin", "--server", url, "--join-token-file", token_file]
+    command = [str(agent), "fleet", "--twin", "--server", url, "--join-token-file", str(token_file)]
     done = subprocess.run(
         [*command, "--hours", "1", "--minutes", "0", "--json"],
         capture_output=True,
