@@ -98,10 +98,9 @@ fn send_turn(
 
 /// When in a minute a host sends: by its name alone, so that a fleet is spread evenly and each host keeps its moment.
 fn offset_of(host: &SimHost) -> Duration {
-    let hash = host
-        .name
-        .bytes()
-        .fold(0, |hash, byte| crate::simulated::host::mix(hash, u64::from(byte)));
+    let hash = host.name.bytes().fold(0, |hash, byte| {
+        crate::simulated::seeds::mix(hash, u64::from(byte))
+    });
     Duration::from_millis(hash % MINUTE.as_millis() as u64)
 }
 

@@ -1,13 +1,16 @@
-//! The simulated fleet: recordings of real kernels and programs, stretched, looped and sent as many hosts.
+//! The simulated fleet: recordings of real kernels and programs, stretched, looped and sent as many hosts, or the hosts of
+//! the twin, whose truth is known.
 //!
 //! It serves the demonstration (a day loaded at once, then live) and the load test (live alone, with a report). All
 //! that it sends is marked as simulated and travels over the true wire, enrolment included.
 //!
+//! - [`host`] is one host: it gives what a real one would have sent in a stretch of minutes, which come from
+//!   [`minutes`]: of a recording ([`recorded`]) or of the twin ([`twin`]).
 //! - [`spec`] says which recordings and page traces stand for which service.
 //! - [`looped_recording`] holds one kernel recording; played again and again, its counters go on.
 //! - [`trace`] holds one page trace, folded anew for each host that measures heat.
 //! - [`looped_heat`] holds one page trace folded once, where many hosts share it.
-//! - [`workload_mix`] draws the hosts; [`host`] is one of them: it gives what a real one would have sent in a stretch of minutes.
+//! - [`workload_mix`] draws the hosts of recordings.
 //! - [`enrol`], [`backfill`], [`live`] move it over the wire; [`report`] counts; [`saved`] lets it go on later.
 
 mod backfill;
@@ -16,9 +19,12 @@ mod host;
 mod live;
 mod looped_heat;
 mod looped_recording;
+mod minutes;
 mod progress;
+mod recorded;
 mod report;
 mod saved;
+mod seeds;
 mod sender;
 mod spec;
 mod trace;

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use tierscope_sample::inventory::{Inventory, Service};
 
 use crate::recording::ReadRecording;
-use crate::simulated::host::{Heat, MINUTE_NS, Minutes, Recorded, SimHost, mix};
+use crate::simulated::host::SimHost;
 use crate::simulated::looped_heat::LoopedHeat;
 use crate::simulated::looped_recording::LoopedRecording;
+use crate::simulated::minutes::MINUTE_NS;
+use crate::simulated::recorded::{Heat, Recorded};
+use crate::simulated::seeds::mix;
 use crate::simulated::spec::{ServiceSpec, Spec, TraceSpec};
 use crate::simulated::trace::Trace;
 
@@ -159,7 +162,7 @@ impl Role {
         SimHost::new(
             name,
             inventory,
-            Minutes::Recorded(Recorded::new(recording, heat, seed)),
+            Box::new(Recorded::new(recording, heat, seed)),
             seed,
         )
     }

@@ -16,7 +16,9 @@ use tierscope_twin::host::Host;
 use tierscope_twin::laws::Laws;
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
-use crate::simulated::host::{MINUTE_NS, Minutes, SimHost, add_folded, mix};
+use crate::simulated::host::SimHost;
+use crate::simulated::minutes::{MINUTE_NS, Minutes, add_folded};
+use crate::simulated::seeds::mix;
 use panel::Panels;
 
 /// A host of the twin, one minute after the other.
@@ -48,9 +50,11 @@ impl TwinHost {
     pub(crate) fn inventory(&self) -> Inventory {
         inventory::inventory(&self.host, &self.laws)
     }
+}
 
+impl Minutes for TwinHost {
     /// Lets the twin's time begin with a minute since the Unix epoch, after its warm-up.
-    pub(crate) fn start_at(&mut self, minute: i64) {
+    fn start_at(&mut self, minute: i64) {
         let mut laws = (*self.laws).clone();
         laws.clock.start_unix_s = (minute * 60).unsigned_abs();
         let mut host = Host::new(&laws, self.index, self.seed);
@@ -61,7 +65,7 @@ impl TwinHost {
     }
 
     /// Passes over minutes: time goes by, and nobody looks.
-    pub(crate) fn skip(&mut self, minutes: u64) {
+    fn skip(&mut self, minutes: u64) {
         for _ in 0..minutes {
             self.host.step(&self.laws);
             self.panels.miss();
@@ -69,7 +73,7 @@ impl TwinHost {
     }
 
     /// Adds what the agent reads at the end of the next minute.
-    pub(crate) fn add_minute(&mut self, content: &mut Content, end: IntervalEnd, boot_id: &Arc<str>) {
+    fn add(&mut self, content: &mut Content, end: IntervalEnd, boot_id: &Arc<str>) {
         let interval = self.host.step(&self.laws);
         let values = counters::read(&self.host, &interval);
         let sample = CounterSample {
@@ -104,7 +108,7 @@ pub(crate) fn populate(laws: &Laws, seed: u64, every: u64) -> anyhow::Result<Vec
         SimHost::new(
             law.name.clone(),
             inventory,
-            Minutes::Twin(Box::new(twin)),
+            Box::new(twin),
             mix(seed, index as u64),
         )
     };
@@ -138,7 +142,7 @@ mod tests {
                     wall_ns: minute * MINUTE_NS,
                     boottime_ns: Some((minute - FIRST_MINUTE) * MINUTE_NS),
                 };
-                host.add_minute(&mut content, end, &Arc::from("boot"));
+                host.add(&mut content, end, &Arc::from("boot"));
                 content
             })
             .collect()

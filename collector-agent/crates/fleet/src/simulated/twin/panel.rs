@@ -15,7 +15,8 @@ use tierscope_twin::kind::{Kind, Place};
 use tierscope_twin::laws::Laws;
 use tierscope_twin::population::Population;
 
-use crate::simulated::host::{MINUTE_NS, mix};
+use crate::simulated::minutes::MINUTE_NS;
+use crate::simulated::seeds::mix;
 
 /// Addresses of populations are this far apart: no memory is as large.
 const POPULATION_BYTES: u64 = 1 << 44;
