@@ -45,8 +45,6 @@ pub struct Host {
     started_h: Vec<Option<f64>>,
     /// Pages that kswapd of each node can still reclaim in this step.
     kswapd_left: [u64; 2],
-    /// Touches per second by slot of popularity in the last step, and how far ranks had moved on, by population.
-    rates: Vec<(Vec<f32>, u16)>,
     draws: Draws,
 }
 
@@ -121,7 +119,6 @@ impl Host {
             started_h: vec![None; services.len()],
             control: PromotionControl::default(),
             kswapd_left: [0; 2],
-            rates: Vec::new(),
             steps: 0,
             law,
             services,
@@ -137,19 +134,6 @@ impl Host {
         self.tallies
             .iter()
             .fold(Tally::default(), |sum, tally| sum.plus(tally))
-    }
-
-    /// Where numbers of this host are drawn from.
-    pub fn draws(&self) -> Draws {
-        self.draws
-    }
-
-    /// Touches per second of a base page of a population's page, in the last step.
-    pub fn rate_per_s(&self, population: usize, unit: usize) -> f32 {
-        let rates = self.rates.get(population);
-        rates.map_or(0.0, |(rates, offset)| {
-            self.populations[population].rate_per_s(unit, rates, *offset)
-        })
     }
 
     /// Whether the kernel sees the slow node as a lower tier.
@@ -301,29 +285,31 @@ impl Host {
         }
         let unit_pages = laws.unit_pages() as f64;
         let (services, population_laws, step) = (&self.services, &self.population_laws, self.steps);
-        let rates = |(population, position): (&Population, &Option<usize>)| {
+        let touch = |(population, position): (&mut Population, &Option<usize>)| {
             let number = population.service;
             let pages = population.allocated() as f64 * unit_pages;
-            position.map_or_else(
+            // Touches per second by slot of popularity, and how far ranks have moved on.
+            let (rates, rank_offset) = position.map_or_else(
                 || (vec![0.0; SLOTS], 0),
                 |position| {
                     let own = &conditions.services[number];
                     services[number].rates(position, pages, loads[number], (now_s, interval_s), own)
                 },
-            )
-        };
-        self.rates = self.populations.iter().zip(population_laws).map(rates).collect();
-        let touch = |(population, (rates, rank_offset)): (&mut Population, &(Vec<f32>, u16))| {
+            );
             population.touch(&Touching {
                 step,
                 interval_s,
-                rates,
-                rank_offset: *rank_offset,
-                scan: scans_by_service[population.service],
+                rates: &rates,
+                rank_offset,
+                scan: scans_by_service[number],
                 scans_dram: settings.numa_balancing & MODE_NORMAL != 0,
             })
         };
-        self.populations.iter_mut().zip(&self.rates).map(touch).collect()
+        self.populations
+            .iter_mut()
+            .zip(population_laws)
+            .map(touch)
+            .collect()
     }
 
     /// Brings back what was touched out of memory. The first touch is the fault; the others find the page in its place.

@@ -2,8 +2,8 @@
 //!
 //! [`laws`] says what the fleet is; a [`host`] takes one step after the other: services touch pages of their
 //! [`population`]s, [`placement`] does what the kernel does with them, [`performance`] says what it costs. [`counters`]
-//! prints what the kernel would print, [`panel`] samples pages, [`truth`] writes down what nobody on such a host could know. docs/twin.md says what
-//! a page of the twin stands for, and what that keeps and loses.
+//! prints what the kernel would print, [`truth`] writes down what nobody on such a host could know. docs/twin.md says
+//! what a page of the twin stands for, and what that keeps and loses.
 //!
 //! Nothing here is used by, or uses, what analyses real fleets.
 
@@ -15,7 +15,6 @@ pub mod host;
 pub mod kind;
 pub mod laws;
 pub mod memory;
-pub mod panel;
 pub mod performance;
 pub mod placement;
 pub mod popularity;

@@ -40,10 +40,7 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let mut laws = match &arguments.laws {
-        Some(path) => Laws::read(path)?,
-        None => Laws::parse(Laws::DEFAULT)?,
-    };
+    let mut laws = Laws::load(arguments.laws.as_deref())?;
     if let Some(prefix) = &arguments.hosts {
         laws.hosts.retain(|host| host.name.starts_with(prefix.as_str()));
     }

@@ -162,7 +162,7 @@ impl Population {
     }
 
     /// Touches per second of a base page of it.
-    pub fn rate_per_s(&self, unit: usize, rates: &[f32], rank_offset: u16) -> f32 {
+    fn rate_per_s(&self, unit: usize, rates: &[f32], rank_offset: u16) -> f32 {
         rates[usize::from(self.rank[unit].wrapping_add(rank_offset) >> SLOT_SHIFT)]
     }
 

@@ -180,10 +180,7 @@ fn replayed(
 }
 
 fn twins(args: &FleetArgs, progress: &Progress) -> anyhow::Result<Vec<host::SimHost>> {
-    let laws = match &args.laws {
-        Some(path) => Laws::read(path)?,
-        None => Laws::parse(Laws::DEFAULT)?,
-    };
+    let laws = Laws::load(args.laws.as_deref())?;
     progress.say(&format!("warming up the twin of {} hosts", laws.hosts.len()));
     twin::populate(&laws, args.seed, args.panel_every)
 }

@@ -93,6 +93,11 @@ impl Laws {
     /// The laws that come with the crate: 24 hosts and 10 services. They document every field.
     pub const DEFAULT: &str = include_str!("../../laws/default.toml");
 
+    /// The laws of a file, or those that come with the crate.
+    pub fn load(path: Option<&Path>) -> Result<Self, LawError> {
+        path.map_or_else(|| Self::parse(Self::DEFAULT), Self::read)
+    }
+
     /// Reads and checks a file.
     pub fn read(path: &Path) -> Result<Self, LawError> {
         let text = std::fs::read_to_string(path).map_err(|cause| LawError::Unreadable {

@@ -55,8 +55,7 @@ fn nodes(law: &HostLaw, laws: &Laws) -> (Vec<Node>, Vec<Tier>) {
     }];
     if let Some(slow) = &law.slow {
         let memory = &laws.memory[&slow.memory];
-        let class = if memory.is_lower_tier { "cxl" } else { "dram" };
-        nodes.push(node(1, slow.gib, 0, memory, class));
+        nodes.push(node(1, slow.gib, 0, memory, slow_class(memory)));
         if memory.is_lower_tier {
             tiers.push(Tier {
                 kernel_number: 22,
@@ -74,6 +73,11 @@ fn nodes(law: &HostLaw, laws: &Laws) -> (Vec<Node>, Vec<Tier>) {
             .collect();
     }
     (nodes, tiers)
+}
+
+/// What the memory of a second node is to its kernel.
+pub(super) fn slow_class(memory: &MemoryLaw) -> &'static str {
+    if memory.is_lower_tier { "cxl" } else { "dram" }
 }
 
 fn service(service: &HostService) -> Service {

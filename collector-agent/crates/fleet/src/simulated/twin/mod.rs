@@ -24,7 +24,7 @@ use panel::Panels;
 /// A host of the twin, one minute after the other.
 #[derive(Debug)]
 pub(crate) struct TwinHost {
-    laws: Arc<Laws>,
+    laws: Laws,
     index: usize,
     seed: u64,
     host: Host,
@@ -39,7 +39,7 @@ impl TwinHost {
         Self {
             panels: Panels::new(&host, &laws, seed, every),
             host,
-            laws: Arc::new(laws),
+            laws,
             index,
             seed,
             layouts: LayoutCache::default(),
@@ -55,13 +55,11 @@ impl TwinHost {
 impl Minutes for TwinHost {
     /// Lets the twin's time begin with a minute since the Unix epoch, after its warm-up.
     fn start_at(&mut self, minute: i64) {
-        let mut laws = (*self.laws).clone();
-        laws.clock.start_unix_s = (minute * 60).unsigned_abs();
-        let mut host = Host::new(&laws, self.index, self.seed);
-        for _ in 0..laws.clock.warm_up_intervals {
-            host.step(&laws);
+        self.laws.clock.start_unix_s = (minute * 60).unsigned_abs();
+        self.host = Host::new(&self.laws, self.index, self.seed);
+        for _ in 0..self.laws.clock.warm_up_intervals {
+            self.host.step(&self.laws);
         }
-        (self.laws, self.host) = (Arc::new(laws), host);
     }
 
     /// Passes over minutes: time goes by, and nobody looks.

@@ -17,6 +17,7 @@ use tierscope_twin::population::Population;
 
 use crate::simulated::minutes::MINUTE_NS;
 use crate::simulated::seeds::mix;
+use crate::simulated::twin::inventory::slow_class;
 
 /// Addresses of populations are this far apart: no memory is as large.
 const POPULATION_BYTES: u64 = 1 << 44;
@@ -152,13 +153,11 @@ fn page_kind(kind: Kind) -> PageKind {
 }
 
 /// Labels of the nodes' tiers as inventories call them.
-pub(super) fn tier_labels(host: &Host, laws: &Laws) -> Vec<Arc<str>> {
-    let slow = host.law.slow.as_ref().map(|slow| {
-        let is_lower = laws
-            .memory
-            .get(&slow.memory)
-            .is_some_and(|memory| memory.is_lower_tier);
-        Arc::from(if is_lower { "cxl" } else { "dram" })
-    });
-    std::iter::once(Arc::from("dram")).chain(slow).collect()
+fn tier_labels(host: &Host, laws: &Laws) -> Vec<Arc<str>> {
+    let slow = host
+        .law
+        .slow
+        .as_ref()
+        .map(|slow| slow_class(&laws.memory[&slow.memory]));
+    std::iter::once("dram").chain(slow).map(Arc::from).collect()
 }
