@@ -1,7 +1,7 @@
 """Alerts for lists, timelines and charts: with their history, what mutes them, and the minutes behind them."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, NotFound
@@ -35,7 +35,7 @@ from tierscope.usecases.alerts.answers import (
 from tierscope.usecases.alerts.frames import read_frame
 from tierscope.usecases.alerts.subjects import Fleet
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.base.subjects import decode_position
+from tierscope.usecases.base.subjects import decode_moment, encode_moment
 from tierscope.usecases.base.windows import parse_window
 
 __all__ = ["AlertFilter", "AlertReads"]
@@ -59,13 +59,13 @@ class AlertReads:
         Raises:
             BadRequest: the cursor is not one of ours.
         """
-        before = None if cursor is None else _parse_cursor(cursor)
+        before = None if cursor is None else decode_moment(cursor)
         with self._context.database.read() as session:
             rows = stored.list_alerts(session, wanted, before=before, limit=limit + 1)
             views = self._views(session, rows[:limit])
         more = len(rows) > limit
         last = rows[limit - 1] if more else None
-        return Page(views, None if last is None else f"{last.started_at.timestamp():.6f}-{last.id}")
+        return Page(views, None if last is None else encode_moment(last.started_at, int(last.id)))
 
     def show(self, alert_id: str) -> AlertDetail:
         """One alert.
@@ -188,11 +188,3 @@ def _stretches(row: AlertRow, rule_id: str | None, changes: Sequence[ChangeRow],
         if change.at < window.end and (to is None or to > window.start):
             found.append(view_span(row, rule_id, state, change, to))
     return found
-
-
-def _parse_cursor(cursor: str) -> tuple[datetime, int]:
-    try:
-        at, _, number = cursor.partition("-")
-        return datetime.fromtimestamp(float(at), UTC), decode_position(number)
-    except (ValueError, OverflowError) as error:
-        raise BadRequest("the cursor is not one of ours") from error

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+from datetime import datetime
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, NotFound
@@ -106,3 +107,24 @@ def decode_cursor(cursor: str, types: tuple[type, ...]) -> list[str | int]:
     ):
         raise BadRequest("the cursor is of another list", next_step="Begin again without a cursor.")
     return parts
+
+
+def encode_moment(at: datetime, number: int) -> str:
+    """The position behind an item of a list that is ordered by time, then by number."""
+    return encode_cursor(at.isoformat(), number)
+
+
+def decode_moment(cursor: str) -> tuple[datetime, int]:
+    """The time, with its zone, and the number in a cursor.
+
+    Raises:
+        BadRequest: it was not made by `encode_moment`.
+    """
+    at, number = decode_cursor(cursor, (str, int))
+    try:
+        moment = datetime.fromisoformat(str(at))
+    except ValueError as error:
+        raise BadRequest("the cursor is not one of ours", next_step="Begin again without a cursor.") from error
+    if moment.tzinfo is None:
+        raise BadRequest("the cursor is not one of ours", next_step="Begin again without a cursor.")
+    return moment, int(number)

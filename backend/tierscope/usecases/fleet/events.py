@@ -1,7 +1,5 @@
 """Events: deploys, knob changes and whatever else people mark on charts."""
 
-import base64
-import binascii
 import hashlib
 import json
 from dataclasses import dataclass
@@ -12,13 +10,13 @@ from pydantic import AwareDatetime, Field
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
-from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
+from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.described import ASKED
 from tierscope.domain.base.pages import Page
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import events as stored
 from tierscope.storage.fleet.events import EventItem
-from tierscope.usecases.base.subjects import decode_position, parse_number
+from tierscope.usecases.base.subjects import decode_moment, encode_moment, parse_number
 
 __all__ = ["EventItem", "EventRequest", "Events"]
 
@@ -97,14 +95,14 @@ class Events:
         Raises:
             BadRequest: the cursor is not one of ours.
         """
-        before = None if cursor is None else _parse_cursor(cursor)
+        before = None if cursor is None else decode_moment(cursor)
         end = end or self._clock() + timedelta(seconds=1)
         start = start or end - DEFAULT_WINDOW
         with self._database.read() as session:
             rows = stored.list_events(
                 session, start=start, end=end, service=service, host=host, before=before, limit=limit
             )
-        return Page(tuple(rows), _cursor(rows[-1]) if len(rows) == limit else None)
+        return Page(tuple(rows), encode_moment(rows[-1].at, int(rows[-1].id)) if len(rows) == limit else None)
 
     def delete(self, event_id: str, *, actor: str) -> None:
         """Removes an event; the audit trail keeps what it said.
@@ -142,21 +140,6 @@ class Events:
             transaction, stored_access.AuditRow(now, actor, "event.create", str(event_id), detail)
         )
         return EventItem(str(event_id), at, event.kind, event.text, event.host_id, event.service_id, actor)
-
-
-def _cursor(last: EventItem) -> str:
-    return base64.urlsafe_b64encode(f"{last.at.isoformat()}|{last.id}".encode()).decode()
-
-
-def _parse_cursor(cursor: str) -> tuple[datetime, int]:
-    try:
-        at, _, event_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition("|")
-        parsed = datetime.fromisoformat(at), decode_position(event_id)
-    except (ValueError, binascii.Error) as error:
-        raise BadRequest("the cursor is not one of ours") from error
-    if parsed[0].tzinfo is None:
-        raise BadRequest("the cursor is not one of ours")
-    return parsed
 
 
 def _again(same: bool, answer: dict[str, str]) -> EventItem:  # noqa: FBT001 - a pair read from storage
