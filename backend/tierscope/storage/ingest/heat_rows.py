@@ -9,6 +9,8 @@ from tierscope.domain.ingest.batch import GapBlock, HeatBlock, PageSample, TileE
 from tierscope.storage.base import copy
 from tierscope.storage.tables.time import METHOD_COLUMNS, heat_live
 
+_HEAT_COLUMNS = tuple(column.name for column in heat_live.columns)
+
 
 def heat_row(host_id: int, service_id: int, end_ns: int, block: HeatBlock, places: Sequence[int]) -> bytes:
     """Returns the row of one interval of one service: the rows of `block` at `places`."""
@@ -29,7 +31,7 @@ def heat_row(host_id: int, service_id: int, end_ns: int, block: HeatBlock, place
         "bits_per_interval": copy.int2(block.bits_per_interval),
     }
     cells |= {name: copy.int8_array(values[at]) for name, values in block.columns.items()}
-    return copy.row([cells.get(column.name, copy.NULL) for column in heat_live.columns])
+    return copy.row([cells.get(name, copy.NULL) for name in _HEAT_COLUMNS])
 
 
 def gap_row(host_id: int, service_id: int, end_ns: int, block: GapBlock, places: Sequence[int]) -> bytes:

@@ -7,7 +7,7 @@ from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, absent
 from tierscope.domain.heat import CLASSES, WINDOWS, HeatClass, Rule
 from tierscope.domain.heat.source import HeatSource
-from tierscope.domain.heat.summary import ClassParts
+from tierscope.domain.heat.summary import ClassParts, Part
 from tierscope.usecases.heat.figures import Evidence
 
 SKEWED_BELOW = 0.1
@@ -79,7 +79,7 @@ def view_beside(source: HeatSource | None, rule: Rule, evidence: Evidence) -> Be
     writes = replace(evidence, method="writes")
     return BesideHeat(
         sampled_pages=_sampled(source, evidence),
-        written=_written(source, evidence),
+        written=_written(source, writes),
         written_classes=_classes("writes.written_", longest, writes, _NOT_TRACKED),
         dirty=_dirty(source, rule, evidence),
         huge_pages=view_huge_pages(source, evidence),
@@ -87,21 +87,22 @@ def view_beside(source: HeatSource | None, rule: Rule, evidence: Evidence) -> Be
 
 
 def _dirty(source: HeatSource | None, rule: Rule, evidence: Evidence) -> DirtyMemory:
-    names = ("dirty.bytes/1", "dirty.ratio/1")
-    found = None if source is None else source.part("dirty_bytes")
-    if source is None or found is None:
-        reason = evidence.nothing or _NO_DIRTY
-        size, share = (
-            absent(name, unit, "not_collected", reason, window=evidence.window)
-            for name, unit in zip(names, ("bytes", "ratio"), strict=True)
+    size, share = _part("dirty.", None if source is None else source.part("dirty_bytes"), 0, evidence, _NO_DIRTY)
+    parts = None if source is None else source.class_parts("dirty_bytes", 0, rule)
+    return DirtyMemory(size, share, _classes("dirty.", parts, evidence, _NO_DIRTY))
+
+
+def _part(name: str, found: Part | None, at: int, evidence: Evidence, missing: str) -> tuple[Figure, Figure]:
+    """A part of resident memory in bytes and as a share of what is known; `missing` says why there is none."""
+    if found is None:
+        reason = evidence.nothing or missing
+        return (
+            absent(f"{name}bytes/1", "bytes", "not_collected", reason, window=evidence.window),
+            absent(f"{name}ratio/1", "ratio", "not_collected", reason, window=evidence.window),
         )
-        return DirtyMemory(size, share, _classes("dirty.", None, evidence, _NO_DIRTY))
-    dirty = float(found.bytes[0])
-    share = replace(evidence.bytes(names[1], dirty / found.of, None, None), unit="ratio")
-    parts = source.class_parts("dirty_bytes", 0, rule)
-    return DirtyMemory(
-        evidence.bytes(names[0], dirty, None, None), share, _classes("dirty.", parts, evidence, _NO_DIRTY)
-    )
+    size = float(found.bytes[at])
+    share = evidence.bytes(f"{name}ratio/1", size / found.of, None, None)
+    return evidence.bytes(f"{name}bytes/1", size, None, None), replace(share, unit="ratio")
 
 
 def _classes(name: str, parts: ClassParts | None, evidence: Evidence, missing: str) -> tuple[ClassPart, ...]:
@@ -134,21 +135,10 @@ def _sampled(source: HeatSource | None, evidence: Evidence) -> Figure:
 
 def _written(source: HeatSource | None, evidence: Evidence) -> tuple[WrittenWindow, ...]:
     found = None if source is None else source.part("written_bytes")
-    out = []
-    for at, length in enumerate(WINDOWS):
-        names = ("writes.written_bytes/1", "writes.written_ratio/1")
-        if found is None:
-            reason = evidence.nothing or _NOT_TRACKED
-            size, share = (
-                absent(name, unit, "not_collected", reason, window=evidence.window)
-                for name, unit in zip(names, ("bytes", "ratio"), strict=True)
-            )
-        else:
-            plain, written = replace(evidence, method="writes"), float(found.bytes[at])
-            size = plain.bytes(names[0], written, None, None)
-            share = replace(plain.bytes(names[1], written / found.of, None, None), unit="ratio")
-        out.append(WrittenWindow(length, size, share))
-    return tuple(out)
+    return tuple(
+        WrittenWindow(length, *_part("writes.written_", found, at, evidence, _NOT_TRACKED))
+        for at, length in enumerate(WINDOWS)
+    )
 
 
 def view_huge_pages(source: HeatSource | None, evidence: Evidence) -> HugePages:

@@ -71,8 +71,8 @@ def _rebuild(transaction: WriteTransaction, claimed: Claim) -> tuple[bool, Mappi
     now = claimed.now or utc_now()
     inputs = RuleInputs(transaction, now=now)
     changed = [_Span(transaction, host_id, span, inventory, inputs, now).rebuild(services) for span in spans]
-    for days in inputs.store().values():
-        dirty_buckets.append(transaction, RULE_DAYS.kind, host_id, 0, days)
+    for host, days in inputs.store().items():
+        dirty_buckets.append(transaction, RULE_DAYS.kind, host, 0, days)
     broken = [bucket for _, end in spans for bucket in _find_broken(transaction, host_id, end)]
     dirty_buckets.append(transaction, COUNTERS.kind, host_id, 0, broken)
     dirty_buckets.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))

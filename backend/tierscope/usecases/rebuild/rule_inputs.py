@@ -72,10 +72,13 @@ class RuleInputs:
         self._reports: dict[int, list[Report]] = {}
         self._placed: dict[int, list[Placed]] = {}
         self._found: list[_Found] = []
+        self._named: dict[ScopeKind, list[str]] = {}
 
     def named(self, kind: ScopeKind) -> list[str]:
-        """Metrics of the catalogue that rules over hosts, or over services, name."""
-        return named_metrics(self._transaction, kind)
+        """Metrics of the catalogue that rules over hosts, or over services, name; they stay the same here."""
+        if kind not in self._named:
+            self._named[kind] = named_metrics(self._transaction, kind)
+        return self._named[kind]
 
     def read_beside(self, host_ids: Sequence[int], span: Span) -> None:
         """Read what the agents of these hosts reported and where sampled loads went, for the intervals of a span."""
