@@ -153,14 +153,14 @@ def test_the_fleets_specification_names_eight_services() -> None:
 
 def test_the_fleets_progress_is_followed_from_where_it_stood(tmp_path: Path) -> None:
     path = tmp_path / "fleet.log"
-    path.write_text("history of 50 hosts is complete, sending live\n", encoding="utf-8")
+    path.write_text("history of 24 hosts is complete, sending live\n", encoding="utf-8")
     log = FleetLog.at_end_of(path)
     assert log.new_lines() == []
     assert not log.loaded
     with path.open("a", encoding="utf-8") as file:
-        file.write("history of 5 of 50 hosts sent\nhistory of 50 ho")
-    assert log.new_lines() == ["history of 5 of 50 hosts sent"]
+        file.write("history of 5 of 24 hosts sent\nhistory of 24 ho")
+    assert log.new_lines() == ["history of 5 of 24 hosts sent"]
     with path.open("a", encoding="utf-8") as file:
         file.write("sts is complete, sending live\n")
-    assert log.new_lines() == ["history of 50 hosts is complete, sending live"]
+    assert log.new_lines() == ["history of 24 hosts is complete, sending live"]
     assert log.loaded

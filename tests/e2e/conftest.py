@@ -19,8 +19,10 @@ from cli.commands import Tierscope, fresh_tierscope
 from e2e.page_visits import PAGE_MS, patient_context
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.base.source_tree import find_agent
+from tierscope.cli.instance.fleet import HOSTS
 
-HISTORY_HOURS = 3
+HISTORY = {"TIERSCOPE_DEMO_HOURS": "3", "TIERSCOPE_DEMO_OLDER_DAYS": "16"}
+"""Enough for a forecast of counters, and for heat of some hours."""
 LOAD_SECONDS = 800
 """Generous: the machine may be busy with other tests. How long it takes is measured elsewhere."""
 CHROMIUM_FLAGS = [
@@ -46,7 +48,7 @@ def demo() -> Iterator[Tierscope]:
     """A demonstration that runs; its history may still be on its way."""
     if find_agent() is None:
         pytest.skip("the agent's program is not built")
-    with fresh_tierscope({"TIERSCOPE_DEMO_HOURS": str(HISTORY_HOURS)}) as tierscope:
+    with fresh_tierscope(HISTORY) as tierscope:
         tierscope.run("up", "--demo", "--detach", "--port", "0")
         yield tierscope
 
@@ -63,7 +65,7 @@ def _is_loaded(url: str) -> bool:
     hosts = fetch(f"{url}/v1/hosts?limit=200")["items"]
     status = fetch(f"{url}/v1/status")
     # A live minute may be waiting at any moment; the history's marks are thousands.
-    return len(hosts) == 50 and all(host["last_seen"] for host in hosts) and status["marks_pending"] < 200
+    return len(hosts) == HOSTS and all(host["last_seen"] for host in hosts) and status["marks_pending"] < 200
 
 
 @pytest.fixture(scope="package")

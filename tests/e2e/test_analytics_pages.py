@@ -22,7 +22,7 @@ def answer_with_event(page: Page, text: str) -> None:
 
 
 def test_the_revisit_tab_draws_the_curve_on_both_clocks(page: Page, demo_url: str) -> None:
-    service = service_id(demo_url, "feed-ranker")
+    service = service_id(demo_url, "cache-graph")
     open_page(page, f"{demo_url}/services/{service}?tab=revisit", "revisit")
     chart = page.get_by_test_id("chart-revisit")
     expect(chart.locator(".js-plotly-plot .xtitle")).to_have_text("minutes since last access")
@@ -33,7 +33,7 @@ def test_the_revisit_tab_draws_the_curve_on_both_clocks(page: Page, demo_url: st
 
 
 def test_events_are_marked_on_charts_until_they_are_switched_off(page: Page, demo_url: str) -> None:
-    service = service_id(demo_url, "checkout")
+    service = service_id(demo_url, "web")
     answer_with_event(page, "vm.swappiness 60 -> 10 <b>bold</b>")
     open_page(page, f"{demo_url}/services/{service}", "page-service")
     marks = page.get_by_test_id("chart-class-time").locator(".annotation-text")
@@ -46,7 +46,7 @@ def test_events_are_marked_on_charts_until_they_are_switched_off(page: Page, dem
 
 
 def test_curve_sensitivity_and_advice_answer_or_say_what_is_missing(page: Page, demo_url: str) -> None:
-    service = service_id(demo_url, "session-cache")
+    service = service_id(demo_url, "redis")
     open_page(page, f"{demo_url}/services/{service}?tab=curve", "curve")
     expect(
         page.get_by_test_id("chart-curve").locator(".js-plotly-plot, [data-testid=empty-state]").first
@@ -62,7 +62,7 @@ def test_curve_sensitivity_and_advice_answer_or_say_what_is_missing(page: Page, 
 
 
 def test_the_moves_tab_judges_ping_pong_over_time(page: Page, demo_url: str) -> None:
-    service = service_id(demo_url, "feed-ranker")
+    service = service_id(demo_url, "cache-graph")
     open_page(page, f"{demo_url}/services/{service}?tab=moves", "page-service")
     expect(page.get_by_test_id("stop-moving")).to_contain_text(re.compile("moving|moves"))
     expect(page.get_by_test_id("chart-ping-pong").locator(".js-plotly-plot")).to_be_visible()
@@ -70,7 +70,7 @@ def test_the_moves_tab_judges_ping_pong_over_time(page: Page, demo_url: str) -> 
 
 def test_a_host_page_advises_on_settings(page: Page, demo_url: str) -> None:
     hosts = fetch(f"{demo_url}/v1/hosts?limit=200")["items"]
-    host = next(host for host in hosts if "thumbnails" in host["name"])
+    host = next(host for host in hosts if host["name"] == "warehouse-2")
     open_page(page, f"{demo_url}/hosts/{host['id']}?tab=advice", "knob-advice")
     expect(page.get_by_test_id("knob-verdict")).to_be_visible()
     expect(page.get_by_test_id(re.compile("^advice-")).first).to_contain_text("Risk")

@@ -26,14 +26,14 @@ def service_id(demo_url: str, name: str) -> str:
 def test_the_fleet_page_shows_hosts_services_and_heat(page: Page, demo_url: str) -> None:
     open_page(page, demo_url, "page-fleet")
     expect(page.get_by_test_id("headline")).to_contain_text(re.compile(r"\d"))
-    for name in ("checkout", "session-cache", "warehouse", "message-queue"):
+    for name in ("web", "redis", "warehouse", "queue"):
         expect(page.get_by_text(name).first).to_be_visible()
     hot = page.get_by_test_id(re.compile(r"^figure-.*hot_ratio")).first
     expect(hot).to_contain_text("%")
 
 
 def test_the_service_page_draws_heat_over_time_and_the_heatmap(page: Page, demo_url: str) -> None:
-    service = service_id(demo_url, "checkout")
+    service = service_id(demo_url, "web")
     open_page(page, f"{demo_url}/services/{service}", "page-service")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     page.get_by_role("tab", name="Heatmap").click()
@@ -45,7 +45,7 @@ def test_the_service_page_draws_heat_over_time_and_the_heatmap(page: Page, demo_
 
 def test_a_host_page_shows_nodes_ledger_and_why_collectors_are_off(page: Page, demo_url: str) -> None:
     hosts = fetch(f"{demo_url}/v1/hosts?limit=200")["items"]
-    host = next(host for host in hosts if "session-cache" in host["name"])
+    host = next(host for host in hosts if host["name"] == "redis-2")
     open_page(page, f"{demo_url}/hosts/{host['id']}", "page-host")
     expect(page.get_by_test_id("node-0")).to_be_visible()
     expect(page.get_by_test_id("node-1")).to_be_visible()

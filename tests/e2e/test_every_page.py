@@ -47,7 +47,7 @@ MOCKED = [
 
 def pages_of(demo_url: str) -> list[str]:
     """Every page of the demonstration with each of its tabs."""
-    service = service_id(demo_url, "feed-ranker")
+    service = service_id(demo_url, "cache-graph")
     host = fetch(f"{demo_url}/v1/hosts?limit=1")["items"][0]["id"]
     return [
         "/",

@@ -62,10 +62,10 @@ def test_the_capacity_page_lists_services_and_says_when_they_are_full_or_why_not
     open_page(page, f"{demo_url}/capacity", "page-capacity")
     expect(page.get_by_test_id("headline")).to_contain_text(re.compile(r"\w+ .*\."))
     subjects = page.get_by_test_id("capacity-subjects")
-    expect(subjects).to_contain_text("checkout")
-    subjects.get_by_role("link", name=re.compile("session-cache")).click()
+    expect(subjects).to_contain_text("web")
+    subjects.get_by_role("link", name=re.compile("redis")).click()
     expect(page).to_have_url(re.compile("subject="))
-    expect(page.get_by_test_id("chart-forecast")).to_contain_text("session-cache")
+    expect(page.get_by_test_id("chart-forecast")).to_contain_text("redis")
 
 
 def test_the_capacity_page_plans_on_chosen_hosts(page: Page, demo_url: str) -> None:

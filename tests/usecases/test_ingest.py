@@ -207,3 +207,22 @@ def test_a_body_over_the_limit_is_refused(database: Database) -> None:
     host = enrol(database)
     with pytest.raises(TooLarge):
         Ingest(database, limits=Limits(batch_bytes=10)).admit(host.identity, 11)
+
+
+def test_points_of_a_wider_accept_window_are_stored_where_they_have_no_partition_yet(database: Database) -> None:
+    host = enrol(database)
+    day_ns = 86_400 * 10**9
+    ages_days = (40, 39, 40, 1)
+
+    def aged(seq: int, age_days: int) -> bytes:
+        end_ns = batches.now_ns() - age_days * day_ns
+        batch = batches.make_batch(host_id=host.id, seq=seq, sealed_wall_ns=end_ns)
+        batches.add_counters(batch, [[seq]], ends_ns=[end_ns + seq], keys=("host|vmstat|pgfault",))
+        return batches.compress(batch)
+
+    async def work(ingest: Ingest) -> None:
+        for seq, age_days in enumerate(ages_days):
+            await ingest.submit(host.identity, aged(seq, age_days))
+
+    run(database, Limits(late_days=60), work)
+    assert samples(database) == len(ages_days)

@@ -55,6 +55,8 @@ class Runtime:
     url: str
     anonymous_reads: bool | None = None
     """Whether reading needs no login on this machine; None leaves it to the settings."""
+    late_days: int | None = None
+    """How old accepted points may be; None leaves it to the settings."""
 
     def environment(self) -> dict[str, str]:
         """Return the settings. The database address stands in a file; only the account and root read environments."""
@@ -66,6 +68,8 @@ class Runtime:
             "TIERSCOPE_HOST": "127.0.0.1",
             "TIERSCOPE_PORT": self.url.rpartition(":")[2],
         }
+        if self.late_days is not None:
+            env["TIERSCOPE_LIMITS__LATE_DAYS"] = str(self.late_days)
         if self.anonymous_reads is not None:
             env["TIERSCOPE_ANONYMOUS_READS"] = str(self.anonymous_reads).lower()
         if self.account.drops:

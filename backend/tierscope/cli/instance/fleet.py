@@ -1,4 +1,4 @@
-"""The demo's fleet: simulated hosts replayed from recordings, a day of it at once and then live."""
+"""The demo's fleet: the hosts of the twin, whose truth is known; history at once and then live."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from tierscope.cli.base.instance import Instance
 from tierscope.cli.instance.agent import AgentFiles, provide_join_token
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.service import ServiceProcess
+from tierscope.core.settings import Settings
 
-HOSTS = 50
+HOSTS = 24
+"""As many as the twin's default laws name."""
 _COMPLETE = re.compile(r"history of \d+ hosts is complete")
 _PACKAGE = Path(tierscope.__file__).resolve().parent
 
@@ -47,7 +49,7 @@ class FleetLog:
         return lines
 
 
-def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog, history_hours: int) -> ServiceProcess:
+def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog, settings: Settings) -> ServiceProcess:
     """Return the fleet. It counts as healthy once its history is loaded. Started again it goes on with its hosts."""
     files = AgentFiles(instance.places.agent_state)
     remembered = files.state_dir / "fleet.json"
@@ -58,9 +60,9 @@ def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog, his
             *("--server", url),
             *("--state-dir", str(files.state_dir)),
             *("--join-token-file", str(files.join_token)),
-            *("--spec", str(fleet_spec())),
-            *("--hosts", str(HOSTS)),
-            *("--hours", str(history_hours)),
+            "--twin",
+            *("--hours", str(settings.demo_hours)),
+            *("--older-days", str(settings.demo_older_days)),
         ],
         log=log.path,
         prepare=lambda: provide_join_token(instance, files, enrolled=remembered, uses=HOSTS, origin="simulated"),

@@ -17,7 +17,7 @@ from tierscope.cli.base.source_tree import AgentBuild, find_agent, shipped_agent
 from tierscope.cli.instance.agent import make_agent
 from tierscope.cli.instance.claim import find_port, hold_lock
 from tierscope.cli.instance.components import ConfiguredServer, Runtime, make_api, make_worker, write_heat_pids
-from tierscope.cli.instance.fleet import FleetLog, fleet_spec, make_fleet
+from tierscope.cli.instance.fleet import FleetLog, make_fleet
 from tierscope.cli.instance.reach import check_settings_readable
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -118,8 +118,6 @@ class InstanceRun:
         return sending and (self.fleet_log is None or self.fleet_log.loaded)
 
     def _bring_up(self) -> None:
-        if self.instance.demo:
-            fleet_spec()  # says at once where the recordings are missing
         start_copying()
         self.state.url = f"http://127.0.0.1:{find_port(self.options.port)}"
         check_settings_readable(self.settings, self.account)
@@ -130,7 +128,9 @@ class InstanceRun:
             self.say(line)
         self._start_queue()
         url = self.state.url
-        runtime = Runtime(self.instance, program, self.account, self.queue_url, url, self.anonymous_reads)
+        runtime = Runtime(
+            self.instance, program, self.account, self.queue_url, url, self.anonymous_reads, self.late_days
+        )
         self.supervisor.add("api", make_api(runtime))
         self.supervisor.add("worker", make_worker(runtime))
         self._await_service()
@@ -144,6 +144,13 @@ class InstanceRun:
     def anonymous_reads(self) -> bool | None:
         """Whether reading needs no login: as set; in a demonstration it does not, because its data is simulated."""
         return True if self.instance.demo and self.settings.anonymous_reads is None else self.settings.anonymous_reads
+
+    @property
+    def late_days(self) -> int | None:
+        """How old accepted points may be: a demonstration's history is sent when it starts; None as set."""
+        if not self.instance.demo:
+            return None
+        return self.settings.demo_older_days + self.settings.demo_hours // 24 + 2
 
     def _start_database(self) -> None:
         configured = None if self.instance.demo else self.settings.resolve_database_url()
@@ -230,8 +237,7 @@ class InstanceRun:
             self.supervisor.add(name, make_agent(self.instance, binary, self.state.url), patient=True)
         else:
             self.fleet_log = FleetLog.at_end_of(self.instance.places.logs / "fleet.log")
-            hours = self.settings.demo_hours
-            fleet = make_fleet(self.instance, binary, self.state.url, log=self.fleet_log, history_hours=hours)
+            fleet = make_fleet(self.instance, binary, self.state.url, log=self.fleet_log, settings=self.settings)
             self.supervisor.add(name, fleet, patient=True)
         self.say(f"{name}: started")
 

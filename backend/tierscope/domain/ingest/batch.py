@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.buckets import DAY_US
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.heat.rows import Method
 
@@ -224,3 +225,13 @@ class Batch:
     page_samples: tuple[PageSample, ...]
     self_report: SelfReport | None
     inflated_bytes: int
+
+    def day_starts_us(self) -> set[int]:
+        """The days, by their first microsecond, in which its points end."""
+        ends = [block.end_wall_ns for block in (*self.counters, *self.heat)]
+        ends += [np.array([part.end_wall_ns]) for part in (*self.gaps, *self.tile_columns, *self.page_samples)]
+        ends += [np.array([epoch.start_wall_ns]) for epoch in self.tile_epochs]
+        if self.self_report is not None:
+            ends.append(np.array([self.self_report.end_wall_ns]))
+        times_us = np.concatenate(ends) // 1000 if ends else np.zeros(0, np.int64)
+        return set(np.unique(times_us // DAY_US * DAY_US).tolist())

@@ -29,7 +29,8 @@ from tierscope.core.errors import (
 )
 from tierscope.core.settings import Limits
 from tierscope.domain.ingest.arrival import ArrivalRules, Clocks
-from tierscope.storage.base.partitions import ensure_usual_partitions
+from tierscope.storage.base.binary import from_us
+from tierscope.storage.base.partitions import BEHIND_DAYS, ensure_partitions, ensure_usual_partitions
 from tierscope.storage.fleet.agent_versions import note_refused
 from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.storage.ingest import Incoming, Outcome, PurgedServiceError, Registry, Stored, StoreLimits, store_group
@@ -112,6 +113,7 @@ class Ingest:
         self._senders = Senders()
         self._stopping = False
         self._partitions_for: date | None = None
+        self._older_days: set[datetime] = set()
         self._refused: dict[int, datetime] = {}
         self._decoders = ThreadPoolExecutor(DECODE_THREADS, thread_name_prefix="ingest-decode")
         self._writer = threading.Thread(target=self._write_groups, name="ingest-write", daemon=True)
@@ -279,21 +281,34 @@ class Ingest:
             return self._commit(items)
 
     def _commit(self, items: list[Incoming]) -> list[Outcome]:
-        self._ensure_partitions()
+        self._ensure_partitions(items)
         self._registry.prepare(items)
         with self.meters.commit(len(items)), self._database.write() as transaction:
             outcomes = store_group(transaction, items, registry=self._registry, limits=self._store_limits)
         self._registry.committed()
         return outcomes
 
-    def _ensure_partitions(self) -> None:
-        """Once a day: the days of the accept window have their partitions before a row needs them."""
+    def _ensure_partitions(self, items: list[Incoming]) -> None:
+        """The days of the accept window have their partitions before a row needs them: the usual ones once a day.
+
+        Where older points than usual are accepted, their days get theirs when the first of them comes.
+        """
         now = self._clock()
-        if self._partitions_for == now.date():
+        if self._partitions_for != now.date():
+            with self._database.write() as transaction:
+                ensure_usual_partitions(transaction, now)
+            self._partitions_for, self._older_days = now.date(), set()
+        usual = now - timedelta(days=BEHIND_DAYS)
+        oldest = now - timedelta(days=self._limits.late_days)
+        if oldest >= usual:
             return
-        with self._database.write() as transaction:
-            ensure_usual_partitions(transaction, now)
-        self._partitions_for = now.date()
+        starts = {from_us(start_us) for item in items for start_us in item.batch.day_starts_us()}
+        days = {day for day in starts if oldest - timedelta(days=1) <= day < usual} - self._older_days
+        if days:
+            with self._database.write() as transaction:
+                for day in sorted(days):
+                    ensure_partitions(transaction, day, day)
+            self._older_days |= days
 
 
 def _incoming(host: HostIdentity, decoded: Decoded, arrival: datetime, sent: SentClocks | None) -> Incoming:

@@ -141,6 +141,11 @@ impl Host {
         self.slow.as_ref().is_some_and(|slow| slow.is_lower_tier)
     }
 
+    /// Begins later than the laws' clock says: sizes, load and incidents are those after so many intervals.
+    pub fn begin_at(&mut self, intervals: u32) {
+        self.steps = intervals;
+    }
+
     /// Lets one interval go by.
     pub fn step(&mut self, laws: &Laws) -> HostInterval {
         let interval_s = laws.clock.interval_s;
@@ -208,7 +213,7 @@ impl Host {
             .zip(&conditions.services)
             .map(|(service, own)| service.started_h(hours, own))
             .collect();
-        let is_first = self.steps == 0;
+        let is_first = self.populations.iter().all(Population::is_empty);
         let restarted = started
             .iter()
             .zip(&self.started_h)

@@ -7,7 +7,7 @@ export function SimulatedBanner() {
     <div className={classes.banner} role="note" data-testid="simulated-banner">
       <IconFlask size={15} aria-hidden />
       <span>
-        <strong>Simulated data.</strong> This fleet is replayed from recordings; no host or service here is real.
+        <strong>Simulated data.</strong> No host or service of this fleet is real.
       </span>
     </div>
   )

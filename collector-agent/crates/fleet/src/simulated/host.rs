@@ -12,6 +12,11 @@ use crate::simulated::seeds::mix;
 /// The simulated hosts have been up for a week when their history begins.
 const UPTIME_MINUTES: i64 = 7 * 24 * 60;
 
+/// Minutes per batch of history.
+const BATCH_MINUTES: i64 = 120;
+/// The same where it is told by the hour.
+const OLDER_BATCH_MINUTES: i64 = 4 * 24 * 60;
+
 /// One simulated host.
 #[derive(Debug)]
 pub(crate) struct SimHost {
@@ -22,9 +27,12 @@ pub(crate) struct SimHost {
     minutes: Box<dyn Minutes>,
     /// The next minute to give, since the Unix epoch.
     minute: i64,
-    booted_minute: i64,
+    /// Before this minute little is told.
+    detailed_from: i64,
+    /// When it booted, and as what, in order.
+    boots: Vec<(i64, Arc<str>)>,
     stream_id: [u8; 16],
-    boot_id: Arc<str>,
+    seed: u64,
     seq: u64,
     sealer: Sealer,
 }
@@ -34,24 +42,36 @@ impl SimHost {
     pub(crate) fn new(name: String, inventory: Inventory, minutes: Box<dyn Minutes>, seed: u64) -> Self {
         Self {
             stream_id: stream_id(seed),
-            boot_id: Arc::from(format!("simulated-{seed:016x}")),
+            seed,
             name,
             inventory,
             minutes,
             host_id: String::new(),
             credential: String::new(),
             minute: 0,
-            booted_minute: 0,
+            detailed_from: 0,
+            boots: Vec::new(),
             seq: 0,
             sealer: Sealer::default(),
         }
     }
 
-    /// Sets the minute with which its history begins.
-    pub(crate) fn start_at(&mut self, minute: i64) {
+    /// Sets the minute with which its history begins. What is older than `detailed_from` is told in less detail; where
+    /// there is such history, the host boots anew after it.
+    pub(crate) fn start_at(&mut self, minute: i64, detailed_from: i64) {
         self.minute = minute;
-        self.booted_minute = minute - UPTIME_MINUTES;
-        self.minutes.start_at(minute);
+        self.detailed_from = detailed_from;
+        let boot = |minute: i64, number: u32| {
+            (
+                minute,
+                Arc::from(format!("simulated-{:016x}-{number}", self.seed)),
+            )
+        };
+        self.boots = vec![boot(minute - UPTIME_MINUTES, 1)];
+        if detailed_from > minute {
+            self.boots.push(boot(detailed_from - 1, 2));
+        }
+        self.minutes.start_at(minute, detailed_from);
     }
 
     /// Passes over the minutes before `minute`; never goes back.
@@ -66,6 +86,16 @@ impl SimHost {
         self.minute
     }
 
+    /// Where the next batch of history ends at the latest: far below the size limits for hosts of usual width; the sealer
+    /// splits what is not.
+    pub(crate) fn batch_end(&self) -> i64 {
+        if self.minute < self.detailed_from {
+            (self.minute + OLDER_BATCH_MINUTES).min(self.detailed_from)
+        } else {
+            self.minute + BATCH_MINUTES
+        }
+    }
+
     /// Gives the minutes from its next one up to `end` (exclusive) as sealed batches.
     pub(crate) fn seal_until(&mut self, end: i64) -> Result<Vec<Sealed>, WireError> {
         let mut content = Content::default();
@@ -75,27 +105,40 @@ impl SimHost {
         while self.minute < end {
             self.add_minute(&mut content);
         }
+        let last = self.minute - 1;
+        let (booted, boot_id) = self.boot(last);
         let header = Header {
             host_id: self.host_id.clone(),
             stream_id: self.stream_id,
             seq: self.seq,
-            boot_id: self.boot_id.to_string(),
-            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            boot_id: boot_id.to_string(),
+            agent_version: self
+                .minutes
+                .agent_version()
+                .unwrap_or(env!("CARGO_PKG_VERSION"))
+                .to_owned(),
             origin: Origin::Simulated,
-            sealed_wall_ns: (self.minute - 1) * MINUTE_NS,
-            sealed_boottime_ns: Some((self.minute - 1 - self.booted_minute) * MINUTE_NS),
+            sealed_wall_ns: last * MINUTE_NS,
+            sealed_boottime_ns: Some((last - booted) * MINUTE_NS),
         };
         let sealed = self.sealer.seal(content, &header)?;
         self.seq += sealed.len() as u64;
         Ok(sealed)
     }
 
+    /// When it had booted at a minute, and as what.
+    fn boot(&self, minute: i64) -> (i64, Arc<str>) {
+        let boot = self.boots.iter().rfind(|(begin, _)| *begin < minute);
+        boot.map_or_else(|| (minute, Arc::from("simulated")), Clone::clone)
+    }
+
     fn add_minute(&mut self, content: &mut Content) {
+        let (booted, boot_id) = self.boot(self.minute);
         let end = IntervalEnd {
             wall_ns: self.minute * MINUTE_NS,
-            boottime_ns: Some((self.minute - self.booted_minute) * MINUTE_NS),
+            boottime_ns: Some((self.minute - booted) * MINUTE_NS),
         };
-        self.minutes.add(content, end, &self.boot_id);
+        self.minutes.add(content, end, &boot_id);
         self.minute += 1;
     }
 }

@@ -11,14 +11,19 @@ pub(crate) const MINUTE_NS: i64 = 60_000_000_000;
 
 /// What a host would have sent, one minute after the other.
 pub(crate) trait Minutes: Debug + Send {
-    /// Begins with a minute, counted since the Unix epoch.
-    fn start_at(&mut self, minute: i64);
+    /// Begins with a minute, counted since the Unix epoch. Before `detailed_from` little is told.
+    fn start_at(&mut self, minute: i64, detailed_from: i64);
 
     /// Passes over minutes.
     fn skip(&mut self, minutes: u64);
 
     /// Adds the next minute, which ends at `end`.
     fn add(&mut self, content: &mut Content, end: IntervalEnd, boot_id: &Arc<str>);
+
+    /// The version of the agent after the last minute, where it is not that of this program.
+    fn agent_version(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Adds everything that a fold gave.

@@ -11,12 +11,10 @@
 //! - [`trace`] holds one page trace, folded anew for each host that measures heat.
 //! - [`looped_heat`] holds one page trace folded once, where many hosts share it.
 //! - [`workload_mix`] draws the hosts of recordings.
-//! - [`enrol`], [`backfill`], [`live`] move it over the wire; [`report`] counts; [`saved`] lets it go on later.
+//! - [`enrol`] and [`turns`] move it over the wire; [`report`] counts; [`saved`] lets it go on later.
 
-mod backfill;
 mod enrol;
 mod host;
-mod live;
 mod looped_heat;
 mod looped_recording;
 mod minutes;
@@ -28,6 +26,7 @@ mod seeds;
 mod sender;
 mod spec;
 mod trace;
+mod turns;
 mod twin;
 mod workload_mix;
 
@@ -45,6 +44,7 @@ use crate::recording::ReadRecording;
 use crate::simulated::progress::Progress;
 use crate::simulated::report::Report;
 use crate::simulated::saved::Saved;
+use crate::simulated::turns::Until;
 
 /// Sends recordings as a simulated fleet.
 #[derive(Debug, Args)]
@@ -74,8 +74,11 @@ pub struct FleetArgs {
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     hosts: u32,
     /// Hours of history to load at once; 0 for none.
-    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=160))]
+    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=1440))]
     hours: u32,
+    /// Days of history before that: counters of the twin by the hour, without heat.
+    #[arg(long, default_value_t = 0, requires = "twin", value_parser = clap::value_parser!(u32).range(0..=365))]
+    older_days: u32,
     /// Minutes to send live after that; without it, until ended.
     #[arg(long)]
     minutes: Option<u32>,
@@ -114,8 +117,6 @@ struct Stage {
     saved: Saved,
     /// Called after each batch that the service has taken.
     note_delivery: Option<DeliveryNote>,
-    /// A batch that cannot be delivered is counted, and the run goes on.
-    goes_on: bool,
 }
 
 impl Stage {
@@ -137,8 +138,8 @@ pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenSta
         Some(spec) => replayed(args, spec, read_recording, &progress)?,
         None => twins(args, &progress)?,
     };
-    let next_minute = live::this_minute()?;
-    let saved = gather(args, &settings, &mut hosts, next_minute)?;
+    let now = turns::this_minute()?;
+    let saved = gather(args, &settings, &mut hosts, now)?;
     progress.say(&format!("{} simulated hosts enrolled", hosts.len()));
     let stage = Stage {
         settings,
@@ -150,17 +151,29 @@ pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenSta
             .state_dir
             .as_deref()
             .map(|directory| open_status(directory, &args.server)),
-        goes_on: args.minutes.is_some(),
     };
-    backfill::load(&stage, &mut hosts, next_minute)?;
-    stage.saved.flush()?;
-    stage.progress.say(&format!(
-        "history of {} hosts is complete, sending live",
-        hosts.len()
-    ));
-    live::send(&stage, hosts, args.minutes)?;
+    match args.minutes {
+        None => drop(turns::send(&stage, hosts, Until::Ended)?),
+        Some(minutes) => send_for(&stage, hosts, now, minutes)?,
+    }
     stage.saved.flush()?;
     stage.report.finish(args.json)
+}
+
+/// Sends the history, then whole minutes live from the next one on; what hosts would have sent between is left out.
+fn send_for(stage: &Stage, hosts: Vec<host::SimHost>, now: i64, minutes: u32) -> anyhow::Result<()> {
+    let mut hosts = turns::send(stage, hosts, Until::History(now))?;
+    stage.saved.flush()?;
+    if minutes > 0 {
+        let first = turns::this_minute()? + 1;
+        for host in &mut hosts {
+            host.skip_to(first);
+        }
+        turns::await_minute(first)?;
+        stage.report.start_live();
+        turns::send(stage, hosts, Until::Minute(first + i64::from(minutes)))?;
+    }
+    Ok(())
 }
 
 fn replayed(
@@ -197,7 +210,7 @@ fn gather(
         && let Some(saved) = Saved::resume(path, args.seed, hosts)?
     {
         // What is older than the history that was asked for stays a gap: the demo was off.
-        let earliest = now - i64::from(args.hours) * 60;
+        let earliest = now - older_minutes(args) - i64::from(args.hours) * 60;
         for host in hosts {
             host.skip_to(earliest);
         }
@@ -205,11 +218,16 @@ fn gather(
     }
     let token = credential::read_join_token(&args.join_token_file)?;
     enrol::enrol(settings, &token, hosts, args.connections as usize)?;
-    let first_minute = now - i64::from(args.hours) * 60;
+    let detailed_from = now - i64::from(args.hours) * 60;
+    let first_minute = detailed_from - older_minutes(args);
     for host in &mut *hosts {
-        host.start_at(first_minute);
+        host.start_at(first_minute, detailed_from);
     }
-    Saved::new(path, args.seed, first_minute, hosts)
+    Saved::new(path, args.seed, (first_minute, detailed_from), hosts)
+}
+
+fn older_minutes(args: &FleetArgs) -> i64 {
+    i64::from(args.older_days) * 24 * 60
 }
 
 fn connection(args: &FleetArgs) -> anyhow::Result<Settings> {

@@ -41,8 +41,8 @@ impl Recorded {
 }
 
 impl Minutes for Recorded {
-    /// A recording knows no time of day.
-    fn start_at(&mut self, _minute: i64) {}
+    /// A recording knows no time of day, and is as detailed everywhere.
+    fn start_at(&mut self, _minute: i64, _detailed_from: i64) {}
 
     fn skip(&mut self, minutes: u64) {
         self.step += minutes;

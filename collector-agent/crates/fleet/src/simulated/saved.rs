@@ -22,6 +22,7 @@ const WRITE_EVERY: Duration = Duration::from_secs(2);
 struct Document {
     seed: u64,
     first_minute: i64,
+    detailed_from: i64,
     hosts: Vec<Member>,
 }
 
@@ -45,7 +46,7 @@ impl Saved {
     pub(crate) fn new(
         path: Option<PathBuf>,
         seed: u64,
-        first_minute: i64,
+        (first_minute, detailed_from): (i64, i64),
         hosts: &[SimHost],
     ) -> anyhow::Result<Self> {
         let hosts = hosts
@@ -59,6 +60,7 @@ impl Saved {
         let document = Document {
             seed,
             first_minute,
+            detailed_from,
             hosts,
         };
         if let Some(path) = &path {
@@ -90,7 +92,7 @@ impl Saved {
         for (host, member) in hosts.iter_mut().zip(&document.hosts) {
             host.host_id.clone_from(&member.host_id);
             host.credential.clone_from(&member.credential);
-            host.start_at(document.first_minute);
+            host.start_at(document.first_minute, document.detailed_from);
             host.skip_to(member.sent_until);
         }
         Ok(Some(Self {

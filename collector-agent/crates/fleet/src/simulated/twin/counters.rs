@@ -5,6 +5,12 @@ use tierscope_twin::counters::{CgroupReading, Reading, Values};
 use tierscope_twin::host::{Host, HostInterval, ServiceInterval};
 use tierscope_twin::pressure::Pressure;
 
+use crate::simulated::twin::work::Work;
+
+/// Ticks per second of `/proc/stat`.
+const USER_HZ: f64 = 100.0;
+/// Of a processor of the twin, which has no frequency of its own.
+const CYCLES_PER_S: f64 = 2.5e9;
 /// Bytes of the unit in which `meminfo` is printed.
 const KIB: u64 = 1024;
 
@@ -31,12 +37,15 @@ impl Keyed {
 }
 
 /// What an agent reads on the host at the end of an interval.
-pub(super) fn read(host: &Host, interval: &HostInterval) -> Vec<(Key, Option<i64>)> {
+pub(super) fn read(host: &Host, interval: &HostInterval, work: &Work) -> Vec<(Key, Option<i64>)> {
     let reading = tierscope_twin::counters::read(host, &interval.conditions.settings);
     let mut keyed = Keyed::default();
     put_host(&mut keyed, &reading);
-    for (cgroup, own) in reading.cgroups.iter().zip(&interval.services) {
+    put_work(&mut keyed, work);
+    for ((cgroup, own), busy_s) in reading.cgroups.iter().zip(&interval.services).zip(&work.busy_s) {
         put_service(&mut keyed, cgroup, own);
+        let scope = Scope::Service(cgroup.service.clone());
+        keyed.put(&scope, "cpu.stat", "usage_usec", (busy_s * 1e6) as u64);
     }
     keyed
         .0
@@ -55,6 +64,29 @@ fn put_host(keyed: &mut Keyed, reading: &Reading) {
         keyed.put_all(&scope, "numastat", &node.numastat, 1);
         let zone = Scope::Zone(number, node.zone.to_owned());
         keyed.put_all(&zone, "zoneinfo", &node.zoneinfo, 1);
+    }
+}
+
+/// What processors and memory controllers count.
+fn put_work(keyed: &mut Keyed, work: &Work) {
+    let ticks = |seconds: f64| (seconds * USER_HZ) as u64;
+    let busy_s: f64 = work.busy_s.iter().sum();
+    keyed.put(&Scope::Host, "stat", "cpu_user", ticks(busy_s));
+    keyed.put(&Scope::Host, "stat", "cpu_system", 0);
+    keyed.put(&Scope::Host, "stat", "cpu_steal", 0);
+    keyed.put(&Scope::Host, "stat", "cpu_iowait", 0);
+    keyed.put(&Scope::Host, "stat", "cpu_idle", ticks(work.processor_s - busy_s));
+    let cycles = |seconds: f64| (seconds * CYCLES_PER_S) as u64;
+    keyed.put(&Scope::Host, "memory_stall", "cycles", cycles(busy_s));
+    keyed.put(
+        &Scope::Host,
+        "memory_stall",
+        "stall_cycles",
+        cycles(work.stalled_s),
+    );
+    for ([read, written], number) in work.node_bytes.iter().zip(0_u32..) {
+        keyed.put(&Scope::Node(number), "uncore", "read_bytes", *read as u64);
+        keyed.put(&Scope::Node(number), "uncore", "write_bytes", *written as u64);
     }
 }
 

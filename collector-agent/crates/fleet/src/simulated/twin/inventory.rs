@@ -1,6 +1,8 @@
 //! What the agent of a twin's host says of its hardware, kernel, settings and services.
 
-use tierscope_sample::inventory::{Collector, Inventory, Knob, Node, Service, SwapDevice, Tier};
+use tierscope_sample::inventory::{
+    BenchFigure, Collector, Inventory, Knob, LoadedPoint, Node, NodeBench, Service, SwapDevice, Tier,
+};
 use tierscope_twin::host::Host;
 use tierscope_twin::laws::{Dialect, GIB, HostLaw, Laws, MemoryLaw, Settings};
 use tierscope_twin::service::HostService;
@@ -41,6 +43,7 @@ pub(crate) fn inventory(host: &Host, laws: &Laws) -> Inventory {
         ],
         labels_complete: true,
         interval_seconds: 60,
+        benches: benches(law, laws),
         ..Inventory::default()
     }
 }
@@ -73,6 +76,58 @@ fn nodes(law: &HostLaw, laws: &Laws) -> (Vec<Node>, Vec<Tier>) {
             .collect();
     }
     (nodes, tiers)
+}
+
+/// What the agent's bench would have measured when the host was idle, from the processors of the first node.
+fn benches(law: &HostLaw, laws: &Laws) -> Vec<NodeBench> {
+    let slow = law.slow.as_ref().map(|slow| slow.memory.as_str());
+    std::iter::once("dram")
+        .chain(slow)
+        .zip(0_u32..)
+        .map(|(name, node)| bench(&laws.memory[name], node))
+        .collect()
+}
+
+fn bench(memory: &MemoryLaw, memory_node: u32) -> NodeBench {
+    let bytes_per_s = memory.bandwidth_gb_per_s * 1e9;
+    let figure = |name: &str, unit: &str, median: f64| BenchFigure {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        threads: 1,
+        median,
+        p10: median,
+        p90: median,
+        repetitions: 1,
+        ..BenchFigure::default()
+    };
+    NodeBench {
+        cpu_node: 0,
+        memory_node,
+        figures: vec![
+            figure("idle_latency", "ns", memory.latency_ns),
+            figure("mixed_bandwidth", "bytes_per_s", bytes_per_s),
+        ],
+        loaded: memory
+            .loaded
+            .iter()
+            .filter(|(utilisation, _)| *utilisation > 0.0)
+            .map(|(utilisation, factor)| {
+                let latency_ns = memory.latency_ns * factor;
+                LoadedPoint {
+                    bandwidth_bytes_per_s: utilisation * bytes_per_s,
+                    latency_ns,
+                    threads: 1,
+                    utilisation_ratio: *utilisation,
+                    latency_p10_ns: latency_ns,
+                    latency_p90_ns: latency_ns,
+                    repetitions: 1,
+                    ..LoadedPoint::default()
+                }
+            })
+            .collect(),
+        method: "simulated".to_owned(),
+        ..NodeBench::default()
+    }
 }
 
 /// What the memory of a second node is to its kernel.

@@ -1,18 +1,21 @@
 //! A host of the twin as its agent would see it: what cannot be seen from such a host is not sent.
 //!
 //! Memory is what the twin places; activity is what a random panel of its pages shows, folded as agents fold it;
-//! counters are those that the host's kernel prints.
+//! counters are those that the host's kernel prints; [`work`] is what its processors and memory controllers count.
+//!
+//! Older history is told by the hour, without heat, by a host of the same laws in longer steps and with larger pages.
 
 mod counters;
 mod inventory;
 mod panel;
+mod work;
 
 use std::sync::Arc;
 
 use tierscope_sample::counters::CounterSample;
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::inventory::Inventory;
-use tierscope_twin::host::Host;
+use tierscope_twin::host::{Host, HostInterval};
 use tierscope_twin::laws::Laws;
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
@@ -20,16 +23,31 @@ use crate::simulated::host::SimHost;
 use crate::simulated::minutes::{MINUTE_NS, Minutes, add_folded};
 use crate::simulated::seeds::mix;
 use panel::Panels;
+use work::Work;
+
+/// Older history is read once an hour.
+const OLDER_MINUTES: i64 = 60;
+/// A step of the twin there.
+const COARSE_STEP_MINUTES: i64 = 10;
+/// What a page of the twin stands for there.
+const COARSE_UNIT_BYTES: u64 = 1 << 30;
 
 /// A host of the twin, one minute after the other.
 #[derive(Debug)]
 pub(crate) struct TwinHost {
     laws: Laws,
+    /// The laws of older history: the same ones in longer steps and with larger pages.
+    coarse_laws: Laws,
     index: usize,
     seed: u64,
     host: Host,
+    work: Work,
+    last: Option<HostInterval>,
     panels: Panels,
     layouts: LayoutCache,
+    /// The next minute since the laws' clock began, and the first one that is told in detail.
+    minute: i64,
+    detailed_from: i64,
 }
 
 impl TwinHost {
@@ -39,10 +57,15 @@ impl TwinHost {
         Self {
             panels: Panels::new(&host, &laws, seed, every),
             host,
+            coarse_laws: coarse(&laws),
             laws,
             index,
             seed,
+            work: Work::default(),
+            last: None,
             layouts: LayoutCache::default(),
+            minute: 0,
+            detailed_from: 0,
         }
     }
 
@@ -52,39 +75,106 @@ impl TwinHost {
     }
 }
 
+impl TwinHost {
+    fn is_detailed(&self) -> bool {
+        self.minute >= self.detailed_from
+    }
+
+    fn laws_now(&self) -> &Laws {
+        if self.is_detailed() {
+            &self.laws
+        } else {
+            &self.coarse_laws
+        }
+    }
+
+    /// The host as it is at the next minute, after its warm-up.
+    fn begin(&mut self) {
+        let mut host = Host::new(self.laws_now(), self.index, self.seed);
+        let step_minutes = if self.is_detailed() {
+            1
+        } else {
+            COARSE_STEP_MINUTES
+        };
+        host.begin_at((self.minute / step_minutes).unsigned_abs() as u32);
+        for _ in 0..self.laws.clock.warm_up_intervals {
+            host.step(self.laws_now());
+        }
+        (self.host, self.work) = (host, Work::default());
+    }
+
+    /// Lets a minute go by.
+    fn step(&mut self) {
+        if self.minute == self.detailed_from && self.minute > 0 {
+            self.begin();
+        }
+        let laws = if self.is_detailed() {
+            &self.laws
+        } else {
+            &self.coarse_laws
+        };
+        if self.is_detailed() || self.minute % COARSE_STEP_MINUTES == 0 {
+            let interval = self.host.step(laws);
+            self.work.add(laws, &self.host, &interval);
+            self.last = Some(interval);
+        }
+        self.minute += 1;
+    }
+}
+
 impl Minutes for TwinHost {
     /// Lets the twin's time begin with a minute since the Unix epoch, after its warm-up.
-    fn start_at(&mut self, minute: i64) {
+    fn start_at(&mut self, minute: i64, detailed_from: i64) {
         self.laws.clock.start_unix_s = (minute * 60).unsigned_abs();
-        self.host = Host::new(&self.laws, self.index, self.seed);
-        for _ in 0..self.laws.clock.warm_up_intervals {
-            self.host.step(&self.laws);
-        }
+        self.coarse_laws = coarse(&self.laws);
+        self.minute = 0;
+        self.detailed_from = (detailed_from - minute).max(0);
+        self.begin();
     }
 
     /// Passes over minutes: time goes by, and nobody looks.
     fn skip(&mut self, minutes: u64) {
         for _ in 0..minutes {
-            self.host.step(&self.laws);
+            self.step();
             self.panels.miss();
         }
     }
 
     /// Adds what the agent reads at the end of the next minute.
     fn add(&mut self, content: &mut Content, end: IntervalEnd, boot_id: &Arc<str>) {
-        let interval = self.host.step(&self.laws);
-        let values = counters::read(&self.host, &interval);
+        let is_detailed = self.is_detailed();
+        self.step();
+        let Some(interval) = &self.last else { return };
+        let is_told = is_detailed || self.minute % OLDER_MINUTES == 0;
+        if !is_told || interval.conditions.agent.is_silent {
+            return;
+        }
         let sample = CounterSample {
             end_wall_ns: end.wall_ns,
             end_boottime_ns: end.boottime_ns,
             boot_id: Arc::clone(boot_id),
-            values,
+            values: counters::read(&self.host, interval, &self.work),
         };
         content.counters.push(CounterRow::new(&sample, &mut self.layouts));
-        for folded in self.panels.look(&self.host, end) {
-            add_folded(content, folded);
+        if is_detailed {
+            for folded in self.panels.look(&self.host, end) {
+                add_folded(content, folded);
+            }
         }
     }
+
+    fn agent_version(&self) -> Option<&str> {
+        let last = self.last.as_ref()?;
+        last.conditions.agent.version.as_deref()
+    }
+}
+
+/// The same laws in longer steps and with larger pages.
+fn coarse(laws: &Laws) -> Laws {
+    let mut coarse = laws.clone();
+    coarse.clock.interval_s = COARSE_STEP_MINUTES as f64 * 60.0;
+    coarse.page.unit_bytes = laws.page.unit_bytes.max(COARSE_UNIT_BYTES);
+    coarse
 }
 
 /// Refuses laws whose intervals are no minutes.
@@ -117,6 +207,7 @@ pub(crate) fn populate(laws: &Laws, seed: u64, every: u64) -> anyhow::Result<Vec
 mod tests {
     use super::*;
     use tierscope_sample::heat::PageKind;
+    use tierscope_twin::laws::{Change, IncidentLaw};
 
     const FIRST_MINUTE: i64 = 29_460_000;
 
@@ -156,7 +247,7 @@ mod tests {
     fn heat_and_counters_speak_of_one_memory() {
         let (laws, index) = small();
         let mut host = TwinHost::new(laws, index, 7, 1);
-        host.start_at(FIRST_MINUTE);
+        host.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let sent = minutes(&mut host, FIRST_MINUTE, 3);
         let last = &sent[2];
         let service = last.heat[0].service.to_string();
@@ -178,13 +269,83 @@ mod tests {
     fn a_fleet_that_goes_on_sends_what_it_would_have_sent() {
         let (laws, index) = small();
         let mut without_rest = TwinHost::new(laws.clone(), index, 7, 4);
-        without_rest.start_at(FIRST_MINUTE);
+        without_rest.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let sent = minutes(&mut without_rest, FIRST_MINUTE, 4);
         let mut resumed = TwinHost::new(laws, index, 7, 4);
-        resumed.start_at(FIRST_MINUTE);
+        resumed.start_at(FIRST_MINUTE, FIRST_MINUTE);
         resumed.skip(3);
         let later = minutes(&mut resumed, FIRST_MINUTE + 3, 1);
         assert_eq!(later[0].counters[0].values, sent[3].counters[0].values);
+    }
+
+    #[test]
+    fn older_history_has_counters_by_the_hour_and_joins_what_follows() {
+        let (laws, index) = small();
+        let from = FIRST_MINUTE - 120;
+        let mut host = TwinHost::new(laws.clone(), index, 7, 4);
+        host.start_at(from, FIRST_MINUTE);
+        let older = minutes(&mut host, from, 120);
+        let told: Vec<_> = older
+            .iter()
+            .filter(|content| !content.counters.is_empty())
+            .collect();
+        assert_eq!(told.len(), 2);
+        assert!(older.iter().all(|content| content.heat.is_empty()));
+        let later = minutes(&mut host, FIRST_MINUTE, 1);
+        assert!(!later[0].heat.is_empty());
+        let name = format!("service:{}|memory.current|current", later[0].heat[0].service);
+        let (before, after) = (value(told[1], &name) as f64, value(&later[0], &name) as f64);
+        // The memory of the service goes on where it was, to a few of the larger pages.
+        assert!((after / before - 1.0).abs() < 0.1, "{before} and {after}");
+        // What a processor counts begins anew, as after a boot.
+        let busy = |content: &Content| value(content, "host|stat|cpu_user");
+        assert!(0 < busy(&later[0]) && busy(&later[0]) < busy(told[1]));
+    }
+
+    #[test]
+    fn processors_and_nodes_count_what_services_did() {
+        let (laws, index) = small();
+        let cpus = f64::from(laws.hosts[index].cpus);
+        let mut host = TwinHost::new(laws, index, 7, 4);
+        host.start_at(FIRST_MINUTE, FIRST_MINUTE);
+        let sent = minutes(&mut host, FIRST_MINUTE, 2);
+        let [busy, idle] =
+            ["cpu_user", "cpu_idle"].map(|name| value(&sent[1], &format!("host|stat|{name}")) as f64);
+        assert!((busy + idle - cpus * 100.0 * 120.0).abs() <= 2.0);
+        let read = |at: usize| value(&sent[at], "node:0|uncore|read_bytes");
+        assert!(0 < read(0) && read(0) < read(1));
+        let stalled = value(&sent[1], "host|memory_stall|stall_cycles");
+        assert!(0 < stalled && stalled < value(&sent[1], "host|memory_stall|cycles"));
+    }
+
+    #[test]
+    fn a_silent_agent_sends_nothing_and_an_outdated_one_says_its_version() {
+        let (mut laws, index) = small();
+        let incident = |change: Change| IncidentLaw {
+            name: String::new(),
+            begin_h: 0.0,
+            end_h: 0.05,
+            hosts: vec![laws.hosts[index].name.clone()],
+            service: None,
+            controls: Vec::new(),
+            change,
+        };
+        let version = String::from("0.0.9");
+        laws.incidents = vec![
+            incident(Change::SilentAgent),
+            incident(Change::OutdatedAgent { version }),
+        ];
+        let mut host = TwinHost::new(laws, index, 7, 4);
+        host.start_at(FIRST_MINUTE, FIRST_MINUTE);
+        let silent = minutes(&mut host, FIRST_MINUTE, 3);
+        assert!(
+            silent
+                .iter()
+                .all(|content| content.counters.is_empty() && content.heat.is_empty())
+        );
+        assert_eq!(host.agent_version(), Some("0.0.9"));
+        assert!(!minutes(&mut host, FIRST_MINUTE + 3, 1)[0].heat.is_empty());
+        assert_eq!(host.agent_version(), None);
     }
 
     #[test]
