@@ -228,10 +228,12 @@ class Batch:
 
     def day_starts_us(self) -> set[int]:
         """The days, by their first microsecond, in which its points end."""
-        ends = [block.end_wall_ns for block in (*self.counters, *self.heat)]
-        ends += [np.array([part.end_wall_ns]) for part in (*self.gaps, *self.tile_columns, *self.page_samples)]
-        ends += [np.array([epoch.start_wall_ns]) for epoch in self.tile_epochs]
+        single = [part.end_wall_ns for part in self.gaps]
+        single += [part.end_wall_ns for part in self.tile_columns]
+        single += [part.end_wall_ns for part in self.page_samples]
+        single += [epoch.start_wall_ns for epoch in self.tile_epochs]
         if self.self_report is not None:
-            ends.append(np.array([self.self_report.end_wall_ns]))
-        times_us = np.concatenate(ends) // 1000 if ends else np.zeros(0, np.int64)
+            single.append(self.self_report.end_wall_ns)
+        blocks = [block.end_wall_ns for block in self.counters] + [block.end_wall_ns for block in self.heat]
+        times_us = np.concatenate([np.array(single, np.int64), *blocks]) // 1000
         return set(np.unique(times_us // DAY_US * DAY_US).tolist())

@@ -201,7 +201,16 @@ mod tests {
 
     #[test]
     fn levels_stay_and_leaks_end() {
-        let laws = laws();
+        let mut laws = laws();
+        laws.incidents.push(IncidentLaw {
+            name: "the guests grow".to_owned(),
+            begin_h: 0.0,
+            end_h: 1440.0,
+            hosts: Vec::new(),
+            service: Some("guests".to_owned()),
+            controls: Vec::new(),
+            change: Change::Growth { per_day: 0.01 },
+        });
         let service = |name: &str, hours: f64| at(&laws, host(&laws, name), hours).services[0].clone();
         assert!((service("queue-1", 10.0).leaked_gib - 12.0).abs() < 1e-9);
         assert!(service("queue-1", 20.0).leaked_gib.abs() < 1e-9);

@@ -40,6 +40,7 @@ pub struct Host {
     slow: Option<MemoryLaw>,
     /// Index of a population within its service; `None` for what has leaked.
     population_laws: Vec<Option<usize>>,
+    intervals_before: u32,
     control: PromotionControl,
     scan_passes: Vec<f64>,
     started_h: Vec<Option<f64>>,
@@ -120,6 +121,7 @@ impl Host {
             control: PromotionControl::default(),
             kswapd_left: [0; 2],
             steps: 0,
+            intervals_before: 0,
             law,
             services,
             memory,
@@ -141,15 +143,16 @@ impl Host {
         self.slow.as_ref().is_some_and(|slow| slow.is_lower_tier)
     }
 
-    /// Begins later than the laws' clock says: sizes, load and incidents are those after so many intervals.
-    pub fn begin_at(&mut self, intervals: u32) {
-        self.steps = intervals;
+    /// Begins so many intervals before the laws' clock, with the sizes and the load of that time.
+    pub fn begin_before(&mut self, intervals: u32) {
+        self.intervals_before = intervals;
     }
 
     /// Lets one interval go by.
     pub fn step(&mut self, laws: &Laws) -> HostInterval {
         let interval_s = laws.clock.interval_s;
-        let number = i64::from(self.steps) - i64::from(laws.clock.warm_up_intervals);
+        let before = i64::from(laws.clock.warm_up_intervals) + i64::from(self.intervals_before);
+        let number = i64::from(self.steps) - before;
         let now_s = number as f64 * interval_s;
         let conditions = conditions::at(laws, &self.law, now_s / 3600.0);
         self.memory
@@ -213,7 +216,7 @@ impl Host {
             .zip(&conditions.services)
             .map(|(service, own)| service.started_h(hours, own))
             .collect();
-        let is_first = self.populations.iter().all(Population::is_empty);
+        let is_first = self.steps == 0;
         let restarted = started
             .iter()
             .zip(&self.started_h)

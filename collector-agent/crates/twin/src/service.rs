@@ -80,7 +80,7 @@ impl HostService {
         conditions: &ServiceConditions,
         started_h: Option<f64>,
     ) -> f64 {
-        let grown = (1.0 + self.law.growth_per_day).powf(hours.max(0.0) / 24.0);
+        let grown = (1.0 + self.law.growth_per_day).powf(hours / 24.0);
         let anon = if population.kind == Kind::Anon {
             conditions.anon_level
         } else {

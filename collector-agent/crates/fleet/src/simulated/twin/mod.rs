@@ -45,7 +45,7 @@ pub(crate) struct TwinHost {
     last: Option<HostInterval>,
     panels: Panels,
     layouts: LayoutCache,
-    /// The next minute since the laws' clock began, and the first one that is told in detail.
+    /// The next minute since the host began, and the first one that is told in detail.
     minute: i64,
     detailed_from: i64,
 }
@@ -88,15 +88,11 @@ impl TwinHost {
         }
     }
 
-    /// The host as it is at the next minute, after its warm-up.
+    /// The host at the next minute, after its warm-up.
     fn begin(&mut self) {
         let mut host = Host::new(self.laws_now(), self.index, self.seed);
-        let step_minutes = if self.is_detailed() {
-            1
-        } else {
-            COARSE_STEP_MINUTES
-        };
-        host.begin_at((self.minute / step_minutes).unsigned_abs() as u32);
+        let before = (self.detailed_from - self.minute).max(0) / COARSE_STEP_MINUTES;
+        host.begin_before(before.unsigned_abs() as u32);
         for _ in 0..self.laws.clock.warm_up_intervals {
             host.step(self.laws_now());
         }
@@ -123,9 +119,9 @@ impl TwinHost {
 }
 
 impl Minutes for TwinHost {
-    /// Lets the twin's time begin with a minute since the Unix epoch, after its warm-up.
+    /// Lets the time of the laws begin where the history is detailed, and the host at `minute`, after its warm-up.
     fn start_at(&mut self, minute: i64, detailed_from: i64) {
-        self.laws.clock.start_unix_s = (minute * 60).unsigned_abs();
+        self.laws.clock.start_unix_s = (detailed_from * 60).unsigned_abs();
         self.coarse_laws = coarse(&self.laws);
         self.minute = 0;
         self.detailed_from = (detailed_from - minute).max(0);
