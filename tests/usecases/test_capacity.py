@@ -14,13 +14,16 @@ from sqlalchemy import text
 from factories.capacity import DRAM, GIB, NOW, TODAY, TOTAL, CapacityFleet, add_heat, make_fleet
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
+from tierscope.domain.base.jobs import METRICS_1D
 from tierscope.domain.capacity.skus import Sku
+from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.capacity.rows import try_lock
 from tierscope.usecases.capacity.export import export_capacity, export_forecast, export_plan
 from tierscope.usecases.capacity.plan import Asked, CapacityPlans
 from tierscope.usecases.capacity.reads import CapacityReads
-from tierscope.usecases.capacity.update import AT_ONCE, UpdateCapacity
+from tierscope.usecases.capacity.update import UpdateCapacity
 from tierscope.usecases.fleet.events import EventRequest, Events
+from tierscope.usecases.rebuild.counters import rebuild_metrics_1d
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SKU = Sku("2s", 16, (32 * GIB,), 8, 8, 4, 128 * GIB, None, None)
@@ -34,9 +37,8 @@ def database(database_url: str) -> Iterator[Database]:
 
 def update(fleet: CapacityFleet) -> None:
     """Go through all days, as the worker does run by run."""
-    while UpdateCapacity(fleet.database, lambda: NOW).run().days == AT_ONCE:
+    while UpdateCapacity(fleet.database, lambda: NOW).run().days:
         pass
-    UpdateCapacity(fleet.database, lambda: NOW).run()
 
 
 def growing(days: int, seed: int = 1) -> list[float]:
@@ -291,3 +293,13 @@ def test_exports_hold_the_answers_and_no_formulas(database: Database) -> None:
     assert (parts.count("quarter"), parts.count("sku")) == (6, 6)
     assert "placed" in parts
     assert parquet.read_table(io.BytesIO(export_plan(plan, "parquet"))).num_rows == len(parts)
+
+
+def test_points_of_a_day_whose_data_came_late_are_made_again(database: Database) -> None:
+    fleet = make_fleet(database, "prod/web", growing(20))
+    update(fleet)
+    old, open_day = TODAY - timedelta(days=10), TODAY
+    with database.write() as transaction:
+        rebuild_metrics_1d(transaction, Claim(METRICS_1D.kind, 1, 0, (old, open_day), NOW))
+    assert UpdateCapacity(database, lambda: NOW).run().days == 1
+    assert UpdateCapacity(database, lambda: NOW).run().days == 0

@@ -6,12 +6,15 @@ that were seen that day have a value; hosts that are missing in it are made up f
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+SETTLED = timedelta(hours=2)
+"""After a day's end, for late data and for the worker to sum it up."""
 HOURS = 24
 PEAK = 95
 MIN_PRESENT = 0.9

@@ -140,6 +140,13 @@ def replace_day(
         transaction.execute(insert(capacity_days), rows)
 
 
+def reopen_days(transaction: WriteTransaction, days: Sequence[datetime]) -> None:
+    """Let points of these days be made again, because older data has come. Waits for a process that makes points."""
+    statement = text("DELETE FROM capacity_days WHERE kind = :kind AND ts = ANY(:days)")
+    transaction.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+    transaction.execute(statement, {"kind": _MADE, "days": list(days)})
+
+
 def days_made(session: ReadSession, start: datetime, end: datetime) -> dict[datetime, datetime]:
     """Starts of the days in [start, end) that were gone through, and when."""
     statement = text(

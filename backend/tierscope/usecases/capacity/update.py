@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession
 from tierscope.domain.base.buckets import day_of
-from tierscope.domain.capacity.days import HOURS, CapacityDay, group_day, service_day
+from tierscope.domain.capacity.days import HOURS, SETTLED, CapacityDay, group_day, service_day
 from tierscope.domain.capacity.need import Advised
 from tierscope.storage.base.retention import kept
 from tierscope.storage.capacity.rows import (
@@ -35,12 +35,11 @@ from tierscope.usecases.capacity.hours import DAY, Fleet, join_heat, read_day, r
 from tierscope.usecases.capacity.subjects import group_hosts
 from tierscope.usecases.capacity.views import Metric
 
-SETTLED = timedelta(hours=2)
-"""After a day's end, for late data and for the worker to sum it up."""
 KEPT = kept("metrics_1h")
 """Points of older days cannot be made any more."""
 AT_ONCE = 10
-"""Days made in one run; the next run goes on."""
+"""Days made in one run, and as many more as small fleets take no longer for; the next run goes on."""
+HOST_DAYS_AT_ONCE = 2000
 AGAIN = timedelta(minutes=30)
 FORECASTS_AT_ONCE = 100
 METRICS: tuple[Metric, ...] = ("resident", "hot", "dram_need")
@@ -87,14 +86,15 @@ class UpdateCapacity:
         days = [start + n * DAY for n in range((today - start) // DAY, -1, -1)]
         due = [day for day in days if _is_due(day, made.get(day), now)]
         done = 0
-        for day in due[:AT_ONCE]:
+        at_once = max(AT_ONCE, HOST_DAYS_AT_ONCE // max(len(fleet.hosts), 1))
+        for day in due[:at_once]:
             with self._database.read() as session:
                 points, groups = make_points(session, fleet, day)
             with self._database.write() as transaction:
                 replace_day(transaction, day, points, made_at=now)
                 store_groups(transaction, groups, now)
             done += bool(points)
-        return done, max(len(due) - AT_ONCE, 0)
+        return done, max(len(due) - at_once, 0)
 
     def _forecasts(self, now: datetime) -> int:
         """Forecasts of subjects that have newer points than their forecast."""

@@ -34,6 +34,7 @@ from tierscope.storage.counters.rows import find_after, find_before, read_block,
 from tierscope.storage.ledger.rows import first_after, holds_ledger, replace_ledger
 from tierscope.usecases.alerts.judging import judge_intervals
 from tierscope.usecases.base.spans import Span, coarser, join_spans
+from tierscope.usecases.rebuild.late_days import reopen_capacity
 from tierscope.usecases.rebuild.recent import rebuild_recent
 from tierscope.usecases.rebuild.rule_inputs import RuleInputs, not_recorded
 
@@ -182,6 +183,7 @@ def rebuild_metrics_1h(transaction: WriteTransaction, claimed: Claim) -> None:
 def rebuild_metrics_1d(transaction: WriteTransaction, claimed: Claim) -> None:
     """Merge hourly metrics to days."""
     _merge(transaction, claimed, fine="metrics_1h", coarse="metrics_1d", width_us=DAY_US)
+    reopen_capacity(transaction, claimed)
 
 
 def _merge(

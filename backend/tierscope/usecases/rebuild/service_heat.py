@@ -10,6 +10,7 @@ from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.subjects import hosts_of_service
 from tierscope.storage.heat.rows import RollupTable, read_rollups
 from tierscope.storage.heat.services import WIDTH_US, ServiceTable, replace_service_heat
+from tierscope.usecases.rebuild.late_days import reopen_capacity
 
 FROM_TABLES: dict[ServiceTable, RollupTable] = {"service_heat_1h": "heat_1h", "service_heat_1d": "heat_1d"}
 
@@ -22,6 +23,7 @@ def rebuild_service_heat_1h(transaction: WriteTransaction, claimed: Claim) -> No
 def rebuild_service_heat_1d(transaction: WriteTransaction, claimed: Claim) -> None:
     """Gather the days of all hosts of a service."""
     _rebuild(transaction, claimed, "service_heat_1d")
+    reopen_capacity(transaction, claimed)
 
 
 def _rebuild(transaction: WriteTransaction, claimed: Claim, table: ServiceTable) -> None:

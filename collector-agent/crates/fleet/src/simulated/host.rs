@@ -86,6 +86,11 @@ impl SimHost {
         self.minute
     }
 
+    /// Whether its older history is told, and the detailed one not begun.
+    pub(crate) fn begins_in_detail(&self) -> bool {
+        self.minute == self.detailed_from
+    }
+
     /// Where the next batch of history ends at the latest: far below the size limits for hosts of usual width; the sealer
     /// splits what is not.
     pub(crate) fn batch_end(&self) -> i64 {

@@ -111,7 +111,7 @@ struct Turns {
 
 #[derive(Default)]
 struct State {
-    /// Hosts whose history is not sent; the first one is finished first.
+    /// Hosts whose history is not sent; the first one is finished first, its older history apart.
     behind: VecDeque<SimHost>,
     /// Live hosts by the moment at which they are due, and in which order they came.
     live: BTreeMap<(Duration, u64), SimHost>,
@@ -190,6 +190,8 @@ impl Turns {
                 Until::Ended => this_minute().is_ok_and(|now| next < now),
             };
         match self.until {
+            // Older history of all hosts comes first: what is judged of a whole fleet needs it of all.
+            _ if is_behind && host.begins_in_detail() => state.behind.push_back(host),
             _ if is_behind => state.behind.push_front(host),
             Until::History(_) => state.done.push(host),
             Until::Minute(end) if next >= end => state.done.push(host),
