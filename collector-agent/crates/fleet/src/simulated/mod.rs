@@ -32,6 +32,7 @@ mod twin;
 mod workload_mix;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -67,6 +68,9 @@ pub struct FleetArgs {
     /// Of the twin's pages, one in so many is looked at.
     #[arg(long, default_value_t = 4, requires = "twin", value_parser = clap::value_parser!(u64).range(1..))]
     panel_every: u64,
+    /// Where to write the truth of the minutes that were sent (JSON, docs/twin.md).
+    #[arg(long, requires = "twin")]
+    truth: Option<PathBuf>,
     /// Where the fleet remembers its hosts, so that a later run goes on with them; without it, it forgets.
     #[arg(long)]
     state_dir: Option<PathBuf>,
@@ -133,9 +137,10 @@ pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenSta
     if let Some(directory) = &args.state_dir {
         state_dir::open(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     }
+    let recorder = Arc::default();
     let mut hosts = match &args.spec {
         Some(spec) => replayed(args, spec, read_recording, &progress)?,
-        None => twins(args, &progress)?,
+        None => twins(args, &recorder, &progress)?,
     };
     let next_minute = live::this_minute()?;
     let saved = gather(args, &settings, &mut hosts, next_minute)?;
@@ -154,12 +159,15 @@ pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenSta
     };
     backfill::load(&stage, &mut hosts, next_minute)?;
     stage.saved.flush()?;
+    let write_truth = || args.truth.as_deref().map_or(Ok(()), |path| recorder.write(path));
+    write_truth()?;
     stage.progress.say(&format!(
         "history of {} hosts is complete, sending live",
         hosts.len()
     ));
     live::send(&stage, hosts, args.minutes)?;
     stage.saved.flush()?;
+    write_truth()?;
     stage.report.finish(args.json)
 }
 
@@ -179,13 +187,17 @@ fn replayed(
     Ok(mix.populate(args.hosts, args.heat_hosts, args.seed))
 }
 
-fn twins(args: &FleetArgs, progress: &Progress) -> anyhow::Result<Vec<host::SimHost>> {
+fn twins(
+    args: &FleetArgs,
+    recorder: &Arc<twin::TruthRecorder>,
+    progress: &Progress,
+) -> anyhow::Result<Vec<host::SimHost>> {
     let laws = match &args.laws {
         Some(path) => Laws::read(path)?,
         None => Laws::parse(Laws::DEFAULT)?,
     };
     progress.say(&format!("warming up the twin of {} hosts", laws.hosts.len()));
-    twin::populate(&laws, args.seed, args.panel_every)
+    twin::populate(&laws, (args.seed, args.panel_every), recorder)
 }
 
 /// Goes on with the hosts of an earlier run, else enrols new ones whose history begins `--hours` ago.
@@ -208,11 +220,22 @@ fn gather(
     }
     let token = credential::read_join_token(&args.join_token_file)?;
     enrol::enrol(settings, &token, hosts, args.connections as usize)?;
-    let first_minute = now - i64::from(args.hours) * 60;
+    let first_minute = first_minute(args, now);
     for host in &mut *hosts {
         host.start_at(first_minute);
     }
     Saved::new(path, args.seed, first_minute, hosts)
+}
+
+/// The first minute of the history. Of the twin it is the first of an hour, so that windows of its truth are those in which
+/// the service counts: the history is up to an hour longer.
+fn first_minute(args: &FleetArgs, now: i64) -> i64 {
+    let first = now - i64::from(args.hours) * 60;
+    if args.twin {
+        (first - 1).div_euclid(60) * 60 + 1
+    } else {
+        first
+    }
 }
 
 fn connection(args: &FleetArgs) -> anyhow::Result<Settings> {

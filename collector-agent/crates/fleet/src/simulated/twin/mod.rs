@@ -6,20 +6,24 @@
 mod counters;
 mod inventory;
 mod panel;
+mod recorder;
 
 use std::sync::Arc;
 
 use tierscope_sample::counters::CounterSample;
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::inventory::Inventory;
-use tierscope_twin::host::Host;
+use tierscope_twin::host::{Host, HostInterval};
 use tierscope_twin::laws::Laws;
+use tierscope_twin::truth::Windows;
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
 use crate::simulated::host::SimHost;
 use crate::simulated::minutes::{MINUTE_NS, Minutes, add_folded};
 use crate::simulated::seeds::mix;
 use panel::Panels;
+
+pub(crate) use recorder::TruthRecorder;
 
 /// A host of the twin, one minute after the other.
 #[derive(Debug)]
@@ -30,11 +34,18 @@ pub(crate) struct TwinHost {
     host: Host,
     panels: Panels,
     layouts: LayoutCache,
+    windows: Option<Windows>,
+    recorder: Arc<TruthRecorder>,
 }
 
 impl TwinHost {
     /// The host with this index in the laws. `every`: one page of the twin in so many is looked at.
-    pub(crate) fn new(laws: Laws, index: usize, seed: u64, every: u64) -> Self {
+    pub(crate) fn new(
+        laws: Laws,
+        index: usize,
+        (seed, every): (u64, u64),
+        recorder: Arc<TruthRecorder>,
+    ) -> Self {
         let host = Host::new(&laws, index, seed);
         Self {
             panels: Panels::new(&host, &laws, seed, every),
@@ -43,7 +54,18 @@ impl TwinHost {
             index,
             seed,
             layouts: LayoutCache::default(),
+            windows: None,
+            recorder,
         }
+    }
+
+    /// The next interval, whose truth is written down.
+    fn step(&mut self) -> HostInterval {
+        let interval = self.host.step(&self.laws);
+        let host = &self.host;
+        let windows = self.windows.get_or_insert_with(|| Windows::new(host));
+        self.recorder.add(windows.add(&self.laws, host, &interval));
+        interval
     }
 
     /// What the host is.
@@ -53,28 +75,29 @@ impl TwinHost {
 }
 
 impl Minutes for TwinHost {
-    /// Lets the twin's time begin with a minute since the Unix epoch, after its warm-up.
+    /// Lets the twin's time begin, after its warm-up, such that its first interval ends at a minute since the Unix epoch.
     fn start_at(&mut self, minute: i64) {
         let mut laws = (*self.laws).clone();
-        laws.clock.start_unix_s = (minute * 60).unsigned_abs();
+        laws.clock.start_unix_s = ((minute - 1) * 60).unsigned_abs();
         let mut host = Host::new(&laws, self.index, self.seed);
         for _ in 0..laws.clock.warm_up_intervals {
             host.step(&laws);
         }
-        (self.laws, self.host) = (Arc::new(laws), host);
+        self.recorder.begin(&laws, self.seed);
+        (self.laws, self.host, self.windows) = (Arc::new(laws), host, None);
     }
 
     /// Passes over minutes: time goes by, and nobody looks.
     fn skip(&mut self, minutes: u64) {
         for _ in 0..minutes {
-            self.host.step(&self.laws);
+            self.step();
             self.panels.miss();
         }
     }
 
     /// Adds what the agent reads at the end of the next minute.
     fn add(&mut self, content: &mut Content, end: IntervalEnd, boot_id: &Arc<str>) {
-        let interval = self.host.step(&self.laws);
+        let interval = self.step();
         let values = counters::read(&self.host, &interval);
         let sample = CounterSample {
             end_wall_ns: end.wall_ns,
@@ -100,10 +123,16 @@ fn check(laws: &Laws) -> anyhow::Result<()> {
 }
 
 /// The hosts of the laws. `every`: one page of the twin in so many is looked at.
-pub(crate) fn populate(laws: &Laws, seed: u64, every: u64) -> anyhow::Result<Vec<SimHost>> {
+///
+/// `recorder` is told the truth of what they send.
+pub(crate) fn populate(
+    laws: &Laws,
+    (seed, every): (u64, u64),
+    recorder: &Arc<TruthRecorder>,
+) -> anyhow::Result<Vec<SimHost>> {
     check(laws)?;
     let host = |(index, law): (usize, &tierscope_twin::laws::HostLaw)| {
-        let twin = TwinHost::new(laws.clone(), index, seed, every);
+        let twin = TwinHost::new(laws.clone(), index, (seed, every), Arc::clone(recorder));
         let inventory = twin.inventory();
         SimHost::new(
             law.name.clone(),
@@ -134,6 +163,12 @@ mod tests {
         (laws, index)
     }
 
+    const SEED: u64 = 7;
+
+    fn twin(laws: &Laws, index: usize, every: u64) -> TwinHost {
+        TwinHost::new(laws.clone(), index, (SEED, every), Arc::default())
+    }
+
     fn minutes(host: &mut TwinHost, from: i64, count: i64) -> Vec<Content> {
         (from..from + count)
             .map(|minute| {
@@ -157,7 +192,7 @@ mod tests {
     #[test]
     fn heat_and_counters_speak_of_one_memory() {
         let (laws, index) = small();
-        let mut host = TwinHost::new(laws, index, 7, 1);
+        let mut host = twin(&laws, index, 1);
         host.start_at(FIRST_MINUTE);
         let sent = minutes(&mut host, FIRST_MINUTE, 3);
         let last = &sent[2];
@@ -179,10 +214,10 @@ mod tests {
     #[test]
     fn a_fleet_that_goes_on_sends_what_it_would_have_sent() {
         let (laws, index) = small();
-        let mut without_rest = TwinHost::new(laws.clone(), index, 7, 4);
+        let mut without_rest = twin(&laws, index, 4);
         without_rest.start_at(FIRST_MINUTE);
         let sent = minutes(&mut without_rest, FIRST_MINUTE, 4);
-        let mut resumed = TwinHost::new(laws, index, 7, 4);
+        let mut resumed = twin(&laws, index, 4);
         resumed.start_at(FIRST_MINUTE);
         resumed.skip(3);
         let later = minutes(&mut resumed, FIRST_MINUTE + 3, 1);
@@ -190,10 +225,29 @@ mod tests {
     }
 
     #[test]
+    fn the_truth_that_is_written_is_that_of_the_minutes_that_were_sent() {
+        let (mut laws, index) = small();
+        let mut host = twin(&laws, index, 4);
+        host.start_at(FIRST_MINUTE);
+        host.skip(3);
+        minutes(&mut host, FIRST_MINUTE + 3, 17);
+        let told = host.recorder.truth().expect("a truth");
+        laws.clock.start_unix_s = (FIRST_MINUTE as u64 - 1) * 60;
+        let mut alone = laws.clone();
+        alone.hosts.retain(|other| other.name == laws.hosts[index].name);
+        let expected = tierscope_twin::fleet::tell(&alone, SEED, 20, |_| ());
+        assert_eq!(told.windows, expected.windows);
+        assert_eq!(told.start_unix_s, expected.start_unix_s);
+        let ends: Vec<f64> = told.windows.iter().map(|window| window.end_unix_s).collect();
+        let last_sent = (FIRST_MINUTE + 19) as f64 * 60.0;
+        assert_eq!(ends, [last_sent - 600.0, last_sent]);
+    }
+
+    #[test]
     fn laws_of_another_interval_are_refused() {
         let (mut laws, _) = small();
         laws.clock.interval_s = 5.0;
-        let error = populate(&laws, 1, 4).expect_err("must be refused");
+        let error = populate(&laws, (1, 4), &Arc::default()).expect_err("must be refused");
         assert!(format!("{error:#}").contains("must be 60"), "{error:#}");
     }
 }
