@@ -80,6 +80,8 @@ pub struct ServiceInterval {
     pub scan_passes: f64,
     /// Base pages touched again, by kind and gap in intervals (index i: i + 1).
     pub gap_pages: Vec<[u64; GAPS]>,
+    /// Base pages touched, by kind.
+    pub touched_pages: [u64; KINDS],
 }
 
 impl ServiceInterval {
@@ -453,6 +455,7 @@ impl Host {
             for (sum, touches) in own.accesses[kind].iter_mut().zip(touched.touches) {
                 *sum += touches * unit as f64;
             }
+            own.touched_pages[kind] += touched.active * unit;
             for (sum, gaps) in own.gap_pages[kind].iter_mut().zip(&touched.gaps) {
                 *sum += gaps * unit;
             }
@@ -544,6 +547,7 @@ fn empty_interval() -> ServiceInterval {
         measured: Performance::default(),
         scan_passes: 0.0,
         gap_pages: vec![[0; GAPS]; KINDS],
+        touched_pages: [0; KINDS],
     }
 }
 

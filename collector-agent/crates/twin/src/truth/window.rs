@@ -70,6 +70,8 @@ pub struct KindTruth {
     pub warm: HeatBytes,
     /// Not touched for ten intervals or longer.
     pub cold: HeatBytes,
+    /// Bytes touched, summed over the window's intervals: as many gaps begin.
+    pub touched_bytes: u64,
     /// Bytes touched again in this window, by gap since the touch before: index i for i + 1 intervals, zeros at the end cut.
     pub closed_gap_bytes: Vec<u64>,
     /// Bytes not touched at the window's end, by intervals since their last touch, likewise.
@@ -114,6 +116,7 @@ struct Sums {
     p99_us: f64,
     scan_passes: f64,
     gap_pages: Vec<[u64; GAPS]>,
+    touched_pages: [u64; KINDS],
 }
 
 impl Sums {
@@ -128,6 +131,7 @@ impl Sums {
             p99_us: 0.0,
             scan_passes: 0.0,
             gap_pages: vec![[0; GAPS]; KINDS],
+            touched_pages: [0; KINDS],
         }
     }
 
@@ -143,6 +147,9 @@ impl Sums {
         self.throughput += interval.performance.throughput_ops_per_s;
         self.p99_us += interval.performance.p99_us;
         self.scan_passes += interval.scan_passes;
+        for (sum, pages) in self.touched_pages.iter_mut().zip(interval.touched_pages) {
+            *sum += pages;
+        }
         for (sums, gaps) in self.gap_pages.iter_mut().zip(&interval.gap_pages) {
             for (sum, pages) in sums.iter_mut().zip(gaps) {
                 *sum += pages;
@@ -210,7 +217,7 @@ impl Windows {
             p99_us: mean(sums.p99_us),
             scan_passes: sums.scan_passes,
             moved_bytes: moved_bytes(&done),
-            kinds: kinds(host, index, &sums.gap_pages),
+            kinds: kinds(host, index, sums),
         }
     }
 }
@@ -241,7 +248,7 @@ fn moved_bytes(done: &Tally) -> MovedBytes {
     }
 }
 
-fn kinds(host: &Host, service: usize, gap_pages: &[[u64; GAPS]]) -> BTreeMap<Kind, KindTruth> {
+fn kinds(host: &Host, service: usize, sums: &Sums) -> BTreeMap<Kind, KindTruth> {
     let unit_bytes = host.memory.unit * PAGE_BYTES;
     let mut kinds: BTreeMap<Kind, KindTruth> = BTreeMap::new();
     for population in host
@@ -271,7 +278,8 @@ fn kinds(host: &Host, service: usize, gap_pages: &[[u64; GAPS]]) -> BTreeMap<Kin
         }
     }
     for (kind, truth) in &mut kinds {
-        truth.closed_gap_bytes = gap_pages[kind.index()]
+        truth.touched_bytes = sums.touched_pages[kind.index()] * PAGE_BYTES;
+        truth.closed_gap_bytes = sums.gap_pages[kind.index()]
             .iter()
             .map(|pages| pages * PAGE_BYTES)
             .collect();

@@ -15,7 +15,7 @@ use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::inventory::Inventory;
 use tierscope_twin::host::{Host, HostInterval};
 use tierscope_twin::laws::Laws;
-use tierscope_twin::truth::Windows;
+use tierscope_twin::truth::{ServedCounts, Windows};
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
 use crate::simulated::host::SimHost;
@@ -24,6 +24,9 @@ use crate::simulated::seeds::mix;
 use panel::Panels;
 
 pub(crate) use recorder::TruthRecorder;
+
+/// What DRAM would serve is told of whole hours.
+const HOUR_INTERVALS: u32 = 60;
 
 /// A host of the twin, one minute after the other.
 #[derive(Debug)]
@@ -35,6 +38,7 @@ pub(crate) struct TwinHost {
     panels: Panels,
     layouts: LayoutCache,
     windows: Option<Windows>,
+    served: ServedCounts,
     recorder: Arc<TruthRecorder>,
 }
 
@@ -55,6 +59,7 @@ impl TwinHost {
             seed,
             layouts: LayoutCache::default(),
             windows: None,
+            served: ServedCounts::default(),
             recorder,
         }
     }
@@ -65,6 +70,10 @@ impl TwinHost {
         let host = &self.host;
         let windows = self.windows.get_or_insert_with(|| Windows::new(host));
         self.recorder.add(windows.add(&self.laws, host, &interval));
+        self.served.add(host, self.laws.clock.interval_s);
+        if self.served.intervals().is_multiple_of(HOUR_INTERVALS) {
+            self.recorder.replace_served(self.served.rows(host));
+        }
         interval
     }
 
@@ -85,6 +94,7 @@ impl Minutes for TwinHost {
         }
         self.recorder.begin(&laws, self.seed);
         (self.laws, self.host, self.windows) = (Arc::new(laws), host, None);
+        self.served = ServedCounts::default();
     }
 
     /// Passes over minutes: time goes by, and nobody looks.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
 use tierscope_twin::laws::Laws;
-use tierscope_twin::truth::{Truth, WindowTruth};
+use tierscope_twin::truth::{ServedTruth, Truth, WindowTruth};
 
 /// Gathers what all hosts tell of their windows: the same run, so that truth and data cannot differ by chance.
 #[derive(Debug, Default)]
@@ -31,6 +31,14 @@ impl TruthRecorder {
         }
     }
 
+    /// Puts what DRAM would serve on a host in the place of what was told of it before.
+    pub(crate) fn replace_served(&self, rows: Vec<ServedTruth>) {
+        if let (Some(truth), Some(first)) = (self.held().as_mut(), rows.first()) {
+            truth.served.retain(|row| row.host != first.host);
+            truth.served.extend(rows);
+        }
+    }
+
     /// What is known so far, in order of hosts, services and time; `None` before any host has begun.
     pub(crate) fn truth(&self) -> Option<Truth> {
         let mut truth = self.held().clone()?;
@@ -39,6 +47,9 @@ impl TruthRecorder {
                 .cmp(&(&other.host, &other.service))
                 .then(one.end_unix_s.total_cmp(&other.end_unix_s))
         });
+        truth
+            .served
+            .sort_by(|one, other| (&one.host, &one.service).cmp(&(&other.host, &other.service)));
         Some(truth)
     }
 
