@@ -13,6 +13,8 @@ from faults.programs import ROOT
 DEFAULT = ROOT / "collector-agent" / "crates" / "twin" / "laws" / "default.toml"
 SMALL_HOSTS = ("web-1", "web-3", "cache-graph-1", "cache-graph-2", "redis-2", "queue-1")
 """Four services, kernels 6.1 and 6.12, one memory tier and two."""
+LIKE_HOSTS = ("web-3", "cache-graph-1", "queue-1")
+"""Of three services: the ratio is advised for services with three hosts of one kind of hardware."""
 _TABLE = re.compile(r"^(?=\[\[(?:service|host|incident)\]\]$)", re.MULTILINE)
 
 
@@ -53,6 +55,21 @@ def choose_hosts(text: str, hosts: Collection[str], *, unit_bytes: int | None = 
     return head + "".join(block for block, kind, table in parsed if stays(kind, table))
 
 
+def repeat_hosts(text: str, hosts: Collection[str], times: int) -> str:
+    """Laws with these hosts alone, each of them `times` times in racks of their own, without incidents."""
+    blocks = _TABLE.split(choose_hosts(text, hosts))
+    made = []
+    for block in blocks:
+        kind, table = _block(block) if _TABLE.match(block) else ("head", {})
+        if kind == "host":
+            for number in range(1, times + 1):
+                named = block.replace(f'name = "{table["name"]}"', f'name = "{table["name"]}-{number}"', 1)
+                made.append(named.replace(f'rack = "{table["rack"]}"', f'rack = "r{number}"', 1))
+        elif kind != "incident":
+            made.append(block)
+    return "".join(made)
+
+
 def _default() -> str:
     return DEFAULT.read_text(encoding="utf-8")
 
@@ -61,8 +78,12 @@ def _small() -> str:
     return choose_hosts(_default(), SMALL_HOSTS)
 
 
-NAMED: Mapping[str, Callable[[], str]] = {"default": _default, "small": _small}
-"""Laws by name: those that come with the twin, and six of their hosts."""
+def _alike() -> str:
+    return repeat_hosts(_default(), LIKE_HOSTS, times=3)
+
+
+NAMED: Mapping[str, Callable[[], str]] = {"default": _default, "small": _small, "alike": _alike}
+"""Laws by name: those that come with the twin; six of their hosts; three services on three like hosts each."""
 
 
 def read(name: str) -> str:
