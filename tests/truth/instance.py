@@ -25,6 +25,9 @@ from tierscope.usecases.operate.load_figures import LoadFigures
 REBUILD_SECONDS = 1800.0
 """How long a day of a fleet may take to be rebuilt: a busy machine takes many times what an idle one does."""
 
+_QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100"}
+"""Of the database, which is on a disk: a week of a fleet takes gigabytes."""
+
 
 @dataclass(slots=True)
 class Instance:
@@ -75,7 +78,7 @@ def running_instance() -> Iterator[Instance]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tst-", dir="/tmp")))
         folder.chmod(0o755)
         stack.enter_context(logs_kept(folder))
-        cluster = stack.enter_context(running_cluster("native", settings={"autovacuum": "on"}))
+        cluster = stack.enter_context(running_cluster("native", durable=True, settings=_QUICK))
         upgrade(cluster.url())
         queue = open_queue(cluster.places, choose_account())
         if queue.binary is None:

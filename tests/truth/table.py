@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truth import rows_heat, rows_moves, rows_ratio, rows_reaccess, rows_states
+from truth import rows_heat, rows_moves, rows_ratio, rows_reaccess, rows_sensitivity, rows_states
 from truth.fleets import JudgedFleet
 from truth.scoring import POINT, Goal, Judged, Kind, Observed, collect, judge
 
-AREAS = (rows_heat, rows_reaccess, rows_states, rows_ratio, rows_moves)
+AREAS = (rows_heat, rows_reaccess, rows_states, rows_ratio, rows_moves, rows_sensitivity)
 HEAT_ALONE = (rows_heat,)
 NOT_JUDGED = {
     "accesses served against DRAM size": "panels of the twin tell active pages from idle ones and count no accesses; "
     "the answer says so and is judged as active intervals",
-    "anon-versus-file sensitivity: sign, interval": "the twin has no run in which one kind of memory alone is moved "
-    "off DRAM",
+    "anon-versus-file sensitivity from throughput (elasticities)": "in the twin throughput hardly depends on how much "
+    "of a kind is in DRAM from minute to minute; the answer mostly says that it is not enough to tell",
     "alerts on agents (silent, late, outdated, cloned, clock)": "these incidents are in the truth and not in what is "
     "sent (twin.md)",
     "alerts on leaks, links and limits": "no shipped rule of a host is about them, or it needs what the fleet does "

@@ -82,6 +82,9 @@ pub struct ServiceInterval {
     pub gap_pages: Vec<[u64; GAPS]>,
     /// Base pages touched, by kind.
     pub touched_pages: [u64; KINDS],
+    /// Capacity with all anonymous memory on CXL memory and the rest in DRAM, and with all file memory and tmpfs there;
+    /// `None` without such accesses, or without CXL memory in the laws.
+    pub off_dram_ops_per_s: [Option<f64>; 2],
 }
 
 impl ServiceInterval {
@@ -405,6 +408,7 @@ impl Host {
             .zip(before)
             .map(|(now, before)| now.since(before))
             .collect();
+        let demand = self.all_dram_demand(&services, interval_s);
         let (dram, slow, all_dram) = self.answer(&conditions, &services, &done, interval_s);
         let kernel_s: f64 = done.iter().map(|tally| kernel_time_s(laws, tally)).sum();
         let kernel_share = kernel_s / interval_s / f64::from(self.law.cpus);
@@ -431,6 +435,14 @@ impl Host {
                 ..met
             };
             own.all_dram = Performance::new(&service.law, &ideal, service.idle_ops_per_s, offered);
+            let moved = laws.memory.get("cxl").map(|cxl| (cxl, demand, ideal, interval_s));
+            own.off_dram_ops_per_s = [false, true].map(|is_named| {
+                let (circumstances, idle) = (
+                    self.without(own, service, is_named, moved?)?,
+                    service.idle_ops_per_s,
+                );
+                Some(Performance::new(&service.law, &circumstances, idle, offered).capacity_ops_per_s)
+            });
             own.measured = self.with_noise(laws, &own.performance, index);
             self.pressures[index].add(&laws.kernel_work, &done[index], interval_s);
         }
@@ -461,6 +473,46 @@ impl Host {
             }
         }
         services
+    }
+
+    /// All accesses in DRAM, without moves.
+    fn all_dram_demand(&self, services: &[ServiceInterval], interval_s: f64) -> Demand {
+        let mut demand = Demand::default();
+        for (service, own) in self.services.iter().zip(services) {
+            let accesses: f64 = own.accesses.iter().flatten().sum();
+            demand.add_accesses(accesses / interval_s, service.law.write_share);
+        }
+        demand
+    }
+
+    /// What a service would meet with its anonymous memory, or its file memory and tmpfs, on the node of slow memory alone
+    /// and all else in DRAM; `None` without accesses to it.
+    fn without(
+        &self,
+        own: &ServiceInterval,
+        service: &HostService,
+        is_named: bool,
+        (slow, demand, ideal, interval_s): (&MemoryLaw, Demand, Circumstances, f64),
+    ) -> Option<Circumstances> {
+        let sum = |kind: Kind| own.accesses[kind.index()].iter().sum::<f64>();
+        let moved: f64 = Kind::ALL
+            .into_iter()
+            .filter(|kind| (*kind != Kind::Anon) == is_named)
+            .map(sum)
+            .sum();
+        let all: f64 = Kind::ALL.into_iter().map(sum).sum();
+        let mut on_slow = Demand::default();
+        on_slow.add_accesses(moved / interval_s, service.law.write_share);
+        let in_dram = Demand {
+            access_bytes_per_s: demand.access_bytes_per_s - on_slow.access_bytes_per_s,
+            move_bytes_per_s: 0.0,
+        };
+        (moved > 0.0).then(|| Circumstances {
+            slow_share: moved / all,
+            dram: Loaded::new(&self.dram, &in_dram, 1.0, 1.0),
+            slow: Some(Loaded::new(slow, &on_slow, 1.0, 1.0)),
+            ..ideal
+        })
     }
 
     /// How the nodes answer: DRAM, the slow node, and DRAM if it had all accesses and no moves.
@@ -548,6 +600,7 @@ fn empty_interval() -> ServiceInterval {
         scan_passes: 0.0,
         gap_pages: vec![[0; GAPS]; KINDS],
         touched_pages: [0; KINDS],
+        off_dram_ops_per_s: [None; 2],
     }
 }
 

@@ -29,6 +29,10 @@ pub struct WindowTruth {
     pub out_access_share: Option<f64>,
     /// Share of its capacity that was lost against all DRAM.
     pub loss_ratio: f64,
+    /// The same with all anonymous memory on CXL memory and the rest in DRAM; null without such accesses.
+    pub anon_off_dram_loss_ratio: Option<f64>,
+    /// The same with all file memory and tmpfs there.
+    pub file_off_dram_loss_ratio: Option<f64>,
     /// Operations asked for.
     pub offered_ops_per_s: f64,
     /// Operations done.
@@ -111,6 +115,7 @@ struct Sums {
     accesses: [f64; 3],
     capacity: f64,
     all_dram_capacity: f64,
+    off_dram_capacity: [Option<f64>; 2],
     offered: f64,
     throughput: f64,
     p99_us: f64,
@@ -126,6 +131,7 @@ impl Sums {
             accesses: [0.0; 3],
             capacity: 0.0,
             all_dram_capacity: 0.0,
+            off_dram_capacity: [Some(0.0); 2],
             offered: 0.0,
             throughput: 0.0,
             p99_us: 0.0,
@@ -143,6 +149,9 @@ impl Sums {
         }
         self.capacity += interval.performance.capacity_ops_per_s;
         self.all_dram_capacity += interval.all_dram.capacity_ops_per_s;
+        for (sum, own) in self.off_dram_capacity.iter_mut().zip(interval.off_dram_ops_per_s) {
+            *sum = sum.zip(own).map(|(sum, own)| sum + own);
+        }
         self.offered += interval.performance.offered_ops_per_s;
         self.throughput += interval.performance.throughput_ops_per_s;
         self.p99_us += interval.performance.p99_us;
@@ -190,6 +199,8 @@ impl Windows {
         let share = |place: usize| (accesses > 0.0).then(|| sums.accesses[place] / accesses);
         let mean = |sum: f64| sum / f64::from(self.intervals);
         let on_slow = pages_at(host, index, Place::Slow);
+        let loss = |capacity: f64| 1.0 - capacity / sums.all_dram_capacity;
+        let off_dram = sums.off_dram_capacity.map(|capacity| capacity.map(loss));
         let facts = Facts {
             slow_share: share(1).unwrap_or(0.0),
             resident: on_slow + pages_at(host, index, Place::Dram),
@@ -211,7 +222,9 @@ impl Windows {
             state: State::of(&facts),
             slow_access_share: share(1),
             out_access_share: share(2),
-            loss_ratio: 1.0 - sums.capacity / sums.all_dram_capacity,
+            loss_ratio: loss(sums.capacity),
+            anon_off_dram_loss_ratio: off_dram[0],
+            file_off_dram_loss_ratio: off_dram[1],
             offered_ops_per_s: mean(sums.offered),
             throughput_ops_per_s: mean(sums.throughput),
             p99_us: mean(sums.p99_us),
