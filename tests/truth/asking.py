@@ -13,16 +13,18 @@ from factories.waiting import DEADLINE_SECONDS
 WINDOW_S = 600
 """Of one state: ten minutes."""
 HOUR_S = 3600
+DAY_S = 86400
+"""Of longer windows the last day is asked for by ten minutes and by the hour."""
 MAX_HOSTS = 100
 """Of a fleet: so many a backtest lists."""
 LOSS_TARGETS = (0.01, 0.02, 0.05)
 BACKTESTED = {
-    "ping-pong-futile": "futile_ping_pong",
-    "hot-pages-stalled": "stalled",
-    "promotion-failing": "promotion_failing",
-    "swap-pressure": "swap_pressure",
+    "ping-pong-futile": ("futile_ping_pong",),
+    "hot-pages-stalled": ("stalled",),
+    "promotion-failing": ("promotion_failing", "limiter_bound"),
+    "swap-pressure": ("swap_pressure",),
 }
-"""Shipped rules of a host, and the twin's state that each is about."""
+"""Shipped rules of a host, and the twin's states that each is about (docs/alerts.md)."""
 
 Answers = dict[str, Any]
 
@@ -92,7 +94,8 @@ class Asker:
             return {"end_s": start_s + length_s, **{name: found[name] for name in ("verdict", "kind", "ratio")}}
 
         def split(length_s: int) -> list[Answers]:
-            return [ping_pong(start_s, length_s) for start_s in range(self._start_s, self._end_s, length_s)]
+            first_s = max(self._start_s, self._end_s - DAY_S)
+            return [ping_pong(start_s, length_s) for start_s in range(first_s, self._end_s, length_s)]
 
         return {"states": split(WINDOW_S), "hours": split(HOUR_S)}
 

@@ -12,7 +12,7 @@ from truth.asking import ask
 from truth.instance import running_instance
 from truth.programs import FleetPlan, send_fleet, tell_losses, twin_program
 
-DRAM_SHARES = (0.95, 8 / 9, 0.8, 0.75, 2 / 3, 0.58, 0.5, 0.42, 1 / 3, 0.27, 0.2)
+DRAM_SHARES = (0.95, 8 / 9, 0.8, 2 / 3, 0.5, 1 / 3, 0.2)
 """Where losses are known, the ratios that are sold among them; between them they are interpolated."""
 ANSWERED = ("ratio", "range")
 """Answers on the ratio that name one."""

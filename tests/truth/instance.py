@@ -91,6 +91,8 @@ def running_instance() -> Iterator[Instance]:
             "TIERSCOPE_DATA_DIR": str(folder / "data"),
             "TIERSCOPE_LOG_LEVEL": "warning",
             "TIERSCOPE_RATE_LIMITS__ENABLED": "false",
+            # A week and the hour that it begins earlier.
+            "TIERSCOPE_LIMITS__LATE_DAYS": "8",
         }
         database = stack.enter_context(closing(Database(cluster.url())))
         service, background = api(folder, settings), worker(folder, settings)

@@ -34,7 +34,7 @@ def observe(fleet: JudgedFleet) -> Observed:
     for host, answers in fleet.answers["hosts"].items():
         for answer in answers["hours"]:
             _note_hour(seen, answer, fleet.windows(host))
-    for rule, answer in fleet.answers.get("alerts", {}).items():
+    for rule, answer in fleet.answers["alerts"].items():
         for host in fleet.answers["hosts"]:
             _note_alerts(seen, answer, answer["spans"].get(host, []), _when(fleet, host, BACKTESTED[rule]))
     return seen
@@ -50,9 +50,9 @@ def _note_hour(seen: Observed, answer: Mapping[str, Any], rows: Sequence[Mapping
     seen[INFORMED].append(interval[1] - interval[0])
 
 
-def _when(fleet: JudgedFleet, host: str, state: str) -> list[tuple[float, float]]:
-    """Episodes of a state of any service on a host: begin and end, seconds since the epoch."""
-    ends = sorted({row["end_unix_s"] for row in fleet.windows(host) if row["state"] == state})
+def _when(fleet: JudgedFleet, host: str, states: Sequence[str]) -> list[tuple[float, float]]:
+    """Episodes of states of any service on a host: begin and end, seconds since the epoch."""
+    ends = sorted({row["end_unix_s"] for row in fleet.windows(host) if row["state"] in states})
     episodes: list[tuple[float, float]] = []
     for end_s in ends:
         if episodes and end_s - episodes[-1][1] <= WINDOW_S:

@@ -47,7 +47,9 @@ def observe(fleet: JudgedFleet) -> Observed:
     for host, answers in fleet.answers["hosts"].items():
         told = {round(answer["end_s"]): answer["verdict"] for answer in answers["states"]}
         for row in fleet.windows(host):
-            word = told.get(round(row["end_unix_s"]), NOT_KNOWN)
+            word = told.get(round(row["end_unix_s"]))
+            if word is None:
+                continue
             is_known = word != NOT_KNOWN
             right = float(WORDS.get(word) == row["state"])
             seen[UNKNOWN].append(float(not is_known))
@@ -70,6 +72,7 @@ def confusion(fleets: list[JudgedFleet]) -> dict[tuple[str, str], int]:
         for host, answers in fleet.answers["hosts"].items():
             told = {round(answer["end_s"]): answer["verdict"] for answer in answers["states"]}
             for row in fleet.windows(host):
-                key = (row["state"], told.get(round(row["end_unix_s"]), NOT_KNOWN))
-                counts[key] = counts.get(key, 0) + 1
+                word = told.get(round(row["end_unix_s"]))
+                if word is not None:
+                    counts[row["state"], word] = counts.get((row["state"], word), 0) + 1
     return counts

@@ -77,8 +77,9 @@ pub struct FleetArgs {
     /// Number of hosts.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     hosts: u32,
-    /// Hours of history to load at once; 0 for none.
-    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=160))]
+    /// Hours of history to load at once; 0 for none. More than 160 need a service that takes points of more than 7 days
+    /// ago (`late_days`).
+    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=184))]
     hours: u32,
     /// Minutes to send live after that; without it, until ended.
     #[arg(long)]
