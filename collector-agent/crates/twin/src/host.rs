@@ -426,23 +426,15 @@ impl Host {
                 kernel_share,
             };
             own.performance = Performance::new(&service.law, &met, service.idle_ops_per_s, offered);
-            let ideal = Circumstances {
-                slow_share: 0.0,
-                dram: all_dram,
-                slow: None,
-                fault_share: 0.0,
-                kernel_share: 0.0,
-                ..met
-            };
+            let ideal = met.all_in_dram(all_dram);
             own.all_dram = Performance::new(&service.law, &ideal, service.idle_ops_per_s, offered);
-            let moved = laws.memory.get("cxl").map(|cxl| (cxl, demand, ideal, interval_s));
-            own.off_dram_ops_per_s = [false, true].map(|is_named| {
-                let (circumstances, idle) = (
-                    self.without(own, service, is_named, moved?)?,
-                    service.idle_ops_per_s,
-                );
-                Some(Performance::new(&service.law, &circumstances, idle, offered).capacity_ops_per_s)
-            });
+            let cxl = laws.memory.get("cxl");
+            own.off_dram_ops_per_s = self.off_dram(
+                own,
+                index,
+                offered,
+                cxl.map(|cxl| (cxl, demand, ideal, interval_s)),
+            );
             own.measured = self.with_noise(laws, &own.performance, index);
             self.pressures[index].add(&laws.kernel_work, &done[index], interval_s);
         }
@@ -483,6 +475,22 @@ impl Host {
             demand.add_accesses(accesses / interval_s, service.law.write_share);
         }
         demand
+    }
+
+    /// Capacity of a service with its memory of one kind on CXL memory: anonymous memory, then file memory and tmpfs.
+    fn off_dram(
+        &self,
+        own: &ServiceInterval,
+        index: usize,
+        offered: f64,
+        cxl: Option<(&MemoryLaw, Demand, Circumstances, f64)>,
+    ) -> [Option<f64>; 2] {
+        let service = &self.services[index];
+        [false, true].map(|is_named| {
+            let met = self.without(own, service, is_named, cxl?)?;
+            let found = Performance::new(&service.law, &met, service.idle_ops_per_s, offered);
+            Some(found.capacity_ops_per_s)
+        })
     }
 
     /// What a service would meet with its anonymous memory, or its file memory and tmpfs, on the node of slow memory alone
