@@ -14,7 +14,7 @@ from faults.programs import ROOT, shipped_agent
 from faults.stage import NotHereError
 from truth import fleet_laws
 from truth.fleets import JudgedFleet, folder_of, run_fleet
-from truth.programs import FleetPlan
+from truth.programs import FleetPlan, ProgramFailedError
 from truth.rows_states import confusion
 from truth.scoring import collect
 from truth.table import judge_all, observe, render
@@ -44,7 +44,7 @@ def main() -> int:
     try:
         laws = fleet_laws.read(arguments.laws)
         fleets = _run(agent, laws, arguments)
-    except (NotHereError, OSError) as reason:
+    except (NotHereError, ProgramFailedError, OSError) as reason:
         parser.error(str(reason))
     observed = collect(observe(fleet) for fleet in fleets)
     rows = judge_all(observed)
