@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from truth.programs import FleetPlan, send_fleet, tell_losses, twin_program
 
 DRAM_SHARES = (0.95, 8 / 9, 0.8, 2 / 3, 0.5, 1 / 3, 0.2)
 """Where losses are known, the ratios that are sold among them; between them they are interpolated."""
+LOSS_HOURS = 48
+"""Of longer fleets losses are those of the first two days: a run for each share takes as long as the fleet."""
 ANSWERED = ("ratio", "range")
 """Answers on the ratio that name one."""
 
@@ -82,7 +84,8 @@ def _losses(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], fol
     path = folder / "losses.json"
     if not path.exists():
         whole = folder / "counterfactual.json"
-        tell_losses(twin_program(), plan, truth["start_unix_s"], DRAM_SHARES, whole)
+        shorter = replace(plan, hours=min(plan.hours, LOSS_HOURS))
+        tell_losses(twin_program(), shorter, truth["start_unix_s"], DRAM_SHARES, whole)
         _write(path, _read(whole)["loss_curves"])
         whole.unlink()
     points: list[dict[str, Any]] = _read(path)

@@ -14,6 +14,7 @@ SMALL = 0.05
 AGAIN = "re-access within 1 to 40 min, by kind: bands that hold the truth"
 AGAIN_SMALL = "re-access of kinds under 5 % of memory: bands that hold the truth"
 AGAIN_BANDED = "re-access: answers with a band (services of one host have none)"
+AGAIN_ERROR = "re-access: error"
 AGAIN_WIDTH = "re-access: width of bands"
 SERVED = "served against DRAM size, as active intervals: bands that hold the truth"
 SERVED_WIDTH = "served: width of bands"
@@ -22,6 +23,7 @@ GOALS = (
     Goal(AGAIN, "share", 0.93),
     Goal(AGAIN_SMALL, "share", 0.93),
     Goal(AGAIN_BANDED, "told"),
+    Goal(AGAIN_ERROR, "told"),
     Goal(AGAIN_WIDTH, "told"),
     Goal(SERVED, "share", 0.93),
     Goal(SERVED_WIDTH, "median", 0.10),
@@ -54,11 +56,13 @@ def _note_again(seen: Observed, curve: Mapping[str, Any], rows: Rows) -> None:
         return
     is_small = _bytes(own) < SMALL * _bytes([kind for row in rows for kind in row["kinds"].values()])
     for lag in LAGS:
-        lo, hi = curve["lo"][lag - 1], curve["hi"][lag - 1]
+        told, lo, hi = (curve[name][lag - 1] for name in ("share", "lo", "hi"))
+        truth = sum(sum(kind["closed_gap_bytes"][:lag]) for kind in own) / touched
+        if told is not None:
+            seen[AGAIN_ERROR].append(abs(told - truth))
         seen[AGAIN_BANDED].append(float(lo is not None))
         if lo is None or hi is None:
             continue
-        truth = sum(sum(kind["closed_gap_bytes"][:lag]) for kind in own) / touched
         held = holds((lo, hi), truth)
         seen[AGAIN].append(held)
         seen[AGAIN_WIDTH].append(hi - lo)
