@@ -31,7 +31,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack validation gen clean fuzz fuzz-api sbom test-soak
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation gen clean fuzz fuzz-api sbom test-soak
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -144,6 +144,9 @@ faults: $(PYTHON_STAMP) agent ## Kill, cut, fill and overload the real processes
 
 attack: $(PYTHON_STAMP) simcore agent ## Attack an instance of its own, watched all the time; ARGS="--rounds 3 --record"
 	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m attack $(ARGS)
+
+truth: $(PYTHON_STAMP) simcore agent ## Judge the answers on fleets whose truth is known; ARGS="--laws small --seed 7"; see docs/truth.md
+	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m truth $(ARGS)
 
 validation: $(PYTHON_STAMP) simcore ## Replay papers and recorded kernels in the simulator; writes docs/validation.md
 	PYTHONPATH=tests $(BIN)/python -m validation

@@ -301,6 +301,13 @@ def test_host_that_looks_but_never_considers_a_page_spills() -> None:
     assert judge(made({**looking, "promotion_candidates_pages": 1}), Context(balancing=2)).word == "healthy"
 
 
+def test_where_the_setting_promotes_faults_without_a_candidate_are_pages_that_are_not_hot() -> None:
+    looking = {**QUIET, "hint_faults": 100, "pte_updates": 100}
+    assert judge(made(looking), Context(balancing=2)).word == "healthy"
+    # Marks of an earlier pass are hit while the scanner rests.
+    assert judge(made({**looking, "pte_updates": 0}), Context(balancing=2)).word == "stalled"
+
+
 def test_tiering_that_tried_nothing_is_stalled_and_tiering_that_is_off_spills() -> None:
     assert judge(made(QUIET), Context(balancing=2)).word == "stalled"
     assert judge(made(QUIET), Context(balancing=0)).word == "spill"

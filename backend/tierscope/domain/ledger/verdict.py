@@ -230,7 +230,8 @@ def _why_not_promoting(seen: Evidence, context: Context) -> str | None:
         return f"kernel.numa_balancing is {context.balancing}, which does not promote"
     if not seen.armed_ever and context.balancing is None:
         return "the kernel does not look for hot pages there"
-    if (seen.hint_faults or 0) >= BLIND_FAULTS and seen.candidates == 0:
+    # Where the setting is known to promote, faults without a candidate are pages that are not hot.
+    if context.balancing is None and (seen.hint_faults or 0) >= BLIND_FAULTS and seen.candidates == 0:
         return f"of {_pages(seen.hint_faults or 0)} pages found in use not one was considered for promotion"
     return None
 

@@ -2,7 +2,7 @@
 
 use crate::host::{Host, HostInterval};
 use crate::laws::{Change, Laws, SlowLaw};
-use crate::truth::{EffectTruth, LossPoint, Truth, Windows};
+use crate::truth::{EffectTruth, LossPoint, ServedCounts, Truth, Windows};
 
 /// Lets a host go through its warm-up and then `intervals` intervals, which `see` is shown, each with the host after it.
 pub fn run_host(
@@ -28,10 +28,13 @@ pub fn tell(laws: &Laws, seed: u64, intervals: u32, mut note: impl FnMut(&str)) 
     let mut truth = Truth::new(laws, seed);
     for (index, law) in laws.hosts.iter().enumerate() {
         let mut windows: Option<Windows> = None;
-        run_host(laws, index, seed, intervals, |host, interval| {
+        let mut served = ServedCounts::default();
+        let host = run_host(laws, index, seed, intervals, |host, interval| {
             let windows = windows.get_or_insert_with(|| Windows::new(host));
             truth.windows.extend(windows.add(laws, host, interval));
+            served.add(host, laws.clock.interval_s);
         });
+        truth.served.extend(served.rows(&host));
         note(&law.name);
     }
     truth

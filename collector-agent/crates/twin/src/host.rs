@@ -46,6 +46,8 @@ pub struct Host {
     started_h: Vec<Option<f64>>,
     /// Pages that kswapd of each node can still reclaim in this step.
     kswapd_left: [u64; 2],
+    /// Touches per second by slot of popularity in the last step, and how far ranks had moved on, by population.
+    rates: Vec<(Vec<f32>, u16)>,
     draws: Draws,
 }
 
@@ -79,6 +81,11 @@ pub struct ServiceInterval {
     pub scan_passes: f64,
     /// Base pages touched again, by kind and gap in intervals (index i: i + 1).
     pub gap_pages: Vec<[u64; GAPS]>,
+    /// Base pages touched, by kind.
+    pub touched_pages: [u64; KINDS],
+    /// Capacity with all anonymous memory on CXL memory and the rest in DRAM, and with all file memory and tmpfs there;
+    /// `None` without such accesses, or without CXL memory in the laws.
+    pub off_dram_ops_per_s: [Option<f64>; 2],
 }
 
 impl ServiceInterval {
@@ -120,6 +127,7 @@ impl Host {
             started_h: vec![None; services.len()],
             control: PromotionControl::default(),
             kswapd_left: [0; 2],
+            rates: Vec::new(),
             steps: 0,
             intervals_before: 0,
             law,
@@ -136,6 +144,14 @@ impl Host {
         self.tallies
             .iter()
             .fold(Tally::default(), |sum, tally| sum.plus(tally))
+    }
+
+    /// Touches per second of a base page of a population's page, in the last step.
+    pub fn rate_per_s(&self, population: usize, unit: usize) -> f32 {
+        let rates = self.rates.get(population);
+        rates.map_or(0.0, |(rates, offset)| {
+            self.populations[population].rate_per_s(unit, rates, *offset)
+        })
     }
 
     /// Whether the kernel sees the slow node as a lower tier.
@@ -293,31 +309,29 @@ impl Host {
         }
         let unit_pages = laws.unit_pages() as f64;
         let (services, population_laws, step) = (&self.services, &self.population_laws, self.steps);
-        let touch = |(population, position): (&mut Population, &Option<usize>)| {
+        let rates = |(population, position): (&Population, &Option<usize>)| {
             let number = population.service;
             let pages = population.allocated() as f64 * unit_pages;
-            // Touches per second by slot of popularity, and how far ranks have moved on.
-            let (rates, rank_offset) = position.map_or_else(
+            position.map_or_else(
                 || (vec![0.0; SLOTS], 0),
                 |position| {
                     let own = &conditions.services[number];
                     services[number].rates(position, pages, loads[number], (now_s, interval_s), own)
                 },
-            );
+            )
+        };
+        self.rates = self.populations.iter().zip(population_laws).map(rates).collect();
+        let touch = |(population, (rates, rank_offset)): (&mut Population, &(Vec<f32>, u16))| {
             population.touch(&Touching {
                 step,
                 interval_s,
-                rates: &rates,
-                rank_offset,
-                scan: scans_by_service[number],
+                rates,
+                rank_offset: *rank_offset,
+                scan: scans_by_service[population.service],
                 scans_dram: settings.numa_balancing & MODE_NORMAL != 0,
             })
         };
-        self.populations
-            .iter_mut()
-            .zip(population_laws)
-            .map(touch)
-            .collect()
+        self.populations.iter_mut().zip(&self.rates).map(touch).collect()
     }
 
     /// Brings back what was touched out of memory. The first touch is the fault; the others find the page in its place.
@@ -397,6 +411,7 @@ impl Host {
             .zip(before)
             .map(|(now, before)| now.since(before))
             .collect();
+        let demand = self.all_dram_demand(&services, interval_s);
         let (dram, slow, all_dram) = self.answer(&conditions, &services, &done, interval_s);
         let kernel_s: f64 = done.iter().map(|tally| kernel_time_s(laws, tally)).sum();
         let kernel_share = kernel_s / interval_s / f64::from(self.law.cpus);
@@ -414,15 +429,15 @@ impl Host {
                 kernel_share,
             };
             own.performance = Performance::new(&service.law, &met, service.idle_ops_per_s, offered);
-            let ideal = Circumstances {
-                slow_share: 0.0,
-                dram: all_dram,
-                slow: None,
-                fault_share: 0.0,
-                kernel_share: 0.0,
-                ..met
-            };
+            let ideal = met.all_in_dram(all_dram);
             own.all_dram = Performance::new(&service.law, &ideal, service.idle_ops_per_s, offered);
+            let cxl = laws.memory.get("cxl");
+            own.off_dram_ops_per_s = self.off_dram(
+                own,
+                index,
+                offered,
+                cxl.map(|cxl| (cxl, demand, ideal, interval_s)),
+            );
             own.measured = self.with_noise(laws, &own.performance, index);
             self.pressures[index].add(&laws.kernel_work, &done[index], interval_s);
         }
@@ -447,11 +462,68 @@ impl Host {
             for (sum, touches) in own.accesses[kind].iter_mut().zip(touched.touches) {
                 *sum += touches * unit as f64;
             }
+            own.touched_pages[kind] += touched.active * unit;
             for (sum, gaps) in own.gap_pages[kind].iter_mut().zip(&touched.gaps) {
                 *sum += gaps * unit;
             }
         }
         services
+    }
+
+    /// All accesses in DRAM, without moves.
+    fn all_dram_demand(&self, services: &[ServiceInterval], interval_s: f64) -> Demand {
+        let mut demand = Demand::default();
+        for (service, own) in self.services.iter().zip(services) {
+            let accesses: f64 = own.accesses.iter().flatten().sum();
+            demand.add_accesses(accesses / interval_s, service.law.write_share);
+        }
+        demand
+    }
+
+    /// Capacity of a service with its memory of one kind on CXL memory: anonymous memory, then file memory and tmpfs.
+    fn off_dram(
+        &self,
+        own: &ServiceInterval,
+        index: usize,
+        offered: f64,
+        cxl: Option<(&MemoryLaw, Demand, Circumstances, f64)>,
+    ) -> [Option<f64>; 2] {
+        let service = &self.services[index];
+        [false, true].map(|is_named| {
+            let met = self.without(own, service, is_named, cxl?)?;
+            let found = Performance::new(&service.law, &met, service.idle_ops_per_s, offered);
+            Some(found.capacity_ops_per_s)
+        })
+    }
+
+    /// What a service would meet with its anonymous memory, or its file memory and tmpfs, on the node of slow memory alone
+    /// and all else in DRAM; `None` without accesses to it.
+    fn without(
+        &self,
+        own: &ServiceInterval,
+        service: &HostService,
+        is_named: bool,
+        (slow, demand, ideal, interval_s): (&MemoryLaw, Demand, Circumstances, f64),
+    ) -> Option<Circumstances> {
+        let sum = |kind: Kind| own.accesses[kind.index()].iter().sum::<f64>();
+        let moved: f64 = Kind::ALL
+            .into_iter()
+            .filter(|kind| (*kind != Kind::Anon) == is_named)
+            .map(sum)
+            .sum();
+        let all: f64 = Kind::ALL.into_iter().map(sum).sum();
+        let mut on_slow = Demand::default();
+        on_slow.add_accesses(moved / interval_s, service.law.write_share);
+        let in_dram = Demand {
+            access_bytes_per_s: demand.access_bytes_per_s - on_slow.access_bytes_per_s,
+            move_bytes_per_s: 0.0,
+        };
+        (moved > 0.0).then(|| Circumstances {
+            slow_share: moved / all,
+            dram: Loaded::new(&self.dram, &in_dram, 1.0, 1.0),
+            slow: Some(Loaded::new(slow, &on_slow, 1.0, 1.0)),
+            ..ideal
+        })
     }
 
     /// How the nodes answer: DRAM, the slow node, and DRAM if it had all accesses and no moves.
@@ -538,6 +610,8 @@ fn empty_interval() -> ServiceInterval {
         measured: Performance::default(),
         scan_passes: 0.0,
         gap_pages: vec![[0; GAPS]; KINDS],
+        touched_pages: [0; KINDS],
+        off_dram_ops_per_s: [None; 2],
     }
 }
 

@@ -21,6 +21,9 @@ struct Arguments {
     /// Length of the run.
     #[arg(long, default_value_t = 24.0)]
     hours: f64,
+    /// When the run begins, seconds since the Unix epoch; when the laws say if left out.
+    #[arg(long)]
+    start_unix_s: Option<u64>,
     /// Only hosts whose name begins with this.
     #[arg(long)]
     hosts: Option<String>,
@@ -43,6 +46,9 @@ fn main() -> anyhow::Result<()> {
     let mut laws = Laws::load(arguments.laws.as_deref())?;
     if let Some(prefix) = &arguments.hosts {
         laws.hosts.retain(|host| host.name.starts_with(prefix.as_str()));
+    }
+    if let Some(start_unix_s) = arguments.start_unix_s {
+        laws.clock.start_unix_s = start_unix_s;
     }
     let intervals = (arguments.hours * 3600.0 / laws.clock.interval_s) as u32;
     let mut truth = fleet::tell(&laws, arguments.seed, intervals, say);

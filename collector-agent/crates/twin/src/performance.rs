@@ -89,6 +89,21 @@ pub struct Circumstances {
     pub kernel_share: f64,
 }
 
+impl Circumstances {
+    /// The same with all memory in DRAM, which answers so, and nothing to do for the kernel.
+    #[must_use]
+    pub fn all_in_dram(self, dram: Loaded) -> Self {
+        Self {
+            slow_share: 0.0,
+            dram,
+            slow: None,
+            fault_share: 0.0,
+            kernel_share: 0.0,
+            ..self
+        }
+    }
+}
+
 /// Time lost for each time worked on an all-DRAM host without load.
 ///
 /// `exposure ((1 - h) (L_dram / L_idle - 1) + h^b (L_slow / L_idle - 1))`, the physical form of docs/method/ratio.md with

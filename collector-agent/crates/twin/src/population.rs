@@ -73,6 +73,8 @@ pub struct Touched {
     pub marked: Vec<Marked>,
     /// Marks set by the scanner: pages of the twin.
     pub scanned: u64,
+    /// Pages touched, those that were allocated in this step among them.
+    pub active: u64,
     /// Touches by the gap since the touch before: index i for i + 1 intervals.
     pub gaps: Vec<u64>,
 }
@@ -162,7 +164,7 @@ impl Population {
     }
 
     /// Touches per second of a base page of it.
-    fn rate_per_s(&self, unit: usize, rates: &[f32], rank_offset: u16) -> f32 {
+    pub fn rate_per_s(&self, unit: usize, rates: &[f32], rank_offset: u16) -> f32 {
         rates[usize::from(self.rank[unit].wrapping_add(rank_offset) >> SLOT_SHIFT)]
     }
 
@@ -262,6 +264,7 @@ impl Population {
             if !is_new {
                 self.history[unit] = (before << 1) | u64::from(is_active);
             }
+            touched.active += u64::from(is_active || is_new);
             let mut count_here = 0.0;
             if is_active {
                 self.idle_s[unit] = since_s;

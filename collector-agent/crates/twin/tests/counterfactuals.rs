@@ -111,3 +111,21 @@ fn incidents_have_their_word() {
         assert!(count >= 5, "{word:?}: {states:?}");
     }
 }
+
+#[test]
+fn moving_the_kind_that_is_accessed_more_costs_more() {
+    let mut laws = Laws::parse(Laws::DEFAULT).expect("the default laws");
+    laws.hosts
+        .retain(|host| host.name == "web-1" || host.name == "redis-1");
+    laws.clock.warm_up_intervals = 10;
+    let truth = tierscope_twin::fleet::tell(&laws, 3, 20, |_| ());
+    for window in &truth.windows {
+        let anon = window.anon_off_dram_loss_ratio.expect("it has anonymous memory");
+        assert!(anon > window.loss_ratio && anon < 1.0, "{window:?}");
+        match window.file_off_dram_loss_ratio {
+            // 7 % of its accesses are to file memory.
+            Some(file) => assert!(file < anon && window.service == "web", "{window:?}"),
+            None => assert_eq!(window.service, "redis"),
+        }
+    }
+}

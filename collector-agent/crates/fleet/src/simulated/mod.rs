@@ -31,6 +31,7 @@ mod twin;
 mod workload_mix;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -67,13 +68,17 @@ pub struct FleetArgs {
     /// Of the twin's pages, one in so many is looked at.
     #[arg(long, default_value_t = 4, requires = "twin", value_parser = clap::value_parser!(u64).range(1..))]
     panel_every: u64,
+    /// Where to write the truth of what was sent in detail, as `tierscope-twin` does.
+    #[arg(long, requires_all = ["twin", "minutes"])]
+    truth: Option<PathBuf>,
     /// Where the fleet remembers its hosts, so that a later run goes on with them; without it, it forgets.
     #[arg(long)]
     state_dir: Option<PathBuf>,
     /// Number of hosts.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     hosts: u32,
-    /// Hours of history to load at once; 0 for none.
+    /// Hours of history to load at once; 0 for none. More than 160 need a service that takes points of more than 7 days
+    /// ago (`late_days`).
     #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=1440))]
     hours: u32,
     /// Days of history before that: counters of the twin by the hour, without heat.
@@ -134,9 +139,10 @@ pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenSta
     if let Some(directory) = &args.state_dir {
         state_dir::open(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     }
+    let recorder = args.truth.as_ref().map(|_| Arc::default());
     let mut hosts = match &args.spec {
         Some(spec) => replayed(args, spec, read_recording, &progress)?,
-        None => twins(args, &progress)?,
+        None => twins(args, recorder.as_ref(), &progress)?,
     };
     let now = turns::this_minute()?;
     let saved = gather(args, &settings, &mut hosts, now)?;
@@ -157,6 +163,9 @@ pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenSta
         Some(minutes) => send_for(&stage, hosts, now, minutes)?,
     }
     stage.saved.flush()?;
+    if let (Some(path), Some(recorder)) = (&args.truth, &recorder) {
+        recorder.write(path)?;
+    }
     stage.report.finish(args.json)
 }
 
@@ -192,10 +201,14 @@ fn replayed(
     Ok(mix.populate(args.hosts, args.heat_hosts, args.seed))
 }
 
-fn twins(args: &FleetArgs, progress: &Progress) -> anyhow::Result<Vec<host::SimHost>> {
+fn twins(
+    args: &FleetArgs,
+    recorder: Option<&Arc<twin::TruthRecorder>>,
+    progress: &Progress,
+) -> anyhow::Result<Vec<host::SimHost>> {
     let laws = Laws::load(args.laws.as_deref())?;
     progress.say(&format!("warming up the twin of {} hosts", laws.hosts.len()));
-    twin::populate(&laws, args.seed, args.panel_every)
+    twin::populate(&laws, (args.seed, args.panel_every), recorder)
 }
 
 /// Goes on with the hosts of an earlier run, else enrols new ones whose history begins `--hours` ago.
@@ -218,7 +231,7 @@ fn gather(
     }
     let token = credential::read_join_token(&args.join_token_file)?;
     enrol::enrol(settings, &token, hosts, args.connections as usize)?;
-    let detailed_from = now - i64::from(args.hours) * 60;
+    let detailed_from = detailed_from(args, now);
     let first_minute = detailed_from - older_minutes(args);
     for host in &mut *hosts {
         host.start_at(first_minute, detailed_from);
@@ -228,6 +241,17 @@ fn gather(
 
 fn older_minutes(args: &FleetArgs) -> i64 {
     i64::from(args.older_days) * 24 * 60
+}
+
+/// The first minute of the history in detail. Of the twin it is the first of an hour, so that windows of its truth are
+/// those in which the service counts: the history is up to an hour longer.
+fn detailed_from(args: &FleetArgs, now: i64) -> i64 {
+    let first = now - i64::from(args.hours) * 60;
+    if args.twin {
+        (first - 1).div_euclid(60) * 60 + 1
+    } else {
+        first
+    }
 }
 
 fn connection(args: &FleetArgs) -> anyhow::Result<Settings> {

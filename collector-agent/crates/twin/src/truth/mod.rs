@@ -1,5 +1,6 @@
 //! The truth as it is written down (docs/twin.md, schema `tierscope.twin-truth/1`).
 
+mod served;
 mod window;
 
 use serde::Serialize;
@@ -7,6 +8,7 @@ use serde::Serialize;
 use crate::conditions;
 use crate::laws::{Change, Laws, SettingChange};
 
+pub use served::{ServedCounts, ServedTruth};
 pub use window::{HeatBytes, KindTruth, MovedBytes, PlacedBytes, WindowTruth, Windows};
 
 /// Name of the schema.
@@ -29,6 +31,8 @@ pub struct Truth {
     pub hosts: Vec<HostTruth>,
     /// One row for each service, host and window.
     pub windows: Vec<WindowTruth>,
+    /// What DRAM of each size would serve at best, by service and host.
+    pub served: Vec<ServedTruth>,
     /// What went wrong or was changed.
     pub incidents: Vec<IncidentTruth>,
     /// What each service would lose at other sizes of DRAM; empty unless asked for.
@@ -145,6 +149,7 @@ impl Truth {
             window_s: laws.clock.interval_s * f64::from(laws.clock.window_intervals),
             hosts: hosts.collect(),
             windows: Vec::new(),
+            served: Vec::new(),
             incidents: incidents.collect(),
             loss_curves: Vec::new(),
             effects: Vec::new(),

@@ -29,6 +29,10 @@ pub struct WindowTruth {
     pub out_access_share: Option<f64>,
     /// Share of its capacity that was lost against all DRAM.
     pub loss_ratio: f64,
+    /// The same with all anonymous memory on CXL memory and the rest in DRAM; null without such accesses.
+    pub anon_off_dram_loss_ratio: Option<f64>,
+    /// The same with all file memory and tmpfs there.
+    pub file_off_dram_loss_ratio: Option<f64>,
     /// Operations asked for.
     pub offered_ops_per_s: f64,
     /// Operations done.
@@ -70,6 +74,8 @@ pub struct KindTruth {
     pub warm: HeatBytes,
     /// Not touched for ten intervals or longer.
     pub cold: HeatBytes,
+    /// Bytes touched, summed over the window's intervals: as many gaps begin.
+    pub touched_bytes: u64,
     /// Bytes touched again in this window, by gap since the touch before: index i for i + 1 intervals, zeros at the end cut.
     pub closed_gap_bytes: Vec<u64>,
     /// Bytes not touched at the window's end, by intervals since their last touch, likewise.
@@ -109,11 +115,13 @@ struct Sums {
     accesses: [f64; 3],
     capacity: f64,
     all_dram_capacity: f64,
+    off_dram_capacity: [Option<f64>; 2],
     offered: f64,
     throughput: f64,
     p99_us: f64,
     scan_passes: f64,
     gap_pages: Vec<[u64; GAPS]>,
+    touched_pages: [u64; KINDS],
 }
 
 impl Sums {
@@ -123,11 +131,13 @@ impl Sums {
             accesses: [0.0; 3],
             capacity: 0.0,
             all_dram_capacity: 0.0,
+            off_dram_capacity: [Some(0.0); 2],
             offered: 0.0,
             throughput: 0.0,
             p99_us: 0.0,
             scan_passes: 0.0,
             gap_pages: vec![[0; GAPS]; KINDS],
+            touched_pages: [0; KINDS],
         }
     }
 
@@ -139,10 +149,16 @@ impl Sums {
         }
         self.capacity += interval.performance.capacity_ops_per_s;
         self.all_dram_capacity += interval.all_dram.capacity_ops_per_s;
+        for (sum, own) in self.off_dram_capacity.iter_mut().zip(interval.off_dram_ops_per_s) {
+            *sum = sum.zip(own).map(|(sum, own)| sum + own);
+        }
         self.offered += interval.performance.offered_ops_per_s;
         self.throughput += interval.performance.throughput_ops_per_s;
         self.p99_us += interval.performance.p99_us;
         self.scan_passes += interval.scan_passes;
+        for (sum, pages) in self.touched_pages.iter_mut().zip(interval.touched_pages) {
+            *sum += pages;
+        }
         for (sums, gaps) in self.gap_pages.iter_mut().zip(&interval.gap_pages) {
             for (sum, pages) in sums.iter_mut().zip(gaps) {
                 *sum += pages;
@@ -183,6 +199,8 @@ impl Windows {
         let share = |place: usize| (accesses > 0.0).then(|| sums.accesses[place] / accesses);
         let mean = |sum: f64| sum / f64::from(self.intervals);
         let on_slow = pages_at(host, index, Place::Slow);
+        let loss = |capacity: f64| 1.0 - capacity / sums.all_dram_capacity;
+        let off_dram = sums.off_dram_capacity.map(|capacity| capacity.map(loss));
         let facts = Facts {
             slow_share: share(1).unwrap_or(0.0),
             resident: on_slow + pages_at(host, index, Place::Dram),
@@ -204,13 +222,15 @@ impl Windows {
             state: State::of(&facts),
             slow_access_share: share(1),
             out_access_share: share(2),
-            loss_ratio: 1.0 - sums.capacity / sums.all_dram_capacity,
+            loss_ratio: loss(sums.capacity),
+            anon_off_dram_loss_ratio: off_dram[0],
+            file_off_dram_loss_ratio: off_dram[1],
             offered_ops_per_s: mean(sums.offered),
             throughput_ops_per_s: mean(sums.throughput),
             p99_us: mean(sums.p99_us),
             scan_passes: sums.scan_passes,
             moved_bytes: moved_bytes(&done),
-            kinds: kinds(host, index, &sums.gap_pages),
+            kinds: kinds(host, index, sums),
         }
     }
 }
@@ -241,7 +261,7 @@ fn moved_bytes(done: &Tally) -> MovedBytes {
     }
 }
 
-fn kinds(host: &Host, service: usize, gap_pages: &[[u64; GAPS]]) -> BTreeMap<Kind, KindTruth> {
+fn kinds(host: &Host, service: usize, sums: &Sums) -> BTreeMap<Kind, KindTruth> {
     let unit_bytes = host.memory.unit * PAGE_BYTES;
     let mut kinds: BTreeMap<Kind, KindTruth> = BTreeMap::new();
     for population in host
@@ -271,7 +291,8 @@ fn kinds(host: &Host, service: usize, gap_pages: &[[u64; GAPS]]) -> BTreeMap<Kin
         }
     }
     for (kind, truth) in &mut kinds {
-        truth.closed_gap_bytes = gap_pages[kind.index()]
+        truth.touched_bytes = sums.touched_pages[kind.index()] * PAGE_BYTES;
+        truth.closed_gap_bytes = sums.gap_pages[kind.index()]
             .iter()
             .map(|pages| pages * PAGE_BYTES)
             .collect();

@@ -8,6 +8,7 @@
 mod counters;
 mod inventory;
 mod panel;
+mod recorder;
 mod work;
 
 use std::sync::Arc;
@@ -23,7 +24,10 @@ use crate::simulated::host::SimHost;
 use crate::simulated::minutes::{MINUTE_NS, Minutes, add_folded};
 use crate::simulated::seeds::mix;
 use panel::Panels;
+use recorder::Teller;
 use work::Work;
+
+pub(crate) use recorder::TruthRecorder;
 
 /// Older history is read once an hour.
 const OLDER_MINUTES: i64 = 60;
@@ -48,11 +52,18 @@ pub(crate) struct TwinHost {
     /// The next minute since the host began, and the first one that is told in detail.
     minute: i64,
     detailed_from: i64,
+    /// Who writes down the truth of what is told in detail.
+    teller: Option<Teller>,
 }
 
 impl TwinHost {
     /// The host with this index in the laws. `every`: one page of the twin in so many is looked at.
-    pub(crate) fn new(laws: Laws, index: usize, seed: u64, every: u64) -> Self {
+    pub(crate) fn new(
+        laws: Laws,
+        index: usize,
+        (seed, every): (u64, u64),
+        recorder: Option<&Arc<TruthRecorder>>,
+    ) -> Self {
         let host = Host::new(&laws, index, seed);
         Self {
             panels: Panels::new(&host, &laws, seed, every),
@@ -66,6 +77,7 @@ impl TwinHost {
             layouts: LayoutCache::default(),
             minute: 0,
             detailed_from: 0,
+            teller: recorder.map(|recorder| Teller::new(Arc::clone(recorder))),
         }
     }
 
@@ -112,6 +124,9 @@ impl TwinHost {
         if self.is_detailed() || self.minute % COARSE_STEP_MINUTES == 0 {
             let interval = self.host.step(laws);
             self.work.add(laws, &self.host, &interval);
+            if let Some(teller) = self.teller.as_mut().filter(|_| self.minute >= self.detailed_from) {
+                teller.tell(laws, &self.host, &interval);
+            }
             self.last = Some(interval);
         }
         self.minute += 1;
@@ -119,13 +134,17 @@ impl TwinHost {
 }
 
 impl Minutes for TwinHost {
-    /// Lets the time of the laws begin where the history is detailed, and the host at `minute`, after its warm-up.
+    /// Lets the time of the laws begin where the history is detailed, such that the first interval ends there, and the
+    /// host at `minute`, after its warm-up.
     fn start_at(&mut self, minute: i64, detailed_from: i64) {
-        self.laws.clock.start_unix_s = (detailed_from * 60).unsigned_abs();
+        self.laws.clock.start_unix_s = ((detailed_from - 1) * 60).unsigned_abs();
         self.coarse_laws = coarse(&self.laws);
         self.minute = 0;
         self.detailed_from = (detailed_from - minute).max(0);
         self.begin();
+        if let Some(teller) = &mut self.teller {
+            teller.begin(&self.laws, self.seed);
+        }
     }
 
     /// Passes over minutes: time goes by, and nobody looks.
@@ -183,11 +202,16 @@ fn check(laws: &Laws) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The hosts of the laws. `every`: one page of the twin in so many is looked at.
-pub(crate) fn populate(laws: &Laws, seed: u64, every: u64) -> anyhow::Result<Vec<SimHost>> {
+/// The hosts of the laws. `every`: one page of the twin in so many is looked at. `recorder` is told the truth of what
+/// they send.
+pub(crate) fn populate(
+    laws: &Laws,
+    (seed, every): (u64, u64),
+    recorder: Option<&Arc<TruthRecorder>>,
+) -> anyhow::Result<Vec<SimHost>> {
     check(laws)?;
     let host = |(index, law): (usize, &tierscope_twin::laws::HostLaw)| {
-        let twin = TwinHost::new(laws.clone(), index, seed, every);
+        let twin = TwinHost::new(laws.clone(), index, (seed, every), recorder);
         let inventory = twin.inventory();
         SimHost::new(
             law.name.clone(),
@@ -219,6 +243,12 @@ mod tests {
         (laws, index)
     }
 
+    const SEED: u64 = 7;
+
+    fn twin(laws: &Laws, index: usize, every: u64) -> TwinHost {
+        TwinHost::new(laws.clone(), index, (SEED, every), None)
+    }
+
     fn minutes(host: &mut TwinHost, from: i64, count: i64) -> Vec<Content> {
         (from..from + count)
             .map(|minute| {
@@ -242,7 +272,7 @@ mod tests {
     #[test]
     fn heat_and_counters_speak_of_one_memory() {
         let (laws, index) = small();
-        let mut host = TwinHost::new(laws, index, 7, 1);
+        let mut host = twin(&laws, index, 1);
         host.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let sent = minutes(&mut host, FIRST_MINUTE, 3);
         let last = &sent[2];
@@ -264,10 +294,10 @@ mod tests {
     #[test]
     fn a_fleet_that_goes_on_sends_what_it_would_have_sent() {
         let (laws, index) = small();
-        let mut without_rest = TwinHost::new(laws.clone(), index, 7, 4);
+        let mut without_rest = twin(&laws, index, 4);
         without_rest.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let sent = minutes(&mut without_rest, FIRST_MINUTE, 4);
-        let mut resumed = TwinHost::new(laws, index, 7, 4);
+        let mut resumed = twin(&laws, index, 4);
         resumed.start_at(FIRST_MINUTE, FIRST_MINUTE);
         resumed.skip(3);
         let later = minutes(&mut resumed, FIRST_MINUTE + 3, 1);
@@ -275,10 +305,30 @@ mod tests {
     }
 
     #[test]
+    fn the_truth_that_is_written_is_that_of_the_minutes_that_were_sent_in_detail() {
+        let (mut laws, index) = small();
+        let recorder = Arc::default();
+        let mut host = TwinHost::new(laws.clone(), index, (SEED, 4), Some(&recorder));
+        host.start_at(FIRST_MINUTE - 60, FIRST_MINUTE);
+        host.skip(63);
+        minutes(&mut host, FIRST_MINUTE + 3, 17);
+        let told = recorder.truth().expect("a truth");
+        laws.clock.start_unix_s = (FIRST_MINUTE as u64 - 1) * 60;
+        let mut alone = laws.clone();
+        alone.hosts.retain(|other| other.name == laws.hosts[index].name);
+        let expected = tierscope_twin::fleet::tell(&alone, SEED, 20, |_| ());
+        assert_eq!(told.windows, expected.windows);
+        assert_eq!(told.start_unix_s, expected.start_unix_s);
+        let ends: Vec<f64> = told.windows.iter().map(|window| window.end_unix_s).collect();
+        let last_sent = (FIRST_MINUTE + 19) as f64 * 60.0;
+        assert_eq!(ends, [last_sent - 600.0, last_sent]);
+    }
+
+    #[test]
     fn older_history_has_counters_by_the_hour_and_joins_what_follows() {
         let (laws, index) = small();
         let from = FIRST_MINUTE - 120;
-        let mut host = TwinHost::new(laws.clone(), index, 7, 4);
+        let mut host = twin(&laws, index, 4);
         host.start_at(from, FIRST_MINUTE);
         let older = minutes(&mut host, from, 120);
         let told: Vec<_> = older
@@ -302,7 +352,7 @@ mod tests {
     fn processors_and_nodes_count_what_services_did() {
         let (laws, index) = small();
         let cpus = f64::from(laws.hosts[index].cpus);
-        let mut host = TwinHost::new(laws, index, 7, 4);
+        let mut host = twin(&laws, index, 4);
         host.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let sent = minutes(&mut host, FIRST_MINUTE, 2);
         let [busy, idle] =
@@ -331,7 +381,7 @@ mod tests {
             incident(Change::SilentAgent),
             incident(Change::OutdatedAgent { version }),
         ];
-        let mut host = TwinHost::new(laws, index, 7, 4);
+        let mut host = twin(&laws, index, 4);
         host.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let silent = minutes(&mut host, FIRST_MINUTE, 3);
         assert!(
@@ -348,7 +398,7 @@ mod tests {
     fn laws_of_another_interval_are_refused() {
         let (mut laws, _) = small();
         laws.clock.interval_s = 5.0;
-        let error = populate(&laws, 1, 4).expect_err("must be refused");
+        let error = populate(&laws, (1, 4), None).expect_err("must be refused");
         assert!(format!("{error:#}").contains("must be 60"), "{error:#}");
     }
 }

@@ -1,0 +1,77 @@
+"""`make truth`: fleets whose truth is known go over the wire, and what is answered is judged; 1 where a row fails."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from bench.figures import describe_run, record_between
+from faults.programs import ROOT, shipped_agent
+from faults.stage import NotHereError
+from truth import fleet_laws
+from truth.fleets import JudgedFleet, folder_of, run_fleet
+from truth.programs import FleetPlan, ProgramFailedError
+from truth.rows_states import confusion
+from truth.scoring import collect
+from truth.table import judge_all, observe, render
+
+DOCUMENT = ROOT / "docs" / "truth.md"
+RESULTS = ROOT / ".build" / "truth"
+
+
+def main() -> int:
+    """Runs and judges what is asked for."""
+    parser = argparse.ArgumentParser(prog="make truth", description=__doc__)
+    named = ",".join(fleet_laws.NAMED)
+    parser.add_argument("--laws", default="default", help=f"laws of the fleets: a file (TOML), or one of {named}")
+    parser.add_argument("--seed", type=int, default=1, help="of the first fleet; 800 to 999 are used once each")
+    parser.add_argument("--fleets", type=int, default=1, help="number of fleets, each with a seed of its own")
+    parser.add_argument("--hours", type=int, default=24)
+    parser.add_argument("--panel-every", type=int, default=4, help="one page of the twin in so many is looked at")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="fleets that are there are not run again")
+    parser.add_argument("--json", type=Path, help="where to write the table and all observations")
+    parser.add_argument("--record", metavar="MARKS", help=f"write the table into {DOCUMENT.relative_to(ROOT)}")
+    arguments = parser.parse_args()
+    agent = shipped_agent()
+    if agent is None:
+        parser.error("no agent is compiled: make agent")
+    # Ended from outside it still ends what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        laws = fleet_laws.read(arguments.laws)
+        fleets = _run(agent, laws, arguments)
+    except (NotHereError, ProgramFailedError, OSError) as reason:
+        parser.error(str(reason))
+    observed = collect(observe(fleet) for fleet in fleets)
+    rows = judge_all(observed)
+    print("\n" + render(rows))
+    print("\nstates of the twin and what they were called:")
+    for (state, word), count in sorted(confusion(fleets).items(), key=lambda item: (item[0][0], -item[1])):
+        print(f"  {state} -> {word}: {count}")
+    if arguments.json:
+        document = {"schema": "tierscope.truth-table/1", "rows": [asdict(row) for row in rows], "observed": observed}
+        arguments.json.write_text(json.dumps(document), encoding="utf-8")
+    if arguments.record:
+        options = f"--laws {arguments.laws} --seed {arguments.seed} --fleets {arguments.fleets}"
+        options += f" --hours {arguments.hours} --panel-every {arguments.panel_every}"
+        said = describe_run(f'make truth ARGS="{options}"')
+        record_between(DOCUMENT, arguments.record, f"{said}\n\n{render(rows)}")
+    return 1 if any(row.met is False for row in rows) else 0
+
+
+def _run(agent: Path, laws: str, arguments: argparse.Namespace) -> list[JudgedFleet]:
+    fleets = []
+    for number in range(arguments.fleets):
+        plan = FleetPlan(laws, arguments.seed + number, arguments.hours, arguments.panel_every)
+        folder = folder_of(arguments.results, plan)
+        print(f"fleet {number + 1} of {arguments.fleets}, seed {plan.seed}: {folder}", flush=True)
+        fleets.append(run_fleet(agent, plan, folder))
+    return fleets
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,92 @@
+"""Fleets with their truth and their answers, kept in a directory: what is there is not run again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from truth.asking import ask
+from truth.instance import running_instance
+from truth.programs import FleetPlan, send_fleet, tell_losses, twin_program
+
+DRAM_SHARES = (0.95, 8 / 9, 0.8, 2 / 3, 0.5, 1 / 3, 0.2)
+"""Where losses are known, the ratios that are sold among them; between them they are interpolated."""
+LOSS_HOURS = 48
+"""Of longer fleets losses are those of the first two days: a run for each share takes as long as the fleet."""
+ANSWERED = ("ratio", "range")
+"""Answers on the ratio that name one."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFleet:
+    """What is known of one fleet, and what was answered. `truth` and `answers` are the stored documents."""
+
+    plan: FleetPlan
+    truth: dict[str, Any]
+    answers: dict[str, Any]
+    losses: list[dict[str, Any]]
+    """Points of the loss curves; empty where no ratio was advised."""
+
+    def windows(self, host: str, service: str | None = None) -> list[dict[str, Any]]:
+        """Rows of the truth within the window that was asked for, of one service or of all on a host."""
+        start_s, end_s = self.answers["start_s"], self.answers["end_s"]
+        return [
+            row
+            for row in self.truth["windows"]
+            if row["host"] == host and service in (None, row["service"]) and start_s < row["end_unix_s"] <= end_s
+        ]
+
+
+def folder_of(results: Path, plan: FleetPlan) -> Path:
+    """Where a fleet is kept: by all that decides what it is."""
+    digest = hashlib.sha256(plan.laws.encode()).hexdigest()[:10]
+    return results / f"{digest}-{plan.hours}h-1-in-{plan.panel_every}" / f"seed-{plan.seed}"
+
+
+def _read(path: Path) -> Any:  # noqa: ANN401 - JSON
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _write(path: Path, document: object) -> None:
+    # A run that is cut off leaves no half of an answer.
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(document), encoding="utf-8")
+    part.replace(path)
+
+
+def run_fleet(agent: Path, plan: FleetPlan, folder: Path, *, heat_only: bool = False) -> JudgedFleet:
+    """Makes a fleet, sends it to an instance of its own, and asks; or reads what was kept of it.
+
+    Raises:
+        ProgramFailedError: a program of the twin failed.
+        NeverHappenedError: the instance did not rebuild what was sent.
+        NotHereError: no instance can run on this machine.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    answered, told = folder / "answers.json", folder / "truth.json"
+    if not answered.exists():
+        with running_instance() as instance:
+            send_fleet(agent, plan, instance.url, instance.join_token(), told)
+            instance.wait_rebuilt()
+            _write(answered, ask(instance.url, _read(told), plan.hours, heat_only=heat_only))
+    truth, answers = _read(told), _read(answered)
+    return JudgedFleet(plan, truth, answers, _losses(plan, truth, answers, folder))
+
+
+def _losses(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
+    """The loss curves, where any ratio was advised."""
+    ratios = [ratio for service in answers["services"].values() for ratio in service["ratio"].values()]
+    if not any(ratio["answer"] in (*ANSWERED, "all_dram") for ratio in ratios):
+        return []
+    path = folder / "losses.json"
+    if not path.exists():
+        whole = folder / "counterfactual.json"
+        shorter = replace(plan, hours=min(plan.hours, LOSS_HOURS))
+        tell_losses(twin_program(), shorter, truth["start_unix_s"], DRAM_SHARES, whole)
+        _write(path, _read(whole)["loss_curves"])
+        whole.unlink()
+    points: list[dict[str, Any]] = _read(path)
+    return points

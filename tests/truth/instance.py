@@ -1,0 +1,103 @@
+"""The instance that is judged: PostgreSQL, queue, API and worker as real processes, which answer over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from factories.waiting import until
+from faults.processes import Api, Program, api, worker
+from faults.stage import NotHereError
+from fixtures.server_logs import logs_kept
+from fixtures.servers import running_cluster
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database
+from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.queue import open_queue
+from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.operate.load_figures import LoadFigures
+
+REBUILD_SECONDS = 1800.0
+"""How long a day of a fleet may take to be rebuilt: a busy machine takes many times what an idle one does."""
+
+_QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100"}
+"""Of the database, which is on a disk: a week of a fleet takes gigabytes."""
+
+
+@dataclass(slots=True)
+class Instance:
+    """What runs."""
+
+    folder: Path
+    api: Api
+    worker: Program
+    database: Database
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return self.api.url
+
+    def join_token(self) -> Path:
+        """A file with a token that enrols any number of simulated hosts."""
+        path = self.folder / "join-token"
+        token = Access(self.database).create_join_token(uses=None, origin="simulated", actor="truth")
+        path.write_text(token.secret, encoding="utf-8")
+        path.chmod(0o600)
+        return path
+
+    def wait_rebuilt(self) -> None:
+        """Waits until workers have rebuilt all that was sent and is due.
+
+        Raises:
+            NeverHappenedError: they have not within `REBUILD_SECONDS`.
+        """
+        figures = LoadFigures(self.database, utc_now)
+        until(
+            lambda: figures.lag().pending == 0,
+            "what was sent is rebuilt",
+            seconds=REBUILD_SECONDS,
+            log=self.worker.log,
+            alive={"the worker": self.worker.process, "the API": self.api.process},
+        )
+
+
+@contextmanager
+def running_instance() -> Iterator[Instance]:
+    """An empty instance; everything ends with the block.
+
+    Raises:
+        NotHereError: no Redis-compatible server fits this machine.
+    """
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tst-", dir="/tmp")))
+        folder.chmod(0o755)
+        stack.enter_context(logs_kept(folder))
+        cluster = stack.enter_context(running_cluster("native", durable=True, settings=_QUICK))
+        upgrade(cluster.url())
+        queue = open_queue(cluster.places, choose_account())
+        if queue.binary is None:
+            raise NotHereError("no Redis-compatible server fits this machine")
+        queue.start()
+        stack.callback(queue.stop)
+        settings = {
+            "TIERSCOPE_DATABASE_URL": cluster.url(),
+            "TIERSCOPE_REDIS_URL": queue.url(),
+            "TIERSCOPE_DATA_DIR": str(folder / "data"),
+            "TIERSCOPE_LOG_LEVEL": "warning",
+            "TIERSCOPE_RATE_LIMITS__ENABLED": "false",
+            # A week and the hour that it begins earlier.
+            "TIERSCOPE_LIMITS__LATE_DAYS": "8",
+        }
+        database = stack.enter_context(closing(Database(cluster.url())))
+        service, background = api(folder, settings), worker(folder, settings)
+        for program in (service, background):
+            stack.callback(program.kill)
+            program.start()
+        service.wait_ready()
+        yield Instance(folder, service, background, database)

@@ -1,0 +1,78 @@
+"""What the kernel does with a service's memory: a word for each service, host and ten minutes."""
+
+from __future__ import annotations
+
+from truth.fleets import JudgedFleet
+from truth.scoring import Goal, Observed
+
+WORDS = {
+    word: word
+    for word in (
+        "fits",
+        "spill",
+        "healthy",
+        "harmless_demotion",
+        "futile_ping_pong",
+        "limiter_bound",
+        "promotion_failing",
+        "following_phases",
+        "swap_pressure",
+        "stalled",
+    )
+} | {"limit_reclaim": "limit_reclaim"}
+"""The product's verdicts in the twin's words. The twin has no limits of cgroups: `limit_reclaim` is always wrong."""
+NOT_KNOWN = "not_enough_data"
+FINE = ("fits", "healthy", "harmless_demotion")
+"""Verdicts that say that nothing is wrong."""
+MANY_SLOW, FEW_SLOW = 0.30, 0.10
+FOLLOWS = "following_phases"
+"""Fine as long as few accesses are slow."""
+OUTCOME = "state: right on whether anything is wrong"
+ACCURACY = "state by service, host and 10 min: right, of those that are told"
+UNKNOWN = "state: not known"
+NEVER = "state: called fits, healthy or harmless with 30 % slow accesses"
+RECALL = "state: recall of {state}"
+GOALS = (
+    Goal(ACCURACY, "share", 0.90),
+    *(Goal(RECALL.format(state=word), "share", 0.80) for word in WORDS if word != "limit_reclaim"),
+    Goal(OUTCOME, "share"),
+    Goal(UNKNOWN, "share", 0.10, at_most=True),
+    Goal(NEVER, "share", 0.0, at_most=True),
+)
+
+
+def observe(fleet: JudgedFleet) -> Observed:
+    """Each window of each service: the verdict on its host against the twin's state of the service."""
+    seen: Observed = {goal.row: [] for goal in GOALS}
+    for host, answers in fleet.answers["hosts"].items():
+        told = {round(answer["end_s"]): answer["verdict"] for answer in answers["states"]}
+        for row in fleet.windows(host):
+            word = told.get(round(row["end_unix_s"]))
+            if word is None:
+                continue
+            is_known = word != NOT_KNOWN
+            right = float(WORDS.get(word) == row["state"])
+            seen[UNKNOWN].append(float(not is_known))
+            if is_known:
+                seen[ACCURACY].append(right)
+                is_fine = row["state"] in FINE or (
+                    row["state"] == FOLLOWS and (row["slow_access_share"] or 0.0) < FEW_SLOW
+                )
+                seen[OUTCOME].append(float((word in (*FINE, FOLLOWS)) == is_fine))
+            seen[RECALL.format(state=row["state"])].append(right)
+            if (row["slow_access_share"] or 0.0) >= MANY_SLOW:
+                seen[NEVER].append(float(word in FINE))
+    return seen
+
+
+def confusion(fleets: list[JudgedFleet]) -> dict[tuple[str, str], int]:
+    """How often each state of the twin (first) was given each word (second)."""
+    counts: dict[tuple[str, str], int] = {}
+    for fleet in fleets:
+        for host, answers in fleet.answers["hosts"].items():
+            told = {round(answer["end_s"]): answer["verdict"] for answer in answers["states"]}
+            for row in fleet.windows(host):
+                word = told.get(round(row["end_unix_s"]))
+                if word is not None:
+                    counts[row["state"], word] = counts.get((row["state"], word), 0) + 1
+    return counts
