@@ -15,6 +15,9 @@ from tierscope.domain.ratio import RATIOS, Choice, Demand, Evidence, choose, cla
 from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, are_alike, model_memory
 from tierscope.domain.ratio.slow_share import share_on_slow
 from tierscope.domain.slowdown import (
+    EXPONENTS,
+    LATENCY_SD,
+    LEVEL_SD,
     PRIOR,
     Belief,
     LoadedLatency,
@@ -220,7 +223,8 @@ def test_every_refusal_names_what_is_missing() -> None:
 
 def test_at_a_measured_share_a_point_does_what_the_conjugate_update_does() -> None:
     point = Point(0.25, 0.015, math.sqrt(0.09) * 0.015 * 0.985)
-    conjugate, here = updated(PRIOR, [point]), Belief.of(PRIOR, [point]).at(0.25)
+    line = replace(PRIOR, variance=LEVEL_SD**2)
+    conjugate, here = updated(line, [point]), replace(Belief.of(PRIOR, [point]), exponents=(1.5,)).at(0.25)
     assert here.mean_ln_a == pytest.approx(conjugate.mean_ln_a, abs=2e-3)
     assert here.variance == pytest.approx(conjugate.variance, abs=1e-3)
     assert Belief.of(PRIOR, [Point(0.25, -0.01, 0.01)]) == Belief(PRIOR)
@@ -232,20 +236,45 @@ def test_belief_widens_away_from_what_was_measured() -> None:
     assert variances == sorted(variances)
     assert variances[0] < 0.01
     assert all(belief.at(share).variance < prior.at(share).variance for share in (0.9, 0.25, 0.03, 0.001))
-    assert prior.at(0.22).variance == pytest.approx(0.92**2)
+    assert prior.at(0.22).variance == pytest.approx(LEVEL_SD**2)
     assert prior.at(0.02).variance > prior.at(0.22).variance
+    guessed = Belief(PRIOR, latency_measured=False)
+    assert guessed.at(0.22).variance == pytest.approx(LEVEL_SD**2 + LATENCY_SD**2)
 
 
-def test_the_exponent_is_fitted_from_three_shares_on() -> None:
+def test_points_tell_the_exponents_apart() -> None:
     def points(exponent: float, *shares: float) -> list[Point]:
         losses = [0.1 * share**exponent / (1 + 0.1 * share**exponent) for share in shares]
         return [Point(share, loss, 0.001 * loss) for share, loss in zip(shares, losses, strict=True)]
 
-    assert Belief.of(PRIOR, points(1.0, 0.05, 0.4)).exponent == 1.5
-    fitted = Belief.of(PRIOR, points(1.0, 0.05, 0.2, 0.4))
-    assert fitted.fits_exponent
-    assert fitted.exponent == pytest.approx(1.0, abs=0.01)
-    assert fitted.loss_median(ShareOnSlow.exactly(0.1)) == pytest.approx(0.01 / 1.01, rel=0.05)
+    assert Belief().weights == (0.5, 0.5)
+    assert Belief().exponent == 1.25
+    one = Belief.of(PRIOR, points(1.0, 0.3))
+    assert one.weights == pytest.approx((0.5, 0.5), abs=0.02), "one share tells nothing of a slope"
+    straight = Belief.of(PRIOR, points(1.0, 0.02, 0.1, 0.4))
+    bent = Belief.of(PRIOR, points(1.5, 0.02, 0.1, 0.4))
+    assert straight.exponent < 1.1
+    assert bent.exponent > 1.4
+    assert straight.loss_median(ShareOnSlow.exactly(0.1)) == pytest.approx(0.01 / 1.01, rel=0.05)
+
+
+@given(st.floats(1e-5, 1.0), st.floats(0.0, 2.0), st.floats(0.5, 0.99))
+def test_quantiles_of_the_mixture_lie_between_those_of_its_lines(share: float, log_sd: float, level: float) -> None:
+    at = ShareOnSlow.exactly(share).widened(log_sd)
+    both = Belief().loss_upper(at, level)
+    alone = [replace(Belief(), exponents=(exponent,)).loss_upper(at, level) for exponent in EXPONENTS]
+    assert min(alone) - 1e-12 <= both <= max(alone) + 1e-12
+
+
+@given(st.floats(0.001, 0.5), st.floats(0.0, 1.0), st.floats(0.01, 1.0))
+def test_a_widened_share_holds_the_one_before(value: float, below: float, log_sd: float) -> None:
+    share = ShareOnSlow(value, value * below, min(value * 1.5, 1.0), 0.95)
+    wider = share.widened(log_sd)
+    assert wider.value == share.value
+    assert wider.lo <= share.lo
+    assert share.hi <= wider.hi <= 1.0
+    assert share.widened(0.0) == share
+    assert ShareOnSlow(0.0, 0.0, 0.01, 0.95).widened(log_sd).hi > 0.01
 
 
 def test_the_upper_loss_holds_the_uncertainty_of_the_share() -> None:

@@ -18,7 +18,7 @@ from tierscope.domain.ratio import (
     refusals,
 )
 from tierscope.domain.slowdown import (
-    PRIOR,
+    EXPONENTS,
     REFERENCE_RHO,
     UPPER_LEVEL,
     Belief,
@@ -47,7 +47,6 @@ from tierscope.usecases.ratio.hardware import HardwareFacts
 from tierscope.usecases.ratio.heat import HeatFacts
 from tierscope.usecases.ratio.placement import GROWTH_RANGE, PlacementFacts, find_missing, view_placement
 from tierscope.usecases.ratio.posterior import (
-    EXPONENT_RANGE,
     assume_slowdown,
     form_belief,
     latency_range,
@@ -103,11 +102,12 @@ class _Case:
     placement: PlacementFacts
     points: tuple[Point, ...]
     rho: float
-    exponent: float
+    rho_measured: bool
+    exponents: tuple[float, ...] = EXPONENTS
 
     @property
     def belief(self) -> Belief:
-        return form_belief(self.points, self.rho, self.exponent)
+        return form_belief(self.points, self.rho, rho_measured=self.rho_measured, exponents=self.exponents)
 
     @property
     def at(self) -> Placement:
@@ -143,7 +143,7 @@ def answer_ratio(known: Known, asked: Asked) -> Ratio:
     case = None
     if not isinstance(known.placement, NoCurve):
         assumed = REFERENCE_RHO if rho is None else rho
-        case = _Case(known, asked, known.placement, tuple(used), assumed, PRIOR.exponent)
+        case = _Case(known, asked, known.placement, tuple(used), assumed, rho is not None)
     if case is None or refused:
         return _view(known, asked, refused, case, points, rho, None)
     return _view(known, asked, (), case, points, rho, case.choose())
@@ -293,8 +293,8 @@ def _sensitivity(case: _Case, *, rho_measured: bool) -> tuple[RatioSensitivity, 
     out = []
     low, high = latency_range(case.rho, measured=rho_measured)
     out.append(RatioSensitivity("rho", low, high, name(replace(case, rho=low)), name(replace(case, rho=high))))
-    low, high = EXPONENT_RANGE
-    changed = replace(case, exponent=low), replace(case, exponent=high)
+    low, high = EXPONENTS
+    changed = replace(case, exponents=(low,)), replace(case, exponents=(high,))
     out.append(RatioSensitivity("exponent", low, high, name(changed[0]), name(changed[1])))
     low, high = GROWTH_RANGE
     out.append(RatioSensitivity("growth", low, high, name(grown(low)), name(grown(high))))
