@@ -11,6 +11,7 @@ to three A/B tests with errors. docs/method/ratio.md says more.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -20,9 +21,9 @@ from scipy import stats
 
 from fixtures.draws import drawn
 from tierscope.domain.curve.bands import HostPages
-from tierscope.domain.ratio import HEADROOM, RATIOS, Demand, choose
-from tierscope.domain.ratio.slow_share import LEVEL, share_on_slow
-from tierscope.domain.slowdown import PRIOR, UPPER_LEVEL, Belief, Point, ShareOnSlow
+from tierscope.domain.ratio import HEADROOM, RATIOS, Demand, Seen, choose, total_sd, unseen_sd
+from tierscope.domain.ratio.slow_share import share_on_slow
+from tierscope.domain.slowdown import LEVEL, PRIOR, UPPER_LEVEL, Belief, Point, ShareOnSlow
 
 pytestmark = pytest.mark.rates
 Floats = npt.NDArray[np.float64]
@@ -241,6 +242,22 @@ def test_the_interval_of_the_share_on_slow_memory_holds_the_truth_at_its_rate() 
     assert abs(held.mean() - LEVEL) <= SLACK
 
 
+@pytest.mark.parametrize("n_hosts", [1, 2])
+def test_few_hosts_are_widened_until_the_interval_holds_the_share_of_the_service(n_hosts: int) -> None:
+    random = np.random.default_rng(2)
+    unseen = total_sd(unseen_sd(Seen(datetime(2026, 11, 2, tzinfo=UTC), 7.0, n_hosts, 0.0, None)))
+    held = []
+    for _ in range(RUNS):
+        service = draw_service(random, HOSTS, 0.0, 0.0)
+        shares, _losses = service.truth(Host.static)
+        chosen = random.choice(HOSTS, n_hosts, replace=False)
+        found = share_on_slow([service.hosts[i].sample(random, 300.0) for i in chosen], HELD)
+        assert found is not None
+        wide = [share.widened(unseen) for share in found]
+        held += [one.lo <= true <= one.hi for one, true in zip(wide, shares, strict=True) if true > 0.001]
+    assert np.mean(held) >= LEVEL - SLACK
+
+
 @pytest.mark.parametrize("policy", ["static", "recent"])
 def test_the_upper_loss_holds_over_all_ratios(policy: str) -> None:
     held = np.concatenate([outcome.upper_held for outcome in outcomes(policy)])
@@ -270,7 +287,7 @@ def linear(random: np.random.Generator) -> float:
 
 def pond(random: np.random.Generator) -> float:
     """The same of a workload of Pond."""
-    loss = float(np.interp(random.random(), *zip(*POND, strict=True)))
+    loss = float(np.interp(random.random(), [part for part, _ in POND], [loss for _, loss in POND]))
     return loss / (1.0 - loss)
 
 
@@ -300,9 +317,9 @@ def close_loop(random: np.random.Generator, law: Slowness, target: float, *, mea
                 point = Point(shares[near], float(losses[near] + random.normal(0.0, AB_ERROR)), AB_ERROR)
                 belief = Belief.of(PRIOR, [point] if measured else [])
                 choice = choose(RATIOS, lambda share: replayed[places[share]], belief, Demand(target, None, None))  # noqa: B023 - called at once
-            if choice.chosen is not None:
+            if choice.safe is not None:
                 advised += 1
-                exceeded += losses[names[choice.chosen.name]] > choice.chosen.loss_upper
+                exceeded += losses[names[choice.safe.name]] > choice.safe.loss_upper
     return advised, exceeded
 
 

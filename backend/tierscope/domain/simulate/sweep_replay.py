@@ -39,8 +39,9 @@ class HostTrace:
 
     @classmethod
     def of_sample(cls, sampled: SampledTrace, *, lead_intervals: int) -> "HostTrace":
-        """Sampled pages, and random groups of them."""
-        groups = tuple(compile_trace(group) for group in random_groups(sampled.columns) if len(group.row_page))
+        """Sampled pages, and random groups of them unless every page is there."""
+        parts = random_groups(sampled.columns) if sampled.sampled_ratio < 1.0 else []
+        groups = tuple(compile_trace(group) for group in parts if len(group.row_page))
         return cls(
             compile_trace(sampled.columns),
             groups,

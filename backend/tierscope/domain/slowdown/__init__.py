@@ -23,11 +23,13 @@ from tierscope.domain.slowdown.loss import (
     physical_loss,
     updated,
 )
+from tierscope.domain.slowdown.pooled import LEVEL, pool_shares
 from tierscope.domain.slowdown.posterior import EXPONENTS, LATENCY_SD, LEVEL_SD, Belief, ShareOnSlow
 
 __all__ = [
     "EXPONENTS",
     "LATENCY_SD",
+    "LEVEL",
     "LEVEL_SD",
     "PREDICTION_STANDARD_ERROR",
     "PRIOR",
@@ -49,5 +51,6 @@ __all__ = [
     "loss_of",
     "odds_of",
     "physical_loss",
+    "pool_shares",
     "updated",
 ]

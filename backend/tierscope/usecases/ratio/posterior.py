@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tierscope.domain.ratio import Placement
 from tierscope.domain.slowdown import EXPONENTS, LEVEL_SD, PRIOR, REFERENCE_RHO, UPPER_LEVEL, Belief, Point
 from tierscope.storage.slowdown.points import SlowdownPointItem
 from tierscope.usecases.ratio.answers import RatioAssumption, RatioPoint, RatioPosterior
@@ -54,14 +53,15 @@ def form_belief(
     return replace(Belief.of(PRIOR.at_latency(rho), points), exponents=exponents, latency_measured=rho_measured)
 
 
-def view_posterior(belief: Belief, placement: Placement, dram_share: float, rho: float) -> RatioPosterior:
-    """The belief at the share that was measured last, else at that of the ratio in question."""
-    share = belief.points[0].share_on_cxl if belief.points else placement(dram_share).value
+def view_posterior(belief: Belief, likely_share: float, rho: float) -> RatioPosterior:
+    """The belief at the share that was measured last, else at that of the likeliest ratio."""
+    share = belief.points[0].share_on_cxl if belief.points else likely_share
     here = belief.at(share)
     return RatioPosterior(
         mean_ln_a=here.mean_ln_a,
         variance=here.variance,
         exponent=belief.exponent,
+        linear_weight=belief.weights[0],
         rho=rho,
         at_share=share,
         level=UPPER_LEVEL,
