@@ -291,6 +291,14 @@ def test_the_upper_loss_holds_the_uncertainty_of_the_share() -> None:
     assert 0.0 < belief.loss_upper(ShareOnSlow(0.0, 0.0, 0.01, 0.95)) < belief.loss_upper(ShareOnSlow.exactly(0.05))
 
 
+def test_losses_of_bounds_are_judged_at_their_ends() -> None:
+    belief, bounds = Belief(), ShareOnSlow(0.02, 0.01, 0.03, 0.95).as_bounds(0.12)
+    assert (bounds.lo, bounds.hi, bounds.level) == (0.01, 0.12, 1.0)
+    assert belief.loss_upper(bounds) == belief.loss_upper(ShareOnSlow.exactly(0.12))
+    assert belief.loss_lower(bounds) == belief.loss_lower(ShareOnSlow.exactly(0.01))
+    assert belief.loss_median(bounds) == belief.loss_median(ShareOnSlow.exactly(0.02))
+
+
 def test_another_exponent_keeps_the_fit_in_the_middle_of_the_published_shares() -> None:
     assert PRIOR.turned(1.1).loss_median(0.22) == pytest.approx(PRIOR.loss_median(0.22))
     assert PRIOR.turned(1.1).loss_median(0.02) > PRIOR.loss_median(0.02)

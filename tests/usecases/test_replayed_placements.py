@@ -101,13 +101,21 @@ def find(database: Database, *, later: timedelta = timedelta()) -> FoundPlacemen
         return find_replay(session, number, now() + later)
 
 
-def test_accessed_bits_do_not_tell_what_hot_page_selection_goes_by(database: Database) -> None:
+def test_accessed_bits_do_not_tell_what_hot_page_selection_goes_by_and_another_policy_stands_in(
+    database: Database,
+) -> None:
     send_history(database, days=1, knobs=TIERING, backend=heat_pb2.HEAT_BACKEND_ABIT_WALK)
     assert replay(database)
     found = find(database)
     assert found.running.policy.policy == "hot_page_selection_auto"
-    assert found.placement is None
-    assert "accessed bits do not tell" in (found.why_not or "")
+    assert found.placement is not None
+    assert found.placement.stand_in == "tpp"
+    view = read(database)
+    assert view.placement is not None
+    assert view.placement.source == "simulated:tpp"
+    assert "accessed bits do not tell" in view.placement.why
+    assert "stand_in" in {item.name for item in view.assumptions}
+    assert all((share.hi >= 1.5 * share.value or share.hi == 1.0) for _, share in found.placement.shares)
 
 
 def test_replays_are_made_daily_and_used_while_they_are_fresh_and_of_todays_settings(database: Database) -> None:

@@ -36,7 +36,7 @@ def describe_ratio(view: Ratio) -> str:
         lines.append(f"  {name:24} {_figure(figure)}")
     if view.assumptions:
         lines += ["", "What was assumed"]
-        lines += [f"  {item.name}: {item.value} [{item.grounding}] - {item.why}" for item in view.assumptions]
+        lines += [f"  {item.name}: {_assumed(item.value)} [{item.grounding}] - {item.why}" for item in view.assumptions]
     if view.sensitivity:
         lines += ["", "What would be safe if it were otherwise"]
         for item in view.sensitivity:
@@ -55,6 +55,10 @@ def _row(view: RatioCandidate) -> str:
     return f"  {view.name:8} {percent(view.share_on_slow.value):>8}   {losses}   {verdict}"
 
 
+def _assumed(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
 def _step(step: RatioStep) -> str:
     by = "" if step.by is None else f" By {step.by:%Y-%m-%d %H:%M} UTC."
     grade = "" if step.raises_to is None else f" ({step.raises_to})"
@@ -65,7 +69,9 @@ def _step(step: RatioStep) -> str:
 def _kind(kind: RatioOfKind) -> str:
     dram, slow = (None if size is None else f"{size / _GIB:.0f} GiB" for size in (kind.dram_bytes, kind.slow_bytes))
     name = ", ".join([kind.cpu_model or "unknown processor", f"{dram or 'unknown'} DRAM", f"{slow or 'no'} CXL"])
-    return f"  {name}, {kind.n_hosts} hosts: {kind.sentence}{'' if kind.grade is None else f' ({kind.grade})'}"
+    hosts = "1 host" if kind.n_hosts == 1 else f"{kind.n_hosts} hosts"
+    grade = "" if kind.grade is None else f" ({kind.grade})"
+    return f"  {name}, {hosts}: {kind.sentence}{grade}"
 
 
 def _figure(figure: Figure) -> str:

@@ -48,7 +48,10 @@ _STEPS = 60
 
 @dataclass(frozen=True, slots=True)
 class ShareOnSlow:
-    """Share of accesses on slow memory with its two-sided interval; `level` its confidence, 0..1."""
+    """Share of accesses on slow memory with its two-sided interval; `level` its confidence, 0..1.
+
+    At level 1 the ends are bounds: losses are then judged at the ends themselves.
+    """
 
     value: float
     lo: float
@@ -60,9 +63,15 @@ class ShareOnSlow:
         """A share that is known."""
         return cls(value, value, value, UPPER_LEVEL)
 
+    def as_bounds(self, most: float) -> "ShareOnSlow":
+        """The ends as bounds, the upper one at least `most`."""
+        return replace(self, hi=max(self.hi, most), level=1.0)
+
     @property
     def log_centre(self) -> float:
         """Logarithm of the share, for upper bounds."""
+        if self.level >= 1.0:
+            return math.log(max(self.hi, _SMALLEST_SHARE))
         return math.log(max(self.value, self.hi * _FLOOR_OF_UPPER, _SMALLEST_SHARE))
 
     @property
@@ -74,11 +83,16 @@ class ShareOnSlow:
         return max(above, 0.0) / normal_quantile((1.0 + self.level) / 2)
 
     @property
+    def log_centre_below(self) -> float:
+        """Logarithm of the share, for lower bounds."""
+        return math.log(max(self.lo if self.level >= 1.0 else self.value, _SMALLEST_SHARE))
+
+    @property
     def log_sd_below(self) -> float:
         """The same from the lower half of the interval."""
         if self.lo >= self.value or self.level <= 0.0:
             return 0.0
-        below = math.log(max(self.value, _SMALLEST_SHARE)) - math.log(max(self.lo, _SMALLEST_SHARE))
+        below = self.log_centre_below - math.log(max(self.lo, _SMALLEST_SHARE))
         return max(below, 0.0) / normal_quantile((1.0 + self.level) / 2)
 
     def widened(self, log_sd: float) -> "ShareOnSlow":
@@ -194,7 +208,7 @@ class Belief:
         """Loss that is exceeded with this probability, the uncertainty of the share included."""
         if share.lo <= 0.0 or share.value <= 0.0:
             return 0.0
-        return self._quantile(math.log(max(share.value, _SMALLEST_SHARE)), share.log_sd_below, 1.0 - level)
+        return self._quantile(share.log_centre_below, share.log_sd_below, 1.0 - level)
 
     @cached_property
     def _lines(self) -> tuple[_Line, ...]:

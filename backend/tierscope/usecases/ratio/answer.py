@@ -173,7 +173,7 @@ def _settle(
     case, choice = judged
     answer = settle(
         choice,
-        replayed=case.placement.is_replayed,
+        replayed=not case.placement.are_bounds,
         measured=bool(case.points),
         bandwidth_checked=_bandwidth_checked(case, choice),
     )
@@ -203,9 +203,9 @@ def _next_steps(
     assert grade is not None
     case, choice = judged
     missing = Missing(
-        replay=not case.placement.is_replayed,
+        replay=case.placement.are_bounds,
         own_loss=not case.points,
-        latency=not case.rho_measured,
+        measured_rho=not case.rho_measured,
         bandwidth=not _bandwidth_checked(case, choice),
     )
     return firm_up(known.service_id, seen, grade, choice, missing, now=now)

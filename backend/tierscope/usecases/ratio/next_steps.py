@@ -22,7 +22,7 @@ class Missing:
 
     replay: bool
     own_loss: bool
-    latency: bool
+    measured_rho: bool
     bandwidth: bool
 
 
@@ -53,7 +53,10 @@ def firm_up(
     steps = [
         (missing.replay, _replay(service_id)),
         (missing.own_loss, _ab_test(service_id, choice)),
-        (missing.latency, _step("bench", "Measure the latency of both tiers on a host that has slow memory.", BENCH)),
+        (
+            missing.measured_rho,
+            _step("bench", "Measure the latency of both tiers on a host that has slow memory.", BENCH),
+        ),
         (
             missing.bandwidth,
             _step(

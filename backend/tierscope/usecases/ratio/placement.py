@@ -13,6 +13,7 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Grade, Interval, Window
+from tierscope.domain.knobs.policy import HostPolicy
 from tierscope.domain.ratio import Placement, Seen, total_sd, unseen_sd
 from tierscope.domain.ratio.slow_share import share_on_slow
 from tierscope.domain.slowdown import LEVEL, ShareOnSlow
@@ -34,7 +35,7 @@ class PlacementFacts:
     """A placement of a service's pages. `at` gives the share on slow memory at the part of memory that DRAM holds.
 
     `seen`: what the page samples behind it showed. `beside`: the best static placement, where this is a replayed one.
-    `why`: how this placement was come by.
+    `why`: how this placement was come by. `are_bounds`: pages may also lie as by chance.
     """
 
     source: str
@@ -49,21 +50,25 @@ class PlacementFacts:
     assumptions: tuple[RatioAssumption, ...]
     made_at: datetime | None = None
     beside: "PlacementFacts | None" = None
-
-    @property
-    def is_replayed(self) -> bool:
-        """Whether it is what a policy comes to, and not bounds."""
-        return self.source != BEST_STATIC
+    are_bounds: bool = False
 
     def for_ratio(self, headroom: float) -> Placement:
         """By the DRAM share of a ratio, of which a part stays free; widened for what was not seen."""
         unseen = total_sd(unseen_sd(self.seen))
-        return lambda dram_share: self.at(dram_share * (1.0 - headroom)).widened(unseen)
+
+        def at(dram_share: float) -> ShareOnSlow:
+            held = dram_share * (1.0 - headroom)
+            share = self.at(held).widened(unseen)
+            return share.as_bounds(1.0 - held) if self.are_bounds else share
+
+        return at
 
     def figure(self, share: ShareOnSlow, window: Window, grade: Grade | None) -> Figure:
         """A share with its evidence."""
         interval = None
-        if share.lo < share.hi:
+        if share.level >= 1.0:
+            interval = Interval(share.lo, share.hi, None, "bounds")
+        elif share.lo < share.hi:
             interval = Interval(share.lo, share.hi, share.level, "confidence")
         return Figure(
             "ratio.share_on_slow/1",
@@ -169,12 +174,7 @@ def read_replayed(
 
 
 def _as_bounds(best: PlacementFacts, why: str) -> PlacementFacts:
-    """From the best static placement to one that knows nothing of heat, of which accesses fall as memory is divided."""
-
-    def at(dram_ratio: float) -> ShareOnSlow:
-        share = best.at(dram_ratio)
-        return replace(share, hi=max(share.hi, min(1.0 - dram_ratio, 1.0)))
-
+    """From the best static placement to pages placed by chance, of which accesses fall as memory is divided."""
     assumed = RatioAssumption(
         "placement_policy",
         "best static to heat-blind",
@@ -183,7 +183,7 @@ def _as_bounds(best: PlacementFacts, why: str) -> PlacementFacts:
         f"{why}: the densest pages in DRAM are the most that a static placement can do, pages placed by chance the"
         " least that a policy should do",
     )
-    return replace(best, why=why, at=at, assumptions=(*best.assumptions, assumed))
+    return replace(best, why=why, are_bounds=True, assumptions=(*best.assumptions, assumed))
 
 
 def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: PlacementFacts) -> PlacementFacts:
@@ -201,11 +201,13 @@ def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: 
         return ShareOnSlow(value, min(lo, value), max(hi, value), LEVEL)
 
     running = found.running
-    label = running.policy.label
+    policy = (running.policy.stand_in() if placement.stand_in else None) or running.policy
+    label = policy.label
     kept = tuple(item for item in best.assumptions if item.name == "accesses")
-    hosts = f"{running.n_running} of {running.n_hosts} hosts run it: {running.policy.why}"
+    runs = "it" if policy is running.policy else running.policy.label
+    hosts = f"{running.n_running} of {running.n_hosts} hosts run {runs}: {policy.why}"
     return PlacementFacts(
-        source=f"simulated:{placement.policy}",
+        source=f"simulated:{policy.policy}",
         why=f"sampled pages replayed under {label}; {hosts}",
         grounding=f"A sampled pages replayed under {label}",
         at=at,
@@ -213,7 +215,7 @@ def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: 
         n_samples=placement.n_samples,
         n_intervals=placement.n_intervals,
         method=placement.method,
-        assumptions=(*_assume_replay(label, placement), *kept),
+        assumptions=(*_assume_replay(label, placement), *_assume_stand_in(policy, running.policy), *kept),
         seen=replace(best.seen, n_hosts=min(best.n_hosts, placement.n_hosts), share_days=placement.observed_days),
         made_at=found.made_at,
         beside=best,
@@ -240,6 +242,14 @@ def _assume_replay(label: str, placement: ReplayedPlacement) -> tuple[RatioAssum
             f" {placement.warm_up_intervals} intervals are not counted",
         ),
     )
+
+
+def _assume_stand_in(policy: HostPolicy, runs: HostPolicy) -> tuple[RatioAssumption, ...]:
+    """What it costs that the policy of the hosts itself could not be replayed."""
+    if policy is runs:
+        return ()
+    why = f"{policy.why}: the share may be 2.2 times as large; sample accesses (pebs, ibs, spe) to replay it"
+    return (RatioAssumption("stand_in", f"{policy.label} in place of {runs.label}", "", "A", why),)
 
 
 def view_placement(placement: PlacementFacts, chosen_beside: str | None) -> RatioPlacement:

@@ -30,19 +30,19 @@ def describe(
         return f"No ratio can be given: {refused[0].rstrip('.')}."
     target = percent(loss_target)
     if answer == "all_dram":
-        return f"All DRAM: no ratio keeps the loss at or below {target} with {UPPER_LEVEL:.0%} confidence."
+        return f"All DRAM: no ratio keeps the loss at or below {target} with {percent(UPPER_LEVEL)} confidence."
     if answer == "ratio" and chosen is not None:
         return (
             f"{chosen.name} is the smallest DRAM share that keeps the loss at or below {target}:"
             f" {percent(chosen.loss_median.value)} is expected, at most {percent(chosen.loss_upper.value)}"
-            f" ({UPPER_LEVEL:.0%}), with {percent(chosen.share_on_slow.value)} of accesses on slow memory."
+            f" ({percent(UPPER_LEVEL)}), with {percent(chosen.share_on_slow.value)} of accesses on slow memory."
         )
     safe, likely, plausible = (name or ALL_DRAM for name in (ends.safe, ends.likely, ends.plausible))
     if safe == plausible:
-        return f"{safe} keeps the loss at or below {target} with {UPPER_LEVEL:.0%} confidence; less DRAM does not."
+        return f"{safe} keeps the loss at or below {target} with {percent(UPPER_LEVEL)} confidence; less DRAM does not."
     return (
         f"Between {safe} and {plausible}, most likely {likely}: {safe} keeps the loss at or below {target} with"
-        f" {UPPER_LEVEL:.0%} confidence, {plausible} may."
+        f" {percent(UPPER_LEVEL)} confidence, {plausible} may."
     )
 
 

@@ -1,9 +1,10 @@
 """Which evidence is the weakest: what the doubt about the loss is made of."""
 
 import math
+from dataclasses import replace
 
 from tierscope.domain.ratio import Choice, unseen_sd
-from tierscope.domain.slowdown import LATENCY_SD
+from tierscope.domain.slowdown import LATENCY_SD, LEVEL
 from tierscope.usecases.ratio.answers import Doubt, RatioUncertainty
 from tierscope.usecases.ratio.inputs import Case
 
@@ -21,7 +22,9 @@ _WHY: dict[Doubt, str] = {
 
 def weigh_doubts(case: Case, choice: Choice) -> tuple[RatioUncertainty, ...]:
     """Parts of the variance of ln odds at the likeliest ratio, the greatest first."""
+    bounds = case.placement.are_bounds
     share = (choice.likely or choice.candidates[0]).share
+    share = replace(share, level=LEVEL) if bounds else share
     belief = case.belief
     # Points of the service are losses at its own latency: there is no doubt about it beside theirs.
     latency = 0.0 if case.rho_measured or case.points else LATENCY_SD**2
@@ -32,7 +35,7 @@ def weigh_doubts(case: Case, choice: Choice) -> tuple[RatioUncertainty, ...]:
     parts: dict[Doubt, float] = {
         "slowdown": belief.at(math.exp(share.log_centre)).variance - latency,
         "latency": latency,
-        "share_on_slow" if case.placement.is_replayed else "placement": max(rest, 0.0),
+        "placement" if bounds else "share_on_slow": max(rest, 0.0),
         **unseen,
     }
     total = math.fsum(parts.values())

@@ -12,8 +12,8 @@ from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Window
 from tierscope.domain.knobs.machine import read_host
-from tierscope.domain.knobs.policy import NEEDS_COUNTS, HostPolicy, policy_of_hosts
-from tierscope.domain.simulate import Costs
+from tierscope.domain.knobs.policy import HostPolicy, policy_of_hosts
+from tierscope.domain.simulate import Costs, PolicyName
 from tierscope.domain.simulate.sampled import LEAD_INTERVALS
 from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, replay_run
 from tierscope.domain.slowdown import ShareOnSlow
@@ -31,6 +31,8 @@ HOLDS = timedelta(days=3)
 MAX_HOSTS = 8
 MAX_TOUCHED = 2_000_000
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+STAND_IN_SD = 0.4
+"""Of ln share: what a policy replayed on counts differs from its stand-in on accessed bits (docs/method/ratio.md)."""
 WARM_UP_RATIO = 0.25
 """Part of the trace in which the policy finds its state, which at the beginning is not known [A]."""
 
@@ -40,7 +42,8 @@ class ReplayedPlacement:
     """Share of accesses outside DRAM under a policy, at parts of the peak that DRAM holds, the smallest first.
 
     `intervals`, `hosts` and `samples` stand behind it: `observed_days` of the host that was observed longest. Settings
-    are those that differ from the policy's defaults.
+    are those that differ from the policy's defaults. `stand_in`: what was replayed in place of the policy; its error is
+    in the shares.
     """
 
     policy: str
@@ -54,6 +57,7 @@ class ReplayedPlacement:
     warm_up_intervals: int
     method: str
     observed_days: float = 1.0
+    stand_in: PolicyName | None = None
 
 
 _PLACEMENT = TypeAdapter(ReplayedPlacement)
@@ -101,7 +105,7 @@ def find_replay(session: ReadSession, service_id: int, now: datetime) -> FoundPl
     elif now - row.made_at > HOLDS:
         why_not = f"its last replay under {label} is older than {HOLDS.days} days"
     elif not found.shares:
-        why_not = f"accessed bits do not tell how soon a page is accessed again, which {label} goes by"
+        why_not = f"its last replay under {label} came to nothing"
     return FoundPlacement(running, None if why_not else found, row.made_at, why_not)
 
 
@@ -169,14 +173,14 @@ def replay_service(
     intervals = min(one.n_intervals for one in sampled.values())
     warm_up = int(intervals * WARM_UP_RATIO)
     shares: list[tuple[float, ShareOnSlow]] = []
-    if chosen.counts or policy.policy not in NEEDS_COUNTS or not policy.promotes:
-        traces = [HostTrace.of_sample(one, lead_intervals=LEAD_INTERVALS) for one in sampled.values()]
-        conditions = Conditions(Costs(), interval_s=chosen.interval_s, warm_up_intervals=warm_up)
-        for share in SHARES:
-            away = replay_run(traces, policy.at(share), conditions).away
-            if away is None:
-                return None
-            shares.append((share, away))
+    stand_in = None if chosen.counts else policy.stand_in()
+    traces = [HostTrace.of_sample(one, lead_intervals=LEAD_INTERVALS) for one in sampled.values()]
+    conditions = Conditions(Costs(), interval_s=chosen.interval_s, warm_up_intervals=warm_up)
+    for share in SHARES:
+        away = replay_run(traces, (stand_in or policy).at(share), conditions).away
+        if away is None:
+            return None
+        shares.append((share, away.widened(STAND_IN_SD) if stand_in else away))
     return ReplayedPlacement(
         policy=policy.policy,
         settings=dict(policy.settings),
@@ -189,4 +193,5 @@ def replay_service(
         warm_up_intervals=warm_up,
         method=chosen.method.family,
         observed_days=max(one.n_intervals for one in sampled.values()) * chosen.interval_s / SPAN.total_seconds(),
+        stand_in=None if stand_in is None else stand_in.policy,
     )
