@@ -326,8 +326,7 @@ def _notes(case: Case | None, service_class: ServiceClass, candidates: tuple[Rat
     notes = []
     if candidates:
         notes.append(
-            "Upper losses hold the uncertainty of the slowdown and of the share on slow memory: the band of the served-"
-            "accesses curve is carried through."
+            "Upper losses hold the uncertainty of the slowdown, of the share on slow memory and of what was not seen."
         )
     if candidates and all(view.bandwidth_ok is None for view in candidates):
         notes.append("Bandwidth is not checked: demand or the bandwidth of both tiers is not measured.")

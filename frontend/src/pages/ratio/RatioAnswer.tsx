@@ -122,7 +122,7 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
         {(shown !== null || ratio === undefined) && (
           <>
             <Stat
-              label={shown === null ? 'Accesses on slow memory' : `Accesses on slow memory at ${shown.name}`}
+              label={shown === null ? 'On slow memory' : `On slow memory at ${shown.name}`}
               name={`Share of accesses on slow memory at ${shown?.name ?? ''}`}
               figure={shown?.share_on_slow}
             />
